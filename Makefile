@@ -1,0 +1,42 @@
+# Two commands do all the set-up: `make demo` and `make test`. Everything goes into .venv, nothing elsewhere.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types unit bench clean help
+
+help:
+	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
+	@echo "make test    install, then lint, types and tests"
+	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
+	@echo "make clean   remove the local environment and what was built"
+
+demo: .venv/ready
+	@$(BIN)/python demo/rankers.py demo/out
+	@$(BIN)/python demo/show.py
+
+test: lint types unit
+
+lint: .venv/ready-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/ready-test
+	$(BIN)/mypy
+
+unit: .venv/ready-test
+	$(BIN)/pytest
+
+bench: .venv/ready-bench
+	$(BIN)/python bench/run.py
+
+.venv/ready: pyproject.toml
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/ready-%: pyproject.toml .venv/ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+clean:
+	rm -rf .venv demo/out bench/.data .mypy_cache .ruff_cache .pytest_cache .hypothesis

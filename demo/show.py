@@ -1,0 +1,37 @@
+"""What `make demo` prints: the three rankers measured, and what to try next. (Run demo/rankers.py first.)"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RUNS = [f"demo/out/{name}.run" for name in ("title", "fields", "reranked")]
+
+
+def run(*arguments: str) -> None:
+    """Show a command, then run it."""
+    quoted = (f'"{a}"' if set(a) & set("() *") else a for a in arguments)
+    print(f"\n$ rankgauge {' '.join(quoted)}\n", flush=True)
+    subprocess.run([sys.executable, "-m", "rankgauge", *arguments], check=True, cwd=HERE.parent)
+
+
+def main() -> None:
+    """Three commands and a list."""
+    print("A shop of 360 products, 60 queries, 912 graded judgments, three rankers over SQLite's FTS5.", flush=True)
+    run("eval", "demo/qrels.txt", *RUNS, "-m", "nDCG@10", "-m", "R@50", "-m", "RR", "-m", "nDCG(gain=exp)@10")
+    run("eval", "demo/qrels.txt", RUNS[2], "-m", "nDCG@10", "-m", "P@5", "--by", "demo/queries.tsv:segment")
+    print(
+        "\nTry next (in this folder, with .venv/bin on the path: . .venv/bin/activate):\n"
+        "  rankgauge eval demo/qrels.txt demo/out/*.run -m nDCG@10 --per-query --format csv\n"
+        "  rankgauge eval demo/qrels.txt demo/out/*.run --unjudged condensed      leave the unjudged documents out\n"
+        "  rankgauge eval demo/qrels.txt demo/out/*.run --ties average            be fair to tied scores\n"
+        "  rankgauge trec_eval -q -m ndcg_cut.10 demo/qrels.txt demo/out/reranked.run\n"
+        "  rankgauge measures nDCG                                                formula, parameters, paper\n"
+        "  rankgauge eval QRELS RUN                                               your own files"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""rankgauge measures how good a ranking is, with NDCG@K at its centre.
+
+    file, frame, dict ──read──▶ Judgments, Run ──match──▶ Hits ──measure──▶ values ──show──▶ people
+
+>>> import rankgauge
+>>> result = rankgauge.evaluate({"q1": {"d1": 3, "d2": 1}}, {"q1": {"d1": 0.9, "d3": 0.5}}, ["nDCG@10", "R@100"])
+>>> round(result["nDCG@10"], 4), result["R@100"]
+(0.8262, 0.5)
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankgauge.errors import InputError as InputError
+    from rankgauge.errors import MatchError as MatchError
+    from rankgauge.errors import MeasureError as MeasureError
+    from rankgauge.errors import ProtocolError as ProtocolError
+    from rankgauge.errors import RankgaugeError as RankgaugeError
+    from rankgauge.errors import RankgaugeWarning as RankgaugeWarning
+    from rankgauge.evaluate import evaluate as evaluate
+    from rankgauge.evaluate import ndcg as ndcg
+    from rankgauge.match import Hits as Hits
+    from rankgauge.match import match as match
+    from rankgauge.measures import Measure as Measure
+    from rankgauge.measures import measure as measure
+    from rankgauge.measures import parse as parse
+    from rankgauge.protocol import Protocol as Protocol
+    from rankgauge.read import Judgments as Judgments
+    from rankgauge.read import Run as Run
+    from rankgauge.read import read_judgments as read_judgments
+    from rankgauge.read import read_run as read_run
+    from rankgauge.result import Result as Result
+    from rankgauge.write import write as write
+
+__version__ = "0.1.0"
+
+# Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
+_WHERE = {
+    "Hits": "match",
+    "InputError": "errors",
+    "Judgments": "read",
+    "MatchError": "errors",
+    "Measure": "measures",
+    "MeasureError": "errors",
+    "Protocol": "protocol",
+    "ProtocolError": "errors",
+    "RankgaugeError": "errors",
+    "RankgaugeWarning": "errors",
+    "Result": "result",
+    "Run": "read",
+    "evaluate": "evaluate",
+    "match": "match",
+    "measure": "measures",
+    "ndcg": "evaluate",
+    "parse": "measures",
+    "read_judgments": "read",
+    "read_run": "read",
+    "write": "write",
+}
+__all__ = [*_WHERE]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'rankgauge' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"rankgauge.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*_WHERE, "__version__"])
+
+
+class _Package(ModuleType):
+    """A verb's module bears the verb's name; when Python binds the module here, the public name stays the function."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, getattr(value, name) if name in _WHERE and isinstance(value, ModuleType) else value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,95 @@
+"""The command line: parse → call → show. Commands are imported when they are called, so that help is quick."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from typing import Any
+
+import click
+
+from rankgauge import __version__
+from rankgauge.errors import RankgaugeError, RankgaugeWarning
+
+__all__ = ["main"]
+
+# Command → where it is, and one line of help.
+COMMANDS = {
+    "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
+    "measures": ("measures:list_measures", "List the measures, or explain one."),
+    "convert": ("convert:convert", "Turn judgments or a run into another format."),
+    "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),
+    "completion": ("completion:completion", "Print the completion script of a shell."),
+}
+
+
+class Commands(click.Group):
+    """Looks a command up in the table and imports its module then."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(f"rankgauge.cli.{module}"), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from rankgauge.errors import nearest
+
+            close = nearest(args[0], COMMANDS)
+            hint = f" Did you mean {close!r}?" if close else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="rankgauge")
+def cli() -> None:
+    """Measure how good a ranking is, with NDCG@K at the centre.
+
+    \b
+    Examples:
+      rankgauge eval qrels.txt bm25.run reranked.run -m nDCG@10 -m R@100
+      rankgauge eval qrels.tsv.gz run.parquet --per-query --format csv
+      rankgauge measures nDCG
+      rankgauge trec_eval -m all_trec -q qrels.txt bm25.run
+    """
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one line on standard error and exit code 2, never a traceback."""
+    warnings.simplefilter("always", RankgaugeWarning)
+    warnings.showwarning = _show_warning
+    try:
+        code = cli(standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except RankgaugeError as error:
+        click.echo(f"error: {error}", err=True)
+        code = 2
+    except click.exceptions.Abort:  # Ctrl-C
+        click.echo("interrupted", err=True)
+        code = 130
+    except BrokenPipeError:  # the reader of a pipe has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except MemoryError:
+        click.echo("error: not enough memory for this input", err=True)
+        code = 2
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
+    click.echo(f"warning: {message}", err=True)

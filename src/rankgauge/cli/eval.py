@@ -1,0 +1,75 @@
+"""`rankgauge eval`: measure runs against judgments."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from rankgauge.cli.options import columns_option, measures_from_option, output_options, protocol_options
+from rankgauge.protocol import Protocol
+from rankgauge.show import FORMATS, Look
+
+__all__ = ["evaluate_runs"]
+
+
+@click.command("eval")
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
+@click.option("-m", "--measure", "measures", multiple=True, help="A measure; repeat for more.  [nDCG@10]")
+@measures_from_option
+@click.option("-q", "--per-query", is_flag=True, help="The values of every query.")
+@click.option("--by", metavar="FILE", help="Groups of queries: a table with a query and a group column.")
+@click.option("--weights", metavar="FILE", help="Weights of queries: a table with a query and a weight column.")
+@click.option("--format", "format", type=click.Choice(list(FORMATS)), default="table", help="How to print.  [table]")
+@click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
+@output_options
+@protocol_options
+@columns_option
+def evaluate_runs(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    protocol: Protocol,
+    columns: dict[str, str],
+    format: str,
+    per_query: bool,
+    digits: int,
+    by: str | None,
+    weights: str | None,
+    output: str,
+) -> None:
+    """Measure runs against judgments.
+
+    QRELS and RUN may be TREC files, CSV or TSV with a header, BEIR's qrels, JSON, JSON lines, Parquet or Arrow, also
+    compressed (.gz .bz2 .xz .zst); - is standard input.
+
+    \b
+    Examples:
+      rankgauge eval qrels.txt run.txt
+      rankgauge eval qrels.txt bm25.run reranked.run -m nDCG@10 -m R@100
+      rankgauge eval qrels.txt run.txt -m "nDCG(gain=exp)@10" -m "P(rel=2)@5" --per-query --format csv -o values.csv
+      rankgauge eval qrels.tsv run.json --by segments.csv --ties average
+      zcat run.gz | rankgauge eval qrels.txt - --format json
+    """
+    from rankgauge.cli.work import evaluate_files
+    from rankgauge.show import show
+
+    results = evaluate_files(qrels, runs, measures or ("nDCG@10",), protocol, columns, by=by, weights=weights)
+    emit(show(results, format, Look(per_query, digits, bold=output == "-" and _is_terminal())), output)
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def emit(text: str, output: str) -> None:
+    """Print, or write beside and rename."""
+    if output == "-":
+        click.echo(text, nl=False)
+        return
+    from rankgauge.write import _opened as opened
+
+    with opened(output) as stream:
+        stream.write(text.encode())

@@ -1,0 +1,63 @@
+"""`rankgauge measures`: the table of measures."""
+
+from __future__ import annotations
+
+import click
+
+from rankgauge.cli.options import measures_from_option
+
+__all__ = ["list_measures"]
+
+
+@click.command("measures")
+@click.argument("names", nargs=-1)
+@measures_from_option
+def list_measures(names: tuple[str, ...]) -> None:
+    """List the measures, or explain some: formula, parameters, paper, and what happens with little to find.
+
+    \b
+    Examples:
+      rankgauge measures
+      rankgauge measures nDCG
+      rankgauge measures ndcg_cut_10 mrr
+    """
+    from rankgauge.measures import MEASURES, parse
+
+    if not names:
+        width = max(len(usage(name)) for name in MEASURES)
+        for name, definition in MEASURES.items():
+            click.echo(f"{usage(name):<{width}}  {definition.summary}")
+        return
+    click.echo("\n\n".join(explain(name if name in MEASURES else parse(name).name) for name in names))
+
+
+def usage(name: str) -> str:
+    """How a measure is written: nDCG[@k]."""
+    from rankgauge.measures import MEASURES
+
+    definition = MEASURES[name]
+    if definition.cutoff is None:
+        return name
+    required = definition.parameters[definition.cutoff].default is definition.parameters[definition.cutoff].empty
+    return f"{name}@{definition.cutoff}" if required else f"{name}[@{definition.cutoff}]"
+
+
+def explain(name: str) -> str:
+    """Everything about a measure."""
+    from rankgauge.measures import MEASURES, SPELLINGS
+
+    definition = MEASURES[name]
+    defaults = ", ".join(
+        f"{parameter.name}={parameter.default}"
+        for parameter in definition.parameters.values()
+        if parameter.name != definition.cutoff
+    )
+    others = [spelling.replace("*", "_<number>") for spelling, ours in SPELLINGS.items() if _is(ours, name)]
+    lines = [f"{usage(name)}: {definition.help}", f"Defaults: {defaults or 'no parameters'}"]
+    if others:
+        lines.append(f"Also understood: {', '.join(others)}")
+    return "\n".join(lines)
+
+
+def _is(spelling: str, name: str) -> bool:
+    return spelling.partition("@")[0].partition("(")[0] == name

@@ -1,0 +1,87 @@
+"""Options that several commands share, built from the tables they come from."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from rankgauge.protocol import RULES, Protocol
+
+__all__ = ["columns_option", "measures_from_option", "output_options", "protocol_options"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+ROLES = ("query_id", "doc_id", "relevance", "score", "rank")
+
+
+def protocol_options(command: Command) -> Any:
+    """One option per rule of the protocol; the command gets them as one `protocol`."""
+
+    @functools.wraps(command)
+    def with_protocol(*args: Any, **options: Any) -> Any:
+        rules = {name: options.pop(name) for name in (*RULES, "rel", "depth")}
+        return command(*args, protocol=Protocol(**rules), **options)
+
+    wrapped: Any = with_protocol
+    wrapped = click.option("--depth", type=click.IntRange(1), help="Use only the first so many documents.")(wrapped)
+    wrapped = click.option(
+        "--rel", type=float, default=1.0, metavar="GRADE", help="The smallest relevant grade for binary measures.  [1]"
+    )(wrapped)
+    for rule, meanings in reversed(RULES.items()):
+        default, *_ = meanings
+        words = f"{'; '.join(f'{value}: {words}' for value, words in meanings.items())}.  [{default}]"
+        wrapped = click.option(f"--{rule}", type=click.Choice(list(meanings)), default=default, help=words)(wrapped)
+    return wrapped
+
+
+def output_options(command: Command) -> Command:
+    """Where to write."""
+    return click.option("-o", "--output", default="-", metavar="FILE", help="Write to a file.  [standard output]")(
+        command
+    )
+
+
+def columns_option(command: Command) -> Command:
+    """How to map column names."""
+    return click.option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="ROLE=NAME",
+        callback=columns_given,
+        help=f"Which column is which, where the names do not tell; roles: {', '.join(ROLES)}.",
+    )(command)
+
+
+def columns_given(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """`query_id=q` → {"query_id": "q"}."""
+    for value in values:
+        role, _, name = value.partition("=")
+        if role not in ROLES or not name:
+            raise click.BadParameter(f"{value!r} is not ROLE=NAME; the roles are {', '.join(ROLES)}")
+    return dict(value.split("=", 1) for value in values)
+
+
+def measures_from_option(command: Command) -> Command:
+    """Measures of the user's own."""
+    return click.option(
+        "--measures-from",
+        multiple=True,
+        metavar="FILE.py",
+        callback=load_measures,
+        expose_value=False,
+        is_eager=True,
+        help="A Python file with measures of your own (@rankgauge.measure).",
+    )(command)
+
+
+def load_measures(context: click.Context, parameter: click.Parameter, paths: tuple[str, ...]) -> None:
+    """Run the user's files, which puts their measures into the table."""
+    if paths:
+        from rankgauge.measures.own import load
+
+        for path in paths:
+            load(path)

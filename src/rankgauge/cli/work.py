@@ -1,0 +1,93 @@
+"""What the commands have in common once their options are parsed: read the judgments once, then each run."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgauge.errors import InputError
+from rankgauge.evaluate import groups_of, measure_hits
+from rankgauge.match import match
+from rankgauge.measures import parse
+from rankgauge.read import read_judgments, read_run
+from rankgauge.read.files import find_source
+
+if TYPE_CHECKING:
+    from rankgauge.protocol import Protocol
+    from rankgauge.result import Result
+
+__all__ = ["evaluate_files", "named_runs"]
+
+SUFFIXES = re.compile(r"(\.(gz|bz2|xz|zst|txt|run|trec|res|tsv|csv|jsonl?|ndjson|parquet|arrow|feather|ipc))+$")
+
+
+def evaluate_files(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    protocol: Protocol,
+    columns: dict[str, str],
+    *,
+    by: str | None = None,
+    weights: str | None = None,
+) -> list[Result]:
+    """The results of several runs on one set of judgments, with a progress bar on a terminal."""
+    parsed = [parse(measure) for measure in measures]
+    named = named_runs(runs)
+    if [qrels, *named.values()].count("-") > 1:
+        raise InputError("standard input (-) can be only one of the files")
+    groups = groups_of(by, None) if by else None
+    results = []
+    with _progress([qrels, *named.values()]) as advance:
+        judged = read_judgments(advance(qrels), columns=_only(columns, "relevance"))
+        for name, path in named.items():
+            order = "rank" if protocol.order == "rank" else "score"
+            ranked = read_run(
+                advance(path), columns=_only(columns, "score", "rank"), by=order, duplicates=protocol.duplicates
+            )
+            results.append(
+                measure_hits(match(judged, ranked, protocol), parsed, weights=weights, groups=groups, name=name)
+            )
+    return results
+
+
+def _only(columns: dict[str, str], *numbers: str) -> dict[str, str] | None:
+    """The mapping that concerns one kind of file."""
+    return {role: name for role, name in columns.items() if role in ("query_id", "doc_id", *numbers)} or None
+
+
+def named_runs(arguments: tuple[str, ...]) -> dict[str, str]:
+    """Name → path: the name given (NAME=RUN), the file's without its suffixes, or its whole path if that is taken."""
+    pairs = [_name_and_path(argument) for argument in arguments]
+    names = [name for name, _ in pairs]
+    named: dict[str, str] = {}
+    for name, path in pairs:
+        unique = name if names.count(name) == 1 else path
+        if unique in named:
+            raise InputError(f"{path} is given twice; name them apart: A={path} B={path}")
+        named[unique] = path
+    return named
+
+
+def _name_and_path(argument: str) -> tuple[str, str]:
+    name, equals, path = argument.partition("=")
+    if equals and path and os.sep not in name and not os.path.exists(argument):
+        return name, path
+    return SUFFIXES.sub("", os.path.basename(argument)) or argument, argument
+
+
+@contextmanager
+def _progress(paths: list[str]) -> Iterator[Any]:
+    """A bar over the bytes of all files: on standard error, on a terminal, and only when there is much to read."""
+    sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
+    if sum(sizes) < 100 << 20 or not sys.stderr.isatty():
+        yield lambda path: path
+        return
+    with click.progressbar(length=sum(sizes), label="reading", file=sys.stderr, show_pos=False) as bar:
+        yield lambda path: find_source(path).watched(bar.update)

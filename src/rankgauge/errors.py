@@ -1,0 +1,82 @@
+"""What can go wrong, in one small tree. Every message says what, where, and what to do.
+
+RankgaugeError            anything a user can mend; the command line prints it and exits with 2
+├── InputError            a file, frame, dict or row that cannot be read as it stands
+│   ├── FormatError       …because a line, a field or a column is not what it must be
+│   └── DuplicateError    …because a document or a judgment is there twice
+├── MatchError            judgments and run that do not fit together
+├── MeasureError          a measure that does not exist, or that is asked for what it cannot do
+└── ProtocolError         a rule that does not exist
+
+RankgaugeWarning          a number was computed, and here is what to know about it
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterable
+
+__all__ = [
+    "DuplicateError",
+    "FormatError",
+    "InputError",
+    "MatchError",
+    "MeasureError",
+    "ProtocolError",
+    "RankgaugeError",
+    "RankgaugeWarning",
+    "choices",
+    "nearest",
+    "warn",
+]
+
+
+class RankgaugeError(Exception):
+    """The base of every error that a user can mend."""
+
+
+class InputError(RankgaugeError):
+    """A source that cannot be read."""
+
+
+class FormatError(InputError):
+    """A line, field or column that is not what it must be."""
+
+
+class DuplicateError(InputError):
+    """A document twice in one ranking, or two judgments for one pair."""
+
+
+class MatchError(RankgaugeError):
+    """Judgments and run that do not fit together."""
+
+
+class MeasureError(RankgaugeError):
+    """An unknown measure, or one asked for what it cannot do."""
+
+
+class ProtocolError(RankgaugeError):
+    """An unknown rule of evaluation."""
+
+
+class RankgaugeWarning(UserWarning):
+    """A number was computed, and here is what to know about it."""
+
+
+def warn(message: str) -> None:
+    """Tell the user something about a result that was computed all the same."""
+    warnings.warn(message, RankgaugeWarning, stacklevel=3)
+
+
+def choices(words: Iterable[str]) -> str:
+    """'a, b or c': the list of what would have been right, built from the table it comes from."""
+    listed = list(words)
+    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that the user most likely meant, ignoring case."""
+    by_lower = {name.lower(): name for name in known}
+    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None

@@ -1,0 +1,135 @@
+"""The pipeline as one function: read → match → measure → Result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgauge.errors import InputError, nearest
+from rankgauge.match import match
+from rankgauge.match.hits import Hits
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import read_judgments, read_run
+from rankgauge.read.records import id_text
+from rankgauge.result import Result
+
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Bools, Floats
+
+__all__ = ["evaluate", "groups_of", "measure_hits", "ndcg"]
+
+
+def evaluate(
+    judgments: Any,
+    run: Any,
+    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    *,
+    protocol: Protocol = DEFAULT,
+    weights: Any = None,
+    by: Any = None,
+    name: str = "",
+) -> Result:
+    """Measure a run against judgments.
+
+    Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
+    groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame).
+
+    >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
+    0.8597186998521971
+    """
+    wanted = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    parsed = [parse(measure) if isinstance(measure, str) else measure for measure in wanted]
+    groups = groups_of(by, judgments)
+    judged = read_judgments(judgments)
+    ranked = read_run(run, by="rank" if protocol.order == "rank" else "score", duplicates=protocol.duplicates)
+    hits = match(judged, ranked, protocol)
+    return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source)
+
+
+def measure_hits(
+    hits: Hits,
+    measures: Iterable[Measure],
+    *,
+    weights: Any = None,
+    groups: Mapping[str, str] | None = None,
+    name: str = "",
+) -> Result:
+    """The second half of `evaluate`, for Hits that are there already."""
+    values = {measure: measure(hits) for measure in measures}
+    return Result(
+        name,
+        hits,
+        values,
+        _weights(weights, hits) if weights is not None else None,
+        _masks(groups, hits) if groups else {},
+    )
+
+
+def ndcg(
+    grades: Iterable[float],
+    k: int | None = None,
+    *,
+    gain: str | Mapping[float, float] = "linear",
+    discount: str = "log2",
+    ideal: Iterable[float] | None = None,
+) -> float:
+    """nDCG@k of grades in rank order; `ideal` are the grades of all judgments, when more were judged than retrieved.
+
+    >>> round(ndcg([3, 2, 3, 0, 1, 2, 0, 1, 0, 2], k=10, gain="exp"), 6)
+    0.936002
+    """
+    from rankgauge.grades import hits_of_grades
+    from rankgauge.measures.gains import gain_text
+
+    text = f"nDCG(gain={gain_text(gain)},discount={discount})" + (f"@{k}" if k is not None else "")
+    return float(parse(text)(hits_of_grades(grades, ideal))[0])
+
+
+def _weights(weights: Any, hits: Hits) -> Floats:
+    """One weight per query; a query without one is an error."""
+    table = _query_table(weights, "weight")
+    missing = [query for query in hits.queries if query not in table]
+    if missing:
+        raise InputError(f"no weight for {len(missing):,} queries, such as {missing[0]!r}; give every query one")
+    try:
+        result = np.array([float(table[query]) for query in hits.queries])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"a weight is not a number: {error}") from None
+    if not (np.isfinite(result).all() and (result >= 0).all() and result.sum() > 0):
+        raise InputError("weights are finite numbers, 0 or more, and not all 0")
+    return result
+
+
+def _masks(groups: Mapping[str, str], hits: Hits) -> dict[str, Bools]:
+    """Group → which queries are in it, in order of first appearance; queries in no group are in none."""
+    known = [groups.get(query) for query in hits.queries]
+    present = set(known)
+    names = [name for name in dict.fromkeys(groups.values()) if name in present]
+    if not names:
+        known_one = nearest(hits.queries[0], list(groups)[:1000]) or next(iter(groups), "none")
+        raise InputError(f"no query is in any group: a query is {hits.queries[0]!r}, the groups know {known_one!r}")
+    return {name: np.fromiter((group == name for group in known), bool, len(known)) for name in names}
+
+
+def groups_of(by: Any, judgments: Any) -> dict[str, str] | None:
+    """Query → group, from a mapping, a frame, a file, or the name of a column of the judgments frame."""
+    if by is None:
+        return None
+    if isinstance(by, str):
+        from rankgauge.read.queries import column_of_frame
+
+        column = column_of_frame(judgments, by)
+        if column is not None:
+            return column
+    return {query: str(group) for query, group in _query_table(by, "group").items()}
+
+
+def _query_table(source: Any, what: str) -> dict[str, Any]:
+    if isinstance(source, Mapping):
+        return {id_text(query): value for query, value in source.items()}
+    from rankgauge.read.queries import read_query_table
+
+    return read_query_table(source, what)

@@ -1,0 +1,54 @@
+"""Judgments + Run → Hits: order, ties, duplicates, unjudged documents, missing queries, the ideal are settled here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgauge.errors import MatchError
+from rankgauge.match.diagnose import no_query_in_common, warn_if_nothing_found
+from rankgauge.match.hits import Hits, Ideal
+from rankgauge.match.nested import match_nested
+from rankgauge.match.parts import assemble
+from rankgauge.protocol import DEFAULT, Protocol
+
+if TYPE_CHECKING:
+    from rankgauge.read.records import Judgments, Run
+
+__all__ = ["Hits", "Ideal", "match"]
+
+
+def match(judgments: Judgments, run: Run, protocol: Protocol = DEFAULT) -> Hits:
+    """The judged documents that a run retrieved, query by query, with their ranks and grades.
+
+    Queries are in code-point order of their ids. There is a path for nested dicts and one for columns; both give equal
+    Hits.
+    """
+    queries = sorted(judgments.queries)
+    answered_ids = set(run.queries)
+    missing = [query for query in queries if query not in answered_ids]
+    if len(missing) == len(queries):
+        raise no_query_in_common(judgments, run)
+    if missing and protocol.missing == "error":
+        raise MatchError(_missing_message(run, missing))
+    if missing and protocol.missing == "skip":
+        queries = [query for query in queries if query in answered_ids]
+    answered = np.fromiter((query in answered_ids for query in queries), bool, len(queries))
+    if run.is_nested:
+        parts = match_nested(judgments, run, queries, protocol)
+    else:
+        from rankgauge.match.columns import match_columns  # needs polars
+
+        parts = match_columns(judgments, run, queries, protocol)
+    left_out = len(answered_ids) - (len(judgments.queries) - len(missing))
+    hits = assemble(parts, queries, answered, protocol, left_out=left_out, missing=len(missing))
+    warn_if_nothing_found(judgments, run, hits)
+    return hits
+
+
+def _missing_message(run: Run, missing: list[str]) -> str:
+    return (
+        f"{run.source} does not answer {len(missing):,} judged queries, such as {missing[0]!r}; "
+        "with missing='zero' they count 0, with missing='skip' they are left out"
+    )

@@ -1,0 +1,75 @@
+"""Why judgments and a run do not meet: samples of both sides, and the hint that most often helps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from rankgauge.errors import MatchError, warn
+from rankgauge.read.records import id_text
+
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Hits
+    from rankgauge.read.records import Judgments, Record, Run
+
+__all__ = ["no_query_in_common", "warn_if_nothing_found"]
+
+SAMPLES = 3
+SEARCHED = 10_000
+
+
+def no_query_in_common(judgments: Judgments, run: Run) -> MatchError:
+    """The error for two sides without a shared query."""
+    ours, theirs = judgments.queries, run.queries
+    return MatchError(
+        f"no query in common: {judgments.source} has {_samples(ours)}, {run.source} has {_samples(theirs)}"
+        f"{_hint(ours, theirs)}"
+    )
+
+
+def warn_if_nothing_found(judgments: Judgments, run: Run, hits: Hits) -> None:
+    """No judged document retrieved at all is a legitimate zero, and most often a mistake: say so loudly."""
+    if len(hits.rank) or not hits.retrieved.any():
+        return
+    shared = hits.queries[int(hits.retrieved.argmax())]
+    ours, theirs = _docs(judgments, shared), _docs(run, shared)
+    warn(
+        "NO JUDGED DOCUMENT WAS RETRIEVED, for any query: every measure is 0. "
+        f"For query {shared!r}, {judgments.source} judges {_samples(ours)}, {run.source} returns {_samples(theirs)}"
+        f"{_hint(ours, theirs)}"
+    )
+
+
+def _docs(record: Record, query: str) -> list[str]:
+    if record.is_nested:
+        return [id_text(doc) for doc in islice(record.nested[query], SEARCHED)]
+    columns = record.columns
+    rows = (columns.query == columns.queries.index(query)).nonzero()[0][:SEARCHED]
+    return [str(doc) for doc in columns.doc.gather(rows)]
+
+
+def _samples(ids: list[str]) -> str:
+    shown = ", ".join(repr(identifier) for identifier in ids[:SAMPLES])
+    return f"{shown}, …" if len(ids) > SAMPLES else shown or "none"
+
+
+def _hint(ours: Iterable[str], theirs: Iterable[str]) -> str:
+    """What would make the two sides meet: leading zeros, a prefix, a suffix, blanks, the case."""
+    left, right = set(islice(ours, SEARCHED)), set(islice(theirs, SEARCHED))
+    for name, change in _CHANGES.items():
+        if {change(identifier) for identifier in left} & {change(identifier) for identifier in right} - {""}:
+            return f". Hint: they match after {name}"
+    return ""
+
+
+_CHANGES: dict[str, Callable[[str], str]] = {
+    "trimming blanks": str.strip,
+    "ignoring upper and lower case": str.lower,
+    "removing leading zeros": lambda text: text.lstrip("0"),
+    "removing a trailing '.0' (numbers read as floats)": lambda text: text.removesuffix(".0"),
+    "removing a prefix that one side has (such as 'q' or 'doc-')": lambda text: re.sub(r"^\D+0*", "", text),
+    "keeping only what follows the last '/', ':', '_', '-' or '#'": lambda text: re.split(r"[/:_#-]", text)[-1],
+    "removing a file suffix": lambda text: re.sub(r"\.[a-z]{1,5}$", "", text),
+}

@@ -1,0 +1,139 @@
+"""Columns with each query's rows together and a key for every row.
+
+A row's key is 64 bits: the upper ones of a hash of its document, in the lower ones its place within the query. The keys
+are sorted query by query, which serves twice: equal neighbours are the candidates for duplicates, and a bisection finds
+the row of any document. What the hashes agree on is compared as text, so the answers are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rankgauge.match.hits import Bools, Ints
+    from rankgauge.read.records import Columns
+
+    Keys = NDArray[np.uint64]
+
+__all__ = ["Grouped", "group"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Grouped:
+    """Rows brought together by query. A place counts rows in this order; `row` maps it to the columns (None: same)."""
+
+    columns: Columns
+    row: Ints | None
+    query: NDArray[np.int32]
+    starts: Ints
+    ends: Ints
+    keys: Keys
+    shift: int
+
+    def rows(self, places: Ints) -> Ints:
+        """The rows of the columns at these places."""
+        return places if self.row is None else self.row[places]
+
+    def docs(self, places: Ints) -> pl.Series:
+        """The documents at these places."""
+        return self.columns.doc.gather(self.rows(places))
+
+    def find(self, docs: pl.Series, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
+        """Look each document up between a start and an end: which ones are there, and their places."""
+        shift = np.uint64(self.shift)
+        hashes = hash_of(docs) >> shift
+        at = _bisect(self.keys, starts, ends, hashes << shift)
+        inside = np.flatnonzero(at < ends)
+        found = inside[(self.keys[at[inside]] >> shift) == hashes[inside]]
+        places = starts[found] + self._place_in_query(at[found])
+        wanted = docs.gather(found)
+        same: Bools = (self.docs(places) == wanted).to_numpy(writable=True)
+        for i in np.flatnonzero(~same).tolist():
+            same[i], places[i] = self._look_through(str(wanted[i]), int(starts[found[i]]), int(ends[found[i]]))
+        return found[same], places[same]
+
+    def repeated(self) -> Ints:
+        """The rows whose query and document are there more than once."""
+        hashes = self.keys >> np.uint64(self.shift)
+        pairs = np.flatnonzero((hashes[1:] == hashes[:-1]) & (self.query[1:] == self.query[:-1]))
+        if not len(pairs):
+            return pairs
+        at = np.union1d(pairs, pairs + 1)
+        places = self.starts[self.query[at]] + self._place_in_query(at)
+        rows = np.sort(self.rows(places))
+        texts = _pair_texts(self.columns.take(rows))
+        twice: Bools = texts.is_duplicated().to_numpy()
+        return rows[twice]
+
+    def _place_in_query(self, at: Ints) -> Ints:
+        return (self.keys[at] & np.uint64((1 << self.shift) - 1)).astype(np.int64)
+
+    def _look_through(self, doc: str, start: int, end: int) -> tuple[bool, int]:
+        """Two documents of one query with one hash: read the query's rows to tell which is meant."""
+        there = np.flatnonzero((self.docs(np.arange(start, end)) == doc).to_numpy())
+        return (True, start + int(there[0])) if len(there) else (False, start)
+
+
+def group(columns: Columns) -> Grouped:
+    """Bring each query's rows together, in the order given, and give every row its key."""
+    query, count = columns.query, len(columns.queries)
+    sizes = np.bincount(query, minlength=count)
+    row = None if (query[1:] >= query[:-1]).all() else _stable_order(query, count)
+    ends = sizes.cumsum()
+    starts = ends - sizes
+    shift = int(sizes.max(initial=1)).bit_length()
+    keys = hash_of(columns.doc)
+    if row is not None:
+        query, keys = query[row], keys[row]
+    _add_places(keys, starts, sizes, shift)
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        keys[start:end].sort()
+    return Grouped(columns, row, query, starts, ends, keys, shift)
+
+
+def hash_of(docs: pl.Series) -> Keys:
+    """A 64-bit hash of each document; stable within a process, which is all that is needed."""
+    hashes: Keys = docs.hash().to_numpy(writable=True)
+    return hashes
+
+
+def _add_places(keys: Keys, starts: Ints, sizes: Ints, shift: int) -> None:
+    """Put each row's place within its query into the lowest bits of its key."""
+    keys >>= np.uint64(shift)
+    keys <<= np.uint64(shift)
+    places = np.arange(len(keys), dtype=np.uint64)
+    places -= np.repeat(starts.astype(np.uint64), sizes)
+    keys |= places
+
+
+def _stable_order(query: NDArray[np.int32], count: int) -> Ints:
+    """A stable argsort by query number: numpy sorts 16-bit numbers by radix, so take them 16 bits at a time."""
+    order = np.argsort((query & 0xFFFF).astype(np.uint16), kind="stable")
+    if count > 0x10000:
+        order = order[np.argsort((query >> 16).astype(np.uint16)[order], kind="stable")]
+    return order
+
+
+def _bisect(keys: Keys, low: Ints, high: Ints, value: Keys) -> Ints:
+    """For each value, the first place in keys[low:high], which ascend, that is not smaller: all at once."""
+    low, high = low.copy(), high.copy()
+    last = max(len(keys) - 1, 0)
+    for _ in range(int((high - low).max(initial=0)).bit_length()):
+        middle = (low + high) >> 1
+        below = (keys[np.minimum(middle, last)] < value) & (low < high)
+        low = np.where(below, middle + 1, low)
+        high = np.where(below, high, np.minimum(high, middle))
+    return low
+
+
+def _pair_texts(columns: Columns) -> pl.Series:
+    """Query number and document as one comparable value a row."""
+    import polars as pl
+
+    return pl.DataFrame({"query": columns.query, "doc": columns.doc}).to_struct()

@@ -1,0 +1,108 @@
+"""Hits: all that a measure needs to know, and nothing else.
+
+One row per judged document that was retrieved, ordered by query and then rank; one row per judgment for the ideal,
+ordered by query and then grade; a few counts per query. Where the run has millions of rows, Hits has thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from rankgauge.protocol import DEFAULT, Protocol
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints: TypeAlias = NDArray[np.int64]
+    Floats: TypeAlias = NDArray[np.float64]
+    Bools: TypeAlias = NDArray[np.bool_]
+
+__all__ = ["Hits", "Ideal", "positions_within", "sum_by"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ideal:
+    """All judgments of grade 0 or more, ordered by query and then gain: what a perfect ranking would return."""
+
+    query: Ints
+    rank: Ints
+    gain: Floats
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Hits:
+    """The judged documents that a run retrieved, with their ranks and grades.
+
+    `first` is the first rank of the group of documents that share a score, `tied` the size of that group; the rank lies
+    between `first` and `first + tied - 1`, and is `first` where ties are averaged.
+    """
+
+    queries: list[str]
+    answered: Bools
+    retrieved: Ints
+    judged: Ints
+    query: Ints
+    rank: Ints
+    first: Ints
+    tied: Ints
+    grade: Floats
+    judgment_query: Ints
+    judgment_grade: Floats
+    protocol: Protocol = DEFAULT
+    left_out: int = 0
+    missing: int = 0
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+    @property
+    def averaged(self) -> bool:
+        """Whether tied documents share the expectation over their orders."""
+        return self.protocol.ties == "average"
+
+    def sum(self, values: Floats) -> Floats:
+        """The sum of a value per hit, for every query, added up in rank order."""
+        return sum_by(self.query, values, len(self.queries))
+
+    def count(self, mask: Bools) -> Floats:
+        """How many hits of every query are marked."""
+        return np.bincount(self.query[mask], minlength=len(self.queries)).astype(np.float64)
+
+    def relevant(self, rel: float | None = None) -> Bools:
+        """Which hits are relevant: of grade `rel` or more (the protocol's, when not given)."""
+        return _at_least(self.grade, self.protocol.rel if rel is None else rel)
+
+    def relevant_judged(self, rel: float | None = None) -> Floats:
+        """How many documents of every query are judged relevant, retrieved or not."""
+        mask = _at_least(self.judgment_grade, self.protocol.rel if rel is None else rel)
+        return np.bincount(self.judgment_query[mask], minlength=len(self.queries)).astype(np.float64)
+
+    def ideal(self, gain: Callable[[Floats], Floats]) -> Ideal:
+        """The ideal ranking under a gain: the only place where one is built.
+
+        Judgments are kept in descending grade; a gain that does not follow the grades reorders them.
+        """
+        query, gains = self.judgment_query, gain(self.judgment_grade)
+        if ((gains[1:] > gains[:-1]) & (query[1:] == query[:-1])).any():
+            gains = gains[np.lexsort((-gains, query))]
+        return Ideal(query, positions_within(query) + 1, gains)
+
+
+def _at_least(grade: Floats, rel: float) -> Bools:
+    return grade >= rel if rel > 0 else grade >= 0
+
+
+def sum_by(group: Ints, values: Floats, groups: int) -> Floats:
+    """The sum of the values of each group, added up in order."""
+    result: Floats = np.bincount(group, values, groups)  # type: ignore[assignment]  # numpy's stubs forget the weights
+    return result
+
+
+def positions_within(group: Ints) -> Ints:
+    """0, 1, 2, … within each group, the groups being numbered in ascending order."""
+    sizes = np.bincount(group)
+    return np.arange(len(group)) - (sizes.cumsum() - sizes)[group]

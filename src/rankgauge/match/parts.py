@@ -1,0 +1,111 @@
+"""Parts: what a path of `match` found, and its assembly into Hits under the protocol's remaining rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgauge.match.hits import Hits, positions_within
+
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Bools, Floats, Ints
+    from rankgauge.protocol import Protocol
+
+__all__ = ["Parts", "assemble"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Parts:
+    """One row per judgment and one per hit, in any order."""
+
+    retrieved: Ints
+    judgment_query: Ints
+    judgment_grade: Floats
+    query: Ints
+    rank: Ints
+    first: Ints
+    tied: Ints
+    grade: Floats
+
+
+def assemble(
+    parts: Parts, queries: list[str], answered: Bools, protocol: Protocol, *, left_out: int, missing: int
+) -> Hits:
+    """Order the rows, take out what the protocol takes out, and build the one ideal."""
+    judged = np.bincount(parts.judgment_query, minlength=len(queries))
+    keep = parts.judgment_grade >= 0
+    query, grade = _by_grade(parts.judgment_query[keep], parts.judgment_grade[keep])
+    hits = Hits(queries, answered, parts.retrieved, judged, *_by_rank(parts), query, grade, protocol, left_out, missing)
+    if protocol.depth is not None:
+        hits = _cut(hits, protocol.depth)
+    return _condense(hits) if protocol.unjudged == "condensed" else hits
+
+
+def _by_rank(parts: Parts) -> tuple[Ints, Ints, Ints, Ints, Floats]:
+    """The hits ordered by query, then rank, then grade (ranks are equal only where ties are averaged)."""
+    key = parts.query * (int(parts.rank.max(initial=0)) + 1) + parts.rank
+    if (key[1:] > key[:-1]).all():
+        return parts.query, parts.rank, parts.first, parts.tied, parts.grade
+    order = np.lexsort((-parts.grade, key)) if (parts.tied > 1).any() else np.argsort(key)
+    return parts.query[order], parts.rank[order], parts.first[order], parts.tied[order], parts.grade[order]
+
+
+def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
+    """Judgments ordered by query, then descending grade. Whole grades sort as one integer key, which is quicker."""
+    highest = grade.max(initial=0.0)
+    if highest < 2**20 and (grade == np.floor(grade)).all():
+        span = int(highest) + 1
+        key = query * span + (highest - grade).astype(np.int64)
+        key.sort()
+        counts = np.bincount(query) if len(query) else query
+        query = np.repeat(np.arange(len(counts)), counts)
+        return query, highest - (key - query * span)
+    order = np.lexsort((-grade, query))
+    return query[order], grade[order]
+
+
+def _cut(hits: Hits, depth: int) -> Hits:
+    """Only the first `depth` documents of each ranking."""
+    keep = hits.rank <= depth
+    return _with_rows(hits, np.minimum(hits.retrieved, depth), keep, hits.rank[keep], hits.first[keep], hits.tied[keep])
+
+
+def _condense(hits: Hits) -> Hits:
+    """Take unjudged documents, and those of negative grade, out of the rankings."""
+    keep = hits.grade >= 0
+    query, first = hits.query[keep], hits.first[keep]
+    retrieved = np.bincount(query, minlength=len(hits.queries))
+    rank = positions_within(query) + 1
+    group = positions_within_group(query, first)
+    starts = rank - group
+    tied = np.bincount(np.cumsum(group == 0) - 1)[np.cumsum(group == 0) - 1] if len(group) else group
+    return _with_rows(hits, retrieved, keep, starts if hits.averaged else rank, starts, tied)
+
+
+def positions_within_group(query: Ints, first: Ints) -> Ints:
+    """0, 1, 2, … within each group of equal query and first rank."""
+    if not len(query):
+        return query
+    new = np.r_[True, (query[1:] != query[:-1]) | (first[1:] != first[:-1])]
+    return positions_within(np.cumsum(new) - 1)
+
+
+def _with_rows(hits: Hits, retrieved: Ints, keep: Bools, rank: Ints, first: Ints, tied: Ints) -> Hits:
+    return Hits(
+        hits.queries,
+        hits.answered,
+        retrieved,
+        hits.judged,
+        hits.query[keep],
+        rank,
+        first,
+        tied,
+        hits.grade[keep],
+        hits.judgment_query,
+        hits.judgment_grade,
+        hits.protocol,
+        hits.left_out,
+        hits.missing,
+    )

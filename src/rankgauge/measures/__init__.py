@@ -1,0 +1,9 @@
+"""Hits → one value per query. One table; a new measure is one decorated function."""
+
+from rankgauge.measures import graded, precision, sets
+from rankgauge.measures.table import MEASURES, Definition, Measure, averaging, measure
+from rankgauge.measures.text import SPELLINGS, parse
+
+FILLED_BY = (graded, precision, sets)
+
+__all__ = ["FILLED_BY", "MEASURES", "SPELLINGS", "Definition", "Measure", "averaging", "measure", "parse"]

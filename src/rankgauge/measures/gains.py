@@ -1,0 +1,110 @@
+"""Gain and discount: what a grade is worth, and how little of it is left at a rank."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgauge.errors import MeasureError
+
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Floats, Hits, Ints
+
+__all__ = ["Discount", "Gain", "discount_function", "discounted", "gain_function", "gain_text", "number_text"]
+
+Gain = str  # linear, exp, binary, or a map of grades to gains such as {1:3,2:9}
+Discount = str  # log2, none, zipf, or jk and a base: jk2
+
+GAINS: dict[str, Callable[[Floats], Floats]] = {
+    "linear": lambda grade: grade,
+    "exp": lambda grade: np.exp2(grade) - 1.0,
+    "binary": lambda grade: np.ones_like(grade),
+}
+PAIR = re.compile(r"\s*['\"]?([-+0-9.eE]+)['\"]?\s*:\s*([-+0-9.eE]+)\s*")
+
+
+def number_text(value: float) -> str:
+    """A number as people write it: 3 rather than 3.0, and no digit lost."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def gain_text(gain: Any) -> Gain:
+    """The canonical text of a gain: a name, or a map with its grades in order."""
+    if isinstance(gain, Mapping):
+        pairs = {float(grade): float(value) for grade, value in gain.items()}
+    elif isinstance(gain, str) and gain.startswith("{"):
+        pairs = _pairs(gain)
+    elif gain in GAINS:
+        return str(gain)
+    else:
+        raise MeasureError(f"gain={gain!r} is not a gain; expected {', '.join(GAINS)} or a map such as {{1:3,2:9}}")
+    if not all(map(math.isfinite, [*pairs, *pairs.values()])):
+        raise MeasureError(f"gain={gain!r}: grades and gains are finite numbers")
+    return "{" + ",".join(f"{number_text(grade)}:{number_text(pairs[grade])}" for grade in sorted(pairs)) + "}"
+
+
+def _pairs(text: str) -> dict[float, float]:
+    pairs: dict[float, float] = {}
+    for part in text.strip("{} ").split(","):
+        found = PAIR.fullmatch(part)
+        if not found:
+            raise MeasureError(f"gain={text}: expected grade:gain pairs such as {{1:3,2:9}}, got {part!r}")
+        try:
+            pairs[float(found[1])] = float(found[2])
+        except ValueError:
+            raise MeasureError(f"gain={text}: {part!r} is not a pair of numbers") from None
+    return pairs
+
+
+def gain_function(gain: Gain, rel: float | None = None) -> Callable[[Floats], Floats]:
+    """Grades → gains. Negative grades gain nothing, nor do grades below `rel`; a grade that a map leaves out is its own
+    gain, as in trec_eval. Grade 0 gains nothing unless a map says so."""
+    pairs = _pairs(gain) if gain.startswith("{") else None
+
+    def worth(grade: Floats) -> Floats:
+        gained = GAINS["linear" if pairs is not None else gain](grade)
+        floor = grade >= (rel if rel is not None else 0)
+        if pairs is None:
+            return np.where(floor & (grade > 0), gained, 0.0)
+        mapped = gained.astype(np.float64, copy=True)
+        for level, value in pairs.items():
+            mapped[grade == level] = value
+        return np.where(floor & (grade >= 0), mapped, 0.0)
+
+    return worth
+
+
+def discount_function(discount: Discount) -> Callable[[Ints], Floats]:
+    """Ranks → what a gain is divided by."""
+    if discount == "log2":
+        return lambda rank: np.log2(rank + 1.0)
+    if discount == "none":
+        return lambda rank: np.ones(len(rank))
+    if discount == "zipf":
+        return lambda rank: rank.astype(np.float64)
+    found = re.fullmatch(r"jk([0-9.]+)", discount)
+    base = float(found[1]) if found and found[1].count(".") < 2 and found[1] != "." else 0.0
+    if base <= 1:
+        raise MeasureError(f"discount={discount!r} is none; expected log2, none, zipf, or jk and a base above 1: jk2")
+    return lambda rank: np.maximum(np.log(np.maximum(rank, 1)) / math.log(base), 1.0)
+
+
+def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> Floats:
+    """Each hit's gain, divided by the discount of its rank; nothing beyond rank k.
+
+    Where ties are averaged, a document gets the mean over the ranks that its tie group takes up.
+    """
+    divisor = discount_function(discount)
+    if not hits.averaged:
+        value = gain / divisor(hits.rank)
+        return value if k is None else np.where(hits.rank <= k, value, 0.0)
+    last = hits.first + hits.tied - 1
+    deepest = int(last.max(initial=0)) if k is None else min(k, int(last.max(initial=0)))
+    upto = np.r_[0.0, np.cumsum(1.0 / divisor(np.arange(1, deepest + 1)))]
+    share = upto[np.minimum(last, deepest)] - upto[np.minimum(hits.first - 1, deepest)]
+    single = np.where(hits.first <= deepest, 1.0 / divisor(hits.first), 0.0)
+    return gain * np.where(hits.tied > 1, share / hits.tied, single)

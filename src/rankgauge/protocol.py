@@ -1,0 +1,113 @@
+"""The rules of an evaluation as one frozen value.
+
+Everything that two tools may decide differently before any measure is computed is settled here, once: what orders a
+ranking, how ties are broken, what an unjudged document counts, what happens to a query that the run does not answer or
+that has nothing relevant, which grade counts as relevant. A `Protocol` is given to `match`, travels with the result, is
+printed with it, and is part of its fingerprint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
+
+from rankgauge.errors import ProtocolError, choices, nearest
+
+__all__ = ["DEFAULT", "RULES", "Protocol"]
+
+# Rule → allowed value → what it means, in words. The first value is the default.
+RULES: Final[dict[str, dict[str, str]]] = {
+    "order": {
+        "score": "documents are ordered by score, best first; a rank column is ignored",
+        "rank": "documents are ordered by the rank column; scores are ignored",
+        "given": "documents are ordered as they are given; scores are ignored",
+    },
+    "ties": {
+        "id": "equal scores: by document id, descending in code-point order (as trec_eval)",
+        "given": "equal scores: in the order given",
+        "average": "equal scores: the expectation over all orders of the tied documents",
+    },
+    "unjudged": {
+        "not-relevant": "an unjudged document counts as not relevant and keeps its rank",
+        "condensed": "unjudged documents, and those of negative grade, are taken out of the ranking first",
+    },
+    "missing": {
+        "zero": "a judged query that the run does not answer counts 0",
+        "skip": "a judged query that the run does not answer is left out",
+        "error": "a judged query that the run does not answer is an error",
+    },
+    "empty": {
+        "zero": "a query without relevant documents counts 0",
+        "one": "a query without relevant documents counts 1",
+        "skip": "a query without relevant documents is left out",
+    },
+    "duplicates": {
+        "error": "a document twice in one ranking is an error",
+        "first": "of a document twice in one ranking, the first is kept",
+        "best": "of a document twice in one ranking, the best-scored is kept",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """The rules of an evaluation. The defaults are the field's.
+
+    >>> Protocol(ties="average").ties
+    'average'
+    """
+
+    order: str = "score"
+    ties: str = "id"
+    unjudged: str = "not-relevant"
+    missing: str = "zero"
+    empty: str = "zero"
+    duplicates: str = "error"
+    rel: float = 1.0
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        for rule, allowed in RULES.items():
+            value = getattr(self, rule)
+            if value not in allowed:
+                hint = nearest(str(value), allowed)
+                meant = f"; did you mean {hint!r}?" if hint else ""
+                raise ProtocolError(f"{rule}={value!r} is not a rule; expected {choices(allowed)}{meant}")
+        if not self.rel >= 0:
+            raise ProtocolError(f"rel={self.rel!r}: the smallest relevant grade is a number, 0 or more")
+        if self.depth is not None and self.depth < 1:
+            raise ProtocolError(f"depth={self.depth!r}: a ranking is cut after 1 document or more, or not at all: None")
+        if self.ties == "average" and self.order != "score":
+            raise ProtocolError(f"ties='average' needs order='score': with order={self.order!r} nothing is tied")
+        if self.ties == "average" and self.depth is not None:
+            raise ProtocolError("ties='average' has no place to cut: leave depth out and write the cut-off as @k")
+
+    def describe(self) -> str:
+        """The rules in words, one a line."""
+        lines = [meanings[getattr(self, rule)] for rule, meanings in RULES.items()]
+        lines.append(f"a document is relevant from grade {self.rel:g} on (binary measures)")
+        lines.append("negative grades count as not relevant and are never part of the ideal")
+        if self.depth is not None:
+            lines.append(f"only the first {self.depth} documents of a ranking count")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rules for machines: `Protocol.from_dict` reads them back."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, rules: Mapping[str, Any]) -> Protocol:
+        """The inverse of `to_dict`; a rule that is not given has its default."""
+        known = [field.name for field in fields(cls)]
+        for name in rules:
+            if name not in known:
+                raise ProtocolError(f"unknown rule {name!r}; the rules are {', '.join(known)}")
+        return cls(**rules)
+
+    def __str__(self) -> str:
+        changed = [f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default]
+        return ", ".join(changed) or "the field's defaults"
+
+
+DEFAULT: Final = Protocol()

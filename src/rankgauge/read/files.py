@@ -1,0 +1,234 @@
+"""Where bytes come from: a path or standard input, with compression as a layer under every format."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
+
+from rankgauge.errors import InputError, nearest
+
+__all__ = ["LAYERS", "SMALL", "Layer", "Source", "find_source", "layer_of", "split_suffixes"]
+
+SMALL: Final = 8 * 1024 * 1024
+HEAD: Final = 64 * 1024
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+# How much text a compressed byte stands for, roughly: enough to tell small files from big ones.
+EXPANSION: Final = 4
+
+
+class Layer(NamedTuple):
+    """A kind of compression."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    magic: bytes
+    open: Callable[[IO[bytes], str], IO[bytes]]
+
+
+class Source(NamedTuple):
+    """Bytes that can be read as often as needed."""
+
+    name: str
+    suffix: str
+    path: str | None = None
+    content: bytes = b""
+    layer: Layer | None = None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the decompressed bytes are few enough for the plain reader."""
+        size = len(self.content) if self.path is None else os.path.getsize(self.path)
+        return size * (EXPANSION if self.layer else 1) <= SMALL
+
+    @property
+    def plain_path(self) -> str | None:
+        """The path, where the bytes can be read from it as they are."""
+        return None if self.layer else self.path
+
+    def open(self) -> BinaryIO:
+        """The decompressed bytes, from the start."""
+        raw = self._raw()
+        if not self.layer:
+            return cast(BinaryIO, raw)
+        guarded = _Guarded(self.layer.open(raw, "rb"), raw, self)
+        return cast(BinaryIO, io.BufferedReader(guarded, HEAD))
+
+    def open_text(self) -> BinaryIO:
+        """The decompressed bytes, after the byte-order mark if there is one."""
+        stream = cast(io.BufferedReader, self.open())
+        if stream.peek(len(BYTE_ORDER_MARK)).startswith(BYTE_ORDER_MARK):
+            stream.read(len(BYTE_ORDER_MARK))
+        return cast(BinaryIO, stream)
+
+    def head(self) -> bytes:
+        """The first decompressed bytes, without a byte-order mark."""
+        with self.open_text() as stream:
+            return stream.read(HEAD)
+
+    def _raw(self) -> io.BufferedReader:
+        if self.path is None:
+            return io.BufferedReader(cast(io.RawIOBase, io.BytesIO(self.content)))
+        try:
+            return open(self.path, "rb")
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+
+
+class _Guarded(io.RawIOBase):
+    """A decompressor whose every failure is an InputError that names the file."""
+
+    def __init__(self, inner: IO[bytes], raw: IO[bytes], source: Source) -> None:
+        self.inner, self.raw, self.source = inner, raw, source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self.inner.read(len(buffer))
+        except Exception as error:
+            # Decompressors raise EOFError, OSError and classes of their own, each from a module that is loaded late.
+            assert self.source.layer is not None
+            kind = self.source.layer.name
+            raise InputError(
+                f"{self.source.name}: not a whole {kind} file ({error}); fetch or compress it again, "
+                f"or take the suffix off its name if it is not compressed"
+            ) from error
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.inner.close()
+            self.raw.close()
+        super().close()
+
+
+def _open_gzip(raw: IO[bytes], mode: str) -> IO[bytes]:
+    import gzip
+
+    # A fixed time and no name: the same rows give the same bytes.
+    return cast(IO[bytes], gzip.GzipFile(filename="", fileobj=raw, mode=mode, compresslevel=6, mtime=0))
+
+
+def _open_bzip2(raw: IO[bytes], mode: str) -> IO[bytes]:
+    import bz2
+
+    return cast(IO[bytes], bz2.BZ2File(raw, cast(Any, mode)))
+
+
+def _open_xz(raw: IO[bytes], mode: str) -> IO[bytes]:
+    import lzma
+
+    return cast(IO[bytes], lzma.LZMAFile(raw, cast(Any, mode)))
+
+
+def _open_zstd(raw: IO[bytes], mode: str) -> IO[bytes]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return cast(IO[bytes], zstd.ZstdFile(raw, mode))
+    import zstandard
+
+    if "w" in mode:
+        return cast(IO[bytes], zstandard.ZstdCompressor().stream_writer(raw, closefd=False))
+    return cast(IO[bytes], _ZstdReader(raw))
+
+
+class _ZstdReader:
+    """Frame after frame of a zstd stream; unlike zstandard's own reader it notices when the last one is cut off."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        import zstandard
+
+        self.raw = raw
+        self.fresh = zstandard.ZstdDecompressor().decompressobj
+        self.frame: Any = None
+        self.pending = b""
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes, none at the end."""
+        while not self.pending:
+            data = (self.frame.unused_data if self.frame and self.frame.eof else b"") or self.raw.read(HEAD)
+            if not data:
+                if self.frame and not self.frame.eof:
+                    raise EOFError("it ends in the middle of a frame")
+                return b""
+            if self.frame is None or self.frame.eof:
+                self.frame = self.fresh()
+            self.pending = self.frame.decompress(data)
+        data, self.pending = self.pending[:size], self.pending[size:]
+        return data
+
+    def close(self) -> None:
+        """Nothing of its own to close."""
+
+
+LAYERS: Final = (
+    Layer("gzip", (".gz", ".gzip"), b"\x1f\x8b", _open_gzip),
+    Layer("bzip2", (".bz2",), b"BZh", _open_bzip2),
+    Layer("xz", (".xz",), b"\xfd7zXZ\x00", _open_xz),
+    Layer("zstd", (".zst", ".zstd"), b"\x28\xb5\x2f\xfd", _open_zstd),
+)
+
+
+def layer_of(suffix: str) -> Layer | None:
+    """The compression that a suffix stands for."""
+    return next((layer for layer in LAYERS if suffix in layer.suffixes), None)
+
+
+def split_suffixes(path: str) -> tuple[str, Layer | None]:
+    """`runs/bm25.jsonl.gz` → `.jsonl` and gzip."""
+    rest, suffix = os.path.splitext(os.path.basename(path).lower())
+    layer = layer_of(suffix)
+    return (os.path.splitext(rest)[1] if layer else suffix), layer
+
+
+def find_source(source: str | os.PathLike[str]) -> Source:
+    """The source behind a path, or standard input for `-`; whatever cannot be read is said so here."""
+    path = os.fsdecode(source)
+    found = _standard_input() if path == "-" else _file(path)
+    with found.open() as stream:
+        if not stream.read(1):
+            raise InputError(f"{found.name}: is empty; expected one row a line")
+    return found
+
+
+def _standard_input() -> Source:
+    content = sys.stdin.buffer.read()
+    return Source("standard input", "", content=content, layer=_layer_by_magic(content))
+
+
+def _file(path: str) -> Source:
+    if os.path.isdir(path):
+        raise InputError(f"{path}: is a folder; name a file in it")
+    suffix, layer = split_suffixes(path)
+    if not layer:
+        with Source(path, suffix, path).open() as stream:
+            layer = _layer_by_magic(stream.read(8))
+    return Source(path, suffix, path, layer=layer)
+
+
+def _layer_by_magic(start: bytes) -> Layer | None:
+    return next((layer for layer in LAYERS if start.startswith(layer.magic)), None)
+
+
+def _unreadable(path: str, error: OSError) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{path}: there is no such file{_suggestion(path)}")
+    if isinstance(error, PermissionError):
+        return InputError(f"{path}: permission denied; make the file readable (chmod +r) or run as its owner")
+    return InputError(f"{path}: cannot be read ({error.strerror or error})")
+
+
+def _suggestion(path: str) -> str:
+    folder = os.path.dirname(path)
+    try:
+        names = os.listdir(folder or ".")
+    except OSError:
+        return f", nor a folder {folder!r}; check the path"
+    near = nearest(os.path.basename(path), names)
+    return f"; did you mean {os.path.join(folder, near)}?" if near else f" in {folder or 'this folder'}; check the path"

@@ -1,0 +1,121 @@
+"""The formats: one table, and how a source is recognised as one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from rankgauge.errors import FormatError, InputError, choices, nearest
+from rankgauge.read import frames, lines, tables
+from rankgauge.read.files import Source
+from rankgauge.read.names import has_role, is_beir, looks_like_header
+from rankgauge.read.rows import Ask, Found, shortened
+
+__all__ = ["FORMATS", "Format", "format_named", "kind_of", "recognise"]
+
+
+class Format(NamedTuple):
+    """One way of writing rows down."""
+
+    about: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Source, Ask], Found]
+
+
+FORMATS: Final[dict[str, Format]] = {
+    "trec": Format(
+        "judgments of 4 fields, runs of 6, separated by blanks or tabs",
+        (".trec", ".qrels", ".qrel", ".run", ".res", ".txt"),
+        lines.read_trec,
+    ),
+    "msmarco": Format("runs of 3 fields: query, document, rank", (), lines.read_msmarco),
+    "csv": Format("commas, with a header", (".csv",), tables.read_csv),
+    "tsv": Format("tabs, with a header", (".tsv", ".tab"), tables.read_tsv),
+    "json": Format("query → document → number, or a list of rows", (".json",), tables.read_json),
+    "jsonl": Format("one JSON object a line", (".jsonl", ".ndjson"), tables.read_jsonl),
+    "parquet": Format("Parquet", (".parquet", ".pq"), frames.read_parquet),
+    "arrow": Format("Arrow IPC, also known as Feather", (".arrow", ".feather", ".ipc"), frames.read_arrow),
+}
+
+MAGIC: Final = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+# People give these names to anything: what is inside decides.
+UNSURE: Final = ("trec", "tsv")
+
+
+def format_named(name: str) -> Format:
+    """The format of this name."""
+    if name not in FORMATS:
+        hint = nearest(name, FORMATS)
+        meant = f"; did you mean {hint!r}?" if hint else ""
+        raise InputError(f"unknown format {name!r}; expected {choices(FORMATS)}{meant}")
+    return FORMATS[name]
+
+
+def format_of_suffix(suffix: str) -> str | None:
+    """The format that a suffix stands for."""
+    return next((name for name, each in FORMATS.items() if suffix in each.suffixes), None)
+
+
+def recognise(source: Source, kind: str | None, columns: Mapping[str, str] | None = None) -> str:
+    """The name of the format of a source: by its suffix where that is telling, otherwise by its content."""
+    name = format_of_suffix(source.suffix)
+    if name and name not in UNSURE:
+        return name
+    return _by_content(source, kind, columns)
+
+
+def _by_content(source: Source, kind: str | None, columns: Mapping[str, str] | None) -> str:
+    head = source.head()
+    fields = lines.fields_of_first_line(head)
+    if b"\0" not in head and lines.is_regular(fields):
+        return _by_width(fields, kind)
+    for magic, name in MAGIC.items():
+        if head.startswith(magic):
+            return name
+    if b"\0" in head:
+        raise FormatError(
+            f"{source.name}: holds NUL bytes, so it is neither text nor a known format: {shortened(head[:40])}; "
+            f"expected {choices(FORMATS)}"
+        )
+    if head.lstrip()[:1] in (b"{", b"["):
+        return "jsonl" if _first_line_is_a_row(head) else "json"
+    for name, delimiter in tables.DELIMITERS.items():
+        if looks_like_header(tables.header_cells(head, delimiter), columns):
+            return name
+    return _by_width(fields, kind)
+
+
+def _by_width(fields: list[bytes], kind: str | None) -> str:
+    return "msmarco" if kind != "judgments" and len(fields) == lines.LAYOUTS["msmarco"].width else "trec"
+
+
+def _first_line_is_a_row(head: bytes) -> bool:
+    """Whether the first line is an object by itself, with values rather than documents inside."""
+    try:
+        first = json.loads(head.lstrip().split(b"\n", 1)[0])
+    except ValueError:
+        return False
+    return isinstance(first, dict) and any(not isinstance(value, dict) for value in first.values())
+
+
+def kind_of(source: Source, format: str, columns: Mapping[str, str] | None = None) -> str | None:
+    """Judgments or run, where the number of fields or the names of the columns tell; otherwise None."""
+    if format == "msmarco":
+        return "run"
+    if format == "trec":
+        fields = lines.fields_of_first_line(source.head())
+        return "judgments" if len(fields) == lines.LAYOUTS["judgments"].width else "run"
+    module = frames if format in ("parquet", "arrow") else tables
+    names = module.column_names(source, format)
+    return _kind_of_columns(names, columns or {})
+
+
+def _kind_of_columns(names: list[str], columns: Mapping[str, str]) -> str | None:
+    """Judgments have a grade and runs a score or rank; BEIR's judgments have a `score`, so that alone tells nothing."""
+    graded = "relevance" in columns or has_role("relevance", names, sure=True)
+    ranked = "rank" in columns or has_role("rank", names)
+    scored = "score" in columns or has_role("score", names)
+    if graded:
+        return None if scored or ranked else "judgments"
+    return "run" if ranked or (scored and not is_beir(names)) else None

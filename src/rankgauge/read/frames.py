@@ -1,0 +1,230 @@
+"""Frames → Columns: polars, pandas, pyarrow and whatever speaks the Arrow stream protocol, in memory or in a file.
+
+No library but polars is imported here, and polars only when there is a frame to read: whoever holds a pandas frame has
+imported pandas already.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgauge.errors import FormatError, InputError
+from rankgauge.read.files import Source
+from rankgauge.read.names import find_columns, number_role
+from rankgauge.read.records import Columns
+from rankgauge.read.rows import Ask, Found, Row, Rows, explainer
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = [
+    "column_names",
+    "frame_columns",
+    "is_frame",
+    "numbered",
+    "read_arrow",
+    "read_frame",
+    "read_parquet",
+    "settled",
+]
+
+ARROW_FILE = b"ARROW1"
+FLOAT_IDS = "turn them into integers or text (pandas makes floats of integers where some are missing)"
+
+
+def read_parquet(source: Source, ask: Ask) -> Found:
+    """A Parquet file."""
+    return _read_file(source, ask, "parquet")
+
+
+def read_arrow(source: Source, ask: Ask) -> Found:
+    """An Arrow IPC file or stream."""
+    return _read_file(source, ask, "arrow")
+
+
+def column_names(source: Source, format: str) -> list[str]:
+    """The columns of a Parquet or Arrow file."""
+    return _loaded(source, format, None).columns
+
+
+def _read_file(source: Source, ask: Ask, format: str) -> Found:
+    wanted = dict.fromkeys(find_columns(column_names(source, format), ask, source.name))
+    found = _from_polars(_loaded(source, format, list(wanted)), ask, source.name)
+    if not len(found.rows):
+        raise InputError(f"{source.name}: holds no rows; expected at least one")
+    return found
+
+
+def _loaded(source: Source, format: str, wanted: list[str] | None) -> pl.DataFrame:
+    """These columns of a file; none of its rows where no columns are named."""
+    import polars as pl
+
+    read: Callable[..., pl.DataFrame] = pl.read_parquet
+    if format == "arrow":
+        read = pl.read_ipc if source.head().startswith(ARROW_FILE) else pl.read_ipc_stream
+    with source.open() as stream:
+        data = stream if source.plain_path else io.BytesIO(stream.read())
+        try:
+            return read(data, columns=wanted, n_rows=0 if wanted is None else None)
+        except Exception as error:
+            # polars raises many kinds for a damaged file, not all of them its own.
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise InputError(f"{source.name}: not a whole {format} file ({reason}); fetch or write it again") from error
+
+
+def is_frame(source: object) -> bool:
+    """Whether a source is a frame of any library."""
+    return (
+        hasattr(source, "__arrow_c_stream__")
+        or _is(source, "pandas", "DataFrame")
+        or _is(source, "polars", "LazyFrame")
+    )
+
+
+def _is(source: object, library: str, name: str) -> bool:
+    """Whether a source is of a class of a library, which is not imported for the question."""
+    module = sys.modules.get(library)
+    return module is not None and isinstance(source, getattr(module, name))
+
+
+def read_frame(source: Any, ask: Ask) -> Found:
+    """A frame in memory."""
+    import polars as pl
+
+    if isinstance(source, pl.LazyFrame):
+        source = source.collect()
+    if _is(source, "pandas", "DataFrame"):
+        return _from_pandas(source, ask)
+    try:
+        frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+    except Exception as error:
+        # What a foreign stream raises is not ours to know.
+        raise InputError(f"{ask.kind}: this {type(source).__name__} cannot be read as a frame ({error})") from error
+    return _from_polars(frame, ask, ask.kind)
+
+
+def _from_pandas(source: Any, ask: Ask) -> Found:
+    """Through Arrow where pandas can; otherwise (no pyarrow, or columns of mixed objects) value by value."""
+    from rankgauge.read.memory import triples_found
+
+    wanted = find_columns(list(source.columns), ask, ask.kind)
+    try:
+        frame = _arrow_frame(source[list(dict.fromkeys(wanted))])
+    except Exception:
+        lists = [source[column].tolist() for column in wanted]
+        return triples_found(lambda: zip(*lists, strict=True), ask)
+    return _from_polars(frame, ask, ask.kind)
+
+
+def _arrow_frame(source: Any) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(source)
+
+
+def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Found:
+    columns = frame_columns(frame, ask, name)
+    rows = Rows(name, "row", lambda: _numbered_rows(columns))
+    by = "rank" if number_role(ask) == "rank" else "score"
+    return Found(settled(columns, ask), by=by, explain=explainer(rows, ask))
+
+
+def _numbered_rows(columns: Columns) -> Iterator[Row]:
+    triples = zip(columns.query.tolist(), columns.doc, columns.number.tolist(), strict=True)
+    for row, (query, doc, number) in enumerate(triples, 1):
+        yield row, columns.queries[query], doc, number
+
+
+def frame_columns(frame: pl.DataFrame, ask: Ask, name: str) -> Columns:
+    """A polars frame as Columns: the columns found by their names, ids as text, numbers checked."""
+    query, doc, number = find_columns(frame.columns, ask, name)
+    queries, index = numbered(_ids(frame[query], name))
+    return Columns(queries, index, _ids(frame[doc], name), _numbers(frame[number], ask, name))
+
+
+def numbered(queries: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
+    """The distinct ids in order of first appearance, and each row's index among them."""
+    import polars as pl
+
+    distinct = queries.unique(maintain_order=True)
+    order = pl.Series(np.arange(len(distinct), dtype=np.int32))
+    index = queries.replace_strict(distinct, order, return_dtype=pl.Int32) if len(distinct) else order
+    return distinct.to_list(), index.to_numpy()
+
+
+def _ids(column: pl.Series, name: str) -> pl.Series:
+    """A column of ids as text."""
+    import polars as pl
+
+    _check_nulls(column, name)
+    if column.dtype == pl.String or not len(column):
+        return column.cast(pl.String)
+    if column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum):
+        return column.cast(pl.String)
+    if column.dtype == pl.Binary:
+        return _decoded(column, name)
+    advice = FLOAT_IDS if column.dtype.is_float() else "turn them into text"
+    raise FormatError(f"{name}: the ids in {_shown(column)}; expected text or integers: {advice}")
+
+
+def _shown(column: pl.Series) -> str:
+    """A column, what it holds, and an example of it."""
+    return f"column {column.name!r} are {column.dtype}, such as {column.head(1).to_list()[0]!r}"
+
+
+def _decoded(column: pl.Series, name: str) -> pl.Series:
+    import polars as pl
+
+    try:
+        return column.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        raise FormatError(f"{name}: the ids in column {column.name!r} are bytes that are not UTF-8 text") from None
+
+
+def _numbers(column: pl.Series, ask: Ask, name: str) -> NDArray[np.float64]:
+    """A column of finite numbers; ranks as negated integers."""
+    import polars as pl
+
+    _check_nulls(column, name)
+    if len(column) and not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        raise FormatError(f"{name}: the values in {_shown(column)}; expected numbers")
+    values: NDArray[np.float64] = column.cast(pl.Float64).to_numpy()
+    _check_rows(np.isfinite(values), column, f"{name}, row {{}}: {number_role(ask)} {{}} is not a finite number")
+    if number_role(ask) != "rank":
+        return values
+    _check_rows(values == np.floor(values), column, f"{name}, row {{}}: rank {{}} is not an integer")
+    return -values
+
+
+def _check_rows(fine: NDArray[np.bool_], column: pl.Series, message: str) -> None:
+    if not fine.all():
+        row = int(np.flatnonzero(~fine)[0])
+        raise FormatError(message.format(row + 1, column[row]))
+
+
+def _check_nulls(column: pl.Series, name: str) -> None:
+    if column.null_count():
+        row = int(column.is_null().arg_true()[0])
+        raise FormatError(
+            f"{name}, row {row + 1}: column {column.name!r} has no value; fill it in or leave out the row"
+        )
+
+
+def settled(columns: Columns, ask: Ask) -> Columns:
+    """The columns with a document once per query where the caller asked for that; otherwise `match` looks at it."""
+    import polars as pl
+
+    if ask.kind != "run" or ask.duplicates == "error":
+        return columns
+    kept = (
+        pl.DataFrame({"query": columns.query, "doc": columns.doc, "number": columns.number})
+        .group_by("query", "doc", maintain_order=True)
+        .agg(pl.col("number").max() if ask.duplicates == "best" else pl.col("number").first())
+    )
+    return Columns(columns.queries, kept["query"].to_numpy(), kept["doc"], kept["number"].to_numpy())

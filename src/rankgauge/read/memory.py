@@ -1,0 +1,122 @@
+"""What a program holds in memory: a dict of dicts, or any iterable of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rankgauge.errors import FormatError, InputError
+from rankgauge.read.names import find_columns, number_role
+from rankgauge.read.records import id_text
+from rankgauge.read.rows import Ask, Found, Row, Rows, finite, gather
+
+__all__ = ["checked_row", "item_rows", "read_iterable", "read_mapping", "triples_found"]
+
+
+def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Found:
+    """A dict of dicts, kept as it is; `match` looks at every number anyway."""
+    if ask.by == "rank":
+        raise InputError(f"{ask.kind}: a dict has scores and no ranks; give -rank as the score, or a frame with a rank")
+    if ask.columns:
+        raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
+    for query, docs in source.items():
+        if not isinstance(docs, Mapping):
+            raise FormatError(
+                f"{ask.kind}: query {query!r} maps to {_shown(docs)}; expected a dict of document → number, "
+                f"as in {{'q1': {{'d1': 1.0}}}}"
+            )
+    return Found(source)
+
+
+def read_iterable(source: Iterable[Any], ask: Ask) -> Found:
+    """An iterable of rows: triples, named tuples or dicts."""
+    again = not isinstance(source, Iterator)
+    return _found(Rows(ask.kind, "row", lambda: item_rows(source, ask, ask.kind), again), ask)
+
+
+def triples_found(triples: Callable[[], Iterable[Any]], ask: Ask) -> Found:
+    """Triples whose columns were told apart already."""
+
+    def each() -> Iterator[Row]:
+        for row, triple in enumerate(triples(), 1):
+            yield checked_row(row, triple, ask, f"{ask.kind}, row {row}")
+
+    return _found(Rows(ask.kind, "row", each), ask)
+
+
+def _found(rows: Rows, ask: Ask) -> Found:
+    return Found(gather(rows, ask, may_be_empty=True), by="rank" if number_role(ask) == "rank" else "score")
+
+
+def item_rows(items: Iterable[Any], ask: Ask, name: str) -> Iterator[Row]:
+    """Each item as a row."""
+    split = _Splitter(ask)
+    for row, item in enumerate(items, 1):
+        place = f"{name}, row {row}"
+        yield checked_row(row, split(item, place), ask, place)
+
+
+class _Splitter:
+    """Items → (query, document, number); how is found out anew only where the names of the fields change."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.ask = ask
+        self.names: Sequence[str] | None = None
+        self.found: tuple[str, str, str] = ("", "", "")
+
+    def __call__(self, item: Any, place: str) -> tuple[Any, Any, Any]:
+        if isinstance(item, Mapping):
+            return self._named(item, list(item), place)
+        if hasattr(item, "_fields"):
+            return self._named(dict(zip(item._fields, item, strict=True)), item._fields, place)
+        if isinstance(item, (tuple, list)) and len(item) == 3 and self.ask.by == "score" and not self.ask.columns:
+            return item[0], item[1], item[2]
+        raise FormatError(self._unfit(item, place))
+
+    def _named(self, item: Mapping[str, Any], names: Sequence[str], place: str) -> tuple[Any, Any, Any]:
+        if names != self.names:
+            self.found = find_columns(names, self.ask, place)
+            self.names = names
+        query, doc, number = self.found
+        return item[query], item[doc], item[number]
+
+    def _unfit(self, item: Any, place: str) -> str:
+        role = number_role(self.ask)
+        if isinstance(item, (tuple, list)) and len(item) == 3:
+            lacking = role if role == "rank" else "named columns"
+            return f"{place}: a plain triple has no {lacking}; give dicts or a frame"
+        return f"{place}: expected (query, document, {role}), got {_shown(item)}"
+
+
+def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: str) -> Row:
+    """A row whose ids are text and whose number is finite."""
+    query, doc, number = triple
+    try:
+        return row, id_text(query), id_text(doc), _number(number, ask)
+    except FormatError as error:
+        floats = isinstance(query, float) or isinstance(doc, float)
+        advice = " (pandas makes floats of integers where some are missing)" if floats else ""
+        raise FormatError(f"{place}: {error}{advice}") from None
+    except ValueError as error:
+        raise FormatError(f"{place}: {number_role(ask)} {error}") from None
+
+
+def _number(value: Any, ask: Ask) -> float:
+    if not isinstance(value, (int, float, np.number, np.bool_)):
+        raise ValueError(f"{value!r} is not a number")
+    try:
+        number = finite(float(value), value)
+    except OverflowError:
+        raise ValueError(f"{value!r} is not a finite number") from None
+    if number_role(ask) != "rank":
+        return number
+    if not number.is_integer():
+        raise ValueError(f"{value!r} is not an integer")
+    return -number
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:59] + '…'} ({type(value).__name__})"

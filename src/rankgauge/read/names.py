@@ -1,0 +1,112 @@
+"""Column names as the field spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from rankgauge.errors import FormatError, choices, nearest
+from rankgauge.read.rows import Ask
+
+__all__ = ["SPELLINGS", "find_columns", "has_role", "is_beir", "looks_like_header", "number_role"]
+
+SPELLINGS: Final[dict[str, tuple[str, ...]]] = {
+    "query_id": ("query_id", "qid", "topic_id", "q_id", "query", "topic"),
+    "doc_id": ("doc_id", "docid", "docno", "document_id", "did", "pid", "corpus_id", "item_id", "doc"),
+    "relevance": ("relevance", "rel", "grade", "label", "rating", "score"),
+    "score": ("score", "sim", "similarity"),
+    "rank": ("rank",),
+}
+# `query` may hold the text beside a `qid`, and `score` is a grade (as in BEIR) only where nothing else is.
+UNSURE: Final = {"query_id": ("query", "topic"), "doc_id": ("doc",), "relevance": ("score",)}
+
+
+def _groups(role: str) -> tuple[tuple[str, ...], ...]:
+    """The spellings of a role, the surest first: a column of an earlier group is taken before any of a later one."""
+    unsure = UNSURE.get(role, ())
+    return SPELLINGS[role][:1], tuple(name for name in SPELLINGS[role][1:] if name not in unsure), unsure
+
+
+def number_role(ask: Ask) -> str:
+    """The role of the third column."""
+    if ask.kind == "judgments":
+        return "relevance"
+    return "rank" if ask.by == "rank" else "score"
+
+
+def find_columns(found: Sequence[str], ask: Ask, name: str) -> tuple[str, str, str]:
+    """The columns that hold the query, the document and the number."""
+    _check_mapping(found, ask.columns or {}, name)
+    return (
+        _column("query_id", found, ask, name),
+        _column("doc_id", found, ask, name),
+        _column(number_role(ask), found, ask, name),
+    )
+
+
+def looks_like_header(cells: Sequence[str], columns: Mapping[str, str] | None) -> bool:
+    """Whether a first line names its columns: a query and a document among them."""
+    ask = Ask("run", columns=columns)
+    try:
+        _check_mapping(cells, columns or {}, "")
+        _column("query_id", cells, ask, "")
+        _column("doc_id", cells, ask, "")
+    except FormatError:
+        return False
+    return True
+
+
+def has_role(role: str, names: Sequence[str], *, sure: bool = False) -> bool:
+    """Whether a column is spelled as one of this role; `sure` leaves out the spellings that may mean something else."""
+    spellings = set(SPELLINGS[role]).difference(UNSURE.get(role, ()) if sure else ())
+    return any(_normal(name) in spellings for name in names)
+
+
+def is_beir(names: Sequence[str]) -> bool:
+    """Whether these are the columns of BEIR's judgments, whose grade is called score."""
+    return [_normal(name) for name in names] == ["query_id", "corpus_id", "score"]
+
+
+def _check_mapping(found: Sequence[str], columns: Mapping[str, str], name: str) -> None:
+    for role, column in columns.items():
+        if role not in SPELLINGS:
+            hint = nearest(role, SPELLINGS)
+            raise FormatError(
+                f"columns maps {role!r}, which is no role; expected {choices(SPELLINGS)}"
+                + (f"; did you mean {hint!r}?" if hint else "")
+            )
+        if column not in found:
+            raise FormatError(f"{name}: there is no column {column!r}; the columns are {', '.join(map(str, found))}")
+
+
+def _column(role: str, found: Sequence[str], ask: Ask, name: str) -> str:
+    """The column of this role: as the caller mapped it, or the surest spelling."""
+    if ask.columns and role in ask.columns:
+        return ask.columns[role]
+    taken = set((ask.columns or {}).values())
+    for group in _groups(role):
+        matching = [column for column in found if _normal(column) in group and column not in taken]
+        if len(matching) == 1:
+            return matching[0]
+        if matching:
+            listed = " and ".join(map(repr, matching))
+            raise FormatError(f"{name}: {listed} could each be the {role}; {_how_to_map(role, matching[0])}")
+    raise FormatError(_missing(role, found, name))
+
+
+def _normal(column: str) -> str:
+    return str(column).strip().lower().replace("-", "_")
+
+
+def _missing(role: str, found: Sequence[str], name: str) -> str:
+    understood = ", ".join(SPELLINGS[role])
+    ranked = role == "score" and any(_normal(column) == "rank" for column in found)
+    hint = "; or order by the rank column: by='rank' (--order rank)" if ranked else ""
+    return (
+        f"{name}: no column for the {role}; found {', '.join(map(str, found)) or 'none'}; understood are {understood}; "
+        f"{_how_to_map(role, 'NAME')}{hint}"
+    )
+
+
+def _how_to_map(role: str, column: str) -> str:
+    return f"say which with columns={{{role!r}: {column!r}}} (--column {role}={column})"

@@ -1,0 +1,144 @@
+"""A table about queries: groups, weights, or any other column beside a query id."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rankgauge.errors import FormatError, InputError
+from rankgauge.read.files import Source, find_source
+from rankgauge.read.frames import is_frame
+from rankgauge.read.names import SPELLINGS
+from rankgauge.read.records import id_text
+
+__all__ = ["column_of_frame", "read_query_table"]
+
+VALUES = {"group": ("group", "segment", "stratum", "by", "category", "class"), "weight": ("weight", "traffic", "count")}
+
+
+def read_query_table(source: Any, what: str) -> dict[str, Any]:
+    """Query id → value, from a file or a frame with a query column and one other (or one called `what`).
+
+    `FILE:COLUMN` names the column of a file that has several.
+    """
+    if is_frame(source):
+        return _pairs(*_frame_table(source), what, None, "the frame")
+    if not isinstance(source, (str, bytes)) and not hasattr(source, "__fspath__"):
+        raise InputError(f"a table of queries is a mapping, a frame or a file, not a {type(source).__name__}")
+    path, column = _split(str(source))
+    file = find_source(path)
+    return _pairs(*_file_table(file), what, column, file.name)
+
+
+def column_of_frame(frame: Any, column: str) -> dict[str, str] | None:
+    """Query id → value of a column of the judgments frame; None if there is no such column."""
+    if not is_frame(frame):
+        return None
+    names, rows = _frame_table(frame)
+    if column not in names:
+        return None
+    return {query: str(value) for query, value in _pairs(names, rows, column, column, "the judgments").items()}
+
+
+def _split(path: str) -> tuple[str, str | None]:
+    import os
+
+    head, colon, column = path.rpartition(":")
+    return (head, column) if colon and not os.path.exists(path) and os.path.exists(head) else (path, None)
+
+
+def _frame_table(frame: Any) -> tuple[list[str], list[Sequence[Any]]]:
+    import polars as pl
+
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        return [str(name) for name in frame.columns], list(frame.itertuples(index=False, name=None))
+    loaded = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
+    return loaded.columns, list(loaded.iter_rows())
+
+
+def _file_table(file: Source) -> tuple[list[str], list[Sequence[Any]]]:
+    with file.open() as stream:
+        data = stream.read()
+    if data[:4] == b"PAR1" or data[:6] == b"ARROW1":
+        import polars as pl
+
+        return _frame_table(pl.read_parquet(data) if data[:4] == b"PAR1" else pl.read_ipc(io.BytesIO(data)))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        known = "CSV, TSV, JSON, JSON lines, Parquet or Arrow"
+        raise FormatError(f"{file.name}: is not UTF-8 text; expected {known}") from None
+    return _json_table(text, file.name) if text.lstrip()[:1] in "{[" and text.strip() else _delimited(text, file.name)
+
+
+def _delimited(text: str, name: str) -> tuple[list[str], list[Sequence[Any]]]:
+    lines = text.splitlines()
+    if not lines:
+        raise FormatError(f"{name}: is empty; expected a header such as query_id,group and a line a query")
+    rows = list(csv.reader(lines, delimiter="\t" if "\t" in lines[0] else ","))
+    for number, row in enumerate(rows, 1):
+        if row and len(row) != len(rows[0]):
+            raise FormatError(
+                f"{name}:{number}: expected {len(rows[0])} columns, as the header has, got {len(row)}: {row}"
+            )
+    return rows[0], [row for row in rows[1:] if row]
+
+
+def _json_table(text: str, name: str) -> tuple[list[str], list[Sequence[Any]]]:
+    try:
+        loaded = json.loads(text)
+    except ValueError:
+        try:
+            loaded = [json.loads(line) for line in text.splitlines() if line.strip()]
+        except ValueError as error:
+            raise FormatError(f"{name}: is neither JSON nor JSON lines: {error}") from None
+    if isinstance(loaded, Mapping) and not any(isinstance(value, Mapping) for value in loaded.values()):
+        if any(_normal(key) in _query_names() for key in loaded):
+            loaded = [loaded]
+        else:
+            return ["query_id", "value"], list(loaded.items())
+    if not isinstance(loaded, list) or not all(isinstance(row, Mapping) for row in loaded) or not loaded:
+        raise FormatError(f"{name}: expected an object query → value, or objects with a query_id")
+    names = list(loaded[0])
+    return names, [[row.get(column) for column in names] for row in loaded]
+
+
+def _normal(column: str) -> str:
+    return column.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def _query_names() -> set[str]:
+    return {_normal(spelling) for spelling in SPELLINGS["query_id"]}
+
+
+def _pairs(names: list[str], rows: list[Sequence[Any]], what: str, column: str | None, source: str) -> dict[str, Any]:
+    query = next((i for i, name in enumerate(names) if _normal(name) in _query_names()), None)
+    if query is None:
+        raise FormatError(f"{source}: no query column among {', '.join(names)}; call it query_id")
+    value = _value_column(names, query, what, column, source)
+    result: dict[str, Any] = {}
+    for row in rows:
+        identifier = id_text(row[query])
+        if identifier in result and result[identifier] != row[value]:
+            first, second = result[identifier], row[value]
+            raise FormatError(f"{source}: query {identifier!r} has two values, {first!r} and {second!r}")
+        result[identifier] = row[value]
+    return result
+
+
+def _value_column(names: list[str], query: int, what: str, column: str | None, source: str) -> int:
+    others = [i for i in range(len(names)) if i != query]
+    if column is not None:
+        if column not in names:
+            raise FormatError(f"{source}: no column {column!r}; there are {', '.join(names)}")
+        return names.index(column)
+    named = [i for i in others if _normal(names[i]) in VALUES.get(what, (what,))]
+    if len(named) == 1 or len(others) == 1:
+        return (named or others)[0]
+    raise FormatError(
+        f"{source}: which column is the {what}? There are {', '.join(names[i] for i in others) or 'none'}; "
+        f"name it with {source}:COLUMN"
+    )

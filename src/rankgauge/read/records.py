@@ -1,0 +1,196 @@
+"""Judgments and Run: what was read, held as dicts or as columns.
+
+A few thousand rows are quickest as nested dicts, millions as columns; `match` has a path for each, and both give equal
+Hits. A record converts itself when the other form is asked for and keeps what it was given: inputs are never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+
+from rankgauge.errors import FormatError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rankgauge.errors import InputError
+
+__all__ = ["Columns", "Judgments", "Nested", "Record", "Run", "id_text"]
+
+Nested: TypeAlias = "Mapping[str, Mapping[str, float]]"
+RecordType = TypeVar("RecordType", bound="Record")
+
+
+def id_text(identifier: Any) -> str:
+    """An id as text: integers by their decimal spelling, text as it is, anything else refused."""
+    if isinstance(identifier, str):
+        return identifier
+    if isinstance(identifier, (int, np.integer)) and not isinstance(identifier, bool):
+        return str(int(identifier))
+    if isinstance(identifier, bytes):
+        return identifier.decode()
+    raise FormatError(f"an id is text or an integer, got {identifier!r} ({type(identifier).__name__})")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Columns:
+    """Rows of (query, document, number) as columns; the query as an index into the distinct ids."""
+
+    queries: list[str]
+    query: NDArray[np.int32]
+    doc: pl.Series
+    number: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def take(self, rows: NDArray[np.int64]) -> Columns:
+        """These rows, in this order."""
+        return Columns(self.queries, self.query[rows], self.doc.gather(rows), self.number[rows])
+
+
+class Record:
+    """Rows of (query, document, number), as nested dicts or as columns, whichever came first."""
+
+    kind: ClassVar[str]
+    number: ClassVar[str]
+
+    def __init__(
+        self,
+        rows: Nested | Columns,
+        *,
+        source: str = "",
+        explain: Callable[[str, str], InputError | None] | None = None,
+    ) -> None:
+        self.source = source or self.kind
+        self._nested: Nested | None = None
+        self._columns: Columns | None = None
+        self._explain = explain
+        if isinstance(rows, Columns):
+            self._columns = rows
+        else:
+            self._nested = _with_text_keys(rows)
+
+    @property
+    def nested(self) -> Nested:
+        """The rows as query → document → number."""
+        if self._nested is None:
+            assert self._columns is not None
+            self._nested = _nest(self._columns)
+        return self._nested
+
+    @property
+    def columns(self) -> Columns:
+        """The rows as columns (imports polars)."""
+        if self._columns is None:
+            assert self._nested is not None
+            self._columns = _flatten(self._nested)
+        return self._columns
+
+    @property
+    def is_columns(self) -> bool:
+        """Whether the rows are at hand as columns."""
+        return self._columns is not None
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether the rows are at hand as nested dicts."""
+        return self._nested is not None
+
+    def explain(self, query: str, doc: str) -> InputError | None:
+        """The error that a careful second reading gives for this pair, with its lines, where the source allows one."""
+        return self._explain(query, doc) if self._explain else None
+
+    def __iter__(self) -> Iterator[tuple[str, str, float]]:
+        """The rows, in the order given (queries together)."""
+        if self._nested is not None:
+            for query, docs in self._nested.items():
+                for doc, number in docs.items():
+                    yield query, id_text(doc), float(number)
+        else:
+            columns = self.columns
+            for index, doc, number in zip(columns.query.tolist(), columns.doc, columns.number.tolist(), strict=True):
+                yield columns.queries[index], doc, number
+
+    def __len__(self) -> int:
+        if self._columns is not None:
+            return len(self._columns)
+        return sum(map(len, self.nested.values()))
+
+    @property
+    def queries(self) -> list[str]:
+        """The distinct query ids, in order of first appearance."""
+        return self._columns.queries if self._columns is not None else list(self.nested)
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with the field's column names."""
+        import polars as pl
+
+        columns = self.columns
+        ids = pl.Series("query_id", columns.queries, dtype=pl.String)
+        return pl.DataFrame(
+            {"query_id": ids.gather(columns.query), "doc_id": columns.doc, self.number: pl.Series(columns.number)}
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} rows, {len(self.queries):,} queries, from {self.source})"
+
+
+class Judgments(Record):
+    """Query → document → grade."""
+
+    kind = "judgments"
+    number = "relevance"
+
+
+class Run(Record):
+    """Query → document → score; the order given is kept.
+
+    `by` says what the scores stand for: "score", or "rank" when they are negated ranks; `has_scores` whether the source
+    has scores at all (MS MARCO runs have none, and are ordered by rank whatever is asked).
+    """
+
+    kind = "run"
+    number = "score"
+    has_scores: bool = True
+
+    def __init__(self, rows: Nested | Columns, *, by: str = "score", tag: str = "", **more: Any) -> None:
+        super().__init__(rows, **more)
+        self.by = by
+        self.tag = tag
+
+
+def _with_text_keys(rows: Nested) -> Nested:
+    """The same mapping where its query ids are text already, else a new one with their decimal spellings."""
+    if all(type(query) is str for query in rows):
+        return rows
+    result = {id_text(query): docs for query, docs in rows.items()}
+    if len(result) < len(rows):
+        raise FormatError("two query ids have the same spelling, such as 7 and '7'")
+    return result
+
+
+def _nest(columns: Columns) -> dict[str, dict[str, float]]:
+    """Columns → nested dicts (the caller has made sure that no pair is there twice)."""
+    result: dict[str, dict[str, float]] = {query: {} for query in columns.queries}
+    tables = list(result.values())
+    for index, doc, number in zip(columns.query.tolist(), columns.doc, columns.number.tolist(), strict=True):
+        tables[index][doc] = number
+    return result
+
+
+def _flatten(nested: Nested) -> Columns:
+    """Nested dicts → columns."""
+    import polars as pl
+
+    sizes = np.fromiter(map(len, nested.values()), np.int64, len(nested))
+    docs = [id_text(doc) for doc in chain.from_iterable(nested.values())]
+    numbers = chain.from_iterable(table.values() for table in nested.values())
+    query = np.fromiter(chain.from_iterable(map(repeat, range(len(sizes)), sizes.tolist())), np.int32, len(docs))
+    return Columns(list(nested), query, pl.Series(docs, dtype=pl.String), np.fromiter(numbers, np.float64, len(docs)))

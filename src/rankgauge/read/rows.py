@@ -1,0 +1,157 @@
+"""Rows → nested dicts: the reference way of reading, whatever the rows come from.
+
+A row is its number (a line of a file, an item of an iterable), a query, a document and a number. Whoever makes rows
+has checked each one by itself; here they are checked against each other: nothing may be there twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from rankgauge.errors import DuplicateError, InputError, warn
+from rankgauge.read.records import Columns, Nested
+
+__all__ = ["Ask", "Found", "Row", "Rows", "explainer", "finite", "gather", "number_of", "shortened"]
+
+Row: TypeAlias = tuple[int, str, str, float]
+
+INFINITY = float("inf")
+LONGEST = 80
+
+
+class Ask(NamedTuple):
+    """What the caller wants of a source."""
+
+    kind: str
+    columns: Mapping[str, str] | None = None
+    by: str = "score"
+    duplicates: str = "error"
+
+
+class Found(NamedTuple):
+    """What a reader made of a source."""
+
+    rows: Nested | Columns
+    by: str = "score"
+    tag: str = ""
+    has_scores: bool = True
+    explain: Callable[[str, str], InputError | None] | None = None
+
+
+class Rows(NamedTuple):
+    """Rows with a name for messages; `again` says whether they can be gone through a second time."""
+
+    name: str
+    unit: str
+    each: Callable[[], Iterator[Row]]
+    again: bool = True
+
+    def place(self, number: int) -> str:
+        """Where a row is, for people: `runs/bm25.txt:1204` or `run, row 1204`."""
+        return f"{self.name}:{number}" if self.unit == "line" else f"{self.name}, {self.unit} {number}"
+
+
+def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dict[str, float]]:
+    """Rows → query → document → number, in the order given; a pair that is there twice is settled as asked."""
+    nested: dict[str, dict[str, float]] = {}
+    docs: dict[str, float] = {}
+    last: str | None = None
+    repeated = 0
+    for row in rows.each():
+        _, query, doc, number = row
+        if query != last:
+            docs = nested.setdefault(query, {})
+            last = query
+        if doc in docs:
+            _settle(rows, ask, row, docs)
+            repeated += 1
+        else:
+            docs[doc] = number
+    if not nested and not may_be_empty:
+        raise InputError(f"{rows.name}: holds no rows; expected at least one")
+    if repeated and ask.kind == "judgments":
+        are = "judgment is" if repeated == 1 else "judgments are"
+        warn(f"{rows.name}: {repeated:,} {are} there twice with the same grade; counted once")
+    return nested
+
+
+def _settle(rows: Rows, ask: Ask, row: Row, docs: dict[str, float]) -> None:
+    """A pair for the second time: the same judgment again is harmless, otherwise it is as the caller asked."""
+    _, _, doc, number = row
+    if ask.kind == "judgments":
+        if docs[doc] != number:
+            raise _twice(rows, ask, row, docs[doc])
+    elif ask.duplicates == "error":
+        raise _twice(rows, ask, row, docs[doc])
+    elif ask.duplicates == "best":
+        docs[doc] = max(docs[doc], number)
+
+
+def _twice(rows: Rows, ask: Ask, row: Row, earlier: float) -> DuplicateError:
+    """The error for a pair met for the second time; the first place is looked up where the rows can be reread."""
+    at, query, doc, number = row
+    if rows.again:
+        first = next(each[0] for each in rows.each() if each[1] == query and each[2] == doc)
+        before = f"first at {rows.unit} {first}"
+    else:
+        before = f"first in an earlier {rows.unit}"
+    return DuplicateError(_message(rows.place(at), ask.kind, (query, doc), before, (earlier, number)))
+
+
+def _message(place: str, kind: str, pair: tuple[str, str], before: str, numbers: tuple[float, float]) -> str:
+    query, doc = pair
+    earlier, now = numbers
+    if kind == "judgments":
+        return (
+            f"{place}: query {query!r}, document {doc!r} has grade {now:g} here and {earlier:g} before ({before}); "
+            "keep one of the two judgments"
+        )
+    return (
+        f"{place}: document {doc!r} is there twice for query {query!r} ({before}); a ranking holds a document once: "
+        "mend the run, or choose with --duplicates first|best (duplicates='first' in Python)"
+    )
+
+
+def explainer(rows: Rows, ask: Ask) -> Callable[[str, str], DuplicateError | None]:
+    """For records that were read fast: a careful second look at one pair, which names both places."""
+
+    def explain(query: str, doc: str) -> DuplicateError | None:
+        first: Row | None = None
+        for row in rows.each():
+            if row[1] != query or row[2] != doc:
+                continue
+            if first is None:
+                first = row
+            elif ask.kind == "run" or row[3] != first[3]:
+                before = f"first at {rows.unit} {first[0]}"
+                return DuplicateError(_message(rows.place(row[0]), ask.kind, (query, doc), before, (first[3], row[3])))
+        return None
+
+    return explain
+
+
+def number_of(text: str | bytes) -> float:
+    """A finite number as the field writes it; ValueError says what is wrong with it."""
+    shown = text if isinstance(text, str) else text.decode(errors="replace")
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"{shown!r} is not a number") from None
+    if "_" in shown:
+        raise ValueError(f"{shown!r} is not a number")
+    return finite(number, shown)
+
+
+def finite(number: float, shown: object) -> float:
+    """The number itself, unless it is infinite or not a number."""
+    if not -INFINITY < number < INFINITY:
+        raise ValueError(f"{shown!r} is not a finite number")
+    return number
+
+
+def shortened(line: bytes | str) -> str:
+    """A line in quotes for a message, cut where it is long."""
+    text = (line if isinstance(line, str) else line.decode(errors="replace")).rstrip("\r\n")
+    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return '"' + "".join(char if char.isprintable() or char == "\t" else "�" for char in text) + '"'

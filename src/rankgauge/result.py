@@ -1,0 +1,210 @@
+"""Result: the values of one run, with everything that is needed to trust and to repeat them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgauge.aggregate import AGGREGATES, aggregate, quantile
+from rankgauge.errors import MeasureError
+from rankgauge.measures import Measure, parse
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgauge.match.hits import Bools, Floats, Hits, Ints
+    from rankgauge.protocol import Protocol
+
+__all__ = ["Result"]
+
+OWN_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric_mean", "none": "mean"}
+
+
+@dataclass(frozen=True, eq=False)
+class Result(Mapping[str, float]):
+    """The values of one run: `result["nDCG@10"]` is the mean over queries.
+
+    A mapping from measure to mean (sum for counts, geometric mean for gm_map), with the values of every query, other
+    aggregates, groups of queries, counts, the judged share, the protocol, definitions and a fingerprint.
+    """
+
+    name: str
+    hits: Hits
+    measured: dict[Measure, Floats]
+    weights: Floats | None = None
+    groups: dict[str, Bools] = field(default_factory=dict)
+    selected: Bools | None = None
+
+    # ---- one number -------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, measure: str | Measure) -> float:
+        found = self._measure(measure)
+        return self.aggregate(OWN_AGGREGATE[found.definition.aggregate], found)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self.measured)
+
+    def __len__(self) -> int:
+        return len(self.measured)
+
+    def aggregate(self, name: str, measure: str | Measure) -> float:
+        """An aggregate by name: mean, median, geometric_mean, trimmed_mean, std, min, q25, q75, max, sum."""
+        if name not in AGGREGATES:
+            raise MeasureError(f"unknown aggregate {name!r}; there are {', '.join(AGGREGATES)}")
+        return aggregate(name, *self._counted(self._measure(measure)))
+
+    def median(self, measure: str | Measure) -> float:
+        """The median over queries."""
+        return self.aggregate("median", measure)
+
+    def geometric_mean(self, measure: str | Measure) -> float:
+        """The geometric mean over queries, each value at least 0.00001."""
+        return self.aggregate("geometric_mean", measure)
+
+    def trimmed_mean(self, measure: str | Measure) -> float:
+        """The mean without the lowest and the highest tenth of the queries."""
+        return self.aggregate("trimmed_mean", measure)
+
+    def std(self, measure: str | Measure) -> float:
+        """The standard deviation over queries."""
+        return self.aggregate("std", measure)
+
+    def quantile(self, measure: str | Measure, q: float) -> float:
+        """A quantile over queries."""
+        values, weights = self._counted(self._measure(measure))
+        counted = ~np.isnan(values)
+        return quantile(values[counted], q, None if weights is None else weights[counted])
+
+    def summary(self, measure: str | Measure) -> dict[str, float]:
+        """Every aggregate of a measure."""
+        return {name: self.aggregate(name, measure) for name in AGGREGATES if name != "sum"}
+
+    # ---- every query ------------------------------------------------------------------------------------------------
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The queries that were evaluated, in code-point order of their ids."""
+        if self.selected is None:
+            return self.hits.queries
+        return [query for query, chosen in zip(self.hits.queries, self.selected.tolist(), strict=True) if chosen]
+
+    @property
+    def per_query(self) -> pl.DataFrame:
+        """A polars frame: `query_id` and a column per measure; null where the protocol leaves a query out."""
+        import polars as pl
+
+        columns: dict[str, Any] = {"query_id": pl.Series(self.query_ids, dtype=pl.String)}
+        for measure in self.measured:
+            values = self._selected(self.measured[measure])
+            texts = values.dtype == object
+            columns[str(measure)] = pl.Series(values.tolist() if texts else values, nan_to_null=not texts)
+        return pl.DataFrame(columns)
+
+    def to_pandas(self) -> Any:
+        """The values of every query as a pandas frame (needs pandas)."""
+        import pandas as pd
+
+        columns = {str(measure): self._selected(values) for measure, values in self.measured.items()}
+        return pd.DataFrame({"query_id": self.query_ids, **columns})
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Query → measure → value; queries that the protocol leaves out of a measure are not there."""
+        result: dict[str, dict[str, float]] = {query: {} for query in self.query_ids}
+        for measure, values in self.measured.items():
+            for query, value in zip(self.query_ids, self._selected(values).tolist(), strict=True):
+                if value == value:
+                    result[query][str(measure)] = value
+        return result
+
+    # ---- what to know about it --------------------------------------------------------------------------------------
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures, in the order asked for."""
+        return list(self.measured)
+
+    @property
+    def protocol(self) -> Protocol:
+        """The rules of this evaluation."""
+        return self.hits.protocol
+
+    @property
+    def by(self) -> dict[str, Result]:
+        """Group of queries → the result of these queries alone."""
+        return {
+            name: replace(self, name=name, groups={}, selected=chosen, weights=self.weights)
+            for name, chosen in self.groups.items()
+        }
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Queries: evaluated, answered, missing from the run, without relevant documents, in the run but not judged."""
+        chosen = slice(None) if self.selected is None else self.selected
+        relevant = self.hits.relevant_judged()[chosen]
+        answered = int(self.hits.answered[chosen].sum())
+        return {
+            "queries": len(relevant),
+            "answered": answered,
+            "missing": self.hits.missing if self.selected is None else len(relevant) - answered,
+            "without_relevant": int((relevant == 0).sum()),
+            "unjudged": self.hits.left_out if self.selected is None else 0,
+        }
+
+    @cached_property
+    def judged(self) -> dict[int, float]:
+        """Cut-off → mean share of the documents up to it that are judged, for every cut-off in use."""
+        cutoffs = sorted({m.cutoff for m in self.measured if isinstance(m.cutoff, int)}) or [10]
+        answered = self._selected(self.hits.answered)
+        shares = {k: self._selected(parse(f"Judged@{k}")(self.hits))[answered] for k in cutoffs}
+        return {k: float(share.mean()) if len(share) else float("nan") for k, share in shares.items()}
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """Measure → what it is, in words."""
+        return {str(measure): measure.definition.summary for measure in self.measured}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what was matched and of the protocol: equal content in any format gives one value."""
+        hits, digest = self.hits, hashlib.sha256()
+        digest.update(repr(sorted(self.protocol.to_dict().items())).encode())
+        digest.update("\n".join(hits.queries).encode())
+        whole: tuple[Ints, ...] = (hits.retrieved, hits.judged, hits.query, hits.rank, hits.first, hits.tied)
+        for ints in (*whole, hits.judgment_query):
+            digest.update(np.ascontiguousarray(ints, "<i8").tobytes())
+        for floats in (hits.grade, hits.judgment_grade):
+            digest.update(np.ascontiguousarray(floats + 0.0, "<f8").tobytes())
+        return digest.hexdigest()[:16]
+
+    def __repr__(self) -> str:
+        from rankgauge.show import plain
+
+        return plain([self])
+
+    def _repr_html_(self) -> str:
+        from rankgauge.show import html
+
+        return html([self])
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _measure(self, measure: str | Measure) -> Measure:
+        found = measure if isinstance(measure, Measure) else parse(measure)
+        if found not in self.measured:
+            raise MeasureError(f"{found} was not evaluated; there are {', '.join(self)}")
+        return found
+
+    def _selected(self, values: Any) -> Any:
+        return values if self.selected is None else values[self.selected]
+
+    def _counted(self, measure: Measure) -> tuple[Floats, Floats | None]:
+        weights = None if self.weights is None else self._selected(self.weights)
+        return self._selected(self.measured[measure]), weights
+
+    def __hash__(self) -> int:
+        return id(self)

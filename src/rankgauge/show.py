@@ -1,0 +1,319 @@
+"""Results → text: tables for people, JSON and CSV for machines, Markdown and LaTeX for documents, trec_eval's lines."""
+
+from __future__ import annotations
+
+import csv
+import html as html_escape
+import io
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from rankgauge.measures import Measure
+    from rankgauge.result import Result
+
+__all__ = ["FORMATS", "Look", "html", "plain", "show"]
+
+
+MISSING: Final = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What to show and how."""
+
+    per_query: bool = False
+    digits: int = 4
+    bold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value, as text, and whether it is the best of its column."""
+
+    text: str
+    best: bool = False
+
+
+def show(results: list[Result], format: str = "table", look: Look | None = None) -> str:
+    """The results in one of the formats, ending in a newline."""
+    return FORMATS[format](results, look or Look())
+
+
+def plain(results: list[Result]) -> str:
+    """The table of a `repr`."""
+    return show(results).rstrip("\n")
+
+
+# ---- what a table holds ---------------------------------------------------------------------------------------------
+
+
+def _table(results: list[Result], look: Look) -> tuple[list[str], list[list[Cell]]]:
+    """The heads of the columns and the rows below them."""
+    grouped = any(result.groups for result in results) and not look.per_query
+    heads = ["run", *(["query"] if look.per_query else ["group"] * grouped + ["queries"]), *_measure_names(results)]
+    rows = [row for result in results for row in (_query_rows(result, look) if look.per_query else _rows(result, look))]
+    if not look.per_query and len(results) > 1:
+        _mark_best(results, rows)
+    return heads, rows
+
+
+def _measure_names(results: list[Result]) -> list[str]:
+    return list(results[0]) if results else []
+
+
+def _rows(result: Result, look: Look) -> Iterator[list[Cell]]:
+    """The row of a run, then those of its groups of queries."""
+    for group, part in [("all", result), *result.by.items()]:
+        lead = [Cell(result.name), Cell(group)] if result.groups else [Cell(result.name)]
+        count = Cell(str(part.counts["queries"]))
+        yield [*lead, count, *(Cell(_number(part[measure], measure, look)) for measure in part.measures)]
+
+
+def _query_rows(result: Result, look: Look) -> Iterator[list[Cell]]:
+    columns = [result._selected(values).tolist() for values in result.measured.values()]
+    for query, *values in zip(result.query_ids, *columns, strict=True):
+        pairs = zip(values, result.measures, strict=True)
+        yield [Cell(result.name), Cell(query), *(Cell(_number(value, measure, look)) for value, measure in pairs)]
+
+
+def _number(value: Any, measure: Measure, look: Look) -> str:
+    if isinstance(value, str):
+        return value
+    if math.isnan(value):
+        return MISSING
+    return str(round(value)) if measure.definition.aggregate == "sum" else f"{value:.{look.digits}f}"
+
+
+def _mark_best(results: list[Result], rows: list[list[Cell]]) -> None:
+    """Mark the best run of every measure that is better when higher (all that show the same digits)."""
+    wholes = [row for row in rows if row[1].text == "all" or not any(result.groups for result in results)]
+    for offset, measure in enumerate(reversed(results[0].measures), 1):
+        numbers = [float(row[-offset].text) for row in wholes if _is_number(row[-offset].text)]
+        if not numbers or measure.definition.needs == "nothing":
+            continue
+        for row in wholes:
+            text = row[-offset].text
+            row[-offset] = Cell(text, best=_is_number(text) and float(text) == max(numbers))
+
+
+def _is_number(text: str) -> bool:
+    return text != MISSING
+
+
+def footer(results: list[Result]) -> list[str]:
+    """What to know about the numbers: queries, judged shares, rules."""
+    first = results[0]
+    shares = (f"Judged@{k}: {_spread({result.name: result.judged[k] for result in results})}." for k in first.judged)
+    rules = " ".join(f"{rule}={value}" for rule, value in _rules(first))
+    return [f"Queries: {'; '.join(_count_words(results))}.", *shares, f"Rules: {rules}"]
+
+
+def _rules(result: Result) -> Iterator[tuple[str, Any]]:
+    for rule, value in result.protocol.to_dict().items():
+        if value is not None:
+            yield rule, f"{value:g}" if isinstance(value, float) else value
+
+
+def _count_words(results: list[Result]) -> Iterator[str]:
+    counts = results[0].counts
+    yield f"{counts['queries']:,} evaluated"
+    for key, words in (("missing", "not answered"), ("unjudged", "without judgments, left out")):
+        numbers = {result.name: result.counts[key] for result in results}
+        if any(numbers.values()):
+            yield f"{_whose(numbers)} {words}"
+    if counts["without_relevant"]:
+        yield f"{counts['without_relevant']:,} without relevant documents"
+
+
+def _whose(numbers: dict[str, int]) -> str:
+    """One number if it is the same for all runs, else whose is which."""
+    if len(set(numbers.values())) == 1:
+        return f"{next(iter(numbers.values())):,}"
+    return ", ".join(f"{number:,} ({name})" for name, number in numbers.items() if number)
+
+
+def _spread(shares: dict[str, float]) -> str:
+    """A share, or each run's, or from the lowest to the highest of many."""
+    if len({f"{share:.3f}" for share in shares.values()}) == 1:
+        return f"{next(iter(shares.values())):.3f}"
+    if len(shares) <= 4:
+        return ", ".join(f"{share:.3f} ({name})" for name, share in shares.items())
+    low, high = min(shares, key=lambda name: shares[name]), max(shares, key=lambda name: shares[name])
+    return f"from {shares[low]:.3f} ({low}) to {shares[high]:.3f} ({high})"
+
+
+# ---- formats --------------------------------------------------------------------------------------------------------
+
+
+def _as_table(results: list[Result], look: Look) -> str:
+    heads, rows = _table(results, look)
+    texts = [[cell.text for cell in row] for row in rows]
+    left = 1 + ("query" in heads or "group" in heads)
+    widths = [max(len(text) for text in column) for column in zip(heads, *texts, strict=True)]
+    lines = [
+        "  ".join(_padded(head, width, i < left) for i, (head, width) in enumerate(zip(heads, widths, strict=True)))
+    ]
+    for row in rows:
+        padded = [_padded(cell.text, width, i < left) for i, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        shown = [_bold(text) if cell.best and look.bold else text for cell, text in zip(row, padded, strict=True)]
+        lines.append("  ".join(shown).rstrip())
+    return "\n".join([*(line.rstrip() for line in lines), *([""] if results else []), *footer(results)]) + "\n"
+
+
+def _padded(text: str, width: int, left: bool) -> str:
+    return text.ljust(width) if left else text.rjust(width)
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m"
+
+
+def _as_markdown(results: list[Result], look: Look) -> str:
+    heads, rows = _table(results, look)
+    left = 1 + ("query" in heads or "group" in heads)
+    lines = [heads, [":--" if i < left else "--:" for i in range(len(heads))]]
+    lines += [[f"**{cell.text}**" if cell.best else cell.text.replace("|", "\\|") for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+LATEX: Final = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"})
+
+
+def _as_latex(results: list[Result], look: Look) -> str:
+    heads, rows = _table(results, look)
+    left = 1 + ("query" in heads or "group" in heads)
+    body = [" & ".join(head.translate(LATEX) for head in heads) + r" \\", r"\midrule"]
+    for row in rows:
+        texts = (cell.text.replace(MISSING, "--").translate(LATEX) for cell in row)
+        cells = (rf"\textbf{{{text}}}" if cell.best else text for text, cell in zip(texts, row, strict=True))
+        body.append(" & ".join(cells) + r" \\")
+    begin = rf"\begin{{tabular}}{{{'l' * left}{'r' * (len(heads) - left)}}}"
+    return "\n".join([begin, r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _as_csv(results: list[Result], look: Look) -> str:
+    """Every digit: a value read back is the value that was measured."""
+    grouped = any(result.groups for result in results) and not look.per_query
+    lead = ["run", *(["query_id"] if look.per_query else ["group"] * grouped + ["queries"])]
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*lead, *_measure_names(results)])
+    for result in results:
+        writer.writerows(_csv_queries(result) if look.per_query else _csv_rows(result, grouped))
+    return stream.getvalue()
+
+
+def _csv_queries(result: Result) -> Iterator[list[Any]]:
+    columns = [result._selected(values).tolist() for values in result.measured.values()]
+    for query, *values in zip(result.query_ids, *columns, strict=True):
+        yield [result.name, query, *map(_csv_number, values)]
+
+
+def _csv_rows(result: Result, grouped: bool) -> Iterator[list[Any]]:
+    for group, part in [("all", result), *result.by.items()]:
+        lead = [result.name, group] if grouped else [result.name]
+        yield [*lead, part.counts["queries"], *(_csv_number(part[measure]) for measure in part.measures)]
+
+
+def _csv_number(value: Any) -> Any:
+    return "" if isinstance(value, float) and math.isnan(value) else value
+
+
+def as_data(results: list[Result], look: Look) -> dict[str, Any]:
+    """What the JSON holds, as a value."""
+    return {
+        "runs": [_run_data(result, look) for result in results],
+        "protocol": results[0].protocol.to_dict() if results else {},
+        "definitions": results[0].definitions if results else {},
+    }
+
+
+def _run_data(result: Result, look: Look) -> dict[str, Any]:
+    data = {
+        "run": result.name,
+        "queries": result.counts["queries"],
+        "measures": {str(measure): _measure_data(result, measure) for measure in result.measures},
+        "counts": result.counts,
+        "judged": {str(k): _json_number(share) for k, share in result.judged.items()},
+        "fingerprint": result.fingerprint,
+    }
+    if result.groups:
+        data["groups"] = {
+            name: {
+                "queries": part.counts["queries"],
+                "measures": {str(measure): _measure_data(part, measure) for measure in part.measures},
+            }
+            for name, part in result.by.items()
+        }
+    return data | ({"per_query": result.to_dict()} if look.per_query else {})
+
+
+def _measure_data(result: Result, measure: Measure) -> dict[str, float | None]:
+    summary = {name: _json_number(value) for name, value in result.summary(measure).items()}
+    own = {"value": _json_number(result[measure])}
+    return summary if measure.definition.aggregate == "mean" else summary | own
+
+
+def _json_number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _as_json(results: list[Result], look: Look) -> str:
+    return json.dumps(as_data(results, look), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _as_trec(results: list[Result], look: Look) -> str:
+    """trec_eval's lines, with this project's names of the measures."""
+    lines = []
+    for result in results:
+        lines.append(trec_line("runid", "all", result.name))
+        if look.per_query:
+            for query, values in result.to_dict().items():
+                lines += [trec_line(str(m), query, _trec_number(values.get(str(m)), m)) for m in result.measures]
+        lines += [
+            trec_line(str(m), "all", _trec_number(result[m], m))
+            for m in result.measures
+            if m.definition.aggregate != "none"
+        ]
+    return "".join(lines)
+
+
+def trec_line(measure: str, query: str, value: str) -> str:
+    """A line as trec_eval prints it."""
+    return f"{measure:<22}\t{query}\t{value}\n"
+
+
+def _trec_number(value: Any, measure: Measure) -> str:
+    if isinstance(value, str):
+        return f"'{value}'"
+    if value is None or math.isnan(value):
+        return "nan"
+    return str(round(value)) if measure.definition.aggregate == "sum" else f"{value:6.4f}"
+
+
+FORMATS: Final[dict[str, Callable[[list[Result], Look], str]]] = {
+    "table": _as_table,
+    "json": _as_json,
+    "csv": _as_csv,
+    "markdown": _as_markdown,
+    "latex": _as_latex,
+    "trec": _as_trec,
+}
+
+
+def html(results: list[Result]) -> str:
+    """The table of a notebook."""
+    heads, rows = _table(results, Look())
+    escape = html_escape.escape
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{'<b>' * c.best}{escape(c.text)}{'</b>' * c.best}</td>" for c in row) + "</tr>"
+        for row in rows
+    )
+    notes = "<br>".join(escape(line) for line in footer(results))
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"{table}<p style='font-size:smaller'>{notes}</p>"
