@@ -10,6 +10,7 @@ import lzma
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,8 @@ NEGATED_RANKS = {"q1": {"d1": -1.0, "d2": -2.0, "d3": -3.0}, "q2": {"dé": -1.0}
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 -1\nq2 0 dé 0.5\n"
 RUN = "q1 Q0 d1 1 1.5 bm25\nq1 Q0 d2 2 0.25 bm25\nq1 Q0 d3 3 -3 bm25\nq2 Q0 dé 1 1e-9 bm25\n"
+
+KINDS_AND_FORMATS = [("run", name) for name in FORMATS] + [("judgments", name) for name in FORMATS if name != "msmarco"]
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
@@ -91,16 +94,13 @@ def file(tmp_path: Path) -> Make:
 
 
 @pytest.mark.parametrize("layer", COMPRESS)
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("kind", ["judgments", "run"])
+@pytest.mark.parametrize(("kind", "format"), KINDS_AND_FORMATS)
 @pytest.mark.usefixtures("size")
 class TestEveryFormat:
     def expected(self, kind: str, format: str) -> dict[str, dict[str, float]]:
         return GRADES if kind == "judgments" else NEGATED_RANKS if format == "msmarco" else SCORES
 
     def content(self, kind: str, format: str, layer: str) -> bytes:
-        if (kind, format) == ("judgments", "msmarco"):
-            pytest.skip("MS MARCO's format is for runs")
         return COMPRESS[layer](encoded(GRADES if kind == "judgments" else SCORES, kind, format))
 
     def test_by_suffix(self, kind: str, format: str, layer: str, file: Make) -> None:
@@ -148,7 +148,7 @@ ODD_TEXTS = {
     "tabs": RUN.replace(" ", "\t"),
     "many blanks": RUN.replace(" ", " \t  "),
     "blanks around": "".join(f"  {line} \t\n" for line in RUN.splitlines()),
-    "comments": "# made by hand\n" + RUN.replace("q2", "  # q1 Q0 d9 4 1 x\n#q1 Q0 d9 4 1 x\nq2"),
+    "comments": "# made by hand\n" + RUN.replace("q2", "  # q1 Q0 d9 4 1 x\n#q1 Q0 d9 4 1 x\n#q1 Q0 d9 4 1 x\nq2"),
     "carriage returns": RUN.replace("\n", "\r\n"),
     "byte-order mark": "\ufeff" + RUN,
     "blank lines": "\n\n" + RUN.replace("\n", "\n \n\n"),
@@ -163,6 +163,11 @@ def test_harmless_oddities_of_lines(text: str, file: Make) -> None:
     run = read_run(file(text))
     assert run.nested == SCORES
     assert run.tag == "bm25"
+
+
+@pytest.mark.usefixtures("size")
+def test_comments_in_an_msmarco_run(file: Make) -> None:
+    assert read_run(file("q\td\t1\n#q\te\t2\nq\tf\t2\n")).nested == {"q": {"d": -1.0, "f": -2.0}}
 
 
 @pytest.mark.usefixtures("size")
@@ -252,6 +257,17 @@ def test_standard_input(layer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (run.nested, run.source) == (SCORES, "standard input")
 
 
+@pytest.mark.parametrize("layer", COMPRESS)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_gives_its_bytes_once(layer: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(COMPRESS[layer](RUN.encode()),))
+    writer.start()
+    assert read_run(pipe).nested == SCORES
+    writer.join()
+
+
 def test_frames_of_zstd_follow_each_other(file: Make) -> None:
     lines = RUN.encode().splitlines(keepends=True)
     content = b"".join(zstandard.ZstdCompressor().compress(line) for line in lines)
@@ -260,7 +276,7 @@ def test_frames_of_zstd_follow_each_other(file: Make) -> None:
 
 @pytest.mark.usefixtures("size")
 class TestDuplicates:
-    TEXT = "q1 Q0 d1 1 1 x\nq1 Q0 d2 2 5 x\nq2 Q0 d1 1 9 x\nq1 Q0 d1 3 7 x\n"
+    TEXT = "q1 Q0 d1 1 1 x\nq1 Q0 d2 2 5 x\nq2 Q0 d1 1 9 x\nq1 Q0 d1 3 7 x\nq1 Q0 d1 4 6 x\n"
 
     @pytest.mark.parametrize(("which", "score"), [("first", 1.0), ("best", 7.0)])
     def test_the_caller_chooses(self, which: str, score: float, file: Make) -> None:

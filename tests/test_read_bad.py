@@ -73,6 +73,11 @@ class TestFiles:
         monkeypatch.setattr(files, "open", deny, raising=False)
         fails(path, ": permission denied; make the file readable (chmod +r) or run as its owner")
 
+    @pytest.mark.parametrize("path", ["a\0b", "x" * 5000, __file__ + "/x"])
+    def test_names_that_cannot_be(self, path: str) -> None:
+        with pytest.raises(InputError, match="cannot be read"):
+            read_run(path)
+
     @pytest.mark.parametrize("content", [b"", gzip.compress(b"")], ids=["plain", "compressed"])
     def test_empty(self, content: bytes, tmp_path: Path) -> None:
         path = written(tmp_path, content)
@@ -188,8 +193,13 @@ BAD_RUNS = {
     "nan": (RUN_LINE + "q1 Q0 d2 2 nan x\n", ":2: score 'nan' is not a finite number: \"q1 Q0 d2 2 nan x\""),
     "inf": (RUN_LINE + "q1 Q0 d2 2 -inf x\n", ":2: score '-inf' is not a finite number: \"q1 Q0 d2 2 -inf x\""),
     "overflow": (RUN_LINE + "q1 Q0 d2 2 1e999 x\n", ":2: score '1e999' is not a finite number: \"q1 Q0 d2 2 1e999 x\""),
-    "msmarco rank": ("q1 d1 1\nq1 d2 two\n", ":2: rank 'two' is not an integer: \"q1 d2 two\""),
-    "msmarco underscores": ("q1 d1 1\nq1 d2 1_0\n", ":2: rank '1_0' is not an integer: \"q1 d2 1_0\""),
+    "msmarco rank": ("q1 d1 1\nq1 d2 two\n", ':2: rank "two" is not an integer: "q1 d2 two"'),
+    "msmarco underscores": ("q1 d1 1\nq1 d2 1_0\n", ':2: rank "1_0" is not an integer: "q1 d2 1_0"'),
+    "msmarco blanks": (
+        "q1\td1\t1\nq 1\td2\t2\n",
+        ':2: expected 3 fields (query doc rank), got 4: "q 1\td2\t2"'
+        "; a line of 4 fields looks like judgments (query iteration doc grade)",
+    ),
     "msmarco fields": (
         "q1\td1\t1\nq1\td2\n",
         ':2: expected 3 fields (query doc rank), got 2: "q1\td2"',
@@ -203,11 +213,11 @@ def test_bad_lines_of_runs(case: str, tmp_path: Path) -> None:
     fails(written(tmp_path, content), message)
 
 
-@pytest.mark.parametrize("rank", ["1.5", "first", "1_0"])
+@pytest.mark.parametrize("rank", ["1.5", "first", "1_0", "9" * 30, "+-1"])
 def test_a_rank_is_an_integer_where_it_is_used(rank: str, tmp_path: Path) -> None:
     path = written(tmp_path, RUN_LINE + f"q1 Q0 d2 {rank} 2 x\n")
     assert read_run(path).nested == {"q1": {"d1": 9.5, "d2": 2.0}}
-    fails(path, f":2: rank '{rank}' is not an integer: \"q1 Q0 d2 {rank} 2 x\"", by="rank")
+    fails(path, f':2: rank "{rank}" is not an integer: "q1 Q0 d2 {rank} 2 x"', by="rank")
 
 
 BAD_JUDGMENTS = {
@@ -256,6 +266,10 @@ BAD_TABLES = {
         "say which with columns={'query_id': 'qid'} (--column query_id=qid)",
     ),
     "a short row": ("qid,pid,score\nq,d,1\nq,e\n", ':3: expected 3 fields (qid, pid, score), got 2: "q, e"'),
+    "a row short of what is not used": (
+        "qid,pid,score,note\nq,d,1,x\nq,e,1\n",
+        ':3: expected 4 fields (qid, pid, score, note), got 3: "q, e, 1"',
+    ),
     "a long row": ("qid,pid,score\nq,d,1\nq,e,1,2\n", ':3: expected 3 fields (qid, pid, score), got 4: "q, e, 1, 2"'),
     "an empty id": ("qid,pid,score\nq,d,1\n,e,1\n", ":3: an id is empty; expected the id of a query and of a document"),
     "no number": ("qid,pid,score\nq,d,1\nq,e,\n", ":3: score '' is not a number"),

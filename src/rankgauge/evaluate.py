@@ -64,7 +64,7 @@ def measure_hits(
         hits,
         values,
         _weights(weights, hits) if weights is not None else None,
-        _masks(groups, hits) if groups else {},
+        _masks(groups, hits) if groups is not None else {},
     )
 
 

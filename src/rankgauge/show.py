@@ -180,7 +180,10 @@ def _as_markdown(results: list[Result], look: Look) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-LATEX: Final = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"})
+LATEX: Final = str.maketrans(
+    {char: f"\\{char}" for char in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
 
 
 def _as_latex(results: list[Result], look: Look) -> str:

@@ -5,6 +5,7 @@ A row of the table below is one of its measures: which of ours it is, its defaul
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -171,11 +172,11 @@ def _lines(report: Report) -> Iterator[Line]:
 def _with_underscore(name: str, given: str) -> tuple[str, str]:
     """`ndcg_cut_10` as trec_eval prints it, though it wants to be asked with `ndcg_cut.10`."""
     measure, _, number = given.rpartition("_")
-    if measure in BY_NAME:
+    if measure in BY_NAME and re.fullmatch(r"[-0-9.,=]+", number):
         return measure, number
     close = nearest(name, [*BY_NAME, *SETS])
-    hint = f"; did you mean {close}?" if close else ""
-    raise MeasureError(f"trec_eval has no measure {name!r} that works on judgments{hint} It has {', '.join(BY_NAME)}")
+    hint = f"did you mean {close}? It has" if close else "it has"
+    raise MeasureError(f"trec_eval has no measure {name!r} that works on judgments; {hint} {', '.join(BY_NAME)}")
 
 
 def _values_of(row: Row, parameters: str | None, documents: int) -> Iterator[Line]:

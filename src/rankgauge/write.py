@@ -10,7 +10,7 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, TYPE_CHECKING, Final, TypeAlias
+from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, choices
 from rankgauge.read.files import Layer, split_suffixes
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["WRITERS", "write"]
 
 Writer: TypeAlias = "Callable[[Record, IO[bytes], str], None]"
+BITE: Final = 1 << 18
 WHOLE: Final = 2.0**53
 
 
@@ -58,7 +59,8 @@ def _write_through(layer: Layer | None, writer: Writer, record: Record, stream: 
     if layer is None:
         writer(record, stream, tag)
         return
-    with contextlib.closing(layer.open(stream, "wb")) as compressed:
+    # Rows are gathered first: compressors are slow when they are fed in small bites.
+    with io.BufferedWriter(cast("io.RawIOBase", layer.open(stream, "wb")), BITE) as compressed:
         writer(record, compressed, tag)
 
 

@@ -6,6 +6,8 @@ import importlib
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -25,8 +27,29 @@ COMMANDS = {
 }
 
 
+class ClosedPipe(Exception):
+    """The reader of standard output has had enough (`| head`)."""
+
+
+@contextmanager
+def _noticing_a_closed_pipe() -> Iterator[None]:
+    """click makes exit code 1 of a broken pipe; under a name that it does not know, the error reaches `main`."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise ClosedPipe from None
+
+
 class Commands(click.Group):
     """Looks a command up in the table and imports its module then."""
+
+    def make_context(self, *args: Any, **named: Any) -> click.Context:
+        with _noticing_a_closed_pipe():
+            return super().make_context(*args, **named)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _noticing_a_closed_pipe():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -82,13 +105,22 @@ def main() -> None:
     except click.exceptions.Abort:  # Ctrl-C
         click.echo("interrupted", err=True)
         code = 130
-    except BrokenPipeError:  # the reader of a pipe has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (ClosedPipe, BrokenPipeError):
+        _discard_output()
         code = 0
+    except OSError as error:  # the disk is full, a device fails
+        _discard_output()
+        click.echo(f"error: {error.filename or 'standard output'}: {error.strerror or error}", err=True)
+        code = 2
     except MemoryError:
         click.echo("error: not enough memory for this input", err=True)
         code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _discard_output() -> None:
+    """What is still to be printed goes nowhere: nobody reads it, or it cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import click
 
 from rankgauge.cli.options import columns_option
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, choices
 from rankgauge.protocol import RULES
 from rankgauge.read import read_judgments, read_run
-from rankgauge.read.files import Source, find_source
+from rankgauge.read.files import LAYERS, Source, find_source
 from rankgauge.read.formats import FORMATS, kind_of, recognise
 from rankgauge.read.records import Judgments, Run
 from rankgauge.write import write
 
 __all__ = ["convert"]
 
-EXAMPLES = """
+COMPRESSED = choices(layer.suffixes[0] for layer in LAYERS)
+EXAMPLES = f"""
 \b
 Examples:
   rankgauge convert run.bm25.txt run.parquet
@@ -25,7 +26,7 @@ Examples:
   zcat run.gz | rankgauge convert - - --to csv > run.csv
 
 \b
-Formats (a suffix .gz, .bz2, .xz or .zst compresses any of them):
+Formats (a suffix {COMPRESSED} compresses any of them):
 """ + "\n".join(f"  {name:<8} {each.about}" for name, each in FORMATS.items())
 
 

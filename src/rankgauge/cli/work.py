@@ -15,8 +15,9 @@ from rankgauge.errors import InputError
 from rankgauge.evaluate import groups_of, measure_hits
 from rankgauge.match import match
 from rankgauge.measures import parse
-from rankgauge.read import read_judgments, read_run
-from rankgauge.read.files import find_source
+from rankgauge.read import FORMATS, read_judgments, read_run
+from rankgauge.read.files import LAYERS
+from rankgauge.read.queries import read_query_table
 
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_files", "named_runs"]
 
-SUFFIXES = re.compile(r"(\.(gz|bz2|xz|zst|txt|run|trec|res|tsv|csv|jsonl?|ndjson|parquet|arrow|feather|ipc))+$")
+KNOWN = [suffix for format in FORMATS.values() for suffix in format.suffixes]
+KNOWN += [suffix for layer in LAYERS for suffix in layer.suffixes]
+SUFFIXES = re.compile(f"({'|'.join(map(re.escape, KNOWN))})+$", re.IGNORECASE)
+MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
 
 def evaluate_files(
@@ -40,9 +44,10 @@ def evaluate_files(
     """The results of several runs on one set of judgments, with a progress bar on a terminal."""
     parsed = [parse(measure) for measure in measures]
     named = named_runs(runs)
-    if [qrels, *named.values()].count("-") > 1:
+    if [qrels, *named.values(), by, weights].count("-") > 1:
         raise InputError("standard input (-) can be only one of the files")
     groups = groups_of(by, None) if by else None
+    weight = read_query_table(weights, "weight") if weights else None
     results = []
     with _progress([qrels, *named.values()]) as advance:
         judged = read_judgments(advance(qrels), columns=_only(columns, "relevance"))
@@ -52,7 +57,7 @@ def evaluate_files(
                 advance(path), columns=_only(columns, "score", "rank"), by=order, duplicates=protocol.duplicates
             )
             results.append(
-                measure_hits(match(judged, ranked, protocol), parsed, weights=weights, groups=groups, name=name)
+                measure_hits(match(judged, ranked, protocol), parsed, weights=weight, groups=groups, name=name)
             )
     return results
 
@@ -85,9 +90,19 @@ def _name_and_path(argument: str) -> tuple[str, str]:
 @contextmanager
 def _progress(paths: list[str]) -> Iterator[Any]:
     """A bar over the bytes of all files: on standard error, on a terminal, and only when there is much to read."""
-    sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
-    if sum(sizes) < 100 << 20 or not sys.stderr.isatty():
+    sizes = {path: os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths}
+    total = sum(sizes[path] for path in paths)
+    if total < MUCH or not sys.stderr.isatty():
         yield lambda path: path
         return
-    with click.progressbar(length=sum(sizes), label="reading", file=sys.stderr, show_pos=False) as bar:
-        yield lambda path: find_source(path).watched(bar.update)
+    with click.progressbar(length=total, label="reading", file=sys.stderr, show_pos=False) as bar:
+        reading = 0  # the bar moves when a file is done, which is when the next one is asked for
+
+        def advance(path: str) -> str:
+            nonlocal reading
+            bar.update(reading)
+            reading = sizes[path]
+            return path
+
+        yield advance
+        bar.update(reading)

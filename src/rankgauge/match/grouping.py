@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Grouped", "group"]
 
+WINDOW = 1 << 16  # looked at at once: small enough to stay in the processor's cache
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grouped:
@@ -60,8 +62,7 @@ class Grouped:
 
     def repeated(self) -> Ints:
         """The rows whose query and document are there more than once."""
-        hashes = self.keys >> np.uint64(self.shift)
-        pairs = np.flatnonzero((hashes[1:] == hashes[:-1]) & (self.query[1:] == self.query[:-1]))
+        pairs = self._equal_neighbours()
         if not len(pairs):
             return pairs
         at = np.union1d(pairs, pairs + 1)
@@ -70,6 +71,15 @@ class Grouped:
         texts = _pair_texts(self.columns.take(rows))
         twice: Bools = texts.is_duplicated().to_numpy()
         return rows[twice]
+
+    def _equal_neighbours(self) -> Ints:
+        """Where two keys in a row have the same hash and the same query."""
+        found = [np.zeros(0, np.int64)]
+        for start in range(0, len(self.keys) - 1, WINDOW):
+            window = self.keys[start : start + WINDOW + 1]
+            same = np.flatnonzero((window[1:] ^ window[:-1]) < np.uint64(1 << self.shift)) + start
+            found.append(same[self.query[same] == self.query[same + 1]])
+        return np.concatenate(found)
 
     def _place_in_query(self, at: Ints) -> Ints:
         return (self.keys[at] & np.uint64((1 << self.shift) - 1)).astype(np.int64)
@@ -89,27 +99,24 @@ def group(columns: Columns) -> Grouped:
     starts = ends - sizes
     shift = int(sizes.max(initial=1)).bit_length()
     keys = hash_of(columns.doc)
+    keys &= np.uint64(~((1 << shift) - 1) & (2**64 - 1))
     if row is not None:
         query, keys = query[row], keys[row]
-    _add_places(keys, starts, sizes, shift)
+    places = np.arange(int(sizes.max(initial=0)), dtype=np.uint64)
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        keys[start:end].sort()
+        mine = keys[start:end]
+        mine |= places[: end - start]
+        mine.sort()
     return Grouped(columns, row, query, starts, ends, keys, shift)
 
 
 def hash_of(docs: pl.Series) -> Keys:
     """A 64-bit hash of each document; stable within a process, which is all that is needed."""
-    hashes: Keys = docs.hash().to_numpy(writable=True)
-    return hashes
-
-
-def _add_places(keys: Keys, starts: Ints, sizes: Ints, shift: int) -> None:
-    """Put each row's place within its query into the lowest bits of its key."""
-    keys >>= np.uint64(shift)
-    keys <<= np.uint64(shift)
-    places = np.arange(len(keys), dtype=np.uint64)
-    places -= np.repeat(starts.astype(np.uint64), sizes)
-    keys |= places
+    keys, start = np.empty(len(docs), np.uint64), 0
+    for chunk in docs.get_chunks():
+        keys[start : start + len(chunk)] = chunk.hash().to_numpy()
+        start += len(chunk)
+    return keys
 
 
 def _stable_order(query: NDArray[np.int32], count: int) -> Ints:

@@ -9,8 +9,10 @@ is wrong. A block's bytes are let go before the next is read, so the file is nev
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    Table = tuple[NDArray[np.int32], pl.Series, NDArray[np.float64]]
-
 __all__ = ["read_blocks"]
 
+Parsed = TypeVar("Parsed")
+
 BLOCK = 8 << 20
+AT_ONCE = 2
 WINDOW = 1 << 18  # counted at once: small enough to stay in the processor's cache
-BLANKS = bytes.maketrans(b"\t\r\x0b\x0c", b"    ")
 BOM = b"\xef\xbb\xbf"
 FIELDS = {
     "judgments": ("query", "iteration", "doc", "number"),
@@ -36,15 +38,59 @@ FIELDS = {
 
 def read_blocks(stream: BinaryIO, kind: str, by: str = "score") -> Columns | None:
     """The columns of a TREC file, or None when anything in it is out of the ordinary."""
-    names = FIELDS[kind]
     numbers: dict[str, int] = {}
-    tables: list[Table] = []
-    for block in _blocks(stream):
-        table = _parse(block, names, by, numbers)
-        if table is None:
+    query, number = Growing(np.int32), Growing(np.float64)
+    docs: pl.Series | None = None
+    for frame in _ahead(lambda block: _parse(block, FIELDS[kind], by), _blocks(stream)):
+        if frame is None:
             return None
-        tables.append(table)
-    return _join(list(numbers), tables) if tables else None
+        query.add(_query_numbers(frame["query"], numbers))
+        docs = frame["doc"] if docs is None else docs.append(frame["doc"])
+        number.add(frame["number"].to_numpy())
+    if docs is None:
+        return None
+    if by == "rank":
+        np.negative(number.array, out=number.array)
+    return Columns(list(numbers), query.array, docs, number.array)
+
+
+def _ahead(parse: Callable[[bytes], Parsed], blocks: Iterator[bytes]) -> Iterator[Parsed]:
+    """Parse a few blocks at once, in order: one is read while others are parsed."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        waiting: deque[Future[Parsed]] = deque()
+        try:
+            for block in blocks:
+                waiting.append(pool.submit(parse, block))
+                if len(waiting) > AT_ONCE:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class Growing:
+    """An array that grows at its end. Memory that was set aside and never written to costs nothing."""
+
+    def __init__(self, kind: type[np.generic]) -> None:
+        self.room = np.empty(1 << 20, kind)
+        self.size = 0
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Put values behind those that are there."""
+        end = self.size + len(values)
+        if end > len(self.room):
+            larger = np.empty(max(end, 8 * len(self.room)), self.room.dtype)
+            larger[: self.size] = self.array
+            self.room = larger
+        self.room[self.size : end] = values
+        self.size = end
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The values so far."""
+        return self.room[: self.size]
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:
@@ -61,29 +107,29 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
         yield rest.removeprefix(BOM) + b"\n"
 
 
-def _parse(block: bytes, names: tuple[str, ...], by: str, numbers: dict[str, int]) -> Table | None:
-    """The block as it stands, or else put in order, or else None."""
+def _parse(block: bytes, names: tuple[str, ...], by: str) -> pl.DataFrame | None:
+    """The block as it stands, or with its blanks put in order, or its lines too; or else None."""
     separator = b"\t" if b"\t" in block[: block.find(b"\n")] else b" "
     frame = _read(block, names, by, separator)
     if frame is None:
-        frame = _read(_in_order(block), names, by, b" ")
+        block = _single_blanks(block)
+        frame = _read(block, names, by, b" ")
     if frame is None:
+        frame = _read(_full_lines(block), names, by, b" ")
+    if frame is None or not frame["number"].is_finite().all():
         return None
-    values = frame["number"].to_numpy()
-    if not (np.isfinite(values.min()) and np.isfinite(values.max())):
-        return None
-    return _query_numbers(frame["query"], numbers), frame["doc"], -values.astype(np.float64) if by == "rank" else values
+    return frame
 
 
 def _read(block: bytes, names: tuple[str, ...], by: str, separator: bytes) -> pl.DataFrame | None:
     import polars as pl
 
-    lines = _regular_lines(block, separator, len(names))
+    lines = _regular_lines(block, separator, len(names)) if block else 0
     if not lines:
         return None
     wanted, kind = ("rank", pl.Int64) if by == "rank" else ("number", pl.Float64)
     schema: dict[str, Any] = {name: kind if name == wanted else pl.String for name in names}
-    number = pl.col(wanted).alias("number")
+    number = pl.col(wanted).cast(pl.Float64).alias("number")
     scan = pl.scan_csv(block, has_header=False, separator=separator.decode(), quote_char=None, schema=schema)
     try:
         frame = scan.select("query", "doc", number).collect()
@@ -112,18 +158,25 @@ def _regular_lines(block: bytes, separator: bytes, fields: int) -> int:
     return lines if not rest and separators == lines * (fields - 1) and data[0] > 32 else 0
 
 
-def _in_order(block: bytes) -> bytes:
-    """The block with single blanks between fields, and without comments and empty lines."""
-    data = np.frombuffer(block.translate(BLANKS), np.uint8)
-    blank, end = data == 32, data == 10
-    drop = blank.copy()
-    drop[:-1] &= blank[1:] | end[1:]  # of several blanks the last stays, and none before the end of a line
-    data = data[~drop]
-    begins = np.r_[True, data[:-1] == 10]
-    data = data[~(begins & (data == 32))]
-    begins = np.r_[True, data[:-1] == 10]
-    text = data[~(begins & (data == 10))].tobytes()
-    return re.sub(rb"(?m)^#.*\n", b"", text) if b"#" in text else text
+def _single_blanks(block: bytes) -> bytes:
+    """The block with one blank where there were several, a tab or a carriage return, and none at the end of a line."""
+    data = np.frombuffer(block, np.uint8)
+    result, size = np.empty(len(data), np.uint8), 0
+    for start in range(0, len(data), WINDOW):
+        window = data[start : start + WINDOW + 1]
+        blank = window <= 32
+        keep = ~blank[1:]  # of several blanks the last stays, and none before the end of a line
+        keep |= (~blank | (window == 10))[:-1]
+        kept = np.compress(keep, window[:-1])
+        np.putmask(kept, (kept < 14) & (kept > 8) & (kept != 10), 32)
+        result[size : size + len(kept)] = kept
+        size += len(kept)
+    return result[:size].tobytes() + b"\n"
+
+
+def _full_lines(block: bytes) -> bytes:
+    """The block without comments, empty lines and blanks before the first field."""
+    return re.sub(rb"(?m)^ ?(#.*)?\n|^ ", b"", block)
 
 
 def _query_numbers(queries: pl.Series, numbers: dict[str, int]) -> NDArray[np.int32]:
@@ -137,12 +190,3 @@ def _query_numbers(queries: pl.Series, numbers: dict[str, int]) -> NDArray[np.in
     distinct = queries.unique(maintain_order=True)
     values = [numbers.setdefault(query, len(numbers)) for query in distinct]
     return queries.replace_strict(distinct, values, return_dtype=pl.Int32).to_numpy()
-
-
-def _join(queries: list[str], tables: list[Table]) -> Columns:
-    doc = tables[0][1]
-    for table in tables[1:]:
-        doc = doc.append(table[1])
-    return Columns(
-        queries, np.concatenate([table[0] for table in tables]), doc, np.concatenate([table[2] for table in tables])
-    )

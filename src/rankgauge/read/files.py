@@ -73,7 +73,7 @@ class Source(NamedTuple):
             return io.BufferedReader(cast(io.RawIOBase, io.BytesIO(self.content)))
         try:
             return open(self.path, "rb")
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None
 
 
@@ -206,22 +206,23 @@ def _file(path: str) -> Source:
     if os.path.isdir(path):
         raise InputError(f"{path}: is a folder; name a file in it")
     suffix, layer = split_suffixes(path)
-    if not layer:
-        with Source(path, suffix, path).open() as stream:
-            layer = _layer_by_magic(stream.read(8))
-    return Source(path, suffix, path, layer=layer)
+    with Source(path, suffix, path).open() as stream:
+        if not os.path.isfile(path):  # a pipe gives its bytes once
+            content = stream.read()
+            return Source(path, suffix, content=content, layer=layer or _layer_by_magic(content))
+        return Source(path, suffix, path, layer=layer or _layer_by_magic(stream.read(8)))
 
 
 def _layer_by_magic(start: bytes) -> Layer | None:
     return next((layer for layer in LAYERS if start.startswith(layer.magic)), None)
 
 
-def _unreadable(path: str, error: OSError) -> InputError:
+def _unreadable(path: str, error: OSError | ValueError) -> InputError:
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: there is no such file{_suggestion(path)}")
     if isinstance(error, PermissionError):
         return InputError(f"{path}: permission denied; make the file readable (chmod +r) or run as its owner")
-    return InputError(f"{path}: cannot be read ({error.strerror or error})")
+    return InputError(f"{path!r} cannot be read ({getattr(error, 'strerror', None) or error})")
 
 
 def _suggestion(path: str) -> str:

@@ -27,6 +27,9 @@ __all__ = [
 ]
 
 
+LONGEST_RANK: Final = 20
+
+
 class Layout(NamedTuple):
     """Which field of a line is what."""
 
@@ -139,7 +142,9 @@ def parsed(stream: BinaryIO, layout: Layout, name: str) -> Iterator[Row]:
 
 
 def negated_rank(field: bytes) -> float:
-    """A rank as a score: the first rank is the highest score."""
+    """A rank as a score: the first rank is the highest score. ValueError where it is no integer of a sensible size."""
+    if len(field) > LONGEST_RANK or b"_" in field:
+        raise ValueError
     return float(-int(field))
 
 
@@ -204,14 +209,11 @@ class CarefulParser:
 
     def _number(self, line: int, text: bytes, field: bytes) -> float:
         place, what = f"{self.name}:{line}", self.layout.what
-        if what == "rank":
-            if not field.lstrip(b"+-").isdigit():
-                raise FormatError(f"{place}: rank {field.decode()!r} is not an integer: {shortened(text)}")
-            return negated_rank(field)
         try:
-            return number_of(field)
+            return negated_rank(field) if what == "rank" else number_of(field)
         except ValueError as error:
-            raise FormatError(f"{place}: {what} {error}: {shortened(text)}") from None
+            reason = f"{shortened(field)} is not an integer" if what == "rank" else error
+            raise FormatError(f"{place}: {what} {reason}: {shortened(text)}") from None
 
 
 def is_regular(fields: list[bytes]) -> bool:

@@ -55,6 +55,8 @@ def _frame_table(frame: Any) -> tuple[list[str], list[Sequence[Any]]]:
 
     if type(frame).__module__.partition(".")[0] == "pandas":
         return [str(name) for name in frame.columns], list(frame.itertuples(index=False, name=None))
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
     loaded = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
     return loaded.columns, list(loaded.iter_rows())
 
@@ -65,7 +67,13 @@ def _file_table(file: Source) -> tuple[list[str], list[Sequence[Any]]]:
     if data[:4] == b"PAR1" or data[:6] == b"ARROW1":
         import polars as pl
 
-        return _frame_table(pl.read_parquet(data) if data[:4] == b"PAR1" else pl.read_ipc(io.BytesIO(data)))
+        try:
+            frame = pl.read_parquet(data) if data[:4] == b"PAR1" else pl.read_ipc(io.BytesIO(data))
+        except Exception as error:
+            # polars raises many kinds for a damaged file, not all of them its own.
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise InputError(f"{file.name}: not a whole file ({reason}); fetch or write it again") from error
+        return _frame_table(frame)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -75,16 +83,20 @@ def _file_table(file: Source) -> tuple[list[str], list[Sequence[Any]]]:
 
 
 def _delimited(text: str, name: str) -> tuple[list[str], list[Sequence[Any]]]:
-    lines = text.splitlines()
-    if not lines:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in text.partition("\n")[0] else ",")
+    rows: list[list[str]] = []
+    try:
+        for row in reader:
+            if row and rows and len(row) != len(rows[0]):
+                place, width = f"{name}:{reader.line_num}", len(rows[0])
+                raise FormatError(f"{place}: expected {width} columns, as the header has, got {len(row)}: {row}")
+            if row:
+                rows.append(row)
+    except csv.Error as error:
+        raise FormatError(f"{name}:{reader.line_num}: {error}") from None
+    if not rows:
         raise FormatError(f"{name}: is empty; expected a header such as query_id,group and a line a query")
-    rows = list(csv.reader(lines, delimiter="\t" if "\t" in lines[0] else ","))
-    for number, row in enumerate(rows, 1):
-        if row and len(row) != len(rows[0]):
-            raise FormatError(
-                f"{name}:{number}: expected {len(rows[0])} columns, as the header has, got {len(row)}: {row}"
-            )
-    return rows[0], [row for row in rows[1:] if row]
+    return rows[0], list(rows[1:])
 
 
 def _json_table(text: str, name: str) -> tuple[list[str], list[Sequence[Any]]]:
@@ -120,7 +132,9 @@ def _pairs(names: list[str], rows: list[Sequence[Any]], what: str, column: str |
         raise FormatError(f"{source}: no query column among {', '.join(names)}; call it query_id")
     value = _value_column(names, query, what, column, source)
     result: dict[str, Any] = {}
-    for row in rows:
+    for number, row in enumerate(rows, 1):
+        if row[query] is None:
+            raise FormatError(f"{source}, row {number}: there is no {names[query]}; give every row one")
         identifier = id_text(row[query])
         if identifier in result and result[identifier] != row[value]:
             first, second = result[identifier], row[value]

@@ -1,0 +1,263 @@
+"""Match: the rules, both paths equal, and nothing depends on the order of rows."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import Nested, pairs
+
+from rankgauge.errors import DuplicateError, FormatError, MatchError, RankgaugeWarning
+from rankgauge.match import Hits, match
+from rankgauge.match import nested as nested_path
+from rankgauge.match.grouping import Grouped
+from rankgauge.protocol import RULES, Protocol
+from rankgauge.read import Judgments, Run, read_judgments, read_run
+from rankgauge.read.records import Columns
+
+PROTOCOLS = st.builds(
+    Protocol,
+    ties=st.sampled_from(list(RULES["ties"])),
+    unjudged=st.sampled_from(list(RULES["unjudged"])),
+    missing=st.sampled_from(["zero", "skip"]),
+)
+COUNTS = ("answered", "retrieved", "judged")
+ROWS = ("query", "rank", "first", "tied", "grade", "judgment_query", "judgment_grade")
+
+
+def assert_equal(one: Hits, other: Hits) -> None:
+    assert one.queries == other.queries
+    assert (one.missing, one.left_out) == (other.missing, other.left_out)
+    for name in (*COUNTS, *ROWS):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+def columns_of(nested: Nested, order: random.Random | None = None) -> Columns:
+    """The same rows as columns, in a random order if asked."""
+    rows = [(query, doc, number) for query, docs in nested.items() for doc, number in docs.items()]
+    if order:
+        order.shuffle(rows)
+    queries = list(dict.fromkeys(query for query, _, _ in rows))
+    index = np.array([queries.index(query) for query, _, _ in rows], np.int32)
+    docs = pl.Series([doc for _, doc, _ in rows], dtype=pl.String)
+    return Columns(queries, index, docs, np.array([number for _, _, number in rows], np.float64))
+
+
+def hits_of(judgments: Nested, run: Nested, protocol: Protocol = Protocol()) -> Hits:  # noqa: B008
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankgaugeWarning)
+        return match(Judgments(judgments), Run(run), protocol)
+
+
+def by_columns(judgments: Columns, run: Columns, protocol: Protocol) -> Hits:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankgaugeWarning)
+        return match(Judgments(judgments), Run(run), protocol)
+
+
+def specified_order(run: dict[str, float], ties: str) -> list[str]:
+    """The order of a ranking in one line."""
+    if ties == "given":
+        return sorted(run, key=lambda doc: -run[doc])
+    return sorted(run, key=lambda doc: (run[doc], doc), reverse=True)
+
+
+class TestPaths:
+    @given(pairs(), PROTOCOLS)
+    def test_sorting_counting_and_columns_agree(self, data: tuple[Nested, Nested], protocol: Protocol) -> None:
+        judgments, run = data
+        sorting = hits_of(judgments, run, protocol)
+        small, nested_path.SMALL = nested_path.SMALL, 0
+        try:
+            counting = hits_of(judgments, run, protocol)
+        finally:
+            nested_path.SMALL = small
+        assert_equal(sorting, counting)
+        assert_equal(sorting, by_columns(columns_of(judgments), columns_of(run), protocol))
+
+    @given(pairs(), PROTOCOLS.filter(lambda p: p.ties != "given"), st.randoms(use_true_random=False))
+    def test_the_order_of_rows_changes_nothing(
+        self, data: tuple[Nested, Nested], protocol: Protocol, order: random.Random
+    ) -> None:
+        judgments, run = data
+        shuffled = by_columns(columns_of(judgments, order), columns_of(run, order), protocol)
+        assert_equal(hits_of(judgments, run, protocol), shuffled)
+
+    @given(pairs(), st.sampled_from(["id", "given"]))
+    def test_ranks_follow_the_specification(self, data: tuple[Nested, Nested], ties: str) -> None:
+        judgments, run = data
+        hits = hits_of(judgments, run, Protocol(ties=ties))
+        for query, name in enumerate(hits.queries):
+            ranking = specified_order(run.get(name, {}), ties)
+            expected = [(rank, judgments[name][doc]) for rank, doc in enumerate(ranking, 1) if doc in judgments[name]]
+            mine = hits.query == query
+            assert list(zip(hits.rank[mine].tolist(), hits.grade[mine].tolist(), strict=True)) == expected
+
+    @given(pairs())
+    def test_tie_groups_cover_the_rank(self, data: tuple[Nested, Nested]) -> None:
+        judgments, run = data
+        hits = hits_of(judgments, run)
+        assert ((hits.first <= hits.rank) & (hits.rank < hits.first + hits.tied)).all()
+
+    def test_equal_hashes_are_told_apart_by_their_text(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """With a hash that is always the same, everything collides, and every answer must still be right."""
+        from rankgauge.match import grouping
+
+        judgments = {"q": {"a": 1, "b": 2, "x": 3}, "r": {"a": 0}}
+        run = {"q": {"a": 3.0, "c": 2.0, "b": 1.0}, "r": {"b": 1.0, "a": 1.0}}
+        expected = by_columns(columns_of(judgments), columns_of(run), Protocol())
+        monkeypatch.setattr(grouping, "hash_of", lambda docs: np.full(len(docs), 7 << 40, np.uint64))
+        assert_equal(by_columns(columns_of(judgments), columns_of(run), Protocol()), expected)
+        assert isinstance(grouping.group(columns_of(run)), Grouped)
+
+    def test_many_queries_in_scattered_rows(self) -> None:
+        """More queries than 16 bits can number, so the radix sort takes two passes."""
+        order = random.Random(3)
+        run = {f"q{i}": {f"d{i % 7}": float(i % 5), f"d{i % 3 + 7}": 1.0} for i in range(70_000)}
+        judgments = {query: {next(iter(docs)): 1.0} for query, docs in run.items()}
+        shuffled = by_columns(columns_of_many(judgments), columns_of_many(run, order), Protocol())
+        assert_equal(hits_of(judgments, run), shuffled)
+
+
+def columns_of_many(nested: Nested, order: random.Random | None = None) -> Columns:
+    rows = [(query, doc, number) for query, docs in nested.items() for doc, number in docs.items()]
+    if order:
+        order.shuffle(rows)
+    index = {query: i for i, query in enumerate(dict.fromkeys(query for query, _, _ in rows))}
+    query, doc, number = zip(*rows, strict=True)
+    return Columns(
+        list(index), np.array([index[q] for q in query], np.int32), pl.Series(doc), np.array(number, np.float64)
+    )
+
+
+class TestRules:
+    def test_ties_go_by_document_id_descending_in_code_point_order(self) -> None:
+        hits = hits_of({"q": {"d1": 1, "d2": 1, "d10": 1, "é": 1}}, {"q": dict.fromkeys(["d1", "d10", "d2", "é"], 1.0)})
+        order = sorted(["d1", "d10", "d2", "é"], reverse=True)
+        assert order == ["é", "d2", "d10", "d1"]
+        assert hits.rank.tolist() == [1, 2, 3, 4]
+        single = hits_of({"q": {"d10": 1}}, {"q": dict.fromkeys(["d1", "d10", "d2", "é"], 1.0)})
+        assert single.rank.tolist() == [3]
+
+    def test_given_order_of_ties_and_of_everything(self) -> None:
+        run = {"q": {"a": 1.0, "b": 2.0, "c": 1.0}}
+        assert hits_of({"q": {"c": 1}}, run, Protocol(ties="given")).rank.tolist() == [3]
+        assert hits_of({"q": {"a": 1}}, run, Protocol(ties="given")).rank.tolist() == [2]
+        assert hits_of({"q": {"a": 1}}, run, Protocol(order="given")).rank.tolist() == [1]
+        assert by_columns(columns_of({"q": {"a": 1}}), columns_of(run), Protocol(order="given")).rank.tolist() == [1]
+
+    def test_average_keeps_the_first_rank_of_the_group(self) -> None:
+        hits = hits_of({"q": {"b": 1, "c": 2}}, {"q": {"a": 2.0, "b": 1.0, "c": 1.0, "d": 1.0}}, Protocol(ties="average"))
+        assert (hits.rank.tolist(), hits.first.tolist(), hits.tied.tolist()) == ([2, 2], [2, 2], [3, 3])
+
+    def test_scores_are_compared_as_64_bit_numbers(self) -> None:
+        hits = hits_of({"q": {"a": 1}}, {"q": {"a": 0.900000001, "b": 0.9}})
+        assert hits.rank.tolist() == [1]
+
+    def test_negative_grades_stay_in_hits_but_not_in_the_ideal(self) -> None:
+        hits = hits_of({"q": {"a": -1, "b": 2}}, {"q": {"a": 2.0, "b": 1.0}})
+        assert hits.grade.tolist() == [-1, 2]
+        assert hits.judgment_grade.tolist() == [2]
+        assert hits.judged.tolist() == [2]
+
+    def test_condensed_takes_out_unjudged_and_negative(self) -> None:
+        run = {"q": {"u": 5.0, "n": 4.0, "a": 3.0, "v": 2.0, "b": 1.0}}
+        hits = hits_of({"q": {"n": -1, "a": 0, "b": 1}}, run, Protocol(unjudged="condensed"))
+        assert (hits.rank.tolist(), hits.grade.tolist(), hits.retrieved.tolist()) == ([1, 2], [0, 1], [2])
+
+    def test_depth_cuts_the_ranking(self) -> None:
+        hits = hits_of({"q": {"a": 1, "c": 1}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, Protocol(depth=2))
+        assert (hits.rank.tolist(), hits.retrieved.tolist()) == ([1], [2])
+
+    def test_missing_queries(self) -> None:
+        judgments, run = {"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"a": 1.0}, "x": {"a": 1.0}}
+        zero = hits_of(judgments, run)
+        assert (zero.queries, zero.answered.tolist(), zero.missing, zero.left_out) == (["q1", "q2"], [True, False], 1, 1)
+        assert hits_of(judgments, run, Protocol(missing="skip")).queries == ["q1"]
+        with pytest.raises(MatchError, match=r"does not answer 1 judged queries, such as 'q2'"):
+            hits_of(judgments, run, Protocol(missing="error"))
+
+    def test_queries_are_in_code_point_order(self) -> None:
+        run = {query: {"a": 1.0} for query in ("10", "9", "a", "Z", "é")}
+        assert hits_of({query: {"a": 1} for query in run}, run).queries == ["10", "9", "Z", "a", "é"]
+
+    def test_integers_match_their_decimal_spelling(self) -> None:
+        by_text: Any = {"1": {"10": 1, "11": 0, "7": 2}}
+        by_number: Any = {1: {10: 1.5, 11: 2.5, 99: 9.0}}
+        expected = hits_of(by_text, {"1": {"10": 1.5, "11": 2.5, "99": 9.0}})
+        assert_equal(hits_of(by_text, by_number), expected)
+        assert_equal(hits_of({1: {10: 1, 11: 0, 7: 2}}, {"1": {"10": 1.5, "11": 2.5, "99": 9.0}}), expected)  # type: ignore[dict-item]
+        wide: Any = {1: {number: float(number % 50) for number in range(3_000)}}
+        assert_equal(
+            hits_of(by_text, wide), hits_of(by_text, {"1": {str(doc): score for doc, score in wide[1].items()}})
+        )
+
+    def test_leading_zeros_are_other_ids(self) -> None:
+        with pytest.raises(MatchError, match="leading zeros"):
+            hits_of({"007": {"a": 1}}, {"7": {"a": 1.0}})
+
+    def test_inputs_are_never_changed(self) -> None:
+        judgments, run = {"q": {"a": 1, "b": 0}}, {"q": {"b": 1.0, "a": 2.0}}
+        copy = {"q": {"a": 1, "b": 0}}, {"q": {"b": 1.0, "a": 2.0}}
+        hits_of(judgments, run, Protocol(unjudged="condensed", ties="average"))
+        assert (judgments, run) == copy
+        columns = columns_of(run)
+        before = columns.number.copy()
+        by_columns(columns_of(judgments), columns, Protocol())
+        assert np.array_equal(columns.number, before)
+
+
+class TestBadInput:
+    def test_no_query_in_common_shows_both_sides(self) -> None:
+        with pytest.raises(MatchError, match=r"has 'q1'.*has '1'.*prefix"):
+            hits_of({"q1": {"a": 1}}, {"1": {"a": 1.0}})
+
+    def test_no_judged_document_is_a_loud_zero(self) -> None:
+        with pytest.warns(RankgaugeWarning, match=r"NO JUDGED DOCUMENT.*'doc-1'.*'1'.*Hint"):
+            hits = match(Judgments({"q": {"doc-1": 1}}), Run({"q": {"1": 1.0}}))
+        assert len(hits) == 0
+
+    @pytest.mark.parametrize("bad", [float("nan"), float("inf"), "x", None])
+    @pytest.mark.parametrize("rows", [3, 3_000])
+    def test_numbers_that_are_none(self, bad: Any, rows: int) -> None:
+        run: Any = {"q": {f"d{i}": float(i) for i in range(rows)}, "r": {"bad": bad}}
+        with pytest.raises(FormatError, match=r"query 'r', document 'bad': score .* is not a finite number"):
+            hits_of({"q": {"d1": 1}, "r": {"d1": 1}}, run)
+        with pytest.raises(FormatError, match=r"query 'r', document 'bad': relevance"):
+            hits_of(run, {"q": {"d1": 1.0}, "r": {"d1": 1.0}})
+
+    def test_a_document_twice_in_columns(self) -> None:
+        columns = Columns(["q"], np.zeros(3, np.int32), pl.Series(["a", "b", "a"]), np.array([1.0, 2.0, 3.0]))
+        judgments = columns_of({"q": {"a": 1}})
+        with pytest.raises(DuplicateError, match=r"document 'a' is there twice in the ranking of query 'q'"):
+            by_columns(judgments, columns, Protocol())
+        assert by_columns(judgments, columns, Protocol(duplicates="first")).rank.tolist() == [2]
+        assert by_columns(judgments, columns, Protocol(duplicates="best")).rank.tolist() == [1]
+
+    def test_judgments_twice_in_columns(self) -> None:
+        run = columns_of({"q": {"a": 1.0}})
+        same = Columns(["q"], np.zeros(2, np.int32), pl.Series(["a", "a"]), np.array([1.0, 1.0]))
+        with pytest.warns(RankgaugeWarning, match="1 judgments are there twice"):
+            assert match(Judgments(same), Run(run)).judged.tolist() == [1]
+        other = Columns(["q"], np.zeros(2, np.int32), pl.Series(["a", "a"]), np.array([1.0, 2.0]))
+        with pytest.raises(DuplicateError, match="judged 1 and 2"):
+            match(Judgments(other), Run(run))
+
+
+def test_hits_have_what_the_design_says() -> None:
+    assert {"queries", "retrieved", "judged", "query", "rank", "first", "tied", "grade"} <= {f.name for f in fields(Hits)}
+
+
+def test_frames_and_dicts_give_equal_hits() -> None:
+    judgments = {"q1": {"d1": 2.0, "d2": 0.0}, "q2": {"d3": 1.0}}
+    run = {"q1": {"d2": 0.9, "d1": 0.4}, "q2": {"d3": 0.1}}
+    frame = pl.DataFrame({"qid": ["q1", "q2", "q1"], "docno": ["d1", "d3", "d2"], "rel": [2, 1, 0]})
+    ranked = pl.DataFrame({"qid": ["q1", "q1", "q2"], "docno": ["d2", "d1", "d3"], "score": [0.9, 0.4, 0.1]})
+    assert_equal(match(read_judgments(frame), read_run(ranked)), hits_of(judgments, run))
