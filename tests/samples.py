@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import strategies as st
 
 Nested = dict[str, dict[str, float]]
+Table = Mapping[str, Mapping[str, float]]
 
 QUERIES = st.sampled_from(["q1", "q10", "q2", "ä", "7", "007"])
 DOCS = st.sampled_from([*(f"d{i}" for i in range(12)), "é", "Z", "a-b", "10", "9", "d\U0001f600", "d\uffee"])

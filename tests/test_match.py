@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import Nested, pairs
 
 from rankgauge.errors import DuplicateError, FormatError, MatchError, RankgaugeWarning
 from rankgauge.match import Hits, match
@@ -21,6 +20,7 @@ from rankgauge.match.grouping import Grouped
 from rankgauge.protocol import RULES, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import Columns
+from samples import Nested, Table, pairs
 
 PROTOCOLS = st.builds(
     Protocol,
@@ -39,7 +39,7 @@ def assert_equal(one: Hits, other: Hits) -> None:
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
-def columns_of(nested: Nested, order: random.Random | None = None) -> Columns:
+def columns_of(nested: Table, order: random.Random | None = None) -> Columns:
     """The same rows as columns, in a random order if asked."""
     rows = [(query, doc, number) for query, docs in nested.items() for doc, number in docs.items()]
     if order:
@@ -50,7 +50,7 @@ def columns_of(nested: Nested, order: random.Random | None = None) -> Columns:
     return Columns(queries, index, docs, np.array([number for _, _, number in rows], np.float64))
 
 
-def hits_of(judgments: Nested, run: Nested, protocol: Protocol = Protocol()) -> Hits:  # noqa: B008
+def hits_of(judgments: Table, run: Table, protocol: Protocol = Protocol()) -> Hits:  # noqa: B008
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankgaugeWarning)
         return match(Judgments(judgments), Run(run), protocol)
@@ -126,7 +126,7 @@ class TestPaths:
         assert_equal(hits_of(judgments, run), shuffled)
 
 
-def columns_of_many(nested: Nested, order: random.Random | None = None) -> Columns:
+def columns_of_many(nested: Table, order: random.Random | None = None) -> Columns:
     rows = [(query, doc, number) for query, docs in nested.items() for doc, number in docs.items()]
     if order:
         order.shuffle(rows)
@@ -154,7 +154,9 @@ class TestRules:
         assert by_columns(columns_of({"q": {"a": 1}}), columns_of(run), Protocol(order="given")).rank.tolist() == [1]
 
     def test_average_keeps_the_first_rank_of_the_group(self) -> None:
-        hits = hits_of({"q": {"b": 1, "c": 2}}, {"q": {"a": 2.0, "b": 1.0, "c": 1.0, "d": 1.0}}, Protocol(ties="average"))
+        hits = hits_of(
+            {"q": {"b": 1, "c": 2}}, {"q": {"a": 2.0, "b": 1.0, "c": 1.0, "d": 1.0}}, Protocol(ties="average")
+        )
         assert (hits.rank.tolist(), hits.first.tolist(), hits.tied.tolist()) == ([2, 2], [2, 2], [3, 3])
 
     def test_scores_are_compared_as_64_bit_numbers(self) -> None:
@@ -179,7 +181,12 @@ class TestRules:
     def test_missing_queries(self) -> None:
         judgments, run = {"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"a": 1.0}, "x": {"a": 1.0}}
         zero = hits_of(judgments, run)
-        assert (zero.queries, zero.answered.tolist(), zero.missing, zero.left_out) == (["q1", "q2"], [True, False], 1, 1)
+        assert (zero.queries, zero.answered.tolist(), zero.missing, zero.left_out) == (
+            ["q1", "q2"],
+            [True, False],
+            1,
+            1,
+        )
         assert hits_of(judgments, run, Protocol(missing="skip")).queries == ["q1"]
         with pytest.raises(MatchError, match=r"does not answer 1 judged queries, such as 'q2'"):
             hits_of(judgments, run, Protocol(missing="error"))
@@ -193,7 +200,8 @@ class TestRules:
         by_number: Any = {1: {10: 1.5, 11: 2.5, 99: 9.0}}
         expected = hits_of(by_text, {"1": {"10": 1.5, "11": 2.5, "99": 9.0}})
         assert_equal(hits_of(by_text, by_number), expected)
-        assert_equal(hits_of({1: {10: 1, 11: 0, 7: 2}}, {"1": {"10": 1.5, "11": 2.5, "99": 9.0}}), expected)  # type: ignore[dict-item]
+        judged_by_number: Any = {1: {10: 1, 11: 0, 7: 2}}
+        assert_equal(hits_of(judged_by_number, {"1": {"10": 1.5, "11": 2.5, "99": 9.0}}), expected)
         wide: Any = {1: {number: float(number % 50) for number in range(3_000)}}
         assert_equal(
             hits_of(by_text, wide), hits_of(by_text, {"1": {str(doc): score for doc, score in wide[1].items()}})
@@ -252,7 +260,9 @@ class TestBadInput:
 
 
 def test_hits_have_what_the_design_says() -> None:
-    assert {"queries", "retrieved", "judged", "query", "rank", "first", "tied", "grade"} <= {f.name for f in fields(Hits)}
+    assert {"queries", "retrieved", "judged", "query", "rank", "first", "tied", "grade"} <= {
+        f.name for f in fields(Hits)
+    }
 
 
 def test_frames_and_dicts_give_equal_hits() -> None:

@@ -6,13 +6,13 @@ import inspect
 import itertools
 import math
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import Nested, pairs
 
 import rankgauge
 from rankgauge import Protocol
@@ -20,6 +20,7 @@ from rankgauge.errors import MeasureError, RankgaugeWarning
 from rankgauge.grades import hits_of_grades
 from rankgauge.match import Hits
 from rankgauge.measures import MEASURES, Measure, averaging, parse
+from samples import Nested, Table, pairs
 
 CUT = {"k": "@3", "recall": "@0.4", "multiple": "@0.6"}
 EVERY = [parse(name + CUT.get(row.cutoff or "", "")) for name, row in MEASURES.items()]
@@ -27,11 +28,11 @@ BOUNDED = [measure for measure in EVERY if measure.definition.bounded]
 AVERAGED = [measure for measure in EVERY if measure.definition.averages]
 
 
-def value(measure: str, grades: list[Any], ideal: list[float] | None = None) -> float:
+def value(measure: str, grades: Sequence[Any], ideal: list[float] | None = None) -> float:
     return float(parse(measure)(hits_of_grades(grades, ideal))[0])
 
 
-def hits_of(judgments: Nested, run: Nested, protocol: Protocol = Protocol()) -> Hits:  # noqa: B008
+def hits_of(judgments: Table, run: Table, protocol: Protocol = Protocol()) -> Hits:  # noqa: B008
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankgaugeWarning)
         return rankgauge.match(rankgauge.Judgments(judgments), rankgauge.Run(run), protocol)
@@ -40,8 +41,8 @@ def hits_of(judgments: Nested, run: Nested, protocol: Protocol = Protocol()) -> 
 class TestWorkedNumbers:
     """Figures from the papers, other tools' output and closed forms."""
 
-    A = [3, 2, 3, 0, 1, 2, 0, 1, 0, 2]
-    B = [3, 2, 3, 1, 2, 0, 1, 2, 0, 1]
+    A = (3, 2, 3, 0, 1, 2, 0, 1, 0, 2)
+    B = (3, 2, 3, 1, 2, 0, 1, 2, 0, 1)
 
     @pytest.mark.parametrize(
         ("measure", "expected"),
@@ -127,7 +128,9 @@ class TestWorkedNumbers:
 
     def test_the_base_of_the_logarithm_cancels(self) -> None:
         """Only where the discount starts matters: with the original's start, the base does."""
-        assert value("nDCG(discount=jk2)@10", self.A) != pytest.approx(value("nDCG(discount=jk10)@10", self.A), abs=1e-3)
+        assert value("nDCG(discount=jk2)@10", self.A) != pytest.approx(
+            value("nDCG(discount=jk10)@10", self.A), abs=1e-3
+        )
 
     def test_a_cut_run_is_not_a_cut_measure(self) -> None:
         hits = hits_of({"q": {"a": 3, "b": 3, "c": 3}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, Protocol(depth=2))
@@ -143,9 +146,8 @@ class TestWorkedNumbers:
 class TestEveryMeasure:
     @pytest.mark.parametrize("name", MEASURES)
     def test_help_says_what_it_must(self, name: str) -> None:
-        help = MEASURES[name].help
         for line in ("Formula:", "Fewer than k:", "Nothing relevant:", "Paper:"):
-            assert f"\n{line}" in help
+            assert f"\n{line}" in MEASURES[name].help
 
     @pytest.mark.parametrize("measure", EVERY, ids=str)
     def test_text_and_value_are_inverses(self, measure: Measure) -> None:
@@ -195,7 +197,7 @@ class TestEveryMeasure:
 
 
 class TestTies:
-    CASES = [
+    CASES: ClassVar[list[tuple[list[Any], list[int]]]] = [
         ([3, 0, 2, 1, 0, 3, 2], [5, 4, 4, 4, 2, 2, 1]),
         ([0, 1, None, 1], [1, 1, 1, 1]),
         ([1, None, 0, 2, 1], [2, 2, 2, 1, 1]),
@@ -235,7 +237,7 @@ class TestTies:
         grades, scores = self.CASES[0]
         judgments = {"q": {f"d{i}": grade for i, grade in enumerate(grades)}}
         run = {"q": {f"d{i}": float(score) for i, score in enumerate(scores)}}
-        values = parse(f"nDCG@{k}")(hits_of(judgments, run, Protocol(ties="average")))  # type: ignore[arg-type]
+        values = parse(f"nDCG@{k}")(hits_of(judgments, run, Protocol(ties="average")))
         assert values[0] == pytest.approx(expected, abs=1e-10)
 
     def test_three_conventions_for_one_tie(self) -> None:

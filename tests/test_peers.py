@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import Nested, pairs
 
 import rankgauge
 from rankgauge import Protocol, RankgaugeWarning
+from samples import Nested, pairs
 
 WORKER = Path(__file__).with_name("peer_worker.py")
 SECONDS = 20

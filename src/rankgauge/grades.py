@@ -9,7 +9,7 @@ import numpy as np
 
 from rankgauge.errors import FormatError
 from rankgauge.match.hits import Hits
-from rankgauge.match.parts import Parts, assemble
+from rankgauge.match.parts import Parts, assemble, ordered
 from rankgauge.protocol import DEFAULT, Protocol
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def hits_of_grades(
         np.array([len(listed)]), np.zeros(len(judged), np.int64), judged, np.zeros(len(ranks), np.int64),
         ranks, ranks, np.ones(len(ranks), np.int64), found,
     )  # fmt: skip
-    return assemble(parts, [""], np.ones(1, bool), protocol, left_out=0, missing=0)
+    return assemble(ordered(parts), [""], np.ones(1, bool), protocol, left_out=0, missing=0)
 
 
 def _numbers(grades: Iterable[float | None]) -> Floats:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_files", "named_runs"]
 
-KNOWN = [suffix for format in FORMATS.values() for suffix in format.suffixes]
+KNOWN = [suffix for each in FORMATS.values() for suffix in each.suffixes]
 KNOWN += [suffix for layer in LAYERS for suffix in layer.suffixes]
 SUFFIXES = re.compile(f"({'|'.join(map(re.escape, KNOWN))})+$", re.IGNORECASE)
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place

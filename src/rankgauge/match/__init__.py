@@ -26,15 +26,15 @@ def match(judgments: Judgments, run: Run, protocol: Protocol = DEFAULT) -> Hits:
     Hits.
     """
     queries = sorted(judgments.queries)
-    answered_ids = set(run.queries)
-    missing = [query for query in queries if query not in answered_ids]
+    answered_ids = dict.fromkeys(run.queries)
+    missing = sorted(dict.fromkeys(queries).keys() - answered_ids.keys())
     if len(missing) == len(queries):
         raise no_query_in_common(judgments, run)
     if missing and protocol.missing == "error":
         raise MatchError(_missing_message(run, missing))
     if missing and protocol.missing == "skip":
         queries = [query for query in queries if query in answered_ids]
-    answered = np.fromiter((query in answered_ids for query in queries), bool, len(queries))
+    answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
     if run.is_nested:
         parts = match_nested(judgments, run, queries, protocol)
     else:

@@ -12,8 +12,8 @@ import numpy as np
 
 from rankgauge.errors import FormatError
 from rankgauge.match.duplicates import judgments_once, run_once
-from rankgauge.match.order import descending_within, tie_groups
-from rankgauge.match.parts import Parts
+from rankgauge.match.order import blocks_of_equal_size, descending_within, tie_groups
+from rankgauge.match.parts import Parts, ordered
 from rankgauge.read.records import Columns
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def match_columns(judgments: Judgments, run: Run, queries: list[str], protocol: 
     hit, place = ranked.find(judged.doc, starts[judged_query], ends[judged_query])
     query, grade = judged_query[hit], judged.number[hit]
     rank, first, tied = _ranks(ranked, place, protocol)
-    return Parts(ends - starts, judged_query, judged.number, query, rank, first, tied, grade)
+    return ordered(Parts(ends - starts, judged_query, judged.number, query, rank, first, tied, grade))
 
 
 def _check_finite(record: Record) -> None:
@@ -93,9 +93,10 @@ def _order_within(scores: Floats, ranked: Grouped) -> Ints:
     """Places in the order of descending score within each query; equal scores as given."""
     order = np.empty(len(scores), np.int64)
     falling = -scores
-    for start, end in zip(ranked.starts.tolist(), ranked.ends.tolist(), strict=True):
-        order[start:end] = falling[start:end].argsort(kind="stable")
-        order[start:end] += start
+    for start, count, size in blocks_of_equal_size(ranked.ends - ranked.starts):
+        block = order[start : start + count * size].reshape(count, size)
+        block[:] = falling[start : start + count * size].reshape(count, size).argsort(axis=1, kind="stable")
+        block += np.arange(start, start + count * size, size or 1)[:count, None]
     return order
 
 

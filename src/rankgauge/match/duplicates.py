@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgauge.errors import DuplicateError, warn
-from rankgauge.match.grouping import Grouped, group
+from rankgauge.match.grouping import Grouped, group, looks_repeated
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Ints
@@ -39,6 +39,8 @@ def run_once(run: Run, protocol: Protocol) -> Grouped:
 def judgments_once(judgments: Judgments) -> Columns:
     """The judgments with every pair once; repeated with the same grade is a warning, with another an error."""
     columns = judgments.columns
+    if not looks_repeated(columns):
+        return columns
     rows = group(columns).repeated()
     if not len(rows):
         return columns

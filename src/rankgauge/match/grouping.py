@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgauge.match.order import blocks_of_equal_size, count_before
+
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     Keys = NDArray[np.uint64]
 
-__all__ = ["Grouped", "group"]
+__all__ = ["Grouped", "group", "looks_repeated"]
 
 WINDOW = 1 << 16  # looked at at once: small enough to stay in the processor's cache
 
@@ -50,7 +52,7 @@ class Grouped:
         """Look each document up between a start and an end: which ones are there, and their places."""
         shift = np.uint64(self.shift)
         hashes = hash_of(docs) >> shift
-        at = _bisect(self.keys, starts, ends, hashes << shift)
+        at = starts + count_before(self.keys, starts, ends, hashes << shift, np.less)
         inside = np.flatnonzero(at < ends)
         found = inside[(self.keys[at[inside]] >> shift) == hashes[inside]]
         places = starts[found] + self._place_in_query(at[found])
@@ -103,11 +105,19 @@ def group(columns: Columns) -> Grouped:
     if row is not None:
         query, keys = query[row], keys[row]
     places = np.arange(int(sizes.max(initial=0)), dtype=np.uint64)
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        mine = keys[start:end]
-        mine |= places[: end - start]
-        mine.sort()
+    for start, count, size in blocks_of_equal_size(sizes):
+        block = keys[start : start + count * size].reshape(count, size)
+        block |= places[:size]
+        block.sort(axis=1)
     return Grouped(columns, row, query, starts, ends, keys, shift)
+
+
+def looks_repeated(columns: Columns) -> bool:
+    """Whether two rows may have the same query and document: a quick look at hashes, without grouping."""
+    mixed = hash_of(columns.doc)
+    mixed ^= (columns.query.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed.sort()
+    return bool((mixed[1:] == mixed[:-1]).any())
 
 
 def hash_of(docs: pl.Series) -> Keys:
@@ -125,18 +135,6 @@ def _stable_order(query: NDArray[np.int32], count: int) -> Ints:
     if count > 0x10000:
         order = order[np.argsort((query >> 16).astype(np.uint16)[order], kind="stable")]
     return order
-
-
-def _bisect(keys: Keys, low: Ints, high: Ints, value: Keys) -> Ints:
-    """For each value, the first place in keys[low:high], which ascend, that is not smaller: all at once."""
-    low, high = low.copy(), high.copy()
-    last = max(len(keys) - 1, 0)
-    for _ in range(int((high - low).max(initial=0)).bit_length()):
-        middle = (low + high) >> 1
-        below = (keys[np.minimum(middle, last)] < value) & (low < high)
-        low = np.where(below, middle + 1, low)
-        high = np.where(below, high, np.minimum(high, middle))
-    return low
 
 
 def _pair_texts(columns: Columns) -> pl.Series:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
 
-__all__ = ["Parts", "assemble"]
+__all__ = ["Parts", "assemble", "joined", "ordered", "renumbered"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Parts:
-    """One row per judgment and one per hit, in any order."""
+    """One row per judgment, ordered by query and then grade, and one per hit, ordered by query and then rank."""
 
     retrieved: Ints
     judgment_query: Ints
@@ -30,14 +30,52 @@ class Parts:
     grade: Floats
 
 
+def ordered(parts: Parts) -> Parts:
+    """The same rows in their order."""
+    judgment_query, judgment_grade = _by_grade(parts.judgment_query, parts.judgment_grade)
+    return Parts(parts.retrieved, judgment_query, judgment_grade, *_by_rank(parts))
+
+
+def joined(parts: list[Parts]) -> Parts:
+    """Parts of neighbouring queries as one, the queries numbered on."""
+    if len(parts) == 1:
+        return parts[0]
+    offsets = np.cumsum([0, *(len(part.retrieved) for part in parts[:-1])]).tolist()
+    shifted = [(part, offset) for part, offset in zip(parts, offsets, strict=True)]
+    return Parts(
+        np.concatenate([part.retrieved for part in parts]),
+        np.concatenate([part.judgment_query + offset for part, offset in shifted]),
+        np.concatenate([part.judgment_grade for part in parts]),
+        np.concatenate([part.query + offset for part, offset in shifted]),
+        np.concatenate([part.rank for part in parts]),
+        np.concatenate([part.first for part in parts]),
+        np.concatenate([part.tied for part in parts]),
+        np.concatenate([part.grade for part in parts]),
+    )
+
+
+def renumbered(parts: Parts, old: list[str], new: list[str]) -> Parts:
+    """The same rows with the queries numbered as in the new list instead of the old one."""
+    if old == new:
+        return parts
+    place = {query: i for i, query in enumerate(new)}
+    number = np.fromiter(map(place.__getitem__, old), np.int64, len(old))
+    retrieved = np.empty_like(parts.retrieved)
+    retrieved[number] = parts.retrieved
+    return replace(parts, retrieved=retrieved, judgment_query=number[parts.judgment_query], query=number[parts.query])
+
+
 def assemble(
     parts: Parts, queries: list[str], answered: Bools, protocol: Protocol, *, left_out: int, missing: int
 ) -> Hits:
-    """Order the rows, take out what the protocol takes out, and build the one ideal."""
+    """Hits of these parts, without what the protocol takes out. Negative grades are never part of the ideal."""
     judged = np.bincount(parts.judgment_query, minlength=len(queries))
-    keep = parts.judgment_grade >= 0
-    query, grade = _by_grade(parts.judgment_query[keep], parts.judgment_grade[keep])
-    hits = Hits(queries, answered, parts.retrieved, judged, *_by_rank(parts), query, grade, protocol, left_out, missing)
+    query, grade = parts.judgment_query, parts.judgment_grade
+    keep = grade >= 0
+    if not keep.all():
+        query, grade = query[keep], grade[keep]
+    rows = (parts.query, parts.rank, parts.first, parts.tied, parts.grade)
+    hits = Hits(queries, answered, parts.retrieved, judged, *rows, query, grade, protocol, left_out, missing)
     if protocol.depth is not None:
         hits = _cut(hits, protocol.depth)
     return _condense(hits) if protocol.unjudged == "condensed" else hits
@@ -54,12 +92,15 @@ def _by_rank(parts: Parts) -> tuple[Ints, Ints, Ints, Ints, Floats]:
 
 def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
     """Judgments ordered by query, then descending grade. Whole grades sort as one integer key, which is quicker."""
-    highest = grade.max(initial=0.0)
-    if highest < 2**20 and (grade == np.floor(grade)).all():
-        span = int(highest) + 1
-        key = query * span + (highest - grade).astype(np.int64)
+    highest, lowest = grade.max(initial=0.0), grade.min(initial=0.0)
+    if highest - lowest < 2**20 and (grade == np.floor(grade)).all():
+        span = int(highest - lowest) + 1
+        key = query * span
+        key += (highest - grade).astype(np.int64)
+        if (key[1:] >= key[:-1]).all():
+            return query, grade
         key.sort()
-        counts = np.bincount(query) if len(query) else query
+        counts = np.bincount(query)
         query = np.repeat(np.arange(len(counts)), counts)
         return query, highest - (key - query * span)
     order = np.lexsort((-grade, query))

@@ -74,7 +74,7 @@ class Growing:
     """An array that grows at its end. Memory that was set aside and never written to costs nothing."""
 
     def __init__(self, kind: type[np.generic]) -> None:
-        self.room = np.empty(1 << 20, kind)
+        self.room = np.empty(1 << 24, kind)
         self.size = 0
 
     def add(self, values: NDArray[Any]) -> None:

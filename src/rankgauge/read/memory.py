@@ -21,7 +21,8 @@ def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Found:
         raise InputError(f"{ask.kind}: a dict has scores and no ranks; give -rank as the score, or a frame with a rank")
     if ask.columns:
         raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
-    for query, docs in source.items():
+    plain = set(map(type, source.values())) <= {dict}
+    for query, docs in () if plain else source.items():
         if not isinstance(docs, Mapping):
             raise FormatError(
                 f"{ask.kind}: query {query!r} maps to {_shown(docs)}; expected a dict of document → number, "

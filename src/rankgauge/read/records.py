@@ -168,7 +168,7 @@ class Run(Record):
 
 def _with_text_keys(rows: Nested) -> Nested:
     """The same mapping where its query ids are text already, else a new one with their decimal spellings."""
-    if all(type(query) is str for query in rows):
+    if set(map(type, rows)) <= {str}:
         return rows
     result = {id_text(query): docs for query, docs in rows.items()}
     if len(result) < len(rows):

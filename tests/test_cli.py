@@ -1,0 +1,922 @@
+"""The command line: what it prints, where, with which exit code; and what it says when something is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import sysconfig
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import ANY
+
+import pytest
+
+import rankgauge
+from rankgauge import cli as command_line
+from rankgauge.measures import MEASURES, parse
+from rankgauge.protocol import DEFAULT
+from rankgauge.show import FORMATS
+
+COMMAND = [sys.executable, "-m", "rankgauge"]
+
+# q1: nDCG 3.5 / (3 + 2 / log2(3)); q2: 1 / log2(3); q3 is judged and not answered.
+QRELS = "q1 0 d1 3\nq1 0 d2 0\nq1 0 d3 2\nq2 0 d9 1\nq3 0 x 1\n"
+RUN = "q1 Q0 d3 1 12.1 A\nq1 Q0 d7 2 11.8 A\nq1 Q0 d1 3 9.5 A\nq2 Q0 d4 1 7.2 A\nq2 Q0 d9 2 7.1 A\n"
+# d3 falls from rank 1 to rank 3.
+WORSE = RUN.replace("12.1", "1.1")
+Q1, Q2 = 3.5 / (3 + 2 / math.log2(3)), 1 / math.log2(3)
+Q1_WORSE = (3 / math.log2(3) + 1) / (3 + 2 / math.log2(3))
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Cli = Callable[..., Outcome]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with judgments and two runs, made the current one."""
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "good.run").write_text(RUN)
+    (tmp_path / "worse.run").write_text(WORSE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
+    """The command in this process, from the words after `rankgauge` to exit code and both outputs."""
+    measures = dict(MEASURES)
+
+    def call(*words: str | Path, stdin: str = "") -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["rankgauge", *map(str, words)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
+            command_line.main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return Outcome(int(ended.value.code or 0), out, err)
+
+    yield call
+    MEASURES.clear()
+    MEASURES.update(measures)
+    parse.cache_clear()
+
+
+def real(*words: str, stdin: str | None = None, **environment: str) -> Outcome:
+    """The real command, in a process of its own."""
+    done = subprocess.run(
+        [*COMMAND, *words], input=stdin, capture_output=True, text=True, encoding="utf-8", env=os.environ | environment
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def fails(outcome: Outcome, message: str) -> None:
+    """One line on standard error, nothing on standard output, exit code 2."""
+    assert outcome == Outcome(2, "", f"error: {message}\n")
+
+
+# ---- eval: what it prints -------------------------------------------------------------------------------------------
+
+FOOTER = """
+Queries: 3 evaluated; 1 not answered.
+Judged@10: 0.583.
+Rules: order=score ties=id unjudged=not-relevant missing=zero empty=zero duplicates=error rel=1
+"""
+TEXTS = {
+    "table": (
+        "run    queries  nDCG@10  NumRel\ngood         3   0.4841       4\nworse        3   0.4366       4\n" + FOOTER
+    ),
+    "csv": (
+        f"run,queries,nDCG@10,NumRel\ngood,3,{(Q1 + Q2) / 3!r},4.0\nworse,3,{(Q1_WORSE + Q2) / 3!r},4.0\n"
+    ),
+    "markdown": (
+        "| run | queries | nDCG@10 | NumRel |\n| :-- | --: | --: | --: |\n"
+        "| good | 3 | **0.4841** | 4 |\n| worse | 3 | 0.4366 | 4 |\n"
+    ),
+    "latex": (
+        "\\begin{tabular}{lrrr}\n\\toprule\nrun & queries & nDCG@10 & NumRel \\\\\n\\midrule\n"
+        "good & 3 & \\textbf{0.4841} & 4 \\\\\nworse & 3 & 0.4366 & 4 \\\\\n\\bottomrule\n\\end{tabular}\n"
+    ),
+    "trec": (
+        "runid                 \tall\tgood\nnDCG@10               \tall\t0.4841\nNumRel                \tall\t4\n"
+        "runid                 \tall\tworse\nnDCG@10               \tall\t0.4366\nNumRel                \tall\t4\n"
+    ),
+}  # fmt: skip
+PER_QUERY_TEXTS = {
+    "table": (
+        "run   query  nDCG@10  NumRel\ngood  q1      0.8212       2\ngood  q2      0.6309       1\n"
+        "good  q3      0.0000       1\n" + FOOTER
+    ),
+    "csv": f"run,query_id,nDCG@10,NumRel\ngood,q1,{Q1!r},2.0\ngood,q2,{Q2!r},1.0\ngood,q3,0.0,1.0\n",
+    "markdown": (
+        "| run | query | nDCG@10 | NumRel |\n| :-- | :-- | --: | --: |\n"
+        "| good | q1 | 0.8212 | 2 |\n| good | q2 | 0.6309 | 1 |\n| good | q3 | 0.0000 | 1 |\n"
+    ),
+    "latex": (
+        "\\begin{tabular}{llrr}\n\\toprule\nrun & query & nDCG@10 & NumRel \\\\\n\\midrule\n"
+        "good & q1 & 0.8212 & 2 \\\\\ngood & q2 & 0.6309 & 1 \\\\\ngood & q3 & 0.0000 & 1 \\\\\n"
+        "\\bottomrule\n\\end{tabular}\n"
+    ),
+    "trec": "runid                 \tall\tgood\n" + "".join(
+        f"nDCG@10               \t{query}\t{value}\nNumRel                \t{query}\t{count}\n"
+        for query, value, count in [("q1", "0.8212", 2), ("q2", "0.6309", 1), ("q3", "0.0000", 1), ("all", "0.4841", 4)]
+    ),
+}  # fmt: skip
+
+
+def test_every_text_format_is_tested() -> None:
+    assert {*TEXTS, "json"} == {*PER_QUERY_TEXTS, "json"} == {*FORMATS}
+
+
+@pytest.mark.parametrize("format", TEXTS)
+def test_formats(format: str, cli: Cli) -> None:
+    outcome = cli("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel", "--format", format)
+    assert outcome == Outcome(0, TEXTS[format], "")
+
+
+@pytest.mark.parametrize("format", PER_QUERY_TEXTS)
+def test_formats_of_every_query(format: str, cli: Cli) -> None:
+    outcome = cli("eval", "qrels.txt", "good.run", "-m", "nDCG@10", "-m", "NumRel", "--per-query", "--format", format)
+    assert outcome == Outcome(0, PER_QUERY_TEXTS[format], "")
+
+
+def test_the_real_command_prints_the_same() -> None:
+    assert real("--version") == Outcome(0, f"rankgauge, version {rankgauge.__version__}\n", "")
+
+
+def test_the_real_command_evaluates(here: Path) -> None:
+    outcome = real("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel")
+    assert outcome == Outcome(0, TEXTS["table"], "")
+
+
+def summary(values: list[float]) -> Any:
+    """The aggregates of three values, by hand."""
+    low, middle, high = sorted(values)
+    mean = sum(values) / 3
+    return pytest.approx(
+        {
+            "mean": mean,
+            "median": middle,
+            "geometric_mean": math.exp(sum(math.log(max(value, 1e-5)) for value in values) / 3),
+            "trimmed_mean": mean,
+            "std": math.sqrt(sum((value - mean) ** 2 for value in values) / 2),
+            "min": low,
+            "q25": (low + middle) / 2,
+            "q75": (middle + high) / 2,
+            "max": high,
+        },
+        rel=1e-12,
+    )
+
+
+def run_data(name: str, values: list[float]) -> dict[str, Any]:
+    return {
+        "run": name,
+        "queries": 3,
+        "measures": {"nDCG@10": summary(values)},
+        "counts": {"queries": 3, "answered": 2, "missing": 1, "without_relevant": 0, "unjudged": 0},
+        "judged": {"10": pytest.approx((2 / 3 + 1 / 2) / 2)},
+        "fingerprint": ANY,
+    }
+
+
+def test_json(cli: Cli) -> None:
+    outcome = cli("eval", "qrels.txt", "good.run", "worse.run", "--format", "json")
+    loaded = json.loads(outcome.out)
+    assert loaded == {
+        "runs": [run_data("good", [Q1, Q2, 0]), run_data("worse", [Q1_WORSE, Q2, 0])],
+        "protocol": DEFAULT.to_dict(),
+        "definitions": {"nDCG@10": MEASURES["nDCG"].summary},
+    }
+    fingerprints = [run["fingerprint"] for run in loaded["runs"]]
+    assert all(re.fullmatch("[0-9a-f]{16}", each) for each in fingerprints)
+    assert len(set(fingerprints)) == 2
+
+
+def test_json_of_every_query_and_of_groups(cli: Cli, here: Path) -> None:
+    (here / "by.csv").write_text("query_id,group\nq1,head\nq2,tail\nq3,tail\n")
+    outcome = cli("eval", "qrels.txt", "good.run", "--per-query", "--by", "by.csv", "--format", "json")
+    (run,) = json.loads(outcome.out)["runs"]
+    assert run["per_query"] == {
+        "q1": {"nDCG@10": pytest.approx(Q1)}, "q2": {"nDCG@10": pytest.approx(Q2)}, "q3": {"nDCG@10": 0}
+    }  # fmt: skip
+    assert {name: group["queries"] for name, group in run["groups"].items()} == {"head": 1, "tail": 2}
+    assert run["groups"]["tail"]["measures"]["nDCG@10"]["mean"] == pytest.approx(Q2 / 2)
+    assert run["groups"]["head"]["measures"]["nDCG@10"]["std"] is None  # of one query there is none
+
+
+def test_json_of_a_count_has_its_sum(cli: Cli) -> None:
+    (run,) = json.loads(cli("eval", "qrels.txt", "good.run", "-m", "NumRel", "--format", "json").out)["runs"]
+    assert run["measures"]["NumRel"]["value"] == 4
+    assert run["measures"]["NumRel"]["mean"] == pytest.approx(4 / 3)
+
+
+def test_a_text_has_no_mean(cli: Cli) -> None:
+    outcome = cli("eval", "qrels.txt", "good.run", "-m", "relstring", "--per-query", "--format", "csv")
+    assert outcome.out == "run,query_id,relstring\ngood,q1,2-3\ngood,q2,-1\ngood,q3,\n"
+    assert "\ngood        3          –\n" in cli("eval", "qrels.txt", "good.run", "-m", "relstring").out
+
+
+def test_digits(cli: Cli) -> None:
+    assert f"{Q1:.8f}" in cli("eval", "qrels.txt", "good.run", "--per-query", "--digits", "8").out
+
+
+def test_names_are_escaped(cli: Cli) -> None:
+    words = ("eval", "qrels.txt", r"a_b^c|d=good.run", "--format")
+    assert r"| a_b^c\|d | 3 |" in cli(*words, "markdown").out
+    assert r"a\_b\textasciicircum{}c|d & 3 &" in cli(*words, "latex").out
+
+
+@pytest.mark.parametrize(("environment", "best"), [({}, "\x1b[1m 0.4841\x1b[0m"), ({"NO_COLOR": "1"}, " 0.4841")])
+def test_the_best_is_bold_on_a_terminal(environment: dict[str, str], best: str, here: Path) -> None:
+    pty = pytest.importorskip("pty")
+    shown, terminal = pty.openpty()
+    surroundings = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | environment
+    words = [*COMMAND, "eval", "qrels.txt", "good.run", "worse.run"]
+    subprocess.run(words, stdout=terminal, env=surroundings, check=True)
+    out = os.read(shown, 4096).decode()
+    os.close(terminal)
+    os.close(shown)
+    assert f"good         3  {best}\r\n".replace("     0.4841", "   0.4841") in out
+    assert out.count("\x1b") == best.count("\x1b")
+
+
+def test_a_progress_bar_where_there_is_much_to_read(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankgauge.cli.work.MUCH", 1)
+    words = ("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel")
+    assert cli(*words) == Outcome(0, TEXTS["table"], "")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    outcome = cli(*words)
+    assert outcome.out == TEXTS["table"]
+    assert "reading" in outcome.err
+    assert "100%" in outcome.err
+
+
+# ---- eval: what it takes --------------------------------------------------------------------------------------------
+
+
+def first_column(outcome: Outcome) -> list[str]:
+    """The names of the runs, from the CSV."""
+    assert outcome.code == 0
+    return [line.partition(",")[0] for line in outcome.out.splitlines()[1:]]
+
+
+@pytest.mark.parametrize(
+    ("runs", "names"),
+    [
+        (["good.run"], ["good"]),
+        (["BM25=good.run", "worse.run"], ["BM25", "worse"]),
+        (["A=good.run", "B=good.run"], ["A", "B"]),
+        (["a/x.run.gz", "b/x.txt"], ["a/x.run.gz", "b/x.txt"]),
+        (["b/x.txt"], ["x"]),
+        (["odd=name.run"], ["odd=name"]),
+        (["b/v1.2.qrels"], ["v1.2"]),
+    ],
+)
+def test_names_of_runs(runs: list[str], names: list[str], cli: Cli, here: Path) -> None:
+    (here / "a").mkdir()
+    (here / "b").mkdir()
+    (here / "a/x.run.gz").write_bytes(gzip.compress(RUN.encode()))
+    for other in ("b/x.txt", "odd=name.run", "b/v1.2.qrels"):
+        (here / other).write_text(RUN)
+    assert first_column(cli("eval", "qrels.txt", *runs, "--format", "csv")) == names
+
+
+def test_a_run_given_twice(cli: Cli) -> None:
+    outcome = cli("eval", "qrels.txt", "good.run", "good.run")
+    fails(outcome, "good.run is given twice; name them apart: A=good.run B=good.run")
+
+
+@pytest.mark.parametrize(("qrels", "run"), [("-", "good.run"), ("qrels.txt", "-")])
+def test_standard_input(qrels: str, run: str, cli: Cli) -> None:
+    outcome = cli("eval", qrels, run, "--format", "csv", stdin=QRELS if qrels == "-" else RUN)
+    assert outcome.out.endswith(f",3,{(Q1 + Q2) / 3!r}\n")
+
+
+@pytest.mark.parametrize("words", [["-", "-"], ["qrels.txt", "-", "--by", "-"], ["-", "good.run", "--weights", "-"]])
+def test_standard_input_is_one_file(words: list[str], cli: Cli) -> None:
+    fails(cli("eval", *words, stdin=RUN), "standard input (-) can be only one of the files")
+
+
+TAIL = [("q2", "tail"), ("q3", "tail")]
+GROUPS = {
+    "by.csv": "query_id,group\nq1,head\nq2,tail\nq3,tail\n",
+    "by.tsv": "qid\tsegment\nq1\thead\nq2\ttail\nq3\ttail\n",
+    "by.json": '{"q1": "head", "q2": "tail", "q3": "tail"}',
+    "by.jsonl": "".join(f'{{"qid": "{q}", "group": "{g}"}}\n' for q, g in [("q1", "head"), *TAIL]),
+    "by.csv:kind": "query_id,text,kind\nq1,a\u2028b,head\nq2,\"b, c\",tail\nq3,c,tail\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups(name: str, cli: Cli, here: Path) -> None:
+    (here / name.partition(":")[0]).write_text(GROUPS[name], encoding="utf-8")
+    assert cli("eval", "qrels.txt", "good.run", "--by", name).out == (
+        "run   group  queries  nDCG@10\ngood  all          3   0.4841\n"
+        "good  head         1   0.8212\ngood  tail         2   0.3155\n" + FOOTER
+    )
+
+
+def test_groups_in_csv(cli: Cli, here: Path) -> None:
+    (here / "by.csv").write_text(GROUPS["by.csv"])
+    assert cli("eval", "qrels.txt", "good.run", "--by", "by.csv", "--format", "csv").out == (
+        f"run,group,queries,nDCG@10\ngood,all,3,{(Q1 + Q2) / 3!r}\ngood,head,1,{Q1!r}\ngood,tail,2,{Q2 / 2!r}\n"
+    )
+
+
+def test_weights(cli: Cli, here: Path) -> None:
+    (here / "weights.csv").write_text("query_id,weight\nq1,3\nq2,1\nq3,1\n")
+    outcome = cli("eval", "qrels.txt", "good.run", "worse.run", "--weights", "weights.csv", "--format", "json")
+    means = [run["measures"]["nDCG@10"]["mean"] for run in json.loads(outcome.out)["runs"]]
+    assert means == pytest.approx([(3 * Q1 + Q2) / 5, (3 * Q1_WORSE + Q2) / 5])
+
+
+def test_weights_from_standard_input_serve_every_run(cli: Cli) -> None:
+    outcome = cli(
+        "eval", "qrels.txt", "good.run", "worse.run", "--weights", "-", stdin="query_id,weight\nq1,1\nq2,0\nq3,0\n"
+    )
+    assert f"{Q1:.4f}" in outcome.out
+    assert f"{Q1_WORSE:.4f}" in outcome.out
+
+
+BAD_TABLES = {
+    "query_id,group\n": "no query is in any group: a query is 'q1', the groups know 'none'",
+    "query_id,group\nq7,a\n": "no query is in any group: a query is 'q1', the groups know 'q7'",
+    "query_id,group\nq1\n": "by.csv:2: expected 2 columns, as the header has, got 1: ['q1']",
+    "q,group\nq1,a\n": "by.csv: no query column among q, group; call it query_id",
+    "query_id,a,b\nq1,1,2\n": "by.csv: which column is the group? There are a, b; name it with by.csv:COLUMN",
+    "query_id,group\nq1,a\nq1,b\n": "by.csv: query 'q1' has two values, 'a' and 'b'",
+    '[{"query_id": "q1", "group": 1}, {"group": 2}]': "by.csv, row 2: there is no query_id; give every row one",
+    "[1]": "by.csv: expected an object query → value, or objects with a query_id",
+}
+
+
+@pytest.mark.parametrize("text", BAD_TABLES)
+def test_bad_tables_of_groups(text: str, cli: Cli, here: Path) -> None:
+    (here / "by.csv").write_text(text)
+    fails(cli("eval", "qrels.txt", "good.run", "--by", "by.csv"), BAD_TABLES[text])
+
+
+def test_a_damaged_table_of_groups(cli: Cli, here: Path) -> None:
+    (here / "by.parquet").write_bytes(b"PAR1junk")
+    outcome = cli("eval", "qrels.txt", "good.run", "--by", "by.parquet")
+    assert outcome.code == 2
+    assert re.fullmatch(r"error: by\.parquet: not a whole file \(.*\); fetch or write it again\n", outcome.err)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("q1,1\n", "no weight for 2 queries, such as 'q2'; give every query one"),
+        ("q1,x\nq2,1\nq3,1\n", "a weight is not a number: could not convert string to float: 'x'"),
+        ("q1,-1\nq2,1\nq3,1\n", "weights are finite numbers, 0 or more, and not all 0"),
+        ("q1,0\nq2,0\nq3,0\n", "weights are finite numbers, 0 or more, and not all 0"),
+    ],
+)
+def test_bad_weights(text: str, message: str, cli: Cli, here: Path) -> None:
+    (here / "weights.csv").write_text("query_id,weight\n" + text)
+    fails(cli("eval", "qrels.txt", "good.run", "--weights", "weights.csv"), message)
+
+
+@pytest.mark.parametrize(
+    ("rules", "value"),
+    [
+        (["--missing", "skip"], (1 + 1 / 2) / 2),
+        (["--unjudged", "condensed"], (1 + 1) / 3),
+        (["--order", "given"], (1 + 1 / 2) / 3),
+        (["--order", "rank"], (1 + 1 / 2) / 3),
+        (["--rel", "3"], (1 / 3) / 3),
+        (["--rel", "3", "--empty", "skip"], 1 / 3),
+        (["--rel", "3", "--empty", "one"], (1 / 3 + 2) / 3),
+        (["--depth", "1"], 1 / 3),
+        (["--ties", "average"], (1 + 1 / 2) / 3),
+    ],
+)
+def test_rules_are_options(rules: list[str], value: float, cli: Cli) -> None:
+    outcome = cli("eval", "qrels.txt", "good.run", "-m", "RR", "--format", "json", *rules)
+    (run,) = json.loads(outcome.out)["runs"]
+    assert run["measures"]["RR"]["mean"] == pytest.approx(value)
+    assert str(json.loads(outcome.out)["protocol"][rules[0].strip("-")]) in (rules[1], f"{rules[1]}.0")
+
+
+def test_columns_can_be_named(cli: Cli, here: Path) -> None:
+    (here / "qrels.csv").write_text("who,what,stars\nq1,d1,1\n")
+    (here / "run.csv").write_text("who,what,bm25\nq1,d1,1\n")
+    columns = ["query_id=who", "doc_id=what", "relevance=stars", "score=bm25"]
+    outcome = cli("eval", "qrels.csv", "run.csv", *(word for column in columns for word in ("--column", column)))
+    assert "run        1   1.0000\n" in outcome.out
+
+
+# ---- eval: where it writes ------------------------------------------------------------------------------------------
+
+
+def test_output_to_a_file(cli: Cli, here: Path) -> None:
+    before = {*os.listdir()}
+    words = ("eval", "qrels.txt", "good.run", "--format", "csv")
+    (here / "out.csv").write_text("old")
+    assert cli(*words, "-o", "out.csv") == Outcome(0, "", "")
+    assert (here / "out.csv").read_text() == cli(*words).out
+    assert {*os.listdir()} == before | {"out.csv"}
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("no/out.csv", "there is no folder {here}/no; make it first (mkdir -p)"), (".", "is a folder; name a file in it")],
+)
+def test_output_that_cannot_be_written(path: str, reason: str, cli: Cli, here: Path) -> None:
+    where = os.path.realpath(path)
+    fails(cli("eval", "qrels.txt", "good.run", "-o", path), f"{where}: {reason.format(here=os.path.realpath(here))}")
+
+
+def test_an_error_leaves_the_old_output(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "out.csv").write_text("old")
+    before = {*os.listdir()}
+    assert cli("eval", "qrels.txt", "nothing.run", "-o", "out.csv").code == 2
+
+    def full(source: str, target: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    outcome = cli("eval", "qrels.txt", "good.run", "-o", "out.csv")
+    fails(outcome, f"{os.path.realpath('out.csv')}: cannot be written (No space left on device)")
+    assert (here / "out.csv").read_text() == "old"
+    assert {*os.listdir()} == before
+
+
+# ---- measures of the user's own -------------------------------------------------------------------------------------
+
+OWN = '''from __future__ import annotations
+import rankgauge
+
+@rankgauge.measure()
+def Top(hits, k: int):
+    """How many relevant documents are among the first k."""
+    return hits.count(hits.relevant() & (hits.rank <= k))
+'''
+
+
+def test_an_own_measure(cli: Cli, here: Path) -> None:
+    (here / "my.py").write_text(OWN)
+    words = ("eval", "qrels.txt", "good.run", "-m", "Top@2", "-m", "Top@3", "--measures-from", "my.py")
+    assert "good        3  0.6667  1.0000\n" in cli(*words).out
+    assert "good        3  0.6667  1.0000\n" in cli(*words, "--measures-from", "my.py").out
+    assert "Top@k               How many relevant" in cli("measures", "--measures-from", "my.py").out
+
+
+BAD_MEASURES = {
+    "x = (\n": "my.py: line 1: SyntaxError: '(' was never closed",
+    "x = 1\nimport no_such_module\n": "my.py: line 2: ModuleNotFoundError: No module named 'no_such_module'",
+    "raise SystemExit(0)": "my.py: line 1: SystemExit: 0",
+    "x = 1\n": "my.py: defines no measure; put @rankgauge.measure() above a function of hits",
+    OWN.replace("Top", "P"): "my.py: P is a measure already; give yours another name",
+    OWN.replace("return ", "return 1 / 0 + "): "my.py: line 7: ZeroDivisionError: division by zero",
+    OWN.replace("return ", "return 1 or "): "my.py: Top gave values of shape (); expected one value per query, here 3",
+}
+
+
+@pytest.mark.parametrize("text", BAD_MEASURES, ids=range(len(BAD_MEASURES)))
+def test_bad_files_of_measures(text: str, cli: Cli, here: Path) -> None:
+    (here / "my.py").write_text(text)
+    fails(cli("eval", "qrels.txt", "good.run", "-m", "Top@2", "--measures-from", "my.py"), BAD_MEASURES[text])
+    assert parse("P@5").definition.function.__module__ == "rankgauge.measures.precision"
+
+
+def test_no_file_of_measures(cli: Cli) -> None:
+    outcome = cli("eval", "qrels.txt", "good.run", "--measures-from", "my.py")
+    fails(outcome, "my.py: no such file; expected a Python file with @rankgauge.measure functions")
+
+
+# ---- bad input ------------------------------------------------------------------------------------------------------
+
+TWICE = (
+    "a ranking holds a document once: mend the run, "
+    "or choose with --duplicates first|best (duplicates='first' in Python)"
+)
+COLUMNS = "understood are query_id, qid, topic_id, q_id, query, topic"
+JUDGMENT_FIELDS, RUN_FIELDS = "query iteration doc grade", "query Q0 doc rank score tag"
+# Name, content, message. A file whose name starts with "qrels" stands for the judgments, any other for the run.
+BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
+    "missing": ("goo.run", "", "goo.run: there is no such file; did you mean good.run?"),
+    "empty": ("empty.run", "", "empty.run: is empty; expected one row a line"),
+    "empty judgments": ("qrels.empty", "", "qrels.empty: is empty; expected one row a line"),
+    "only comments": ("a.run", "# nothing\n\n", "a.run: holds no rows; expected at least one"),
+    "a folder": ("folder", "", "folder: is a folder; name a file in it"),
+    "binary junk": (
+        "a.run", b"\x00\x01\x02 junk",
+        'a.run: holds NUL bytes, so it is neither text nor a known format: "��� junk"; '
+        "expected trec, msmarco, csv, tsv, json, jsonl, parquet or arrow",
+    ),
+    "not UTF-8": (
+        "a.run", b"q1 Q0 d1 1 1 t\nq1 Q0 \xff 2 1 t\n",
+        'a.run:2: byte 7 is not UTF-8 text: "q1 Q0 � 2 1 t"; ids are UTF-8, convert the file first (iconv -t UTF-8)',
+    ),
+    "not gzip": (
+        "a.run.gz", RUN,
+        "a.run.gz: not a whole gzip file (Not a gzipped file (b'q1')); fetch or compress it again, "
+        "or take the suffix off its name if it is not compressed",
+    ),
+    "truncated gzip": (
+        "a.run.gz", gzip.compress(RUN.encode() * 99)[:-20],
+        "a.run.gz: not a whole gzip file (Compressed file ended before the end-of-stream marker was reached); "
+        "fetch or compress it again, or take the suffix off its name if it is not compressed",
+    ),
+    "fields of a run": (
+        "a.run", "q1 Q0 d1 1 1 t\nq1 Q0 d3 4 7.1\n",
+        f'a.run:2: expected 6 fields ({RUN_FIELDS}), got 5: "q1 Q0 d3 4 7.1"',
+    ),
+    "judgments for a run": (
+        "a.run", QRELS,
+        f'a.run:1: expected 6 fields ({RUN_FIELDS}), got 4: "q1 0 d1 3"; '
+        f"a line of 4 fields looks like judgments ({JUDGMENT_FIELDS})",
+    ),
+    "fields of judgments": (
+        "qrels.a", "q1 0 d1 1\nq1 0 d1\n",
+        f'qrels.a:2: expected 4 fields ({JUDGMENT_FIELDS}), got 3: "q1 0 d1"; '
+        "a line of 3 fields looks like a run (query doc rank)",
+    ),
+    "a grade": ("qrels.a", "q1 0 d1 good\n", "qrels.a:1: grade 'good' is not a number: \"q1 0 d1 good\""),
+    "a score": ("a.run", RUN + "q3 Q0 d1 1 x t\n", "a.run:6: score 'x' is not a number: \"q3 Q0 d1 1 x t\""),
+    "NaN": ("a.run", "q1 Q0 d1 1 nan t\n", "a.run:1: score 'nan' is not a finite number: \"q1 Q0 d1 1 nan t\""),
+    "infinite": ("a.run", "q1 Q0 d1 1 -inf t\n", "a.run:1: score '-inf' is not a finite number: \"q1 Q0 d1 1 -inf t\""),
+    "a document twice": (
+        "a.run", RUN + "q1 Q0 d7 9 1 A\n",
+        f"a.run:6: document 'd7' is there twice for query 'q1' (first at line 2); {TWICE}",
+    ),
+    "conflicting judgments": (
+        "qrels.a", QRELS + "q1 0 d3 1\n",
+        "qrels.a:6: query 'q1', document 'd3' has grade 1 here and 2 before (first at line 3); "
+        "keep one of the two judgments",
+    ),
+    "unknown columns": (
+        "a.csv", "who,what,how\nq1,d1,1\n",
+        f"a.csv: no column for the query_id; found who, what, how; {COLUMNS}; "
+        "say which with columns={'query_id': 'NAME'} (--column query_id=NAME)",
+    ),
+    "a prefix": (
+        "a.run", RUN.replace("q1 ", "1 ").replace("q2 ", "2 "),
+        "no query in common: qrels.txt has 'q1', 'q2', 'q3', a.run has '1', '2'. "
+        "Hint: they match after removing a prefix that one side has (such as 'q' or 'doc-')",
+    ),
+    "nothing in common": (
+        "a.run", "".join(f"x{c} Q0 d1 1 1 t\n" for c in "abcd"),
+        "no query in common: qrels.txt has 'q1', 'q2', 'q3', a.run has 'xa', 'xb', 'xc', …",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_files(case: str, cli: Cli, here: Path) -> None:
+    name, content, message = BAD_FILES[case]
+    if case == "a folder":
+        (here / name).mkdir()
+    elif case != "missing":
+        (here / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    files = [name, "good.run"] if name.startswith("qrels") else ["qrels.txt", name]
+    fails(cli("eval", *files), message)
+
+
+def test_a_bad_file_in_the_real_command(here: Path) -> None:
+    name, content, message = BAD_FILES["a document twice"]
+    (here / name).write_text(str(content))
+    fails(real("eval", "qrels.txt", name), message)
+
+
+def test_leading_zeros(cli: Cli, here: Path) -> None:
+    (here / "qrels.a").write_text(QRELS.replace("q", "00"))
+    (here / "a.run").write_text(RUN.replace("q", ""))
+    message = "no query in common: qrels.a has '001', '002', '003', a.run has '1', '2'. "
+    fails(cli("eval", "qrels.a", "a.run"), message + "Hint: they match after removing leading zeros")
+
+
+@pytest.mark.parametrize(("which", "value"), [("first", "0.8333"), ("best", "1.0000")])
+def test_a_document_twice_can_be_settled(which: str, value: str, cli: Cli, here: Path) -> None:
+    (here / "a.run").write_text("q1 Q0 d3 1 3 t\nq1 Q0 d7 2 2 t\nq1 Q0 d1 3 1 t\nq1 Q0 d1 4 2.5 t\n")
+    assert value in cli("eval", "qrels.txt", "a.run", "-m", "AP", "--per-query", "--duplicates", which).out
+
+
+def test_no_judged_document_retrieved_is_a_loud_zero(cli: Cli, here: Path) -> None:
+    (here / "a.run").write_text(RUN.replace(" d", " doc-"))
+    outcome = cli("eval", "qrels.txt", "a.run")
+    assert outcome.code == 0
+    assert "a          3   0.0000\n" in outcome.out
+    assert outcome.err == (
+        "warning: NO JUDGED DOCUMENT WAS RETRIEVED, for any query: every measure is 0. "
+        "For query 'q1', qrels.txt judges 'd1', 'd2', 'd3', a.run returns 'doc-3', 'doc-7', 'doc-1'. "
+        "Hint: they match after removing a prefix that one side has (such as 'q' or 'doc-')\n"
+    )
+
+
+def test_a_judgment_repeated_is_a_warning(cli: Cli, here: Path) -> None:
+    (here / "qrels.a").write_text(QRELS + "q1 0 d1 3\n")
+    outcome = cli("eval", "qrels.a", "good.run")
+    assert (outcome.code, "0.4841" in outcome.out) == (0, True)
+    assert outcome.err == "warning: qrels.a: 1 judgment is there twice with the same grade; counted once\n"
+
+
+ALL = "'rankgauge measures' lists all"
+BAD_MEASURE_NAMES = {
+    "ndgc@10": f"unknown measure 'ndgc@10'; did you mean nDCG@10? {ALL}",
+    "Recal@5": f"unknown measure 'Recal@5'; did you mean recall@5? {ALL}",
+    "xyzzy": f"unknown measure 'xyzzy'; {ALL}",
+    "P": "P: P needs a cut-off; write P@10",
+    "P@0": "P@0: k is a whole number, 1 or more, not '0'",
+    "P(gain=exp)@5": "P(gain=exp)@5: P has no parameter 'gain'; it has k, rel",
+    "Rprec@5": "Rprec@5: Rprec has no cut-off, so nothing can stand behind '@'",
+    "nDCG(": f"'nDCG(' is not a measure; write one like nDCG@10 or P(rel=2)@5. {ALL}",
+    "ERR(max=2)": "ERR(max=2): the judgments have grade 3; write ERR(max=3)",
+}
+
+
+@pytest.mark.parametrize("measure", BAD_MEASURE_NAMES)
+def test_bad_measures(measure: str, cli: Cli) -> None:
+    fails(cli("eval", "qrels.txt", "good.run", "-m", measure), BAD_MEASURE_NAMES[measure])
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (["--missing", "error"], "good.run does not answer 1 judged queries, such as 'q3'"),
+        (["--ties", "average", "--order", "rank"], "ties='average' needs order='score'"),
+        (["--ties", "average", "-m", "ERR@10"], "ERR@10 has no exact average over ties; these have: nDCG, "),
+        (["--rel", "-1"], "rel=-1.0: the smallest relevant grade is a number, 0 or more"),
+    ],
+)
+def test_bad_rules(rules: list[str], message: str, cli: Cli) -> None:
+    outcome = cli("eval", "qrels.txt", "good.run", *rules)
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+    assert outcome.err.startswith(f"error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evl"], "No such command 'evl'. Did you mean 'eval'?"),
+        (["eval", "qrels.txt"], "Missing argument '[NAME=]RUN...'."),
+        (["eval", "qrels.txt", "good.run", "--ties", "avg"], "'avg' is not one of 'id', 'given', 'average'."),
+        (["eval", "qrels.txt", "good.run", "--format", "xml"], "'xml' is not one of 'table', 'json', "),
+        (["eval", "qrels.txt", "good.run", "--column", "a=b"], "'a=b' is not ROLE=NAME; the roles are query_id, "),
+        (["eval", "qrels.txt", "good.run", "--depth", "0"], "0 is not in the range x>=1."),
+        (["trec_eval", "-R", "prefs", "qrels.txt", "good.run"], "No such option"),
+    ],
+)
+def test_misuse(words: list[str], message: str, cli: Cli) -> None:
+    outcome = cli(*words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+
+
+# ---- trec_eval ------------------------------------------------------------------------------------------------------
+
+
+def lines(**values: str) -> str:
+    """trec_eval's lines: measure__query=value."""
+    return "".join("{:<22}\t{}\t{}\n".format(*name.split("__"), value) for name, value in values.items())
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("-m map", lines(map__all="0.6667")),
+        ("-m map -c", lines(map__all="0.4444")),
+        ("-q -m map", lines(map__q1="0.8333", map__q2="0.5000", map__all="0.6667")),
+        ("-q -c -m map", lines(map__q1="0.8333", map__q2="0.5000", map__q3="0.0000", map__all="0.4444")),
+        ("-qn -m map", lines(map__q1="0.8333", map__q2="0.5000")),
+        ("-n -m map", ""),
+        ("-m num_q -m num_rel", lines(num_q__all="2", num_rel__all="3")),
+        ("-m num_q -m num_rel -c", lines(num_q__all="3", num_rel__all="4")),
+        ("-q -m num_q -m num_ret", lines(num_ret__q1="3", num_ret__q2="2", num_q__all="2", num_ret__all="5")),
+        ("-l 2 -m map -m num_rel", lines(num_rel__all="2", map__all="0.4167")),
+        ("-M 1 -m map -m num_ret", lines(num_ret__all="2", map__all="0.2500")),
+        ("-J -m map", lines(map__all="1.0000")),
+        ("-N 100 -m utility.0,0,0,1", lines(**{"utility_0,0,0,1__all": "97.5000"})),
+        ("-m P.2,1", lines(P_1__all="0.5000", P_2__all="0.5000")),
+        ("-m ndcg_cut_10", lines(ndcg_cut_10__all=f"{(Q1 + Q2) / 2:.4f}")),
+        ("-m ndcg_cut.10 -m map", lines(map__all="0.6667", ndcg_cut_10__all=f"{(Q1 + Q2) / 2:.4f}")),
+        ("-m ndcg.1=0,2=0,3=1", lines(**{"ndcg_1=0,2=0,3=1__all": "0.2500"})),
+        ("-m runid", lines(runid__all="A")),
+        ("-qm relstring.2", lines(relstring_2__q1="'2-'", relstring_2__q2="'-1'")),
+    ],
+)
+def test_trec_eval(options: str, expected: str, cli: Cli) -> None:
+    assert cli("trec_eval", *options.split(), "qrels.txt", "good.run") == Outcome(0, expected, "")
+    assert cli("trec_eval", *options.split(), "qrels.txt", "-", stdin=RUN) == Outcome(0, expected, "")
+
+
+def test_the_official_measures_are_the_default(cli: Cli) -> None:
+    default = cli("trec_eval", "qrels.txt", "good.run")
+    assert default == cli("trec_eval", "-m", "official", "qrels.txt", "good.run")
+    names = [line.split()[0] for line in default.out.splitlines()]
+    assert names[:9] == ["runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"]
+    assert names[-1] == "P_1000"
+
+
+def test_a_topic_of_negative_grades_counts_as_empty(cli: Cli, here: Path) -> None:
+    (here / "qrels.a").write_text("q1 0 d1 -1\nq2 0 d9 1\n")
+    assert cli("trec_eval", "-m", "map", "qrels.a", "good.run").out == lines(map__all="0.2500")
+
+
+def test_grades_are_not_truncated(cli: Cli, here: Path) -> None:
+    (here / "qrels.a").write_text("q1 0 d3 0.5\nq1 0 d1 1.5\n")
+    dcg = 0.5 + 1.5 / 2
+    assert cli("trec_eval", "-m", "dcg", "qrels.a", "good.run").out == lines(dcg__all=f"{dcg:.4f}")
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("mapp", "trec_eval has no measure 'mapp' that works on judgments; did you mean map? It has runid, num_q, "),
+        ("ndcg_cutt.10", "trec_eval has no measure 'ndcg_cutt' that works on judgments; did you mean ndcg_cut? It has"),
+        ("xyzzy", "trec_eval has no measure 'xyzzy' that works on judgments; it has runid, num_q, num_ret, num_rel, "),
+        ("P.x", "'x' is not a list of numbers such as 5,10,20\n"),
+        ("utility.1", "utility.1: expected 4 numbers, got 1\n"),
+    ],
+)
+def test_bad_measures_of_trec_eval(measure: str, message: str, cli: Cli) -> None:
+    outcome = cli("trec_eval", "-m", measure, "qrels.txt", "good.run")
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+    assert outcome.err.startswith(f"error: {message}")
+
+
+def test_bad_files_of_trec_eval(cli: Cli) -> None:
+    message = f'good.run:1: expected 4 fields ({JUDGMENT_FIELDS}), got 6: "q1 Q0 d3 1 12.1 A"; '
+    fails(cli("trec_eval", "good.run", "qrels.txt"), f"{message}a line of 6 fields looks like a run ({RUN_FIELDS})")
+
+
+# ---- the other commands ---------------------------------------------------------------------------------------------
+
+
+def test_measures_lists_every_measure(cli: Cli) -> None:
+    outcome = cli("measures")
+    names = [re.split(r"[\[@ ]", line, maxsplit=1)[0] for line in outcome.out.splitlines()]
+    assert names == [*MEASURES]
+    assert "P@k " in outcome.out
+    assert "nDCG[@k] " in outcome.out
+
+
+@pytest.mark.parametrize("name", ["nDCG", "ndcg_cut_10", "nDCG(gain=exp)@10"])
+def test_measures_explains_one(name: str, cli: Cli) -> None:
+    out = cli("measures", name).out
+    assert out.startswith(f"nDCG[@k]: {MEASURES['nDCG'].help}\n")
+    assert "\nDefaults: gain=linear, discount=log2, rel=None\n" in out
+    assert "ndcg_cut_<number>, ndcg_burges" in out
+
+
+def test_measures_does_not_know_one(cli: Cli) -> None:
+    fails(cli("measures", "ndgc"), f"unknown measure 'ndgc'; did you mean nDCG? {ALL}")
+
+
+def test_convert(cli: Cli, here: Path) -> None:
+    assert cli("convert", "good.run", "run.jsonl.gz") == Outcome(0, "", "")
+    first = gzip.decompress((here / "run.jsonl.gz").read_bytes()).split(b"\n")[0]
+    assert first == b'{"query_id": "q1", "doc_id": "d3", "rank": 1, "score": 12.1}'
+    assert cli("convert", "run.jsonl.gz", "-", "--to", "trec", "--tag", "A") == Outcome(0, RUN, "")
+    assert cli("convert", "-", "-", "--to", "csv", stdin=QRELS).out == (
+        "query_id,doc_id,relevance\nq1,d1,3\nq1,d2,0\nq1,d3,2\nq2,d9,1\nq3,x,1\n"
+    )
+
+
+def test_convert_to_no_known_format(cli: Cli) -> None:
+    outcome = cli("convert", "good.run", "run.xls")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert outcome.err.startswith("error: run.xls: the suffix names no format; expected .trec, ")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str, cli: Cli) -> None:
+    outcome = cli("completion", shell)
+    assert outcome.code == 0
+    assert f"_RANKGAUGE_COMPLETE={shell}_complete" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("words", "found"), [("rankgauge ev", ["eval"]), ("rankgauge eval --me", ["--measure", "--measures-from"])]
+)
+def test_completion_completes(words: str, found: list[str]) -> None:
+    program = Path(sysconfig.get_path("scripts")) / "rankgauge"
+    wanted = {"_RANKGAUGE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run([program], env=os.environ | wanted, capture_output=True, text=True)
+    assert [line.partition(",")[2] for line in done.stdout.splitlines()] == found
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in command_line.COMMANDS)])
+def test_help(command: list[str], cli: Cli) -> None:
+    outcome = cli(*command, "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Usage: " in outcome.out
+    assert "Examples:" in outcome.out
+    if not command:
+        assert all(f"\n  {name} " in outcome.out for name in command_line.COMMANDS)
+
+
+# ---- the process ----------------------------------------------------------------------------------------------------
+
+
+def heavy(code: str) -> set[str]:
+    """Which of the libraries that are slow to import some code imports."""
+    report = "import sys; print('HEAVY', *{'numpy', 'polars', 'pandas', 'scipy', 'pyarrow', 'rich'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True)
+    return {*done.stdout.partition("HEAVY")[2].split()}
+
+
+def calling(*words: str) -> str:
+    return (
+        f"import sys; sys.argv = {['rankgauge', *words]!r}\nfrom rankgauge.cli import main\n"
+        "try: main()\nexcept SystemExit as exit: assert not exit.code"
+    )
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    assert heavy("import rankgauge") == set()
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["eval", "--help"], ["trec_eval", "--help"]])
+def test_help_imports_nothing_heavy(words: list[str]) -> None:
+    assert heavy(calling(*words)) == set()
+
+
+@pytest.mark.parametrize(
+    "words", [["eval", "qrels.txt", "good.run"], ["trec_eval", "-m", "all_trec", "qrels.txt", "good.run"]]
+)
+def test_a_small_evaluation_imports_numpy_only(words: list[str], here: Path) -> None:
+    assert heavy(calling(*words)) == {"numpy"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["measures"],
+        ["eval", "--help"],
+        ["eval", "qrels.txt", "good.run", "--per-query"],
+        ["trec_eval", "-q", "qrels.txt", "good.run"],
+        ["convert", "good.run", "-"],
+    ],
+)
+def test_a_closed_pipe_is_silent(words: list[str], here: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*COMMAND, *words], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_head_gets_its_line(here: Path) -> None:
+    """More output than a pipe holds, of which one line is read."""
+    (here / "qrels.many").write_text("".join(f"query{i:06} 0 d 1\n" for i in range(5000)))
+    (here / "many.run").write_text("".join(f"query{i:06} Q0 d 1 1 t\n" for i in range(5000)))
+    words = ["eval", "qrels.many", "many.run", "--per-query", "--format", "csv"]
+    process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"run,query_id,nDCG@10\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("words", [["measures"], ["eval", "qrels.txt", "good.run"], ["convert", "good.run", "-"]])
+def test_a_full_disk(words: list[str], here: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, *words], stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (2, b"error: standard output: No space left on device\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize(
+    "words", [["eval", "qrels.txt", "slow.run", "-o", "out.txt"], ["convert", "--run", "slow.run", "out.txt"]]
+)
+def test_an_interrupt_leaves_nothing_half_written(words: list[str], here: Path) -> None:
+    os.mkfifo("slow.run")
+    (here / "out.txt").write_text("old")
+    before = {*os.listdir()}
+    # A process started in the background may ignore interrupts; this one must not.
+    code = (
+        "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "runpy.run_module('rankgauge', run_name='__main__', alter_sys=True)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE)
+    with process, open("slow.run", "wb") as pipe:  # opens when the command has opened it, too
+        pipe.write(RUN.encode())
+        pipe.flush()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        message = process.stderr.read()
+    assert (process.returncode, message.split()) == (130, [b"interrupted"])
+    assert (here / "out.txt").read_text() == "old"
+    assert {*os.listdir()} == before

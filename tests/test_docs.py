@@ -1,0 +1,253 @@
+"""The documentation: its examples run, its tables are complete, its numbers are recomputed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import rankgauge
+from rankgauge.cli import COMMANDS
+from rankgauge.errors import RankgaugeError
+from rankgauge.grades import hits_of_grades
+from rankgauge.measures import MEASURES, parse
+from rankgauge.protocol import RULES
+from rankgauge.read.files import LAYERS
+from rankgauge.read.formats import FORMATS
+from rankgauge.read.names import SPELLINGS
+from rankgauge.trec_eval import ROWS
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
+GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+# ---- examples -------------------------------------------------------------------------------------------------------
+
+
+def blocks(page: str, language: str) -> Iterator[tuple[int, list[str]]]:
+    """The fenced blocks of a language: the line before the first one, and the lines."""
+    lines = text_of(page).split("\n")
+    starts = [number for number, line in enumerate(lines) if line == f"```{language}"]
+    for start in starts:
+        yield start + 1, lines[start + 1 : lines.index("```", start + 1)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if list(blocks(page, "python"))])
+def test_python_blocks_run(page: str, tmp_path: Path) -> None:
+    """All blocks of a page in one namespace, each on the lines that it has on the page (so does a traceback)."""
+    program: list[str] = []
+    for before, lines in blocks(page, "python"):
+        program += [""] * (before - len(program)) + lines
+    file = tmp_path / "blocks.py"
+    file.write_text("\n".join(program), encoding="utf-8")
+    done = subprocess.run([sys.executable, "-W", "error", file], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that looks like the checkout after `make demo`."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(ROOT / "demo", folder / "demo", ignore=shutil.ignore_patterns("out", "__pycache__"))
+    subprocess.run([sys.executable, "demo/rankers.py", "demo/out"], cwd=folder, check=True)
+    return folder
+
+
+def console_examples() -> Iterator[tuple[str, str]]:
+    """Each command shown after a `$`, with the output shown below it."""
+    for page in PAGES:
+        for _, lines in blocks(page, "console"):
+            for example in "\n".join(lines).split("$ ")[1:]:
+                command, _, output = example.partition("\n")
+                yield command, output.rstrip("\n")
+
+
+@pytest.mark.parametrize(("command", "shown"), list(console_examples()))
+def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) -> None:
+    program, *arguments = shlex.split(command)
+    assert program == "rankgauge"
+    done = subprocess.run(
+        [sys.executable, "-m", "rankgauge", *arguments], cwd=checkout, capture_output=True, text=True, encoding="utf-8"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert shown
+    # A page may show the table without the notes below it.
+    assert done.stdout.splitlines()[: len(shown.splitlines())] == shown.splitlines()
+
+
+def test_the_readme_shows_a_command() -> None:
+    assert list(blocks("README.md", "console"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", text_of(page)):
+        linked = (ROOT / page).parent / target
+        assert linked.exists() or str(linked.resolve().relative_to(ROOT)) in GENERATED, target
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_lines_are_wrapped(page: str) -> None:
+    assert [line for line in text_of(page).split("\n") if len(line) > 120 and not line.startswith("|")] == []
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+class Table(NamedTuple):
+    heads: list[str]
+    rows: list[dict[str, str]]
+
+
+def tables(page: str) -> list[Table]:
+    """The tables of a page, cells without their backquotes."""
+    found = []
+    for block in re.findall(r"(?:^\|.*\|\n)+", text_of(page), re.MULTILINE):
+        heads, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines())
+        found.append(Table(heads, [dict(zip(heads, row, strict=True)) for row in rows]))
+    return found
+
+
+def table_of(page: str, *heads: str) -> list[dict[str, str]]:
+    """The rows of the one table with these heads."""
+    (found,) = (table for table in tables(page) if table.heads[: len(heads)] == list(heads))
+    return found.rows
+
+
+def quoted(cell: str) -> list[str]:
+    """What a cell has in backquotes."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def words_of(cell: str) -> list[str]:
+    return [word for part in quoted(cell) for word in part.split()]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_readme_mentions_every_command(command: str) -> None:
+    assert f"`rankgauge {command}" in text_of("README.md")
+
+
+def test_every_rule_and_setting_is_explained() -> None:
+    rows = table_of("docs/conventions.md", "rule", "setting")
+    listed = [(*quoted(row["rule"]), *quoted(row["setting"])) for row in rows]
+    assert listed == [(rule, setting) for rule, settings in RULES.items() for setting in settings]
+    assert all(len(row["what happens"]) > 20 and len(row["why"]) > 20 for row in rows)
+
+
+def test_every_rule_and_setting_is_shown_at_work() -> None:
+    shown = {rules for case in CASES for rules in words_of(case.get("rules", ""))}
+    wanted = {f"{rule}={setting}" for rule, settings in RULES.items() for setting in settings}
+    assert wanted | {"rel=2", "depth=2"} == shown
+
+
+def test_every_format_and_its_suffixes_are_listed() -> None:
+    listed = {quoted(row["format"])[0]: tuple(quoted(row["suffixes"])) for row in table_of("docs/formats.md", "format")}
+    assert listed == {name: each.suffixes for name, each in FORMATS.items()}
+
+
+def test_every_compression_and_its_suffixes_are_listed() -> None:
+    listed = {row["compression"]: tuple(quoted(row["suffixes"])) for row in table_of("docs/formats.md", "compression")}
+    assert listed == {layer.name: layer.suffixes for layer in LAYERS}
+
+
+def test_every_column_name_is_listed() -> None:
+    listed = {quoted(row["role"])[0]: tuple(quoted(row["names"])) for row in table_of("docs/formats.md", "role")}
+    assert listed == SPELLINGS
+
+
+def test_every_measure_of_trec_eval_is_listed() -> None:
+    listed = {word for row in table_of("docs/trec_eval.md", "set") for word in words_of(row["measures"])}
+    assert {row.name for row in ROWS} - listed == {"dcg", "ideal_dcg"}
+    assert "`dcg` and `ideal_dcg` are in no set" in text_of("docs/trec_eval.md")
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_measure_explains_itself(name: str) -> None:
+    summary, *rest = MEASURES[name].help.split("\n")
+    starts = [line.partition(": ")[0] for line in rest if ": " in line and not line.startswith(" ")]
+    assert len(summary) > 20
+    assert [start for start in starts if start != "Parameters"] == [
+        "Formula",
+        "Fewer than k",
+        "Nothing relevant",
+        "Paper",
+    ]
+    assert all(re.match(r"[^:]+: \S", line) for line in rest if line and not line.startswith(" "))
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+CASES = [row for table in tables("docs/conventions.md") if "value" in table.heads for row in table.rows]
+
+
+def grades_of(cell: str) -> list[float | None]:
+    """`3×2 ? 0` → 3, 3, unjudged, 0."""
+    grades: list[float | None] = []
+    for word in words_of(cell):
+        grade, _, times = word.partition("×")
+        grades += [None if grade == "?" else float(grade)] * int(times or 1)
+    return grades
+
+
+def rows_of(cell: str) -> list[dict[str, Any]]:
+    """`q1: a=2#1 b=1#2; q2: c=5` → rows with a number, and a rank where there is one."""
+    rows: list[dict[str, Any]] = []
+    for part in quoted(cell)[0].split(";"):
+        query, _, docs = part.rpartition(":")
+        for word in docs.split():
+            doc, number, rank = re.fullmatch(r"(\w+)=([-.\d]+)(?:#(\d+))?", word).groups()  # type: ignore[union-attr]
+            row = {"query_id": query.strip() or "q", "doc_id": doc, "number": float(number)}
+            rows.append(row | ({"rank": int(rank)} if rank else {}))
+    return rows
+
+
+def protocol_of(cell: str) -> rankgauge.Protocol:
+    rules = dict(rule.split("=") for rule in words_of(cell))
+    numbers = {name: int(rules.pop(name)) for name in ("rel", "depth") if name in rules}
+    return rankgauge.Protocol.from_dict(rules | numbers)
+
+
+def computed(case: dict[str, str]) -> float:
+    """The value of a row: of lists of grades, or of judgments and a run under some rules."""
+    (measure,) = quoted(case["measure"])
+    if "grades by rank" in case:
+        ideal = [grade for grade in grades_of(case["all judgments"]) if grade is not None]
+        return float(parse(measure)(hits_of_grades(grades_of(case["grades by rank"]), ideal))[0])
+    judgments = [row | {"relevance": row["number"]} for row in rows_of(case["judgments"])]
+    run = [row | {"score": row["number"]} for row in rows_of(case["run"])]
+    return rankgauge.evaluate(judgments, run, measure, protocol=protocol_of(case["rules"]))[measure]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[next(iter(case.values())) for case in CASES])
+def test_a_number_of_the_page_on_conventions(case: dict[str, str]) -> None:
+    if case["value"] == "error":
+        with pytest.raises(RankgaugeError):
+            computed(case)
+        return
+    digits = len(case["value"].partition(".")[2])
+    assert digits >= 1
+    assert f"{computed(case):.{digits}f}" == case["value"]
+
+
+def test_no_table_of_the_page_on_conventions_claims_an_unchecked_number() -> None:
+    unchecked = [table for table in tables("docs/conventions.md") if "value" not in table.heads]
+    assert len(CASES) > 60
+    for table in unchecked:
+        assert not re.search(r"\d\.\d", str(table.rows))
+    for case in CASES:
+        elsewhere = {key: cell for key, cell in case.items() if key not in ("value", "run", "measure")}
+        assert not re.search(r"\d\.\d", str(elsewhere))
