@@ -26,8 +26,8 @@ def match(judgments: Judgments, run: Run, protocol: Protocol = DEFAULT) -> Hits:
     Hits.
     """
     queries = sorted(judgments.queries)
-    answered_ids = dict.fromkeys(run.queries)
-    missing = sorted(dict.fromkeys(queries).keys() - answered_ids.keys())
+    answered_ids = set(run.queries)
+    missing = sorted(set(queries) - answered_ids)
     if len(missing) == len(queries):
         raise no_query_in_common(judgments, run)
     if missing and protocol.missing == "error":

@@ -6,6 +6,7 @@ place is the rank. Of the ties only groups that contain a judged document are lo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,9 @@ from rankgauge.match.parts import Parts, ordered
 from rankgauge.read.records import Columns
 
 if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
     from rankgauge.match.grouping import Grouped
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
@@ -24,19 +28,65 @@ if TYPE_CHECKING:
 
 __all__ = ["match_columns"]
 
+BATCH = 1 << 17  # judgments looked up together: few enough for their arrays to be used again and again
+
 
 def match_columns(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol) -> Parts:
     """Find every judged document in the ranking of its query, and its rank."""
     _check_finite(judgments)
     _check_finite(run)
     judged = _numbered(judgments_once(judgments), queries)
-    ranked = run_once(run, protocol)
-    starts, ends = _bounds(ranked, queries)
+    ranking = _Ranking.of(run_once(run, protocol), queries, protocol)
+    batches = range(0, max(len(judged), 1), BATCH)
+    found = [ranking.find(judged.query[i : i + BATCH], judged.doc.slice(i, BATCH), i) for i in batches]
+    row, query, rank, first, tied = (np.concatenate(column) for column in zip(*found, strict=True))
     judged_query = judged.query.astype(np.int64)
-    hit, place = ranked.find(judged.doc, starts[judged_query], ends[judged_query])
-    query, grade = judged_query[hit], judged.number[hit]
-    rank, first, tied = _ranks(ranked, place, protocol)
-    return ordered(Parts(ends - starts, judged_query, judged.number, query, rank, first, tied, grade))
+    return ordered(
+        Parts(ranking.ends - ranking.starts, judged_query, judged.number, query, rank, first, tied, judged.number[row])
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Ranking:
+    """A run's rows, where each judged query's ranking starts and ends, and its scores as given and in order.
+
+    `order` maps a place in the order to a place as given (None: they are in order as given).
+    """
+
+    rows: Grouped
+    starts: Ints
+    ends: Ints
+    scores: Floats
+    order: Ints | None
+    ordered_scores: Floats
+    protocol: Protocol
+
+    @classmethod
+    def of(cls, rows: Grouped, queries: list[str], protocol: Protocol) -> _Ranking:
+        starts, ends = _bounds(rows, queries)
+        scores = rows.columns.number if rows.row is None else rows.columns.number[rows.row]
+        sorted_already = protocol.order == "given" or descending_within(scores, rows.starts)
+        order = None if sorted_already else _order_within(scores, rows)
+        return cls(rows, starts, ends, scores, order, scores if order is None else scores[order], protocol)
+
+    def find(self, query: NDArray[np.int32], docs: pl.Series, offset: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        """Which of these judged documents were retrieved: their rows, queries, ranks, and tie groups."""
+        low, high = self.starts[query], self.ends[query]
+        hit, place = self.rows.find(docs, low, high)
+        rank, first, tied = self._ranks(place, low[hit], high[hit])
+        return hit + offset, query[hit].astype(np.int64), rank, first, tied
+
+    def _ranks(self, place: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
+        if self.protocol.order == "given":
+            rank = place - low + 1
+            return rank, rank, np.ones(len(rank), np.int64)
+        first, tied = tie_groups(self.ordered_scores, low, high, self.scores[place])
+        rank = first.copy()
+        several = np.flatnonzero(tied > 1)
+        if len(several) and self.protocol.ties != "average":
+            begin = low[several] + first[several] - 1
+            rank[several] += _place_in_ties(self, place[several], begin, tied[several])
+        return rank, first, tied
 
 
 def _check_finite(record: Record) -> None:
@@ -69,26 +119,6 @@ def _bounds(ranked: Grouped, queries: list[str]) -> tuple[Ints, Ints]:
     return np.r_[ranked.starts, 0][index], np.r_[ranked.ends, 0][index]
 
 
-def _ranks(ranked: Grouped, place: Ints, protocol: Protocol) -> tuple[Ints, Ints, Ints]:
-    """The rank, the first rank of the tie group and its size, for the documents at these places."""
-    low, high = ranked.starts[ranked.query[place]], ranked.ends[ranked.query[place]]
-    if protocol.order == "given":
-        rank = place - low + 1
-        return rank, rank, np.ones(len(rank), np.int64)
-    scores = ranked.columns.number if ranked.row is None else ranked.columns.number[ranked.row]
-    value = scores[place]
-    order = None if descending_within(scores, ranked.starts) else _order_within(scores, ranked)
-    if order is not None:
-        scores = scores[order]
-    first, tied = tie_groups(scores, low, high, value)
-    rank = first.copy()
-    several = np.flatnonzero(tied > 1)
-    if len(several) and protocol.ties != "average":
-        begin = low[several] + first[several] - 1
-        rank[several] += _place_in_ties(ranked, order, place[several], begin, tied[several], protocol)
-    return rank, first, tied
-
-
 def _order_within(scores: Floats, ranked: Grouped) -> Ints:
     """Places in the order of descending score within each query; equal scores as given."""
     order = np.empty(len(scores), np.int64)
@@ -100,17 +130,16 @@ def _order_within(scores: Floats, ranked: Grouped) -> Ints:
     return order
 
 
-def _place_in_ties(
-    ranked: Grouped, order: Ints | None, place: Ints, begin: Ints, sizes: Ints, protocol: Protocol
-) -> Ints:
+def _place_in_ties(ranking: _Ranking, place: Ints, begin: Ints, sizes: Ints) -> Ints:
     """How many of the documents with the same score come before each of these."""
     ends = sizes.cumsum()
     owner = np.repeat(np.arange(len(sizes)), sizes)
     members = np.arange(ends[-1]) - np.repeat(ends - sizes - begin, sizes)
-    if order is not None:
-        members = order[members]
-    if protocol.ties == "given":
+    if ranking.order is not None:
+        members = ranking.order[members]
+    if ranking.protocol.ties == "given":
         before: Bools = members < place[owner]
     else:
-        before = (ranked.docs(members) > ranked.docs(place).gather(owner)).to_numpy()
+        rows = ranking.rows
+        before = (rows.docs(members) > rows.docs(place).gather(owner)).to_numpy()
     return np.bincount(owner[before], minlength=len(sizes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
 
-__all__ = ["Parts", "assemble", "joined", "ordered", "renumbered"]
+__all__ = ["Parts", "assemble", "joined", "ordered"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,17 +54,6 @@ def joined(parts: list[Parts]) -> Parts:
     )
 
 
-def renumbered(parts: Parts, old: list[str], new: list[str]) -> Parts:
-    """The same rows with the queries numbered as in the new list instead of the old one."""
-    if old == new:
-        return parts
-    place = {query: i for i, query in enumerate(new)}
-    number = np.fromiter(map(place.__getitem__, old), np.int64, len(old))
-    retrieved = np.empty_like(parts.retrieved)
-    retrieved[number] = parts.retrieved
-    return replace(parts, retrieved=retrieved, judgment_query=number[parts.judgment_query], query=number[parts.query])
-
-
 def assemble(
     parts: Parts, queries: list[str], answered: Bools, protocol: Protocol, *, left_out: int, missing: int
 ) -> Hits:
@@ -83,11 +72,22 @@ def assemble(
 
 def _by_rank(parts: Parts) -> tuple[Ints, Ints, Ints, Ints, Floats]:
     """The hits ordered by query, then rank, then grade (ranks are equal only where ties are averaged)."""
-    key = parts.query * (int(parts.rank.max(initial=0)) + 1) + parts.rank
+    key = parts.query * (int(parts.rank.max(initial=0)) + 1)
+    key += parts.rank
     if (key[1:] > key[:-1]).all():
         return parts.query, parts.rank, parts.first, parts.tied, parts.grade
-    order = np.lexsort((-parts.grade, key)) if (parts.tied > 1).any() else np.argsort(key)
+    order = np.lexsort((-parts.grade, key)) if (parts.tied > 1).any() else _argsort(key)
     return parts.query[order], parts.rank[order], parts.first[order], parts.tied[order], parts.grade[order]
+
+
+def _argsort(key: Ints) -> Ints:
+    """An argsort of distinct keys; where key and place fit into one number, a plain sort of these, which is quicker."""
+    bits = len(key).bit_length()
+    if int(key.max(initial=0)).bit_length() + bits > 62:
+        return np.argsort(key)
+    packed = (key << bits) | np.arange(len(key))
+    packed.sort()
+    return packed & ((1 << bits) - 1)
 
 
 def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
