@@ -6,6 +6,7 @@ place is the rank. Of the ties only groups that contain a judged document are lo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,10 @@ import numpy as np
 from rankgauge.errors import FormatError
 from rankgauge.match.duplicates import judgments_once, run_once
 from rankgauge.match.order import blocks_of_equal_size, descending_within, tie_groups
-from rankgauge.match.parts import Parts, ordered
+from rankgauge.match.parts import Parts, order_by_rank, ordered, regrouped
 from rankgauge.read.records import Columns
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from rankgauge.match.grouping import Grouped
@@ -32,18 +32,30 @@ BATCH = 1 << 17  # judgments looked up together: few enough for their arrays to 
 
 
 def match_columns(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol) -> Parts:
-    """Find every judged document in the ranking of its query, and its rank."""
+    """Find every judged document in the ranking of its query, and its rank.
+
+    Everything happens in the order in which the judgments name the queries; at the end these are put in order.
+    """
     _check_finite(judgments)
     _check_finite(run)
-    judged = _numbered(judgments_once(judgments), queries)
-    ranking = _Ranking.of(run_once(run, protocol), queries, protocol)
-    batches = range(0, max(len(judged), 1), BATCH)
-    found = [ranking.find(judged.query[i : i + BATCH], judged.doc.slice(i, BATCH), i) for i in batches]
-    row, query, rank, first, tied = (np.concatenate(column) for column in zip(*found, strict=True))
-    judged_query = judged.query.astype(np.int64)
-    return ordered(
-        Parts(ranking.ends - ranking.starts, judged_query, judged.number, query, rank, first, tied, judged.number[row])
-    )
+    judged = _only(judgments_once(judgments), queries)
+    ranking = _Ranking.of(run_once(run, protocol), judged.queries, protocol)
+    found = [ranking.find(judged, start, end) for start, end in _batches(judged.query)]
+    query, rank, first, tied, row = (np.concatenate(column) for column in zip(*found, strict=True))
+    retrieved, judged_query = ranking.ends - ranking.starts, judged.query.astype(np.int64)
+    parts = ordered(Parts(retrieved, judged_query, judged.number, query, rank, first, tied, judged.number[row]))
+    return regrouped(parts, judged.queries, queries)
+
+
+def _batches(query: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """Where to cut the judgments into batches: where the query changes."""
+    start = 0
+    while start < len(query):
+        end = min(start + BATCH, len(query))
+        while end < len(query) and query[end] == query[end - 1]:
+            end += 1
+        yield start, end
+        start = end
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,12 +81,15 @@ class _Ranking:
         order = None if sorted_already else _order_within(scores, rows)
         return cls(rows, starts, ends, scores, order, scores if order is None else scores[order], protocol)
 
-    def find(self, query: NDArray[np.int32], docs: pl.Series, offset: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        """Which of these judged documents were retrieved: their rows, queries, ranks, and tie groups."""
+    def find(self, judged: Columns, start: int, end: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        """Which of these judgments were retrieved: their queries, ranks, tie groups and rows, ordered by rank."""
+        query = judged.query[start:end]
         low, high = self.starts[query], self.ends[query]
-        hit, place = self.rows.find(docs, low, high)
+        hit, place = self.rows.find(judged.doc.slice(start, end - start), low, high)
         rank, first, tied = self._ranks(place, low[hit], high[hit])
-        return hit + offset, query[hit].astype(np.int64), rank, first, tied
+        query_of_hit = query[hit].astype(np.int64)
+        order = order_by_rank(query_of_hit, rank)
+        return query_of_hit[order], rank[order], first[order], tied[order], hit[order] + start
 
     def _ranks(self, place: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
         if self.protocol.order == "given":
@@ -100,15 +115,16 @@ def _check_finite(record: Record) -> None:
         )
 
 
-def _numbered(columns: Columns, queries: list[str]) -> Columns:
-    """The rows of these queries, numbered as in this list."""
-    number = {query: i for i, query in enumerate(queries)}
-    new = np.array([number.get(query, -1) for query in columns.queries], np.int32)
-    query = new[columns.query]
-    if (new >= 0).all():
-        return Columns(queries, query, columns.doc, columns.number)
-    rows = np.flatnonzero(query >= 0)
-    return Columns(queries, query[rows], columns.doc.gather(rows), columns.number[rows])
+def _only(columns: Columns, queries: list[str]) -> Columns:
+    """The rows of these queries, which the columns all have."""
+    if len(columns.queries) == len(queries):
+        return columns
+    wanted = set(queries)
+    keep = np.fromiter(map(wanted.__contains__, columns.queries), bool, len(columns.queries))
+    number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
+    rows = np.flatnonzero(keep[columns.query])
+    kept = [query for query in columns.queries if query in wanted]
+    return Columns(kept, number[columns.query[rows]], columns.doc.gather(rows), columns.number[rows])
 
 
 def _bounds(ranked: Grouped, queries: list[str]) -> tuple[Ints, Ints]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
 
-__all__ = ["Parts", "assemble", "joined", "ordered"]
+__all__ = ["Parts", "assemble", "joined", "order_by_rank", "ordered", "regrouped"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,6 +54,31 @@ def joined(parts: list[Parts]) -> Parts:
     )
 
 
+def regrouped(parts: Parts, old: list[str], new: list[str]) -> Parts:
+    """The same rows with the queries, now in the old order, in the new one."""
+    if old == new:
+        return parts
+    place = {query: i for i, query in enumerate(old)}
+    order = np.fromiter(map(place.__getitem__, new), np.int64, len(new))
+    judgment_query, judgments = _moved(parts.judgment_query, order)
+    query, rows = _moved(parts.query, order)
+    return Parts(
+        parts.retrieved[order], judgment_query, parts.judgment_grade[judgments],
+        query, parts.rank[rows], parts.first[rows], parts.tied[rows], parts.grade[rows],
+    )  # fmt: skip
+
+
+def _moved(group: Ints, order: Ints) -> tuple[Ints, Ints]:
+    """Groups of neighbouring rows brought into an order: the new numbers, and where each row was before."""
+    sizes = np.bincount(group, minlength=len(order))
+    starts = sizes.cumsum() - sizes
+    new_sizes = sizes[order]
+    shift = starts[order] - (new_sizes.cumsum() - new_sizes)
+    rows = np.arange(len(group))
+    rows += np.repeat(shift, new_sizes)
+    return np.repeat(np.arange(len(order)), new_sizes), rows
+
+
 def assemble(
     parts: Parts, queries: list[str], answered: Bools, protocol: Protocol, *, left_out: int, missing: int
 ) -> Hits:
@@ -72,19 +97,29 @@ def assemble(
 
 def _by_rank(parts: Parts) -> tuple[Ints, Ints, Ints, Ints, Floats]:
     """The hits ordered by query, then rank, then grade (ranks are equal only where ties are averaged)."""
-    key = parts.query * (int(parts.rank.max(initial=0)) + 1)
-    key += parts.rank
+    key = _rank_key(parts.query, parts.rank)
     if (key[1:] > key[:-1]).all():
         return parts.query, parts.rank, parts.first, parts.tied, parts.grade
     order = np.lexsort((-parts.grade, key)) if (parts.tied > 1).any() else _argsort(key)
     return parts.query[order], parts.rank[order], parts.first[order], parts.tied[order], parts.grade[order]
 
 
+def order_by_rank(query: Ints, rank: Ints) -> Ints:
+    """An argsort by query, then rank."""
+    return _argsort(_rank_key(query, rank))
+
+
+def _rank_key(query: Ints, rank: Ints) -> Ints:
+    key = query * (int(rank.max(initial=0)) + 1)
+    key += rank
+    return key
+
+
 def _argsort(key: Ints) -> Ints:
-    """An argsort of distinct keys; where key and place fit into one number, a plain sort of these, which is quicker."""
+    """A stable argsort of keys of 0 or more: where key and place fit into one number, a sort of these is quicker."""
     bits = len(key).bit_length()
     if int(key.max(initial=0)).bit_length() + bits > 62:
-        return np.argsort(key)
+        return np.argsort(key, kind="stable")
     packed = (key << bits) | np.arange(len(key))
     packed.sort()
     return packed & ((1 << bits) - 1)
@@ -93,18 +128,18 @@ def _argsort(key: Ints) -> Ints:
 def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
     """Judgments ordered by query, then descending grade. Whole grades sort as one integer key, which is quicker."""
     highest, lowest = grade.max(initial=0.0), grade.min(initial=0.0)
-    if highest - lowest < 2**20 and (grade == np.floor(grade)).all():
-        span = int(highest - lowest) + 1
-        key = query * span
-        key += (highest - grade).astype(np.int64)
-        if (key[1:] >= key[:-1]).all():
-            return query, grade
-        key.sort()
-        counts = np.bincount(query)
-        query = np.repeat(np.arange(len(counts)), counts)
-        return query, highest - (key - query * span)
-    order = np.lexsort((-grade, query))
-    return query[order], grade[order]
+    if highest - lowest >= 2**20 or not (grade == np.floor(grade)).all():
+        order = np.lexsort((-grade, query))
+        return query[order], grade[order]
+    span = int(highest - lowest) + 1
+    key = query * span
+    key += (highest - grade).astype(np.int64)
+    if (key[1:] >= key[:-1]).all():
+        return query, grade
+    key.sort()
+    counts = np.bincount(query)
+    query = np.repeat(np.arange(len(counts)), counts)
+    return query, highest - (key - query * span)
 
 
 def _cut(hits: Hits, depth: int) -> Hits:
