@@ -482,7 +482,7 @@ BAD_MEASURES = {
     "x = 1\nimport no_such_module\n": "my.py: line 2: ModuleNotFoundError: No module named 'no_such_module'",
     "raise SystemExit(0)": "my.py: line 1: SystemExit: 0",
     "x = 1\n": "my.py: defines no measure; put @rankgauge.measure() above a function of hits",
-    OWN.replace("Top", "P"): "my.py: P is a measure already; give yours another name",
+    OWN.replace("Top", "P"): "my.py: line 4: P is a measure of rankgauge already; give yours another name",
     OWN.replace("return ", "return 1 / 0 + "): "my.py: line 7: ZeroDivisionError: division by zero",
     OWN.replace("return ", "return 1 or "): "my.py: Top gave values of shape (); expected one value per query, here 3",
 }

@@ -40,7 +40,7 @@ def write(
     suffix, layer = split_suffixes(path)
     name = format or _format_for(path, suffix)
     format_named(name)
-    with _opened(path) as stream:
+    with opened(path) as stream:
         try:
             _write_through(layer, WRITERS[name], record, stream, tag)
         except UnicodeEncodeError as error:
@@ -65,7 +65,7 @@ def _write_through(layer: Layer | None, writer: Writer, record: Record, stream: 
 
 
 @contextlib.contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
+def opened(path: str) -> Iterator[IO[bytes]]:
     """A stream to write to; what it stands for is put in its place at the end, or nothing is."""
     if path == "-":
         yield sys.stdout.buffer

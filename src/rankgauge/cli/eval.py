@@ -69,7 +69,7 @@ def emit(text: str, output: str) -> None:
     if output == "-":
         click.echo(text, nl=False)
         return
-    from rankgauge.write import _opened as opened
+    from rankgauge.write import opened
 
     with opened(output) as stream:
         stream.write(text.encode())

@@ -16,7 +16,7 @@ from rankgauge.evaluate import groups_of, measure_hits
 from rankgauge.match import match
 from rankgauge.measures import parse
 from rankgauge.read import FORMATS, read_judgments, read_run
-from rankgauge.read.files import LAYERS
+from rankgauge.read.files import LAYERS, find_source
 from rankgauge.read.queries import read_query_table
 
 if TYPE_CHECKING:
@@ -90,19 +90,9 @@ def _name_and_path(argument: str) -> tuple[str, str]:
 @contextmanager
 def _progress(paths: list[str]) -> Iterator[Any]:
     """A bar over the bytes of all files: on standard error, on a terminal, and only when there is much to read."""
-    sizes = {path: os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths}
-    total = sum(sizes[path] for path in paths)
+    total = sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
     if total < MUCH or not sys.stderr.isatty():
         yield lambda path: path
         return
     with click.progressbar(length=total, label="reading", file=sys.stderr, show_pos=False) as bar:
-        reading = 0  # the bar moves when a file is done, which is when the next one is asked for
-
-        def advance(path: str) -> str:
-            nonlocal reading
-            bar.update(reading)
-            reading = sizes[path]
-            return path
-
-        yield advance
-        bar.update(reading)
+        yield lambda path: find_source(path).watched(bar.update)

@@ -78,7 +78,8 @@ def _guarded(definition: Definition, path: str) -> Definition:
 
 def _failure(path: str, error: BaseException) -> MeasureError:
     reason = error.msg if isinstance(error, SyntaxError) else error
-    return MeasureError(f"{path}: {_place(error, path)}{type(error).__name__}: {reason}")
+    kind = "" if isinstance(error, RankgaugeError) else f"{type(error).__name__}: "
+    return MeasureError(f"{path}: {_place(error, path)}{kind}{reason}")
 
 
 def _place(error: BaseException, path: str) -> str:

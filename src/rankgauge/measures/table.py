@@ -91,6 +91,9 @@ def measure(
         raise MeasureError(f"needs is one of {NEEDS}, aggregate one of {AGGREGATES}; got {needs!r} and {aggregate!r}")
 
     def add(function: Function) -> Function:
+        known = MEASURES.get(name or function.__name__)
+        if known is not None and known.function.__module__.startswith("rankgauge.") and known.function is not function:
+            raise MeasureError(f"{known.name} is a measure of rankgauge already; give yours another name")
         definition = Definition(
             name or function.__name__, function, needs, bounded, averages, aggregate, (function.__name__, *also)
         )

@@ -125,6 +125,8 @@ def _spelling(lower: str) -> str | None:
 
 def _unknown(name: str, text: str) -> str:
     names = [*MEASURES, *(key.rstrip("*") for key in SPELLINGS)]
+    if f"{name.lower()}*" in SPELLINGS:
+        return f"{text} needs a number: write {name}_10 or {SPELLINGS[f'{name.lower()}*'].replace('*', '10')}"
     close = nearest(name, names)
     if close is None:
         return f"unknown measure {text!r}; {_WHERE}"
@@ -172,7 +174,7 @@ def _checked(definition: Definition, given: dict[str, str], text: str) -> Measur
 
 def _value(name: str, value: str, parameter: inspect.Parameter, text: str) -> Any:
     """A parameter's text as the type that the signature names."""
-    kind = str(parameter.annotation)
+    kind = _kind(parameter)
     try:
         if kind.startswith("int"):
             return _positive(int(value))
@@ -188,6 +190,14 @@ def _value(name: str, value: str, parameter: inspect.Parameter, text: str) -> An
     if kind == "Discount":
         discount_function(value)
     return value
+
+
+def _kind(parameter: inspect.Parameter) -> str:
+    """The annotation's name, written as text or not; without one, the type of the default."""
+    annotation = parameter.annotation
+    if annotation is parameter.empty:
+        return type(parameter.default).__name__ if parameter.default is not None else "int"
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
 def _positive(number: int) -> int:

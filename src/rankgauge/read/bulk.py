@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +15,6 @@ from rankgauge.read.frames import frame_columns, numbered
 from rankgauge.read.names import find_columns
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask
-from rankgauge.read.tables import DELIMITERS, column_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,22 +22,22 @@ if TYPE_CHECKING:
 __all__ = ["ranked_table", "read_bulk"]
 
 
-def read_bulk(source: Source, ask: Ask, format: str) -> Columns | None:
-    """The columns of a CSV, TSV or JSON-lines file, or None."""
+def read_bulk(source: Source, ask: Ask, names: Callable[[], list[str]], delimiter: str | None) -> Columns | None:
+    """The columns of a table with these names, or None; without a delimiter it is a file of JSON lines."""
     import polars as pl
 
     try:
-        frame = _json_lines(source, ask) if format == "jsonl" else _delimited(source, ask, DELIMITERS[format])
+        reader = partial(_delimited, delimiter) if delimiter else _json_lines
+        frame = reader(source, ask, names())
         return frame_columns(frame, ask, source.name) if frame is not None and len(frame) else None
     except (InputError, pl.exceptions.PolarsError):
         return None
 
 
-def _delimited(source: Source, ask: Ask, delimiter: str) -> pl.DataFrame | None:
+def _delimited(delimiter: str, source: Source, ask: Ask, header: list[str]) -> pl.DataFrame | None:
     """All the columns, because polars counts the fields of a line only when it reads them all."""
     import polars as pl
 
-    header = column_names(source, "csv" if delimiter == "," else "tsv")
     query, doc, number = find_columns(header, ask, source.name)
     schema: dict[str, type[pl.DataType]] = dict.fromkeys(header, pl.String)
     schema[number] = pl.Float64
@@ -46,10 +47,10 @@ def _delimited(source: Source, ask: Ask, delimiter: str) -> pl.DataFrame | None:
     return frame if ids_are_there and not frame[header[-1]].null_count() else None
 
 
-def _json_lines(source: Source, ask: Ask) -> pl.DataFrame | None:
+def _json_lines(source: Source, ask: Ask, names: list[str]) -> pl.DataFrame | None:
     import polars as pl
 
-    columns = find_columns(column_names(source, "jsonl"), ask, source.name)
+    columns = find_columns(names, ask, source.name)
     with source.open_text() as stream:
         data = stream.read()
     frame = pl.read_ndjson(data, infer_schema_length=None).select(list(dict.fromkeys(columns)))

@@ -36,6 +36,11 @@ class Source(NamedTuple):
     path: str | None = None
     content: bytes = b""
     layer: Layer | None = None
+    watch: Callable[[int], object] | None = None
+
+    def watched(self, watch: Callable[[int], object]) -> Source:
+        """The same source, telling how many more bytes of the file have been read."""
+        return self._replace(watch=watch)
 
     @property
     def is_small(self) -> bool:
@@ -72,9 +77,22 @@ class Source(NamedTuple):
         if self.path is None:
             return io.BufferedReader(cast(io.RawIOBase, io.BytesIO(self.content)))
         try:
-            return open(self.path, "rb")
+            return io.BufferedReader(_Watched(self.path, self.watch)) if self.watch else open(self.path, "rb")
         except (OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None
+
+
+class _Watched(io.FileIO):
+    """A file that tells how many more bytes have been read."""
+
+    def __init__(self, path: str, watch: Callable[[int], object]) -> None:
+        super().__init__(path)
+        self.watch = watch
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        self.watch(count or 0)
+        return count
 
 
 class _Guarded(io.RawIOBase):

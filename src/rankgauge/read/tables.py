@@ -50,7 +50,7 @@ def _read(source: Source, ask: Ask, format: str, rows: Rows) -> Found:
     if not source.is_small:
         from rankgauge.read.bulk import read_bulk
 
-        columns = read_bulk(source, ask, format)
+        columns = read_bulk(source, ask, lambda: column_names(source, format), DELIMITERS.get(format))
         if columns is not None:
             return Found(settled(columns, ask), by=by, explain=explainer(rows, ask))
     return Found(gather(rows, ask), by=by)

@@ -1,0 +1,134 @@
+"""The fast reader equals the line reader wherever it answers, and answers wherever it should."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgauge.errors import RankgaugeError
+from rankgauge.read import blocks
+from rankgauge.read.blocks import read_blocks
+from rankgauge.read.files import Source
+from rankgauge.read.lines import read_trec
+from rankgauge.read.records import Columns, Run
+from rankgauge.read.rows import Ask
+
+Rows = list[tuple[str, str, float]]
+
+
+def by_lines(data: bytes, kind: str, by: str = "score") -> Rows | None:
+    """The rows as the line reader sees them; None where it refuses the file."""
+    try:
+        return list(Run(read_trec(Source("run.txt", ".txt", content=data), Ask(kind, by=by)).rows))
+    except RankgaugeError:
+        return None
+
+
+def by_blocks(data: bytes, kind: str, by: str = "score") -> Rows | None:
+    columns = read_blocks(io.BytesIO(data), kind, by)
+    return None if columns is None else rows_of(columns)
+
+
+def rows_of(columns: Columns) -> Rows:
+    """Rows with queries together, as nested dicts have them."""
+    order = np.argsort(columns.query, kind="stable")
+    names = [columns.queries[i] for i in columns.query[order].tolist()]
+    return list(zip(names, columns.doc.gather(order).to_list(), columns.number[order].tolist(), strict=True))
+
+
+BLANKS = st.sampled_from([" ", "\t", "  ", " \t ", "\t\t"])
+IDS = st.text(st.sampled_from("aé7#-_.:\U0001f600"), min_size=1, max_size=5)
+NUMBERS = st.sampled_from(["1", "-2.5", "0", "3e2", ".5", "+4", "1e-3", "7.000000001"])
+ODD_NUMBERS = NUMBERS | st.sampled_from(["nan", "inf", "x", "1_0", "1e999", "--1", "0x1", "١"])
+ODD_LINES = st.sampled_from(
+    ["", "  ", "# a comment", " # another 1 2 3 4 5 6", "\r", "q 0 d", "q 0 d 1 2 3 4 5 6", "\x0b"]
+)
+
+
+@st.composite
+def files(draw: st.DrawFn, fields: int, numbers: st.SearchStrategy[str], odd: st.SearchStrategy[str]) -> bytes:
+    """A file whose lines are mostly right."""
+    lines = []
+    for doc in range(draw(st.integers(1, 8))):
+        if draw(st.integers(0, 9)) == 0:
+            lines.append(draw(odd))
+        texts = [draw(IDS), "0", draw(IDS) + str(doc), *(draw(numbers) for _ in range(fields - 3))]
+        if fields == 6:
+            texts[3], texts[5] = str(draw(st.integers(0, 20))), "tag"
+        line = texts[0] + "".join(draw(BLANKS) + text for text in texts[1:])
+        lines.append(draw(st.sampled_from(["", "", " "])) + line + draw(st.sampled_from(["", "", " ", "\t", "\r"])))
+    start = draw(st.sampled_from(["", "", "\ufeff"]))
+    return (start + "\n".join(lines) + draw(st.sampled_from(["\n", "", "\n\n"]))).encode()
+
+
+@given(files(6, ODD_NUMBERS, ODD_LINES), st.sampled_from(["score", "rank"]))
+@pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
+def test_runs(data: bytes, by: str) -> None:
+    fast = by_blocks(data, "run", by)
+    assert fast is None or fast == by_lines(data, "run", by)
+
+
+@given(files(4, ODD_NUMBERS, ODD_LINES))
+@pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
+def test_judgments(data: bytes) -> None:
+    fast = by_blocks(data, "judgments")
+    assert fast is None or fast == by_lines(data, "judgments")
+
+
+@given(files(6, NUMBERS, st.sampled_from(["", " ", "# a comment", "#"])))
+def test_ragged_but_right_files_are_read_fast(data: bytes) -> None:
+    """Any whitespace, comments, empty lines, carriage returns, a byte-order mark: no reason to give up."""
+    expected = by_lines(data, "run")
+    if expected is None or any(query.startswith("#") for query, _, _ in expected):
+        return
+    assert by_blocks(data, "run") == expected
+
+
+@given(data=files(6, NUMBERS, st.just("")), size=st.integers(1, 60))
+def test_where_blocks_are_cut_does_not_matter(data: bytes, size: int) -> None:
+    whole = by_blocks(data, "run")
+    kept, window = blocks.BLOCK, blocks.WINDOW
+    blocks.BLOCK, blocks.WINDOW = size, max(size // 3, 1)
+    try:
+        cut = by_blocks(data, "run")
+    finally:
+        blocks.BLOCK, blocks.WINDOW = kept, window
+    assert cut is None or cut == whole
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"q 0 d 1 2.0",  # a field less
+        b"q 0 d 1 2.0 tag more",  # a field more
+        b"q  d 1 2.0 tag",  # an empty field
+        b"q 0 d 1 2.0 ",  # an empty tag
+        b" q 0 d 1 2.0",  # an empty query
+        b"q 0\td 1 2.0 7",  # a tab that must not be part of a field
+        b"q 0 d\x0b1 2.0 7 x",  # a vertical tab, too
+        b"q 0 d 1 two tag",
+        b"q 0 d 1 nan tag",
+        b"q 0 d 1 1e999 tag",
+        b"q 0 \xff 1 2.0 tag",  # not UTF-8
+    ],
+)
+@pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
+def test_no_bad_line_slips_through(line: bytes) -> None:
+    """Beside good lines, each is seen: read as the line reader reads it, or left to it."""
+    data = b"q 0 a 1 9.5 tag\n" + line + b"\nq 0 z 3 1.5 tag\n"
+    fast = by_blocks(data, "run")
+    assert fast is None or fast == by_lines(data, "run")
+
+
+def test_real_runs_are_the_same_both_ways(shared: Path) -> None:
+    import gzip
+
+    data = gzip.decompress((shared / "covid1/runs/T5R3.gz").read_bytes())
+    fast = by_blocks(data, "run")
+    assert fast is not None
+    assert fast == by_lines(data, "run")
