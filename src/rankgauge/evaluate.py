@@ -12,7 +12,7 @@ from rankgauge.match import match
 from rankgauge.match.hits import Hits
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import read_judgments, read_run
+from rankgauge.read import read_run
 from rankgauge.read.records import id_text
 from rankgauge.result import Result
 
@@ -43,9 +43,8 @@ def evaluate(
     wanted = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     parsed = [parse(measure) if isinstance(measure, str) else measure for measure in wanted]
     groups = groups_of(by, judgments)
-    judged = read_judgments(judgments)
-    ranked = read_run(run, by="rank" if protocol.order == "rank" else "score", duplicates=protocol.duplicates)
-    hits = match(judged, ranked, protocol)
+    ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    hits = match(judgments, ranked, protocol)
     return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source)
 
 

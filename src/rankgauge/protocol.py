@@ -83,6 +83,11 @@ class Protocol:
         if self.ties == "average" and self.depth is not None:
             raise ProtocolError("ties='average' has no place to cut: leave depth out and write the cut-off as @k")
 
+    @property
+    def by(self) -> str:
+        """Which column of a run is read for the order."""
+        return "rank" if self.order == "rank" else "score"
+
     def describe(self) -> str:
         """The rules in words, one a line."""
         lines = [meanings[getattr(self, rule)] for rule, meanings in RULES.items()]

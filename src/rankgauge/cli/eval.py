@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from rankgauge.cli.options import columns_option, measures_from_option, output_options, protocol_options
+from rankgauge.cli.options import measures_from_option, output_options, protocol_options, reading_options
 from rankgauge.protocol import Protocol
 from rankgauge.show import FORMATS, Look
+
+if TYPE_CHECKING:
+    from rankgauge.cli.work import Reading
 
 __all__ = ["evaluate_runs"]
 
@@ -26,13 +30,13 @@ __all__ = ["evaluate_runs"]
 @click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
 @output_options
 @protocol_options
-@columns_option
+@reading_options
 def evaluate_runs(
     qrels: str,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     protocol: Protocol,
-    columns: dict[str, str],
+    reading: Reading,
     format: str,
     per_query: bool,
     digits: int,
@@ -56,7 +60,7 @@ def evaluate_runs(
     from rankgauge.cli.work import evaluate_files
     from rankgauge.show import show
 
-    results = evaluate_files(qrels, runs, measures or ("nDCG@10",), protocol, columns, by=by, weights=weights)
+    results = evaluate_files(qrels, runs, measures or ("nDCG@10",), protocol, reading, by=by, weights=weights)
     emit(show(results, format, Look(per_query, digits, bold=output == "-" and _is_terminal())), output)
 
 

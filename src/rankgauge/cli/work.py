@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,9 +22,11 @@ from rankgauge.read.queries import read_query_table
 
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
+    from rankgauge.read import Judgments, Run
+    from rankgauge.read.files import Source
     from rankgauge.result import Result
 
-__all__ = ["evaluate_files", "named_runs"]
+__all__ = ["Reading", "evaluate_files", "named_runs"]
 
 KNOWN = [suffix for each in FORMATS.values() for suffix in each.suffixes]
 KNOWN += [suffix for layer in LAYERS for suffix in layer.suffixes]
@@ -36,7 +39,7 @@ def evaluate_files(
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     protocol: Protocol,
-    columns: dict[str, str],
+    reading: Reading,
     *,
     by: str | None = None,
     weights: str | None = None,
@@ -50,21 +53,33 @@ def evaluate_files(
     weight = read_query_table(weights, "weight") if weights else None
     results = []
     with _progress([qrels, *named.values()]) as advance:
-        judged = read_judgments(advance(qrels), columns=_only(columns, "relevance"))
+        judged = reading.judgments(advance(qrels))
         for name, path in named.items():
-            order = "rank" if protocol.order == "rank" else "score"
-            ranked = read_run(
-                advance(path), columns=_only(columns, "score", "rank"), by=order, duplicates=protocol.duplicates
-            )
-            results.append(
-                measure_hits(match(judged, ranked, protocol), parsed, weights=weight, groups=groups, name=name)
-            )
+            hits = match(judged, reading.run(advance(path), protocol), protocol)
+            results.append(measure_hits(hits, parsed, weights=weight, groups=groups, name=name))
     return results
 
 
-def _only(columns: dict[str, str], *numbers: str) -> dict[str, str] | None:
-    """The mapping that concerns one kind of file."""
-    return {role: name for role, name in columns.items() if role in ("query_id", "doc_id", *numbers)} or None
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the user wants files to be read: names of columns and of formats, where these are not recognised."""
+
+    columns: dict[str, str]
+    qrels_format: str | None = None
+    run_format: str | None = None
+
+    def judgments(self, source: str | Source) -> Judgments:
+        """The judgments in a file."""
+        return read_judgments(source, format=self.qrels_format, columns=self._roles("relevance"))
+
+    def run(self, source: str | Source, protocol: Protocol) -> Run:
+        """The run in a file, as the protocol wants it."""
+        roles = self._roles("score", "rank")
+        return read_run(source, format=self.run_format, columns=roles, by=protocol.by, duplicates=protocol.duplicates)
+
+    def _roles(self, *numbers: str) -> dict[str, str] | None:
+        """The mapping that concerns one kind of file."""
+        return {role: name for role, name in self.columns.items() if role in ("query_id", "doc_id", *numbers)} or None
 
 
 def named_runs(arguments: tuple[str, ...]) -> dict[str, str]:

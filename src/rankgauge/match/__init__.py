@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -12,19 +12,21 @@ from rankgauge.match.hits import Hits, Ideal
 from rankgauge.match.nested import match_nested
 from rankgauge.match.parts import assemble
 from rankgauge.protocol import DEFAULT, Protocol
-
-if TYPE_CHECKING:
-    from rankgauge.read.records import Judgments, Run
+from rankgauge.read import Judgments, Run, read_judgments, read_run
 
 __all__ = ["Hits", "Ideal", "match"]
 
 
-def match(judgments: Judgments, run: Run, protocol: Protocol = DEFAULT) -> Hits:
+def match(judgments: Any, run: Any, protocol: Protocol = DEFAULT) -> Hits:
     """The judged documents that a run retrieved, query by query, with their ranks and grades.
 
-    Queries are in code-point order of their ids. There is a path for nested dicts and one for columns; both give equal
-    Hits.
+    Judgments and Run, or anything that they can be read from. Queries are in code-point order of their ids. There is a
+    path for nested dicts and one for columns; both give equal Hits.
     """
+    return _match(read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates), protocol)
+
+
+def _match(judgments: Judgments, run: Run, protocol: Protocol) -> Hits:
     queries = sorted(judgments.queries)
     answered_ids = set(run.queries)
     missing = sorted(set(queries) - answered_ids)
