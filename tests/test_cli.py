@@ -920,3 +920,20 @@ def test_an_interrupt_leaves_nothing_half_written(words: list[str], here: Path) 
     assert (process.returncode, message.split()) == (130, [b"interrupted"])
     assert (here / "out.txt").read_text() == "old"
     assert {*os.listdir()} == before
+
+
+def test_the_roles_of_columns_are_those_that_reading_knows() -> None:
+    from rankgauge.cli.options import ROLES
+    from rankgauge.read.names import SPELLINGS
+
+    assert list(ROLES) == list(SPELLINGS)
+
+
+def test_formats_named_by_the_user(cli: Cli, here: Path) -> None:
+    (here / "judged.csv").write_text("q1 0 d1 1\n")
+    (here / "found.json").write_text("q1 Q0 d1 1 9.5 tag\n")
+    named = cli("eval", "judged.csv", "found.json", "--qrels-format", "trec", "--run-format", "trec", "-m", "RR")
+    assert named.out.splitlines()[1].split() == ["found", "1", "1.0000"]
+    unknown = cli("eval", "judged.csv", "found.json", "--run-format", "treck")
+    assert unknown.code == 2
+    assert "trec" in unknown.err

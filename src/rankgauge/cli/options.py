@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import click
 
 from rankgauge.protocol import RULES, Protocol
-from rankgauge.read import FORMATS
-from rankgauge.read.names import SPELLINGS
 
 __all__ = ["columns_option", "measures_from_option", "output_options", "protocol_options", "reading_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+# The roles of read/names.py, which help must not import: it loads numpy.
+ROLES = ("query_id", "doc_id", "relevance", "score", "rank")
 
 
 def protocol_options(command: Command) -> Any:
@@ -52,7 +53,7 @@ def columns_option(command: Command) -> Command:
         multiple=True,
         metavar="ROLE=NAME",
         callback=columns_given,
-        help=f"Which column is which, where the names do not tell; roles: {', '.join(SPELLINGS)}.",
+        help=f"Which column is which, where the names do not tell; roles: {', '.join(ROLES)}.",
     )(command)
 
 
@@ -67,10 +68,9 @@ def reading_options(command: Command) -> Any:
         return command(*args, reading=reading, **options)
 
     wrapped = columns_option(with_reading)
-    formats = click.Choice(list(FORMATS))
     for name, what in (("run", "runs"), ("qrels", "judgments")):
-        words = f"The format of the {what}, where it is not as recognised."
-        wrapped = click.option(f"--{name}-format", type=formats, help=words)(wrapped)
+        words = f"The format of the {what}, where it is not as recognised: trec, csv, json, …"
+        wrapped = click.option(f"--{name}-format", metavar="FORMAT", help=words)(wrapped)
     return wrapped
 
 
@@ -78,8 +78,8 @@ def columns_given(context: click.Context, parameter: click.Parameter, values: tu
     """`query_id=q` → {"query_id": "q"}."""
     for value in values:
         role, _, name = value.partition("=")
-        if role not in SPELLINGS or not name:
-            raise click.BadParameter(f"{value!r} is not ROLE=NAME; the roles are {', '.join(SPELLINGS)}")
+        if role not in ROLES or not name:
+            raise click.BadParameter(f"{value!r} is not ROLE=NAME; the roles are {', '.join(ROLES)}")
     return dict(value.split("=", 1) for value in values)
 
 
