@@ -934,6 +934,6 @@ def test_formats_named_by_the_user(cli: Cli, here: Path) -> None:
     (here / "found.json").write_text("q1 Q0 d1 1 9.5 tag\n")
     named = cli("eval", "judged.csv", "found.json", "--qrels-format", "trec", "--run-format", "trec", "-m", "RR")
     assert named.out.splitlines()[1].split() == ["found", "1", "1.0000"]
-    unknown = cli("eval", "judged.csv", "found.json", "--run-format", "treck")
+    unknown = cli("eval", "judged.csv", "found.json", "--qrels-format", "trec", "--run-format", "treck")
     assert unknown.code == 2
     assert "trec" in unknown.err
