@@ -125,6 +125,21 @@ def test_no_bad_line_slips_through(line: bytes) -> None:
     assert fast is None or fast == by_lines(data, "run")
 
 
+@pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"q Q0 a 1 9 t\nq Q0 f5 1 0.5\nq Q0 s7 2 0.4 t extra\n",  # a field less here, a field more there
+        b"q Q0 s7 2 0.4 t extra\nq Q0 f5 1 0.5\nq Q0 a 1 9 t\n",
+        b"q Q0 d\x01 1  0.5 t\nq Q0 e 2 0.4 t\n",  # control bytes are part of an id
+        b"q Q0 d\x1f 1\t0.5 t\n",
+    ],
+)
+def test_lines_that_make_up_for_each_other(data: bytes) -> None:
+    fast = by_blocks(data, "run")
+    assert fast is None or fast == by_lines(data, "run")
+
+
 def test_real_runs_are_the_same_both_ways(shared: Path) -> None:
     import gzip
 

@@ -200,7 +200,7 @@ def test_json(cli: Cli) -> None:
     assert loaded == {
         "runs": [run_data("good", [Q1, Q2, 0]), run_data("worse", [Q1_WORSE, Q2, 0])],
         "protocol": DEFAULT.to_dict(),
-        "definitions": {"nDCG@10": MEASURES["nDCG"].summary},
+        "definitions": {"nDCG@10": parse("nDCG@10").describe()},
     }
     fingerprints = [run["fingerprint"] for run in loaded["runs"]]
     assert all(re.fullmatch("[0-9a-f]{16}", each) for each in fingerprints)
@@ -616,7 +616,7 @@ def test_no_judged_document_retrieved_is_a_loud_zero(cli: Cli, here: Path) -> No
     assert outcome.err == (
         "warning: NO JUDGED DOCUMENT WAS RETRIEVED, for any query: every measure is 0. "
         "For query 'q1', qrels.txt judges 'd1', 'd2', 'd3', a.run returns 'doc-3', 'doc-7', 'doc-1'. "
-        "Hint: they match after removing a prefix that one side has (such as 'q' or 'doc-')\n"
+        "Hint: they match after removing the prefixes of both sides\n"
     )
 
 
@@ -633,7 +633,7 @@ BAD_MEASURE_NAMES = {
     "Recal@5": f"unknown measure 'Recal@5'; did you mean recall@5? {ALL}",
     "xyzzy": f"unknown measure 'xyzzy'; {ALL}",
     "P": "P: P needs a cut-off; write P@10",
-    "P@0": "P@0: k is a whole number, 1 or more, not '0'",
+    "P@0": "P@0: k is a whole number, 1 or more and at most 1,000,000,000, not '0'",
     "P(gain=exp)@5": "P(gain=exp)@5: P has no parameter 'gain'; it has k, rel",
     "Rprec@5": "Rprec@5: Rprec has no cut-off, so nothing can stand behind '@'",
     "nDCG(": f"'nDCG(' is not a measure; write one like nDCG@10 or P(rel=2)@5. {ALL}",
@@ -937,3 +937,29 @@ def test_formats_named_by_the_user(cli: Cli, here: Path) -> None:
     unknown = cli("eval", "judged.csv", "found.json", "--qrels-format", "trec", "--run-format", "treck")
     assert unknown.code == 2
     assert "trec" in unknown.err
+
+
+def test_a_run_given_as_judgments_is_noticed(cli: Cli, here: Path) -> None:
+    (here / "r.csv").write_text("query_id,doc_id,rank,score\nq1,d1,1,9.5\n")
+    outcome = cli("eval", "r.csv", "good.run")
+    assert outcome.code == 2
+    assert "looks like a run; are judgments and run swapped?" in outcome.err
+
+
+def test_scores_taken_for_ranks_are_noticed(cli: Cli, here: Path) -> None:
+    (here / "three.tsv").write_text("q1\td1\t57\nq1\td9\t33\n")
+    outcome = cli("eval", "qrels.txt", "three.tsv")
+    assert outcome.code == 2
+    assert "does not look like a rank" in outcome.err
+
+
+def test_two_runs_of_one_given_name(cli: Cli) -> None:
+    outcome = cli("eval", "qrels.txt", "x=good.run", "x=worse.run")
+    assert outcome == Outcome(2, "", "error: two runs are named x; give each a name of its own\n")
+
+
+def test_the_first_parameters_of_a_trec_eval_measure_count(cli: Cli) -> None:
+    outcome = cli("trec_eval", "-m", "P.5", "-m", "P.10", "qrels.txt", "good.run")
+    assert outcome.out.startswith("P_5 ")
+    assert outcome.err == "warning: P is asked for twice with parameters; P.5 counts, as in trec_eval\n"
+    assert "twice" in cli("trec_eval", "-m", "P.5,5", "qrels.txt", "good.run").err

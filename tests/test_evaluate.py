@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ import pytest
 
 import rankgauge
 from rankgauge import Protocol, Result
-from rankgauge.errors import FormatError, InputError, MeasureError
+from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError
 from rankgauge.show import FORMATS, Look, show
 
 JUDGMENTS = {
@@ -81,6 +81,15 @@ class TestAggregates:
     def test_one_query_has_no_deviation(self) -> None:
         assert math.isnan(rankgauge.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR").std("RR"))
 
+    def test_it_is_a_mapping(self, result: Result) -> None:
+        assert "recall_10" in result
+        assert "P@5" not in result
+        assert "nonsense" not in result
+        assert cast(Any, 5) not in result
+        assert result.get("P@5") is None
+        assert result.get("R@10") == 0.5
+        assert len({result, result}) == 1
+
 
 class TestQueries:
     def test_per_query_frame(self, result: Result) -> None:
@@ -119,6 +128,12 @@ class TestWeights:
         repeated = [VALUES[query] for query, weight in self.WEIGHTS.items() for _ in range(weight)]
         assert weighted["R@10"] == pytest.approx(statistics.fmean(repeated))
         assert weighted.std("R@10") == pytest.approx(statistics.pstdev(repeated))
+
+    def test_queries_of_weight_zero_do_not_count(self) -> None:
+        by = {"q3": "nothing", "q1": "something"}
+        result = rankgauge.evaluate(JUDGMENTS, RUN, ["R@10", "NumQ"], weights=self.WEIGHTS, by=by)
+        assert math.isnan(result.by["nothing"]["R@10"])
+        assert result["NumQ"] == 5
 
     def test_from_a_frame_and_a_file(self, tmp_path: Path) -> None:
         frame = pl.DataFrame({"qid": list(self.WEIGHTS), "weight": list(self.WEIGHTS.values())})
@@ -207,6 +222,11 @@ class TestFingerprint:
         }
         assert outputs == {rankgauge.evaluate(JUDGMENTS, RUN).fingerprint}
 
+    def test_equal_rules_are_one(self) -> None:
+        spelled: list[Any] = [2, 2.0, np.int64(2)]
+        prints = {rankgauge.evaluate(JUDGMENTS, RUN, protocol=Protocol(rel=rel)).fingerprint for rel in spelled}
+        assert len(prints) == 1
+
     @pytest.mark.parametrize(
         ("judgments", "run", "rules"),
         [
@@ -244,6 +264,30 @@ class TestShown:
     @pytest.mark.parametrize("format", FORMATS)
     def test_every_format_ends_in_a_newline(self, result: Result, format: str) -> None:
         assert show([result], format).endswith("\n")
+
+
+class TestMisuse:
+    @pytest.mark.parametrize("measures", [None, 5, [5], [None]])
+    def test_measures_that_are_none(self, measures: Any) -> None:
+        with pytest.raises(MeasureError, match="a measure is a text such as 'nDCG@10'"):
+            rankgauge.evaluate(JUDGMENTS, RUN, measures)
+
+    def test_rules_as_a_mapping(self) -> None:
+        assert rankgauge.evaluate(JUDGMENTS, RUN, "R@10", protocol={"missing": "skip"})["R@10"] == 2.5 / 4
+
+    @pytest.mark.parametrize(
+        ("rules", "message"),
+        [
+            ({"rel": "2"}, "rel='2' is not a number"),
+            ({"depth": 2.5}, "depth=2.5 is not a whole number"),
+            ({"ties": ["id"]}, "is not a rule"),
+            ({"ties": "avrage"}, "did you mean 'average'"),
+            ({"tie": "id"}, "unknown rule 'tie'"),
+        ],
+    )
+    def test_rules_that_are_none(self, rules: Any, message: str) -> None:
+        with pytest.raises(ProtocolError, match=message):
+            rankgauge.evaluate(JUDGMENTS, RUN, protocol=rules)
 
 
 class TestShortOnes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from dataclasses import fields
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -248,6 +249,32 @@ class TestBadInput:
             by_columns(judgments, columns, Protocol())
         assert by_columns(judgments, columns, Protocol(duplicates="first")).rank.tolist() == [2]
         assert by_columns(judgments, columns, Protocol(duplicates="best")).rank.tolist() == [1]
+
+    @pytest.mark.parametrize("form", ["columns", "nested"])
+    def test_judgments_twice_beside_a_run_of_either_form(self, form: str) -> None:
+        """A dict cannot hold a pair twice, so the way from columns to dicts must not lose one."""
+        run = Run({"q": {"a": 1.0}}) if form == "nested" else Run(columns_of({"q": {"a": 1.0}}))
+        same = Columns(["q"], np.zeros(2, np.int32), pl.Series(["a", "a"]), np.array([1.0, 1.0]))
+        other = Columns(["q"], np.zeros(2, np.int32), pl.Series(["a", "a"]), np.array([1.0, 2.0]))
+        with pytest.warns(RankgaugeWarning, match="1 judgments are there twice"):
+            assert match(Judgments(same), run).judged.tolist() == [1]
+        with pytest.raises(DuplicateError, match="judged 1 and 2"):
+            match(Judgments(other), run)
+        with pytest.raises(DuplicateError, match="'a' is there twice for query 'q'"):
+            _ = Run(other).nested
+
+    @pytest.mark.parametrize("more", [0, 3_000])
+    def test_numbers_that_are_equal_only_as_floats(self, more: int) -> None:
+        """Big integers and decimals are compared as 64-bit floats, however many rows there are."""
+        filler = {f"x{i}": float(-i) for i in range(more)}
+        for high, low in ((2**60 + 1, 2**60), (Decimal("0.1000000000000000001"), Decimal("0.1"))):
+            hits = hits_of({"q": {"a": 1}}, {"q": {"a": high, "b": low, **filler}})  # type: ignore[dict-item]
+            assert (hits.rank.tolist(), hits.tied.tolist()) == ([2], [2])
+
+    def test_an_empty_list_of_results_is_no_answer(self) -> None:
+        judgments, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {}}
+        assert hits_of(judgments, run, Protocol(missing="skip")).queries == ["q"]
+        assert hits_of(judgments, run).missing == 1
 
     def test_judgments_twice_in_columns(self) -> None:
         run = columns_of({"q": {"a": 1.0}})

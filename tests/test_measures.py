@@ -287,7 +287,6 @@ class TestText:
             ("mrr@10", "RR@10"),
             ("hit_rate@5", "Success@5"),
             ("success_5", "Success@5"),
-            ("hits@5", "NumRelRet@5"),
             ("f1@10", "F@10"),
             ("r-precision", "Rprec"),
             ("bpref", "Bpref"),
@@ -330,7 +329,7 @@ class TestText:
             ("ndgc@10", r"unknown measure 'ndgc@10'; did you mean nDCG@10\? 'rankgauge measures' lists all"),
             ("recal@10", "did you mean recall@10"),
             ("xyzzy", "unknown measure 'xyzzy'; 'rankgauge measures' lists all"),
-            ("nDCG@0", "k is a whole number, 1 or more, not '0'"),
+            ("nDCG@0", "k is a whole number, 1 or more and at most 1,000,000,000, not '0'"),
             ("nDCG@ten", "k is a whole number"),
             ("nDCG@", "is not a measure"),
             ("", "is not a measure"),
@@ -342,6 +341,14 @@ class TestText:
             ("nDCG(gain={1:x})", "expected grade:gain pairs"),
             ("nDCG(discount=ln)", "expected log2, none, zipf, or jk and a base above 1"),
             ("nDCG(discount=jk1)", "a base above 1"),
+            ("nDCG@99999999999999999999", "at most 1,000,000,000"),
+            ("P(rel=nan)@5", "rel is a finite number, 0 or more, not nan"),
+            ("IPrec@2", "recall is a number from 0 to 1, not 2"),
+            ("ERR(max=2000)", "max is a number from 0 to 1000"),
+            ("nDCG(rel=2}gain=exp)@10", "cannot tell the parameters apart"),
+            ("nDCG(k=5)@10", "k is there twice"),
+            ("nDCG(gain=exp,gain=linear)", "gain is there twice"),
+            ("nDCG@10,R@100", r"one measure at a time \(repeat -m\)"),
         ],
     )
     def test_mistakes(self, text: str, message: str) -> None:
@@ -352,7 +359,7 @@ class TestText:
         with pytest.raises(MeasureError, match=r"the judgments have grade 5; write ERR\(max=5\)"):
             value("ERR@10", [5])
         with pytest.raises(MeasureError, match="persistence lies between 0 and 1"):
-            value("RBP(p=1.5)", [1])
+            value("RBP(p=1)", [1])
 
 
 def test_a_measure_of_ones_own() -> None:

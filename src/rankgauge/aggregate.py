@@ -29,8 +29,8 @@ def mean(values: Floats, weights: Floats | None = None) -> float:
 
 
 def total(values: Floats, weights: Floats | None = None) -> float:
-    """The sum (counts are summed, not averaged)."""
-    return _ordered_sum(values if weights is None else values * weights)
+    """The sum: counts are summed, not averaged, and not weighed."""
+    return _ordered_sum(values)
 
 
 def median(values: Floats, weights: Floats | None = None) -> float:
@@ -90,6 +90,8 @@ def aggregate(name: str, values: Floats, weights: Floats | None = None) -> float
     if values.dtype == object:  # texts, such as relstring
         return float("nan")
     counted = ~np.isnan(values)
+    if weights is not None and name != "sum":
+        counted &= weights > 0
     if not counted.all():
         values = values[counted]
         weights = None if weights is None else weights[counted]

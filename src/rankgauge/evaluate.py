@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.errors import InputError, nearest
+from rankgauge.errors import InputError, MeasureError, nearest
 from rankgauge.match import match
 from rankgauge.match.hits import Hits
 from rankgauge.measures import Measure, parse
@@ -27,7 +27,7 @@ def evaluate(
     run: Any,
     measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
     *,
-    protocol: Protocol = DEFAULT,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
     weights: Any = None,
     by: Any = None,
     name: str = "",
@@ -40,12 +40,21 @@ def evaluate(
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
     """
-    wanted = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    parsed = [parse(measure) if isinstance(measure, str) else measure for measure in wanted]
+    parsed = _parsed(measures)
+    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
     groups = groups_of(by, judgments)
     ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
     hits = match(judgments, ranked, protocol)
     return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source)
+
+
+def _parsed(measures: Any) -> list[Measure]:
+    single = isinstance(measures, (str, Measure)) or not isinstance(measures, Iterable)
+    wanted = [measures] if single else list(measures)
+    for each in wanted:
+        if not isinstance(each, (str, Measure)):
+            raise MeasureError(f"a measure is a text such as 'nDCG@10', not {each!r}")
+    return [parse(str(each)) for each in wanted]
 
 
 def measure_hits(
@@ -123,7 +132,7 @@ def groups_of(by: Any, judgments: Any) -> dict[str, str] | None:
         column = column_of_frame(judgments, by)
         if column is not None:
             return column
-    return {query: str(group) for query, group in _query_table(by, "group").items()}
+    return {query: str(group) for query, group in _query_table(by, "group").items() if group not in (None, "")}
 
 
 def _query_table(source: Any, what: str) -> dict[str, Any]:

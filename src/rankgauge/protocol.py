@@ -70,11 +70,14 @@ class Protocol:
     def __post_init__(self) -> None:
         for rule, allowed in RULES.items():
             value = getattr(self, rule)
-            if value not in allowed:
+            if not isinstance(value, str) or value not in allowed:
                 hint = nearest(str(value), allowed)
                 meant = f"; did you mean {hint!r}?" if hint else ""
                 raise ProtocolError(f"{rule}={value!r} is not a rule; expected {choices(allowed)}{meant}")
-        if not self.rel >= 0:
+        object.__setattr__(self, "rel", _number(self.rel, "rel"))
+        if self.depth is not None:
+            object.__setattr__(self, "depth", int(_number(self.depth, "depth")))
+        if not 0 <= self.rel < float("inf"):
             raise ProtocolError(f"rel={self.rel!r}: the smallest relevant grade is a number, 0 or more")
         if self.depth is not None and self.depth < 1:
             raise ProtocolError(f"depth={self.depth!r}: a ranking is cut after 1 document or more, or not at all: None")
@@ -113,6 +116,13 @@ class Protocol:
     def __str__(self) -> str:
         changed = [f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default]
         return ", ".join(changed) or "the field's defaults"
+
+
+def _number(value: Any, rule: str) -> float:
+    """The rule's value as a number, so that equal rules are equal in every way."""
+    if isinstance(value, str) or not hasattr(value, "__float__") or (rule == "depth" and value != int(value)):
+        raise ProtocolError(f"{rule}={value!r} is not a {'whole ' * (rule == 'depth')}number")
+    return float(value)
 
 
 DEFAULT: Final = Protocol()

@@ -46,6 +46,18 @@ class Result(Mapping[str, float]):
         found = self._measure(measure)
         return self.aggregate(OWN_AGGREGATE[found.definition.aggregate], found)
 
+    def __contains__(self, measure: object) -> bool:
+        try:
+            return isinstance(measure, (str, Measure)) and self._measure(measure) in self.measured
+        except MeasureError:
+            return False
+
+    def get(self, measure: Any, default: Any = None) -> Any:
+        """The value of a measure, or the default if it was not evaluated."""
+        if measure not in self:
+            return default
+        return self[measure]
+
     def __iter__(self) -> Iterator[str]:
         return map(str, self.measured)
 
@@ -166,7 +178,7 @@ class Result(Mapping[str, float]):
     @property
     def definitions(self) -> dict[str, str]:
         """Measure → what it is, in words."""
-        return {str(measure): measure.definition.summary for measure in self.measured}
+        return {str(measure): measure.describe() for measure in self.measured}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -206,5 +218,5 @@ class Result(Mapping[str, float]):
         weights = None if self.weights is None else self._selected(self.weights)
         return self._selected(self.measured[measure]), weights
 
-    def __hash__(self) -> int:
-        return id(self)
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import MeasureError, nearest
+from rankgauge.errors import MeasureError, nearest, warn
 from rankgauge.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.read import read_judgments, read_run
@@ -163,7 +163,12 @@ def _lines(report: Report) -> Iterator[Line]:
             if one not in BY_NAME:
                 one, parameters = _with_underscore(one, given)
                 dot = "."
-            asked[one] = parameters if dot and given not in SETS else asked.get(one)
+            if dot and given not in SETS and asked.get(one) is not None:
+                warn(f"{one} is asked for twice with parameters; {one}.{asked[one]} counts, as in trec_eval")
+            elif dot and given not in SETS:
+                asked[one] = parameters
+            else:
+                asked.setdefault(one, None)
     for row in ROWS:
         if row.name in asked:
             yield from _values_of(row, asked[row.name], report.documents)
@@ -218,4 +223,7 @@ def _numbers(text: str, *, whole: bool = False) -> list[float]:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
         raise MeasureError(f"{text!r} is not a list of numbers such as 5,10,20") from None
-    return [float(int(number)) for number in numbers] if whole else numbers
+    numbers = [float(int(number)) for number in numbers] if whole else numbers
+    if whole and len(set(numbers)) < len(numbers):
+        raise MeasureError(f"{text!r} has a cut-off twice")
+    return numbers

@@ -64,10 +64,13 @@ def _write_through(layer: Layer | None, writer: Writer, record: Record, stream: 
         writer(record, compressed, tag)
 
 
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[IO[bytes]]:
     """A stream to write to; what it stands for is put in its place at the end, or nothing is."""
-    if path == "-":
+    if path in STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 import warnings
@@ -91,6 +92,9 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # an old terminal shows ? instead of a traceback
     warnings.simplefilter("always", RankgaugeWarning)
     warnings.showwarning = _show_warning
     try:

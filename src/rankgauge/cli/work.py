@@ -86,8 +86,11 @@ def named_runs(arguments: tuple[str, ...]) -> dict[str, str]:
     """Name → path: the name given (NAME=RUN), the file's without its suffixes, or its whole path if that is taken."""
     pairs = [_name_and_path(argument) for argument in arguments]
     names = [name for name, _ in pairs]
+    given = {name for (name, path), argument in zip(pairs, arguments, strict=True) if path != argument}
     named: dict[str, str] = {}
     for name, path in pairs:
+        if names.count(name) > 1 and name in given:
+            raise InputError(f"two runs are named {name}; give each a name of its own")
         unique = name if names.count(name) == 1 else path
         if unique in named:
             raise InputError(f"{path} is given twice; name them apart: A={path} B={path}")

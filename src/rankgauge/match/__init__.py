@@ -28,7 +28,7 @@ def match(judgments: Any, run: Any, protocol: Protocol = DEFAULT) -> Hits:
 
 def _match(judgments: Judgments, run: Run, protocol: Protocol) -> Hits:
     queries = sorted(judgments.queries)
-    answered_ids = set(run.queries)
+    answered_ids = set(run.answered)
     missing = sorted(set(queries) - answered_ids)
     if len(missing) == len(queries):
         raise no_query_in_common(judgments, run)
@@ -38,7 +38,7 @@ def _match(judgments: Judgments, run: Run, protocol: Protocol) -> Hits:
         queries = [query for query in queries if query in answered_ids]
     answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
     if run.is_nested:
-        parts = match_nested(judgments, run, queries, protocol)
+        parts = match_nested(_as_dicts(judgments), run, queries, protocol)
     else:
         from rankgauge.match.columns import match_columns  # needs polars
 
@@ -47,6 +47,15 @@ def _match(judgments: Judgments, run: Run, protocol: Protocol) -> Hits:
     hits = assemble(parts, queries, answered, protocol, left_out=left_out, missing=len(missing))
     warn_if_nothing_found(judgments, run, hits)
     return hits
+
+
+def _as_dicts(judgments: Judgments) -> Judgments:
+    """Judgments as nested dicts, where a pair that was there twice is settled as it is in columns."""
+    if judgments.is_nested:
+        return judgments
+    from rankgauge.match.duplicates import judgments_once  # needs polars
+
+    return Judgments(judgments_once(judgments), source=judgments.source)
 
 
 def _missing_message(run: Run, missing: list[str]) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["no_query_in_common", "warn_if_nothing_found"]
 
 SAMPLES = 3
+PREFIXES = "removing the prefixes of both sides"
+BOTH = ("trimming blanks", "ignoring upper and lower case", "removing leading zeros", PREFIXES)
 SEARCHED = 10_000
 
 
@@ -59,7 +61,8 @@ def _hint(ours: Iterable[str], theirs: Iterable[str]) -> str:
     """What would make the two sides meet: leading zeros, a prefix, a suffix, blanks, the case."""
     left, right = set(islice(ours, SEARCHED)), set(islice(theirs, SEARCHED))
     for name, change in _CHANGES.items():
-        if {change(identifier) for identifier in left} & {change(identifier) for identifier in right} - {""}:
+        changed_left, changed_right = ({change(each) for each in side} - {""} for side in (left, right))
+        if changed_left & (right | changed_right if name in BOTH else right) or left & changed_right:
             return f". Hint: they match after {name}"
     return ""
 
@@ -70,6 +73,7 @@ _CHANGES: dict[str, Callable[[str], str]] = {
     "removing leading zeros": lambda text: text.lstrip("0"),
     "removing a trailing '.0' (numbers read as floats)": lambda text: text.removesuffix(".0"),
     "removing a prefix that one side has (such as 'q' or 'doc-')": lambda text: re.sub(r"^\D+0*", "", text),
+    PREFIXES: lambda text: re.sub(r"^\D+0*", "", text),
     "keeping only what follows the last '/', ':', '_', '-' or '#'": lambda text: re.split(r"[/:_#-]", text)[-1],
     "removing a file suffix": lambda text: re.sub(r"\.[a-z]{1,5}$", "", text),
 }

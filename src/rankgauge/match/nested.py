@@ -65,7 +65,7 @@ def _by_counting(batch: Batch) -> Parts:
     several = np.flatnonzero(tied > 1)
     if len(several) and batch.protocol.ties != "average":
         docs = _nth_keys(batch.tables, rows[several])
-        rank[several] += _place_in_ties(batch, query[several].tolist(), docs, value[several].tolist())
+        rank[several] += _place_in_ties(batch, query[several].tolist(), docs, value[several].tolist(), tied[several])
     return Parts(retrieved, judged_query, grades, query, rank, first, tied, grades[rows])
 
 
@@ -85,7 +85,7 @@ def _nth_keys(tables: list[Mapping[str, float]], rows: Ints) -> list[str]:
     return result
 
 
-def _place_in_ties(batch: Batch, queries: list[int], docs: list[str], scores: list[float]) -> Ints:
+def _place_in_ties(batch: Batch, queries: list[int], docs: list[str], scores: list[float], sizes: Ints) -> Ints:
     """How many of the documents with the same score come before each of these."""
     places = np.zeros(len(docs), np.int64)
     groups: dict[float, dict[str, int]] = {}
@@ -95,6 +95,8 @@ def _place_in_ties(batch: Batch, queries: list[int], docs: list[str], scores: li
             current, groups = query, {}
         if score not in groups:
             group = [id_text(d) for d, s in batch.rankings[query].items() if s == score]
+            if len(group) < sizes[i]:  # numbers that equal the score only as floats: big integers, decimals
+                group = [id_text(d) for d, s in batch.rankings[query].items() if float(s) == score]
             if batch.protocol.ties == "id":
                 group.sort(reverse=True)
             groups[score] = {d: place for place, d in enumerate(group)}
@@ -123,7 +125,7 @@ def _by_sorting(batch: Batch) -> Parts:
 
 def _ordered(ranking: Mapping[str, float], protocol: Protocol) -> list[tuple[float, str]]:
     """The ranking in its order: score descending, ties by document id descending, or as given."""
-    pairs = [(score, doc) for doc, score in ranking.items()]
+    pairs = [(float(score), doc) for doc, score in ranking.items()]
     if protocol.ties == "given":
         return sorted(pairs, key=lambda pair: -pair[0])
     return sorted(pairs, reverse=True)

@@ -162,7 +162,7 @@ def NumRel(hits: Hits, *, rel: float | None = None) -> Floats:
     return hits.relevant_judged(rel)
 
 
-@measure(needs="nothing", bounded=False, aggregate="sum", also=("num_rel_ret", "hits"))
+@measure(needs="nothing", bounded=False, aggregate="sum", also=("num_rel_ret",))
 def NumRelRet(hits: Hits, k: int | None = None, *, rel: float | None = None) -> Floats:
     """The number of relevant documents among the first k retrieved.
 

@@ -131,12 +131,24 @@ class Measure:
         after = "".join(f"@{_text(value)}" for name, value in self.parameters if name == cutoff)
         return f"{self.name}({inner}){after}" if inner else f"{self.name}{after}"
 
+    def describe(self) -> str:
+        """What it is, its formula, and every parameter, in one line."""
+        given = dict(self.parameters)
+        parameters = self.definition.parameters.items()
+        shown = ", ".join(f"{name}={_text(given.get(name, each.default))}" for name, each in parameters)
+        formula = next((line for line in self.definition.help.splitlines() if line.startswith("Formula:")), "")
+        return " ".join(part for part in (self.definition.summary, formula, f"[{shown}]" if shown else "") if part)
+
     def __call__(self, hits: Hits) -> Floats:
         """One value per query; NaN where the protocol leaves a query out."""
         definition = self.definition
         if hits.averaged and not definition.averages:
             raise MeasureError(f"{self} has no exact average over ties; these have: {', '.join(averaging())}")
         values = np.asarray(definition.function(hits, **dict(self.parameters)))
+        if values.shape != (len(hits.queries),):
+            raise MeasureError(
+                f"{self} gave values of shape {values.shape}; expected one per query, {len(hits.queries)}"
+            )
         return values if hits.protocol.empty == "zero" else self._without_empty(values, hits)
 
     def _without_empty(self, values: Floats, hits: Hits) -> Floats:

@@ -9,6 +9,7 @@ ranx           ndcg@10   ndcg_burges@10   map@100   mrr   hit_rate@5   precision
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from functools import lru_cache
 from typing import Any, Final
@@ -63,6 +64,15 @@ SPELLINGS: Final[dict[str, str]] = {
     "capped_recall": "CappedR",
     "r_cap": "CappedR",
 }
+MOST: Final = 10**9
+RANGES: Final = {
+    "rel": (0.0, math.inf),
+    "beta": (0.0, math.inf),
+    "recall": (0.0, 1.0),
+    "multiple": (0.0, math.inf),
+    "max": (0.0, 1000.0),
+    "p": (0.0, 1.0),
+}
 PARAMETER_SPELLINGS: Final = {"cutoff": "k", "gains": "gain", "dcg": "gain", "max_rel": "max"}
 VALUE_SPELLINGS: Final = {"exp-log2": "exp", "log2": "linear"}
 
@@ -78,7 +88,8 @@ def _parts(text: str) -> tuple[str, dict[str, str]]:
     """Our name of the measure, and its parameters as text."""
     found = SHAPE.fullmatch(text.strip())
     if not found:
-        raise MeasureError(f"{text!r} is not a measure; write one like nDCG@10 or P(rel=2)@5. {_WHERE}")
+        hint = "one measure at a time (repeat -m)" if "," in text else "one like nDCG@10 or P(rel=2)@5"
+        raise MeasureError(f"{text!r} is not a measure; write {hint}. {_SEE_ALL}")
     name, given = _resolve(found["name"], text)
     if found["inner"]:
         given |= _inner(found["inner"], text)
@@ -86,13 +97,15 @@ def _parts(text: str) -> tuple[str, dict[str, str]]:
         cutoff = MEASURES[name].cutoff
         if cutoff is None:
             raise MeasureError(f"{text}: {name} has no cut-off, so nothing can stand behind '@'")
+        if cutoff in given:
+            raise MeasureError(f"{text}: {cutoff} is there twice")
         given[cutoff] = found["cut"]
     if found["level"]:
         given["rel"] = found["level"]
     return name, given
 
 
-_WHERE: Final = "'rankgauge measures' lists all"
+_SEE_ALL: Final = "'rankgauge measures' lists all"
 
 
 def _resolve(name: str, text: str) -> tuple[str, dict[str, str]]:
@@ -129,9 +142,9 @@ def _unknown(name: str, text: str) -> str:
         return f"{text} needs a number: write {name}_10 or {SPELLINGS[f'{name.lower()}*'].replace('*', '10')}"
     close = nearest(name, names)
     if close is None:
-        return f"unknown measure {text!r}; {_WHERE}"
+        return f"unknown measure {text!r}; {_SEE_ALL}"
     ours = _our_spelling(close)
-    return f"unknown measure {text!r}; did you mean {text.replace(name, ours, 1)}? {_WHERE}"
+    return f"unknown measure {text!r}; did you mean {text.replace(name, ours, 1)}? {_SEE_ALL}"
 
 
 def _our_spelling(close: str) -> str:
@@ -141,13 +154,18 @@ def _our_spelling(close: str) -> str:
 def _inner(inner: str, text: str) -> dict[str, str]:
     """The parameters between the parentheses, as text."""
     given: dict[str, str] = {}
-    for part in INNER_PART.findall(inner):
+    parts = INNER_PART.findall(inner)
+    if ",".join(parts) != inner.rstrip(","):
+        raise MeasureError(f"{text}: cannot tell the parameters apart in ({inner}); write name=value,name=value")
+    for part in parts:
         key, equals, value = part.partition("=")
         if not equals:
             raise MeasureError(
                 f"{text}: {part.strip()!r} is not a parameter; write it as name=value: nDCG(gain=exp)@10"
             )
         name = PARAMETER_SPELLINGS.get(key.strip(), key.strip())
+        if name in given:
+            raise MeasureError(f"{text}: {name} is there twice")
         value = value.strip().strip("'\"")
         given[name] = VALUE_SPELLINGS.get(value, value) if key.strip() == "dcg" else value
     return given
@@ -179,11 +197,11 @@ def _value(name: str, value: str, parameter: inspect.Parameter, text: str) -> An
         if kind.startswith("int"):
             return _positive(int(value))
         if kind.startswith("float"):
-            return float(value)
+            return _in_range(name, float(value), text)
         if kind.startswith("tuple"):
             return tuple(float(part) for part in value.strip("()[] ").split(";"))
     except ValueError:
-        wanted = "a whole number, 1 or more" if kind.startswith("int") else "a number"
+        wanted = f"a whole number, 1 or more and at most {MOST:,}" if kind.startswith("int") else "a number"
         raise MeasureError(f"{text}: {name} is {wanted}, not {value!r}") from None
     if kind == "Gain":
         return gain_text(value)
@@ -201,6 +219,14 @@ def _kind(parameter: inspect.Parameter) -> str:
 
 
 def _positive(number: int) -> int:
-    if number < 1:
+    if not 1 <= number <= MOST:
         raise ValueError
     return number
+
+
+def _in_range(name: str, value: float, text: str) -> float:
+    low, high = RANGES.get(name, (-math.inf, math.inf))
+    if not (math.isfinite(value) and low <= value <= high):
+        wanted = f"a number from {low:g} to {high:g}" if math.isfinite(high) else f"a finite number, {low:g} or more"
+        raise MeasureError(f"{text}: {name} is {wanted if math.isfinite(low) else 'a finite number'}, not {value:g}")
+    return value

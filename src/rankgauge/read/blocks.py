@@ -47,7 +47,7 @@ def read_blocks(stream: BinaryIO, kind: str, by: str = "score") -> Columns | Non
         query.add(_query_numbers(frame["query"], numbers))
         docs = frame["doc"] if docs is None else docs.append(frame["doc"])
         number.add(frame["number"].to_numpy())
-    if docs is None:
+    if docs is None or not len(docs):
         return None
     if by == "rank":
         np.negative(number.array, out=number.array)
@@ -115,7 +115,8 @@ def _parse(block: bytes, names: tuple[str, ...], by: str) -> pl.DataFrame | None
         block = _single_blanks(block)
         frame = _read(block, names, by, b" ")
     if frame is None:
-        frame = _read(_full_lines(block), names, by, b" ")
+        block = _full_lines(block)
+        frame = _read(block, names, by, b" ") if block else _no_rows()
     if frame is None or not frame["number"].is_finite().all():
         return None
     return frame
@@ -132,12 +133,20 @@ def _read(block: bytes, names: tuple[str, ...], by: str, separator: bytes) -> pl
     number = pl.col(wanted).cast(pl.Float64).alias("number")
     scan = pl.scan_csv(block, has_header=False, separator=separator.decode(), quote_char=None, schema=schema)
     try:
-        frame = scan.select("query", "doc", number).collect()
+        frame = scan.select("query", "doc", number, last=names[-1]).collect()
     except pl.exceptions.PolarsError:
         return None
     comments = frame["query"].str.starts_with("#").any() if b"#" in block else False
+    # A line with a field too many beside one with a field too few passes every count, but the latter has no last field.
     whole = frame.height == lines and not any(column.null_count() for column in frame)
     return frame if whole and not comments else None
+
+
+def _no_rows() -> pl.DataFrame:
+    """What a block of comments holds."""
+    import polars as pl
+
+    return pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "number": pl.Float64})
 
 
 def _regular_lines(block: bytes, separator: bytes, fields: int) -> int:
@@ -164,6 +173,8 @@ def _single_blanks(block: bytes) -> bytes:
     result, size = np.empty(len(data), np.uint8), 0
     for start in range(0, len(data), WINDOW):
         window = data[start : start + WINDOW + 1]
+        if ((window < 9) | ((window > 13) & (window < 32))).any():
+            return block  # not a blank and not to be taken for one
         blank = window <= 32
         keep = ~blank[1:]  # of several blanks the last stays, and none before the end of a line
         keep |= (~blank | (window == 10))[:-1]

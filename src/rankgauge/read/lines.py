@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
+import numpy as np
+
 from rankgauge.errors import FormatError, warn
 from rankgauge.read.files import Source
 from rankgauge.read.frames import settled
-from rankgauge.read.records import Columns
+from rankgauge.read.records import Columns, Nested
 from rankgauge.read.rows import INFINITY, Ask, Found, Row, Rows, explainer, gather, number_of, shortened
 
 __all__ = [
@@ -71,7 +73,31 @@ def read_msmarco(source: Source, ask: Ask) -> Found:
     """A run of three fields, where the rank is the order."""
     if ask.kind == "judgments":
         raise FormatError(f"{source.name}: msmarco is a format of runs; judgments have 4 fields: format='trec'")
-    return _read(source, ask, LAYOUTS["msmarco"], tag="", fast=_ranked_table)
+    found = _read(source, ask, LAYOUTS["msmarco"], tag="", fast=_ranked_table)
+    _check_ranks(found, source.name)
+    return found
+
+
+def _best_ranks(rows: Nested | Columns) -> list[float]:
+    """The first rank of every query (ranks are stored negated)."""
+    if not isinstance(rows, Columns):
+        return [-max(docs.values()) for docs in rows.values() if docs]
+    best = np.full(len(rows.queries), -np.inf)
+    np.maximum.at(best, rows.query, rows.number)
+    return (-best).tolist()
+
+
+def _check_ranks(found: Found, name: str) -> None:
+    """Three fields may also be query, document and score: ranks start at 0 or 1, and scores hardly ever do."""
+    best = _best_ranks(found.rows)
+    odd = sum(rank not in (0, 1) for rank in best)
+    if odd == len(best):
+        raise FormatError(
+            f"{name}: the third field does not look like a rank: in no query does it start at 0 or 1. "
+            "If it is a score, write a header such as query_id, doc_id, score (CSV or TSV), or a TREC run of six fields"
+        )
+    if odd:
+        warn(f"{name}: in {odd:,} of {len(best):,} queries the rank does not start at 0 or 1; are they ranks?")
 
 
 FastReader: TypeAlias = Callable[[Source, Ask], Columns | None]

@@ -37,11 +37,14 @@ def number_role(ask: Ask) -> str:
 def find_columns(found: Sequence[str], ask: Ask, name: str) -> tuple[str, str, str]:
     """The columns that hold the query, the document and the number."""
     _check_mapping(found, ask.columns or {}, name)
-    return (
-        _column("query_id", found, ask, name),
-        _column("doc_id", found, ask, name),
-        _column(number_role(ask), found, ask, name),
-    )
+    query, doc = _column("query_id", found, ask, name), _column("doc_id", found, ask, name)
+    number = _column(number_role(ask), found, ask, name)
+    if ask.kind == "judgments" and _normal(number) == "score" and has_role("rank", found) and not ask.columns:
+        raise FormatError(
+            f"{name}: has a rank and a score, so it looks like a run; are judgments and run swapped? "
+            f"If not, {_how_to_map('relevance', number)}"
+        )
+    return query, doc, number
 
 
 def looks_like_header(cells: Sequence[str], columns: Mapping[str, str] | None) -> bool:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import FormatError
+from rankgauge.errors import DuplicateError, FormatError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "Judgments", "Nested", "Record", "Run", "id_text"]
 
 Nested: TypeAlias = "Mapping[str, Mapping[str, float]]"
-RecordType = TypeVar("RecordType", bound="Record")
 
 
 def id_text(identifier: Any) -> str:
@@ -160,6 +159,13 @@ class Run(Record):
     number = "score"
     has_scores: bool = True
 
+    @property
+    def answered(self) -> list[str]:
+        """The queries that have results: an empty list is no answer."""
+        if self._columns is not None:
+            return self._columns.queries
+        return [query for query, docs in self.nested.items() if docs]
+
     def __init__(self, rows: Nested | Columns, *, by: str = "score", tag: str = "", **more: Any) -> None:
         super().__init__(rows, **more)
         self.by = by
@@ -177,10 +183,12 @@ def _with_text_keys(rows: Nested) -> Nested:
 
 
 def _nest(columns: Columns) -> dict[str, dict[str, float]]:
-    """Columns → nested dicts (the caller has made sure that no pair is there twice)."""
+    """Columns → nested dicts, which cannot hold a pair twice."""
     result: dict[str, dict[str, float]] = {query: {} for query in columns.queries}
     tables = list(result.values())
     for index, doc, number in zip(columns.query.tolist(), columns.doc, columns.number.tolist(), strict=True):
+        if doc in tables[index]:
+            raise DuplicateError(f"document {doc!r} is there twice for query {columns.queries[index]!r}; keep one")
         tables[index][doc] = number
     return result
 
