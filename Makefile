@@ -32,6 +32,7 @@ bench: .venv/ready-bench
 .venv/ready: pyproject.toml
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 .venv/ready-%: pyproject.toml .venv/ready

@@ -963,3 +963,31 @@ def test_the_first_parameters_of_a_trec_eval_measure_count(cli: Cli) -> None:
     assert outcome.out.startswith("P_5 ")
     assert outcome.err == "warning: P is asked for twice with parameters; P.5 counts, as in trec_eval\n"
     assert "twice" in cli("trec_eval", "-m", "P.5,5", "qrels.txt", "good.run").err
+
+
+def test_groups_beside_every_query(cli: Cli, here: Path) -> None:
+    (here / "seg.csv").write_text("query_id,segment\nq1,head\nq2,tail\n")
+    outcome = cli("eval", "qrels.txt", "good.run", "-m", "RR", "--by", "seg.csv", "-q", "--format", "csv")
+    assert [line.split(",")[:3] for line in outcome.out.splitlines()][:3] == [
+        ["run", "query_id", "group"],
+        ["good", "q1", "head"],
+        ["good", "q2", "tail"],
+    ]
+
+
+def test_the_suffix_of_the_output_is_its_format(cli: Cli, here: Path) -> None:
+    cli("eval", "qrels.txt", "good.run", "-o", "out.json")
+    assert json.loads((here / "out.json").read_text())["runs"][0]["run"] == "good"
+
+
+def test_any_spelling_of_a_measure_is_explained(cli: Cli) -> None:
+    assert cli("measures", "precision").out.startswith("P@k: Precision")
+    assert "Asked for: p=0.9, gain=graded" in cli("measures", "rbp").out
+    assert "rbp.<number>" in cli("measures", "RBP").out
+    assert cli("measures", "ndcg_cut").out.startswith("nDCG[@k]")
+
+
+def test_measures_are_completed() -> None:
+    from rankgauge.cli.options import complete_measures
+
+    assert complete_measures(ANY, ANY, "nd") == ["nDCG@10", "nDCGrel"]

@@ -153,6 +153,15 @@ class Result(Mapping[str, float]):
             for name, chosen in self.groups.items()
         }
 
+    @property
+    def group_of_query(self) -> list[str]:
+        """For each query the name of its group, or nothing."""
+        names = [""] * len(self.hits.queries)
+        for name, chosen in self.groups.items():
+            for index in np.flatnonzero(chosen).tolist():
+                names[index] = name
+        return names
+
     @cached_property
     def counts(self) -> dict[str, int]:
         """Queries: evaluated, answered, missing from the run, without relevant documents, in the run but not judged."""

@@ -53,12 +53,17 @@ def plain(results: list[Result]) -> str:
 
 def _table(results: list[Result], look: Look) -> tuple[list[str], list[list[Cell]]]:
     """The heads of the columns and the rows below them."""
-    grouped = any(result.groups for result in results) and not look.per_query
-    heads = ["run", *(["query"] if look.per_query else ["group"] * grouped + ["queries"]), *_measure_names(results)]
+    heads = [*_lead(results, look, "query"), *_measure_names(results)]
     rows = [row for result in results for row in (_query_rows(result, look) if look.per_query else _rows(result, look))]
     if not look.per_query and len(results) > 1:
         _mark_best(results, rows)
     return heads, rows
+
+
+def _lead(results: list[Result], look: Look, query: str) -> list[str]:
+    """The heads of the columns before the values."""
+    group = ["group"] if any(result.groups for result in results) else []
+    return ["run", query, *group] if look.per_query else ["run", *group, "queries"]
 
 
 def _measure_names(results: list[Result]) -> list[str]:
@@ -74,10 +79,17 @@ def _rows(result: Result, look: Look) -> Iterator[list[Cell]]:
 
 
 def _query_rows(result: Result, look: Look) -> Iterator[list[Cell]]:
-    columns = [result._selected(values).tolist() for values in result.measured.values()]
-    for query, *values in zip(result.query_ids, *columns, strict=True):
+    for lead, values in _query_values(result):
         pairs = zip(values, result.measures, strict=True)
-        yield [Cell(result.name), Cell(query), *(Cell(_number(value, measure, look)) for value, measure in pairs)]
+        yield [*map(Cell, lead), *(Cell(_number(value, measure, look)) for value, measure in pairs)]
+
+
+def _query_values(result: Result) -> Iterator[tuple[list[str], list[Any]]]:
+    """For each query what stands before its values (run, query, group), and the values."""
+    columns = [result._selected(values).tolist() for values in result.measured.values()]
+    groups = result.group_of_query if result.groups else None
+    for index, (query, *values) in enumerate(zip(result.query_ids, *columns, strict=True)):
+        yield [result.name, query, *([groups[index]] if groups else [])], values
 
 
 def _number(value: Any, measure: Measure, look: Look) -> str:
@@ -152,7 +164,7 @@ def _spread(shares: dict[str, float]) -> str:
 def _as_table(results: list[Result], look: Look) -> str:
     heads, rows = _table(results, look)
     texts = [[cell.text for cell in row] for row in rows]
-    left = 1 + ("query" in heads or "group" in heads)
+    left = 1 + ("query" in heads) + ("group" in heads)
     widths = [max(len(text) for text in column) for column in zip(heads, *texts, strict=True)]
     lines = [
         "  ".join(_padded(head, width, i < left) for i, (head, width) in enumerate(zip(heads, widths, strict=True)))
@@ -174,7 +186,7 @@ def _bold(text: str) -> str:
 
 def _as_markdown(results: list[Result], look: Look) -> str:
     heads, rows = _table(results, look)
-    left = 1 + ("query" in heads or "group" in heads)
+    left = 1 + ("query" in heads) + ("group" in heads)
     lines = [heads, [":--" if i < left else "--:" for i in range(len(heads))]]
     lines += [[f"**{cell.text}**" if cell.best else cell.text.replace("|", "\\|") for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
@@ -188,7 +200,7 @@ LATEX: Final = str.maketrans(
 
 def _as_latex(results: list[Result], look: Look) -> str:
     heads, rows = _table(results, look)
-    left = 1 + ("query" in heads or "group" in heads)
+    left = 1 + ("query" in heads) + ("group" in heads)
     body = [" & ".join(head.translate(LATEX) for head in heads) + r" \\", r"\midrule"]
     for row in rows:
         texts = (cell.text.replace(MISSING, "--").translate(LATEX) for cell in row)
@@ -200,20 +212,18 @@ def _as_latex(results: list[Result], look: Look) -> str:
 
 def _as_csv(results: list[Result], look: Look) -> str:
     """Every digit: a value read back is the value that was measured."""
-    grouped = any(result.groups for result in results) and not look.per_query
-    lead = ["run", *(["query_id"] if look.per_query else ["group"] * grouped + ["queries"])]
+    grouped = any(result.groups for result in results)
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*lead, *_measure_names(results)])
+    writer.writerow([*_lead(results, look, "query_id"), *_measure_names(results)])
     for result in results:
         writer.writerows(_csv_queries(result) if look.per_query else _csv_rows(result, grouped))
     return stream.getvalue()
 
 
 def _csv_queries(result: Result) -> Iterator[list[Any]]:
-    columns = [result._selected(values).tolist() for values in result.measured.values()]
-    for query, *values in zip(result.query_ids, *columns, strict=True):
-        yield [result.name, query, *map(_csv_number, values)]
+    for lead, values in _query_values(result):
+        yield [*lead, *map(_csv_number, values)]
 
 
 def _csv_rows(result: Result, grouped: bool) -> Iterator[list[Any]]:

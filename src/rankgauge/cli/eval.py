@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgauge.cli.options import measures_from_option, output_options, protocol_options, reading_options
+from rankgauge.cli.options import (
+    FILE,
+    complete_measures,
+    measures_from_option,
+    output_options,
+    protocol_options,
+    reading_options,
+)
 from rankgauge.protocol import Protocol
 from rankgauge.show import FORMATS, Look
 
@@ -17,16 +24,25 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_runs"]
 
+SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+
 
 @click.command("eval")
-@click.argument("qrels")
-@click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
-@click.option("-m", "--measure", "measures", multiple=True, help="A measure; repeat for more.  [nDCG@10]")
+@click.argument("qrels", type=FILE)
+@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="[NAME=]RUN...")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    help="A measure; repeat for more.  [nDCG@10]",
+    shell_complete=complete_measures,
+)
 @measures_from_option
 @click.option("-q", "--per-query", is_flag=True, help="The values of every query.")
 @click.option("--by", metavar="FILE", help="Groups of queries: a table with a query and a group column.")
 @click.option("--weights", metavar="FILE", help="Weights of queries: a table with a query and a weight column.")
-@click.option("--format", "format", type=click.Choice(list(FORMATS)), default="table", help="How to print.  [table]")
+@click.option("--format", "format", type=click.Choice(list(FORMATS)), help="How to print.  [by -o's suffix, or table]")
 @click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
 @output_options
 @protocol_options
@@ -37,7 +53,7 @@ def evaluate_runs(
     measures: tuple[str, ...],
     protocol: Protocol,
     reading: Reading,
-    format: str,
+    format: str | None,
     per_query: bool,
     digits: int,
     by: str | None,
@@ -61,7 +77,8 @@ def evaluate_runs(
     from rankgauge.show import show
 
     results = evaluate_files(qrels, runs, measures or ("nDCG@10",), protocol, reading, by=by, weights=weights)
-    emit(show(results, format, Look(per_query, digits, bold=output == "-" and _is_terminal())), output)
+    chosen = format or SUFFIXES.get(os.path.splitext(output)[1].lower(), "table")
+    emit(show(results, chosen, Look(per_query, digits, bold=output == "-" and _is_terminal())), output)
 
 
 def _is_terminal() -> bool:

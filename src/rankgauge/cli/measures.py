@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from rankgauge.cli.options import measures_from_option
@@ -21,14 +23,15 @@ def list_measures(names: tuple[str, ...]) -> None:
       rankgauge measures nDCG
       rankgauge measures ndcg_cut_10 mrr
     """
-    from rankgauge.measures import MEASURES, parse
+    from rankgauge.measures import MEASURES
+    from rankgauge.measures.text import resolve
 
     if not names:
         width = max(len(usage(name)) for name in MEASURES)
         for name, definition in MEASURES.items():
             click.echo(f"{usage(name):<{width}}  {definition.summary}")
         return
-    click.echo("\n\n".join(explain(name if name in MEASURES else parse(name).name) for name in names))
+    click.echo("\n\n".join(explain(*resolve(name)) for name in names))
 
 
 def usage(name: str) -> str:
@@ -42,8 +45,8 @@ def usage(name: str) -> str:
     return f"{name}@{definition.cutoff}" if required else f"{name}[@{definition.cutoff}]"
 
 
-def explain(name: str) -> str:
-    """Everything about a measure."""
+def explain(name: str, given: dict[str, str]) -> str:
+    """Everything about a measure, and what the spelling asked for says about its parameters."""
     from rankgauge.measures import MEASURES, SPELLINGS
 
     definition = MEASURES[name]
@@ -52,8 +55,15 @@ def explain(name: str) -> str:
         for parameter in definition.parameters.values()
         if parameter.name != definition.cutoff
     )
-    others = [spelling.replace("*", "_<number>") for spelling, ours in SPELLINGS.items() if _is(ours, name)]
+    others = [
+        re.sub(r"(?<!\.)\*$", "_*", spelling).replace("*", "<number>")
+        for spelling, ours in SPELLINGS.items()
+        if _is(ours, name)
+    ]
+    others += [spelling for spelling in definition.also if spelling.lower() not in {name.lower(), *others}]
     lines = [f"{usage(name)}: {definition.help}", f"Defaults: {defaults or 'no parameters'}"]
+    if given:
+        lines.append(f"Asked for: {', '.join(f'{key}={value}' for key, value in given.items())}")
     if others:
         lines.append(f"Also understood: {', '.join(others)}")
     return "\n".join(lines)

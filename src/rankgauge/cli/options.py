@@ -10,9 +10,19 @@ import click
 
 from rankgauge.protocol import RULES, Protocol
 
-__all__ = ["columns_option", "measures_from_option", "output_options", "protocol_options", "reading_options"]
+__all__ = [
+    "FILE",
+    "columns_option",
+    "complete_measures",
+    "measures_from_option",
+    "output_options",
+    "protocol_options",
+    "reading_options",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+FILE = click.Path(allow_dash=True)  # the shell completes it; whether it can be read is for the reader to say
 
 # The roles of read/names.py, which help must not import: it loads numpy.
 ROLES = ("query_id", "doc_id", "relevance", "score", "rank")
@@ -36,6 +46,14 @@ def protocol_options(command: Command) -> Any:
         words = f"{'; '.join(f'{value}: {words}' for value, words in meanings.items())}.  [{default}]"
         wrapped = click.option(f"--{rule}", type=click.Choice(list(meanings)), default=default, help=words)(wrapped)
     return wrapped
+
+
+def complete_measures(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Measures that begin with what was typed."""
+    from rankgauge.measures import MEASURES
+
+    names = [f"{name}@10" if row.cutoff == "k" else name for name, row in MEASURES.items()]
+    return [name for name in names if name.lower().startswith(incomplete.lower())]
 
 
 def output_options(command: Command) -> Command:

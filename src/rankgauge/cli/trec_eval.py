@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from rankgauge.cli.options import FILE
+
 __all__ = ["trec_eval"]
 
 
@@ -16,8 +18,8 @@ __all__ = ["trec_eval"]
 @click.option("-M", "depth", type=click.IntRange(1), metavar="NUM", help="Use the first NUM documents of a query.")
 @click.option("-N", "documents", type=int, default=0, metavar="NUM", help="The number of documents in the collection.")
 @click.option("-J", "judged_only", is_flag=True, help="Take unjudged documents out of the rankings first.")
-@click.argument("qrels")
-@click.argument("run")
+@click.argument("qrels", type=FILE)
+@click.argument("run", type=FILE)
 def trec_eval(
     qrels: str,
     run: str,

@@ -18,7 +18,7 @@ from rankgauge.errors import MeasureError, nearest
 from rankgauge.measures.gains import discount_function, gain_text
 from rankgauge.measures.table import MEASURES, Definition, Measure
 
-__all__ = ["SPELLINGS", "parse"]
+__all__ = ["SPELLINGS", "parse", "resolve"]
 
 SHAPE: Final = re.compile(r"(?P<name>[A-Za-z0-9_.\-]+?)(\((?P<inner>.*)\))?(@(?P<cut>[^@()]+?))?(-l(?P<level>\d+))?")
 INNER_PART: Final = re.compile(r"((?:[^,{}]|\{[^{}]*\})+)(?:,|$)")
@@ -82,6 +82,13 @@ def parse(text: str) -> Measure:
     """The measure that a text stands for; `str(parse(text))` is its canonical spelling."""
     name, given = _parts(text)
     return _checked(MEASURES[name], given, text)
+
+
+def resolve(name: str) -> tuple[str, dict[str, str]]:
+    """Our name for any spelling, complete or not, and the parameters that it carries."""
+    if f"{name.lower()}*" in SPELLINGS:
+        return SPELLINGS[f"{name.lower()}*"].partition("@")[0].partition("(")[0], {}
+    return _parts(name)
 
 
 def _parts(text: str) -> tuple[str, dict[str, str]]:
