@@ -7,6 +7,7 @@ their dicts are still in the processor's cache; `struct` is quicker than numpy a
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, compress, repeat
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "numbers_of", "text_keys", "unpack"]
 
-TOGETHER = 32  # queries unpacked and looked up in one go
+TOGETHER = 16  # queries unpacked and looked up in one go
+MANY = 12  # from one judgment to so many results on, walking through the results first pays
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,6 +103,9 @@ def _is_finite(number: Any) -> bool:
 
 
 def _look_up(batch: Batch, size: int) -> Floats:
+    if size * MANY > sum(map(len, batch.rankings)):
+        # Many look-ups in scattered memory: walk the ids once in their order, which brings them into the cache.
+        deque(chain.from_iterable(batch.rankings), maxlen=0)
     getters = map(attrgetter("get"), batch.rankings)
     scores = chain.from_iterable(map(map, getters, batch.tables, repeat(repeat(np.nan))))
     found = np.fromiter(scores, np.float64, size)
