@@ -26,6 +26,7 @@ from rankgauge.trec_eval import ROWS
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
+PAGES += ["docs/explain.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
