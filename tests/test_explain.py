@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import re
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -72,7 +74,7 @@ def test_rows_add_up_to_the_value(measure: Measure, case: Cases, protocol: Proto
     assert added_up(found) == pytest.approx(found.value, abs=1e-12)
     totals = [math.fsum(row.contribution for row in found.rows[: i + 1]) for i in range(len(found.rows))]
     assert [row.total for row in found.rows] == pytest.approx(totals, abs=1e-12)
-    if found.levels:
+    if found.levels and found.rest is None:
         assert math.fsum(level.contribution for level in found.levels) == pytest.approx(found.value, abs=1e-12)
 
 
@@ -145,18 +147,36 @@ def test_no_swap_and_no_insertion_is_forgotten(case: Cases, name: str) -> None:
     measure, protocol = parse(name), Protocol()
     found = explain({"q": judged}, {"q": run}, "q", measure, top=10_000)
     docs = ranked(judged, run, protocol)
+    listed = {(change.doc_ids[0], change.grades, round(change.points, 9)) for change in found.would_raise}
     raising = 0
     for upper in range(len(docs)):
         for lower in range(upper + 1, len(docs)):
             moved = list(docs)
             moved[upper], moved[lower] = moved[lower], moved[upper]
             value = value_of(judged, {doc: -float(i) for i, doc in enumerate(moved)}, measure, protocol)
-            raising += value > found.value + 1e-12
-    assert sum(change.kind == "swap" for change in found.would_raise) == raising
+            if value > found.value + 1e-12:
+                raising += 1
+                grades = (judged.get(docs[upper]), judged.get(docs[lower]))
+                assert (docs[upper], grades, round(value - found.value, 9)) in listed
+    if measure.cutoff is None:
+        assert sum(change.kind == "swap" for change in found.would_raise) == raising
     inserted = {change.doc_ids[0] for change in found.would_raise if change.kind == "insert"}
     assert inserted <= {doc for doc in judged if doc not in run}
     if name == "AP":
         assert inserted == {doc for doc, grade in judged.items() if doc not in run and grade >= 1}
+
+
+def test_too_many_swaps_are_said_to_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    grades = [0, 1, None, 2, 0, 1, None, 2, 3]
+    whole = explain(grades=grades, measure="AP", top=100)
+    monkeypatch.setattr(importlib.import_module("rankgauge.explain.changes"), "MUCH", 14 * 10)
+    some = explain(grades=grades, measure="AP", top=100)
+    assert whole.notes == ()
+    assert re.fullmatch(
+        r"of \d\d swaps, 10 were looked at: those that bring a better document into the first \d ranks", some.notes[0]
+    )
+    assert set(some.would_raise) < set(whole.would_raise)
+    assert some.would_raise[0] == whole.would_raise[0]
 
 
 @settings(max_examples=40)
@@ -281,6 +301,13 @@ class TestProtocols:
             {"query_id": ["q1", "q2", "q1", "q1"], "doc_id": ["b", "z", "x", "a"], "score": [2.0, 9.0, 1.5, 1.0]}
         )
         assert explain(judged, run, "q1").to_dict() == explain(JUDGED, RUN, "q1").to_dict()
+
+    def test_averaged_ties_are_pointed_out(self) -> None:
+        tied = {"q1": {"a": 1.0, "x": 1.0, "b": 0.5}}
+        found = explain(JUDGED, tied, "q1", "P@1", protocol=AVERAGE)
+        assert found.notes == ("tied documents share what they add; they are shown in one of their orders",)
+        assert {row.doc_id: row.contribution for row in found.rows}["a"] == 0.5
+        assert explain(JUDGED, tied, "q1", "P@1").notes == ()
 
 
 class TestBadInput:

@@ -84,6 +84,11 @@ class TestText:
         assert json.loads(show(TWO, "json"))["points"] == TWO.points
         assert show(TWO, "markdown").count("\n|") == 7
 
+    def test_a_run_that_does_not_answer(self) -> None:
+        both = difference(explain(JUDGED, {"q2": {"a": 1.0}}, "q1"), ONE)
+        assert both.points == -ONE.value
+        assert repr(both).endswith("Note on A: the run does not answer this query.")
+
     def test_two_runs_of_different_queries_are_not_compared(self) -> None:
         with pytest.raises(InputError, match="not comparable"):
             difference(ONE, explain(JUDGED, RUN, "q2"))

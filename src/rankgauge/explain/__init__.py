@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +119,6 @@ def explained(ranking: Ranking, measure: Measure, protocol: Protocol, *, top: in
         ranking, shown, top = best, dcg_measure(measure), 0
     value, found = value_of(ranking, shown), terms(ranking, shown)
     raising, note = changes(ranking, shown, value) if top else ([], "")
-    missing = "" if ranking.answered else "the run does not answer this query"
     whole = Explanation(
         str(measure), ranking.query, name, value,
         _rows(ranking, shown, found), _rows(best, shown, terms(best, shown)), value_of(best, shown),
@@ -128,9 +127,16 @@ def explained(ranking: Ranking, measure: Measure, protocol: Protocol, *, top: in
         levels=tuple(found.levels),
         would_raise=tuple(raising[:top]),
         ranks=dict(zip(ranking.docs, ranking.rank.tolist(), strict=True)),
-        notes=tuple(filter(None, [note, missing])),
+        notes=tuple(filter(None, [note, *_notes(ranking)])),
     )  # fmt: skip
     return _with_rules(whole, ranking, measure, protocol)
+
+
+def _notes(ranking: Ranking) -> Iterator[str]:
+    if not ranking.answered:
+        yield "the run does not answer this query"
+    if ranking.protocol.ties == "average" and (ranking.tied > 1).any():
+        yield "tied documents share what they add; they are shown in one of their orders"
 
 
 def _dcg_and_ideal(ranking: Ranking, measure: Measure) -> tuple[float | None, float | None]:

@@ -207,6 +207,7 @@ def difference_table(found: Difference) -> str:
     lines += [f"{_line(row, heads, widths)}  {mark}".rstrip() for row, mark in zip(rows, [*bars, ""], strict=False)]
     if found.rest:
         lines.append(f"  {found.rest.words}: {found.rest.contribution:+.4f}")
+    lines += [f"Note on {letter}: {note}." for letter, each in _letters(found) for note in each.notes]
     return "\n".join(lines) + "\n"
 
 

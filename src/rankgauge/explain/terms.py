@@ -11,7 +11,7 @@ Documents whose scores are tied, where ties are averaged, become known together 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from rankgauge.errors import MeasureError
 from rankgauge.explain.cases import Cases, as_is, evaluated, showing
 from rankgauge.explain.explanation import Level
-from rankgauge.explain.worth import dcg_measure, given, ideal_gains, relevant_in
+from rankgauge.explain.worth import dcg_measure, given, ideal_gains, reach, relevant_in
 from rankgauge.measures import Measure
 
 if TYPE_CHECKING:
@@ -75,8 +75,9 @@ def _revealed(ranking: Ranking, measure: Measure) -> tuple[float, Floats]:
     if ranking.protocol.ties == "average":
         start, share[places] = _revealed_together(ranking, measure)
         return start, share
-    steps = showing(ranking, np.tri(len(places) + 1, len(places), -1, dtype=bool), measure)
-    share[places] = np.diff(steps)
+    inside = int(np.searchsorted(places, reach(ranking, measure)))
+    steps = showing(ranking, np.tri(inside + 1, len(places), -1, dtype=bool), measure)
+    share[places[:inside]] = np.diff(steps)
     return float(steps[0]), share
 
 
@@ -171,9 +172,10 @@ def _before_others(ranking: Ranking, measure: Measure) -> Terms:
 def _by_what_is_unjudged(ranking: Ranking, measure: Measure) -> Terms:
     """What a judgment at each rank would take away, where there is none; and what no judgment could."""
     size, ranks = len(ranking.docs), ranking.rank
+    bare = replace(ranking, grade=np.full(size, np.nan), missed=[], missed_grade=np.zeros(0))  # no other judgments
     case, rank = np.r_[ranks - 1, np.full(size, size)], np.r_[ranks, ranks]
     ones, retrieved = np.ones_like(rank), np.full(size + 2, size)
-    left = evaluated(ranking, Cases(case, rank, rank, ones, np.zeros(len(rank)), retrieved), measure)
+    left = evaluated(bare, Cases(case, rank, rank, ones, np.zeros(len(rank)), retrieved), measure)
     open_, rest = np.isnan(ranking.grade) | (ranking.grade < 0), float(left[size])
     share = np.where(open_, left[size + 1] - left[:size], 0.0)
     return Terms(share, rest, "beyond the end of the ranking" if rest else "")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankgauge.explain.ranking import Ranking
     from rankgauge.match.hits import Bools, Floats
 
-__all__ = ["dcg_measure", "discounts_of", "gains_of", "given", "ideal_gains", "ideal_ranking", "relevant_in"]
+__all__ = ["dcg_measure", "discounts_of", "gains_of", "given", "ideal_gains", "ideal_ranking", "reach", "relevant_in"]
 
 
 def given(measure: Measure) -> dict[str, Any]:
@@ -51,6 +51,15 @@ def discounts_of(measure: Measure, ranking: Ranking) -> Floats | None:
     if "discount" not in own or ranking.protocol.ties == "average":
         return None
     return discount_function(own["discount"])(ranking.rank)
+
+
+def reach(ranking: Ranking, measure: Measure) -> int:
+    """How many ranks the measure looks at: to its cut-off, where it is one of ours and no ties lie across it."""
+    size, cut = len(ranking.docs), measure.cutoff
+    ours = measure.definition.function.__module__.startswith("rankgauge.measures.")
+    if not isinstance(cut, int) or not ours or ranking.protocol.ties == "average":
+        return size
+    return min(size, cut)
 
 
 def relevant_in(ranking: Ranking, measure: Measure) -> Bools:
