@@ -7,6 +7,7 @@ import math
 import re
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,14 +41,15 @@ PROTOCOLS = [
     Protocol(rel=0),
 ]
 AVERAGE = Protocol(ties="average")
+TIED = st.sampled_from([0.0, 1.0, 2.0])
 Cases = tuple[dict[str, float], dict[str, float]]
 
 
 @st.composite
-def one_query(draw: st.DrawFn) -> Cases:
+def one_query(draw: st.DrawFn, scores: st.SearchStrategy[float] = SCORES) -> Cases:
     """Judgments and scores of one query."""
     judged: dict[str, float] = {**draw(st.dictionaries(DOCS, GRADES, min_size=1, max_size=12))}
-    return judged, draw(st.dictionaries(DOCS, SCORES, min_size=1, max_size=12))
+    return judged, draw(st.dictionaries(DOCS, scores, min_size=1, max_size=12))
 
 
 def value_of(judged: Mapping[str, float], run: Mapping[str, float], measure: Measure, protocol: Protocol) -> float:
@@ -74,13 +76,15 @@ def test_rows_add_up_to_the_value(measure: Measure, case: Cases, protocol: Proto
     assert added_up(found) == pytest.approx(found.value, abs=1e-12)
     totals = [math.fsum(row.contribution for row in found.rows[: i + 1]) for i in range(len(found.rows))]
     assert [row.total for row in found.rows] == pytest.approx(totals, abs=1e-12)
+    if found.idcg and measure.name == "nDCG":
+        assert found.ideal_value == pytest.approx(1.0, abs=1e-12)
     if found.levels and found.rest is None:
         assert math.fsum(level.contribution for level in found.levels) == pytest.approx(found.value, abs=1e-12)
 
 
 @pytest.mark.parametrize("measure", [m for m in MEASURED if m.definition.averages], ids=str)
-@settings(max_examples=25)
-@given(case=one_query())
+@settings(max_examples=40)
+@given(case=one_query(TIED))
 def test_rows_add_up_where_ties_are_averaged(measure: Measure, case: Cases) -> None:
     judged, run = case
     found = explain({"q": judged}, {"q": run}, "q", measure, protocol=AVERAGE)
@@ -179,8 +183,8 @@ def test_too_many_swaps_are_said_to_be_too_many(monkeypatch: pytest.MonkeyPatch)
     assert some.would_raise[0] == whole.would_raise[0]
 
 
-@settings(max_examples=40)
-@given(case=one_query(), name=st.sampled_from(["nDCG@3", "AP", "RR", "RBP"]))
+@settings(max_examples=60)
+@given(case=one_query() | one_query(TIED), name=st.sampled_from(["nDCG@3", "AP", "RR", "RBP"]))
 def test_changes_where_ties_are_averaged_exchange_the_scores(case: Cases, name: str) -> None:
     judged, run = case
     found = explain({"q": judged}, {"q": run}, "q", name, protocol=AVERAGE, top=10_000)
@@ -222,6 +226,19 @@ class TestWorkedExamples:
         for measure, rank in (("RR", 3), ("Success@5", 3), ("IPrec@0.5", 4)):
             found = explain(grades=[0, None, 1, 2, 0, 1], measure=measure)
             assert [row.rank for row in found.rows if row.contribution] == [rank], measure
+
+    def test_the_best_of_several_precisions_decides(self) -> None:
+        found = explain(grades=[0, 1, 1, 0, 1], measure="IPrec@0.1")
+        assert [row.contribution for row in found.rows] == pytest.approx([0, 0, 2 / 3, 0, 0])
+
+    def test_accuracy_is_shared_by_what_stands_behind(self) -> None:
+        found = explain(grades=[1, 0, None, 1, 0], measure="Accuracy")
+        assert [row.contribution for row in found.rows] == pytest.approx([1 / 2, 0, 0, 1 / 6, 0])
+
+    def test_the_ideal_follows_the_gain_and_not_the_grade(self) -> None:
+        found = explain(grades=[2, 1, 3, 0], measure="nDCG(gain={0:-1,1:9,3:0})@4")
+        assert [row.grade for row in found.ideal] == [1, 2, 3]
+        assert found.ideal_value == pytest.approx(1.0)
 
     def test_a_set_is_shared_equally(self) -> None:
         for measure in ("F@5", "SetF", "SetAP", "SetP", "SetR", "SetRelP"):
@@ -340,3 +357,13 @@ class TestBadInput:
         rows = [("q1", "a", 1.0), ("q1", "a", 0.5)]
         with pytest.raises(InputError, match="twice"):
             explain(JUDGED, rows, "q1")
+
+
+def test_every_query_of_a_real_run(shared: Path) -> None:
+    judged = rankgauge.read_judgments(shared / "covid1" / "qrels.covid-round1.txt")
+    run = rankgauge.read_run(shared / "covid1" / "runs" / "BM25R2.gz")
+    for query, values in rankgauge.evaluate(judged, run, ["nDCG@10", "AP"]).to_dict().items():
+        for measure, value in values.items():
+            found = explain(judged, run, query, measure, top=0)
+            assert found.value == pytest.approx(value, abs=1e-12)
+            assert added_up(found) == pytest.approx(value, abs=1e-12)

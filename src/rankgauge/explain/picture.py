@@ -107,7 +107,7 @@ def _segments(x: float, y: float, rows: Sequence[Row], scale: float, top: float)
     for row in rows:
         width = max(row.contribution, 0.0) * scale
         if width >= 0.5:
-            parts.append(_chip_box(x, y, max(width - 1.5, 0.5), 36, row.grade, top))
+            parts.append(_chip_box(x, y, width - min(1.5, width / 5), 36, row.grade, top))
         if width >= 22:
             parts.append(_text(x + width / 2, y + 24, str(row.rank), 15, _on(row.grade, top), "middle"))
         x += width
@@ -134,7 +134,8 @@ def _list(x: int, rows: list[Row | int], top: float, most: float) -> list[str]:
 
 
 def _row(x: int, y: int, row: Row, top: float, most: float) -> list[str]:
-    width = abs(row.contribution) / most * 90 if most else 0.0
+    at, longest = (x + 366, 90) if row.discount is not None else (x + 246, 200)
+    width = abs(row.contribution) / most * longest if most else 0.0
     known = "rg-text" if row.grade is not None else "rg-quiet"
     worth = f"{grade_text(row.gain)} ÷ {number(row.discount, 3)}" if row.discount is not None else ""
     return [
@@ -142,7 +143,7 @@ def _row(x: int, y: int, row: Row, top: float, most: float) -> list[str]:
         _text(x + 36, y, short(row.doc_id, 19), 16 if len(row.doc_id) < 16 else 12, known),
         *_chip(x + 190, y - 17, row.grade, top),
         _text(x + 352, y, worth, 15, "rg-quiet", "end"),
-        _rect(x + 366, y - 15, width, 20, "rg-bar" if row.contribution >= 0 else "rg-loss") if width >= 0.5 else "",
+        _rect(at, y - 15, width, 20, "rg-bar" if row.contribution >= 0 else "rg-loss") if width >= 0.5 else "",
         _text(x + 520, y, number(row.contribution), 16, "rg-text" if row.contribution else "rg-quiet", "end"),
     ]
 
