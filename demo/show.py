@@ -28,6 +28,8 @@ def main() -> None:
         "  rankgauge eval demo/qrels.txt demo/out/*.run --unjudged condensed      leave the unjudged documents out\n"
         "  rankgauge eval demo/qrels.txt demo/out/*.run --ties average            be fair to tied scores\n"
         "  rankgauge trec_eval -q -m ndcg_cut.10 demo/qrels.txt demo/out/reranked.run\n"
+        "  rankgauge explain demo/qrels.txt demo/out/reranked.run --worst 3       rank by rank, and what would help\n"
+        "  rankgauge explain demo/qrels.txt demo/out/reranked.run --query q24 -o q24.html      the same as a picture\n"
         "  rankgauge measures nDCG                                                formula, parameters, paper\n"
         "  rankgauge eval QRELS RUN                                               your own files"
     )

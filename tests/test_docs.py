@@ -26,6 +26,7 @@ from rankgauge.trec_eval import ROWS
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
+PAGES += ["docs/explain.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -86,6 +87,13 @@ def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) 
     assert shown
     # A page may show the table without the notes below it.
     assert done.stdout.splitlines()[: len(shown.splitlines())] == shown.splitlines()
+
+
+def test_the_picture_of_the_page_on_explain_is_the_one_that_is_drawn(checkout: Path) -> None:
+    (line,) = re.findall(r"^    rankgauge (explain .*) -o docs/explain.svg$", text_of("docs/explain.md"), re.MULTILINE)
+    arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
+    subprocess.run(arguments, cwd=checkout, check=True)
+    assert (checkout / "drawn.svg").read_text(encoding="utf-8") == text_of("docs/explain.svg")
 
 
 def test_the_readme_shows_a_command() -> None:

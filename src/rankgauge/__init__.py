@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rankgauge.errors import RankgaugeWarning as RankgaugeWarning
     from rankgauge.evaluate import evaluate as evaluate
     from rankgauge.evaluate import ndcg as ndcg
+    from rankgauge.explain import Explanation as Explanation
+    from rankgauge.explain import explain as explain
     from rankgauge.match import Hits as Hits
     from rankgauge.match import match as match
     from rankgauge.measures import Measure as Measure
@@ -41,6 +43,7 @@ __version__ = "0.1.0"
 
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
+    "Explanation": "explain",
     "Hits": "match",
     "InputError": "errors",
     "Judgments": "read",
@@ -54,6 +57,7 @@ _WHERE = {
     "Result": "result",
     "Run": "read",
     "evaluate": "evaluate",
+    "explain": "explain",
     "match": "match",
     "measure": "measures",
     "ndcg": "evaluate",

@@ -21,6 +21,7 @@ __all__ = ["main"]
 # Command → where it is, and one line of help.
 COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
+    "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
     "measures": ("measures:list_measures", "List the measures, or explain one."),
     "convert": ("convert:convert", "Turn judgments or a run into another format."),
     "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),
@@ -85,6 +86,7 @@ def cli() -> None:
     Examples:
       rankgauge eval qrels.txt bm25.run reranked.run -m nDCG@10 -m R@100
       rankgauge eval qrels.tsv.gz run.parquet --per-query --format csv
+      rankgauge explain qrels.txt bm25.run --query 17
       rankgauge measures nDCG
       rankgauge trec_eval -m all_trec -q qrels.txt bm25.run
     """

@@ -1,0 +1,178 @@
+"""Judgments + run + one query → Explanation: a value, rank by rank, and what would raise it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgauge.errors import InputError, MeasureError
+from rankgauge.explain.cases import as_is
+from rankgauge.explain.changes import changes, graded
+from rankgauge.explain.difference import Difference, Share, difference
+from rankgauge.explain.explanation import Change, Explanation, Level, Rest, Row
+from rankgauge.explain.ranking import ranking_of_grades, ranking_of_query
+from rankgauge.explain.terms import check_explainable, terms, value_of
+from rankgauge.explain.worth import dcg_measure, discounts_of, gains_of, ideal_ranking
+from rankgauge.match import match
+from rankgauge.measures import Measure, parse
+from rankgauge.measures.gains import gain_text
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import read_judgments, read_run
+from rankgauge.read.records import id_text
+
+if TYPE_CHECKING:
+    from rankgauge.explain.ranking import Ranking
+    from rankgauge.explain.terms import Terms
+
+__all__ = ["Change", "Difference", "Explanation", "Level", "Rest", "Row", "Share"]
+__all__ += ["difference", "explain", "wanted_measure", "worst_queries"]
+
+DCG_FAMILY = ("nDCG", "DCG", "IDCG")
+
+
+def explain(
+    judgments: Any = None,
+    run: Any = None,
+    query: Any = None,
+    measure: str | Measure | None = None,
+    *,
+    grades: Iterable[float | None] | None = None,
+    ideal: Iterable[float] | None = None,
+    gain: str | Mapping[float, float] | None = None,
+    k: int | None = None,
+    protocol: Protocol = DEFAULT,
+    top: int = 5,
+    name: str = "",
+) -> Explanation:
+    """Explain the value of one query of a run, or of grades in rank order (None: unjudged): rank by rank.
+
+    Judgments and run as for `evaluate`. Without a measure it is nDCG@10; `gain` and `k` set its parameters. `ideal` are
+    the grades of all judgments, where more were judged than ranked. `top` is how many changes to keep that would raise
+    the value.
+
+    >>> round(explain(grades=[3, 2, 3, 0, 1, 2, 0, 1, 0, 2], gain="exp").value, 6)
+    0.936002
+    """
+    wanted = wanted_measure(measure, gain, k)
+    check_explainable(wanted)
+    if grades is not None:
+        if judgments is not None or run is not None or query is not None:
+            raise InputError("give either grades, or judgments, a run and a query")
+        return explained(ranking_of_grades(grades, ideal, protocol), wanted, protocol, top=top, name=name)
+    if judgments is None or run is None or query is None:
+        raise InputError("what is to be explained? Give judgments, a run and a query, or grades in rank order")
+    if ideal is not None:
+        raise InputError("ideal goes with grades; with judgments, the ideal is made of all of them")
+    ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    ranking = ranking_of_query(read_judgments(judgments), ranked, id_text(query), protocol)
+    return explained(ranking, wanted, protocol, top=top, name=name or ranked.source)
+
+
+def worst_queries(
+    judgments: Any,
+    run: Any,
+    worst: int,
+    measure: str | Measure | None = None,
+    *,
+    protocol: Protocol = DEFAULT,
+    top: int = 5,
+    name: str = "",
+) -> list[Explanation]:
+    """Explanations of the queries of the lowest values, lowest first; those that the protocol leaves out do not count.
+
+    >>> found = worst_queries({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": {"a": 2.0}, "q2": {"x": 2.0, "b": 1.0}}, 1)
+    >>> found[0].query
+    'q2'
+    """
+    wanted = wanted_measure(measure, None, None)
+    check_explainable(wanted)
+    judged, ranked = read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    hits = match(judged, ranked, protocol)
+    values = wanted(hits)
+    order = [place for place in np.argsort(values, kind="stable").tolist() if not np.isnan(values[place])]
+    return [
+        explained(
+            ranking_of_query(judged, ranked, hits.queries[place], protocol), wanted, protocol, top=top,
+            name=name or ranked.source,
+        )
+        for place in order[:worst]
+    ]  # fmt: skip
+
+
+def wanted_measure(measure: str | Measure | None, gain: Any, k: int | None) -> Measure:
+    """The measure asked for: nDCG@10 without one, with this gain and cut-off."""
+    if measure is None:
+        text = f"nDCG(gain={gain_text('linear' if gain is None else gain)})@{10 if k is None else k}"
+        return parse(text)
+    if gain is not None or k is not None:
+        raise MeasureError(f"gain and k are parts of the measure where one is given: write them into {str(measure)!r}")
+    return parse(measure) if isinstance(measure, str) else measure
+
+
+def explained(ranking: Ranking, measure: Measure, protocol: Protocol, *, top: int, name: str) -> Explanation:
+    """The explanation of a ranking."""
+    best, shown = ideal_ranking(ranking, measure), measure
+    if measure.name == "IDCG":  # that of the ideal ranking, whatever the run
+        ranking, shown, top = best, dcg_measure(measure), 0
+    value, found = value_of(ranking, shown), terms(ranking, shown)
+    raising, note = changes(ranking, shown, value) if top else ([], "")
+    whole = Explanation(
+        str(measure), ranking.query, name, value,
+        _rows(ranking, shown, found), _rows(best, shown, terms(best, shown)), value_of(best, shown),
+        *_dcg_and_ideal(ranking, measure),
+        rest=Rest(found.words, found.rest) if found.rest else None,
+        levels=tuple(found.levels),
+        would_raise=tuple(raising[:top]),
+        ranks=dict(zip(ranking.docs, ranking.rank.tolist(), strict=True)),
+        notes=tuple(filter(None, [note, *_notes(ranking)])),
+    )  # fmt: skip
+    return _with_rules(whole, ranking, measure, protocol)
+
+
+def _notes(ranking: Ranking) -> Iterator[str]:
+    if not ranking.answered:
+        yield "the run does not answer this query"
+    if ranking.protocol.ties == "average" and (ranking.tied > 1).any():
+        yield "tied documents share what they add; they are shown in one of their orders"
+
+
+def _dcg_and_ideal(ranking: Ranking, measure: Measure) -> tuple[float | None, float | None]:
+    if measure.name not in DCG_FAMILY:
+        return None, None
+    return value_of(ranking, dcg_measure(measure, "DCG")), value_of(ranking, dcg_measure(measure, "IDCG"))
+
+
+def _with_rules(whole: Explanation, ranking: Ranking, measure: Measure, protocol: Protocol) -> Explanation:
+    """What the protocol says of a query that has nothing to find, or that the run does not answer."""
+    if not ranking.answered and protocol.missing == "skip":
+        return replace(whole, notes=(*whole.notes, "with missing='skip' it is left out of the mean"))
+    if not measure.empty(as_is(ranking))[0]:
+        return whole
+    if protocol.empty == "zero":
+        return replace(whole, notes=(*whole.notes, "nothing is relevant, which counts 0"))
+    if protocol.empty == "skip":
+        note = "nothing is relevant: with empty='skip' it is left out of the mean"
+        return replace(whole, notes=(*whole.notes, note), would_raise=())
+    if not measure.definition.bounded:
+        return whole
+    return replace(whole, value=1.0, rest=Rest("nothing is relevant, which counts 1", 1.0), would_raise=())
+
+
+def _rows(ranking: Ranking, measure: Measure, found: Terms) -> tuple[Row, ...]:
+    """A row a rank, down to the cut-off or to the last that adds anything."""
+    cut, adding = measure.cutoff, np.flatnonzero(found.share)
+    size = len(ranking.docs) if not isinstance(cut, int) else max(cut, adding[-1] + 1 if len(adding) else 0)
+    gains, divisors = gains_of(measure, ranking.grade, ranking.protocol.rel), discounts_of(measure, ranking)
+    totals = found.share.cumsum()
+    return tuple(
+        Row(
+            place + 1, doc, graded(float(ranking.grade[place])), float(gains[place]),
+            None if divisors is None else float(divisors[place]),
+            None if divisors is None else float(gains[place] / divisors[place]),
+            float(found.share[place]), float(totals[place]),
+        )
+        for place, doc in enumerate(ranking.docs[:size])
+    )  # fmt: skip

@@ -1,0 +1,129 @@
+"""What would raise a value: every swap of two ranks and every missing document inserted, evaluated as one Hits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgauge.explain.cases import Cases, evaluated
+from rankgauge.explain.explanation import Change
+from rankgauge.explain.worth import ideal_ranking, reach
+
+if TYPE_CHECKING:
+    from rankgauge.explain.ranking import Ranking
+    from rankgauge.match.hits import Ints
+    from rankgauge.measures import Measure
+
+__all__ = ["changes"]
+
+MUCH = 3_000_000  # rows of the Hits: about a third of a second
+
+
+def changes(ranking: Ranking, measure: Measure, value: float) -> tuple[list[Change], str]:
+    """All changes that raise the value, best first; and a note where there were too many to look at.
+
+    Of the documents beyond the cut-off, any two of one grade are worth the same: the first one stands for them.
+    """
+    most = max(1, MUCH // max(1, len(ranking.judgments) + len(ranking.judged)))
+    upper, lower, note = _pairs(ranking, measure, most)
+    missed, places = _insertions(ranking, measure, most)
+    together = _joined(_swapped(ranking, upper, lower), _inserted(ranking, missed, places))
+    points = evaluated(ranking, together, measure) - value
+    order = np.argsort(-points, kind="stable")
+    raising = order[points[order] > 1e-12].tolist()
+    found = [
+        _swap(ranking, upper[at], lower[at], value, points[at])
+        if at < len(upper)
+        else _insertion(ranking, missed[at - len(upper)], places[at - len(upper)], value, points[at])
+        for at in raising
+    ]
+    return found, note
+
+
+def _pairs(ranking: Ranking, measure: Measure, most: int) -> tuple[Ints, Ints, str]:
+    """The pairs of places, the upper one first, whose documents are not judged alike.
+
+    Beyond so many, only those that bring a better document up, into the first ranks.
+    """
+    size, cut = len(ranking.docs), reach(ranking, measure)
+    grade = np.nan_to_num(ranking.grade, nan=-np.inf)
+    beyond = cut + np.unique(grade[cut:], return_index=True)[1]
+    candidates = np.r_[np.arange(cut), np.sort(beyond)] if cut < size else np.arange(size)
+    here, there = np.arange(cut)[:, None], candidates[None, :]
+    differ = (here < there) & (grade[here] != grade[there])
+    if int(differ.sum()) <= most:
+        upper, at = np.nonzero(differ)
+        return upper, candidates[at], ""
+    upper, at = np.nonzero(differ & (grade[here] < grade[there]))
+    upper, lower = upper[:most], candidates[at[:most]]
+    what = f"those that bring a better document into the first {int(upper.max(initial=0)) + 1:,} ranks"
+    return upper, lower, f"of {int(differ.sum()):,} swaps, {len(upper):,} were looked at: {what}"
+
+
+def _swapped(ranking: Ranking, upper: Ints, lower: Ints) -> Cases:
+    """A case a swap: the two documents take each other's rank and tie group."""
+    judged, count = ranking.judged, len(upper)
+    hit = np.full(len(ranking.docs), -1)
+    hit[judged] = np.arange(len(judged))
+    place = np.tile(judged, (count, 1))
+    for here, there in ((upper, lower), (lower, upper)):
+        rows = np.flatnonzero(hit[here] >= 0)
+        place[rows, hit[here[rows]]] = there[rows]
+    case, at = np.repeat(np.arange(count), len(judged)), place.ravel()
+    grade = np.tile(ranking.grade[judged], count)
+    return Cases(case, ranking.rank[at], ranking.first[at], ranking.tied[at], grade, np.full(count, len(ranking.docs)))
+
+
+def _insertions(ranking: Ranking, measure: Measure, most: int) -> tuple[Ints, Ints]:
+    """The judged documents that are missing, best first, and where they would be ideally, at most at the end."""
+    ideal = {doc: place for place, doc in enumerate(ideal_ranking(ranking, measure).docs)}
+    wanted = sorted((ideal[doc], i) for i, doc in enumerate(ranking.missed) if doc in ideal)[:most]
+    missed = np.array([i for _, i in wanted], np.int64)
+    places = np.array([min(place, len(ranking.docs)) for place, _ in wanted], np.int64)
+    if ranking.protocol.ties == "average":
+        places = np.r_[ranking.first, len(ranking.docs) + 1][places] - 1  # before a group of ties, never into it
+    return missed, places
+
+
+def _inserted(ranking: Ranking, missed: Ints, places: Ints) -> Cases:
+    """A case an insertion: whatever stands there and below is pushed down by one, out of the depth at its end."""
+    judged, count, size = ranking.judged, len(missed), len(ranking.docs)
+    down = (judged[None, :] >= places[:, None]).astype(np.int64)
+    new = places[:, None] + 1
+    rank, first = (np.hstack([value[judged] + down, new]).ravel() for value in (ranking.rank, ranking.first))
+    tied = np.tile(np.append(ranking.tied[judged], 1), count)
+    grade = np.hstack([np.tile(ranking.grade[judged], (count, 1)), ranking.missed_grade[missed][:, None]]).ravel()
+    case = np.repeat(np.arange(count), len(judged) + 1)
+    depth = size + 1 if ranking.depth is None else min(size + 1, ranking.depth)
+    keep = rank <= depth
+    return Cases(case[keep], rank[keep], first[keep], tied[keep], grade[keep], np.full(count, depth))
+
+
+def _joined(one: Cases, other: Cases) -> Cases:
+    return Cases(
+        np.r_[one.case, other.case + len(one.retrieved)],
+        np.r_[one.rank, other.rank],
+        np.r_[one.first, other.first],
+        np.r_[one.tied, other.tied],
+        np.r_[one.grade, other.grade],
+        np.r_[one.retrieved, other.retrieved],
+    )
+
+
+def _swap(ranking: Ranking, upper: int, lower: int, value: float, points: float) -> Change:
+    both = (int(upper), int(lower))
+    docs, grades = tuple(ranking.docs[at] for at in both), tuple(graded(float(ranking.grade[at])) for at in both)
+    return Change("swap", (both[0] + 1, both[1] + 1), docs, grades, value + float(points), float(points))
+
+
+def _insertion(ranking: Ranking, missed: int, place: int, value: float, points: float) -> Change:
+    grade = graded(float(ranking.missed_grade[missed]))
+    return Change(
+        "insert", (int(place) + 1,), (ranking.missed[missed],), (grade,), value + float(points), float(points)
+    )
+
+
+def graded(grade: float) -> float | None:
+    """A grade, or None for NaN: unjudged."""
+    return None if grade != grade else grade

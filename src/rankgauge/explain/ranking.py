@@ -1,0 +1,184 @@
+"""One query of judgments and a run → Ranking: every document in its rank order, judged or not.
+
+The order, ties, duplicates, the depth and condensing are `match`'s: it is given this one query, with each document's
+place in the list for a grade, and says where each of them stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from rankgauge.errors import FormatError, InputError, MatchError, nearest
+from rankgauge.grades import hits_of_grades
+from rankgauge.match import match
+from rankgauge.protocol import Protocol
+from rankgauge.read import Columns, Judgments, Run
+from rankgauge.read.records import id_text
+
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Floats, Ints
+
+__all__ = ["Ranking", "ranking_of_grades", "ranking_of_query"]
+
+RecordType = TypeVar("RecordType", Judgments, Run)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ranking:
+    """One query's documents in rank order with their grades (NaN: unjudged), and the judged ones that it lacks.
+
+    `protocol` is what is still to be applied: the depth and condensing have been.
+    """
+
+    query: str
+    docs: list[str]
+    grade: Floats
+    first: Ints
+    tied: Ints
+    missed: list[str]
+    missed_grade: Floats
+    protocol: Protocol
+    depth: int | None = None
+    answered: bool = True
+
+    @property
+    def rank(self) -> Ints:
+        """1, 2, 3, …: where ties are averaged, in one of the orders that they allow."""
+        return np.arange(1, len(self.docs) + 1)
+
+    @property
+    def judged(self) -> Ints:
+        """The places (from 0) of the judged documents."""
+        return np.flatnonzero(~np.isnan(self.grade))
+
+    @property
+    def judgments(self) -> Floats:
+        """The grades of all judgments, retrieved or not."""
+        return np.concatenate([self.grade[self.judged], self.missed_grade])
+
+    def reordered(self, docs: list[str], grade: Floats) -> Ranking:
+        """These documents instead, each at a rank of its own; whatever else is judged is not retrieved."""
+        there = set(docs)
+        known = [(self.docs[place], float(self.grade[place])) for place in self.judged]
+        known += zip(self.missed, self.missed_grade.tolist(), strict=True)
+        left = [(doc, value) for doc, value in known if doc not in there]
+        ranks = np.arange(1, len(docs) + 1)
+        missed_grade = np.array([value for _, value in left], np.float64)
+        return replace(
+            self, docs=docs, grade=grade, first=ranks, tied=np.ones_like(ranks), missed=[doc for doc, _ in left],
+            missed_grade=missed_grade,
+        )  # fmt: skip
+
+
+def ranking_of_query(judgments: Judgments, run: Run, query: str, protocol: Protocol) -> Ranking:
+    """The ranking of a query, from what was read."""
+    _check_known(judgments, run, query)
+    answered = query in set(run.queries)
+    if not answered and protocol.missing == "error":
+        raise MatchError(f"{run.source} does not answer query {query!r}, and missing='error' does not allow that")
+    table = _judged(judgments, query)
+    scores = _scored(run, query, protocol) if answered else {}
+    return _ranking(query, table, scores, run, protocol, answered)
+
+
+def ranking_of_grades(grades: Iterable[float | None], ideal: Iterable[float] | None, protocol: Protocol) -> Ranking:
+    """The ranking of documents that have these grades, called #1, #2, … by their ranks; None is unjudged."""
+    listed, all_grades = _listed(grades), None if ideal is None else _listed(ideal)
+    if not listed:
+        raise FormatError("there is no grade to explain; give them in rank order, such as 3,2,3,0,u,2")
+    hits_of_grades(listed, None if all_grades is None else [grade for grade in all_grades if grade is not None])
+    rest = [grade for grade in all_grades or [] if grade is not None]
+    for grade in listed:
+        if grade is not None and grade in rest:
+            rest.remove(grade)
+    table = {f"#{rank}": float(grade) for rank, grade in enumerate(listed, 1) if grade is not None}
+    table |= {f"not ranked {number}": float(grade) for number, grade in enumerate(sorted(rest, reverse=True), 1)}
+    run = Run({"": {f"#{rank}": -float(rank) for rank in range(1, len(listed) + 1)}})
+    return _ranking("", table, run.nested[""], run, replace(protocol, order="score"), True)
+
+
+def _listed(grades: Iterable[float | None]) -> list[float | None]:
+    if isinstance(grades, (str, bytes)) or not isinstance(grades, Iterable):
+        raise FormatError(f"grades are a list of numbers in rank order, None for unjudged; got {grades!r}")
+    return list(grades)
+
+
+def _ranking(
+    query: str, table: Mapping[str, float], scores: Mapping[str, float], run: Run, protocol: Protocol, answered: bool
+) -> Ranking:
+    condensed = protocol.unjudged == "condensed"
+    kept = [doc for doc in scores if not condensed or table.get(doc, -1.0) >= 0]
+    order, first, tied = _order(query, kept, scores, run, protocol)
+    docs = [kept[place] for place in order]
+    there = set(docs)
+    missed = [doc for doc in table if doc not in there]
+    grade = np.array([table.get(doc, np.nan) for doc in docs], np.float64)
+    missed_grade = np.array([table[doc] for doc in missed], np.float64)
+    rest = replace(protocol, depth=None, unjudged="not-relevant", empty="zero")
+    return Ranking(query, docs, grade, first, tied, missed, missed_grade, rest, protocol.depth, answered)
+
+
+def _order(
+    query: str, kept: list[str], scores: Mapping[str, float], run: Run, protocol: Protocol
+) -> tuple[list[int], Ints, Ints]:
+    """Where `match` puts each of these documents: their places in the list by rank, and their tie groups."""
+    if not kept:
+        nothing = np.zeros(0, np.int64)
+        return [], nothing, nothing
+    alone = Run({query: scores}, by=run.by, source=run.source)
+    alone.has_scores = run.has_scores
+    hits = match(Judgments({query: {doc: float(place) for place, doc in enumerate(kept)}}), alone, protocol)
+    return hits.grade.astype(np.int64).tolist(), hits.first, hits.tied
+
+
+def _check_known(judgments: Judgments, run: Run, query: str) -> None:
+    judged, ranked = judgments.queries, run.queries
+    if query in set(judged):
+        return
+    if query in set(ranked):
+        raise InputError(f"query {query!r} has no judgments in {judgments.source}: there is nothing to measure")
+    close = next((known for known in judged if _plain(known) == _plain(query)), None) or nearest(query, judged)
+    hint = f"; did you mean {close!r}?" if close else f"; there are {', '.join(map(repr, sorted(judged)[:3]))}, …"
+    raise InputError(f"query {query!r} is neither in {judgments.source} nor in {run.source}{hint}")
+
+
+def _plain(query: str) -> str:
+    """An id without its case, blanks and leading zeros."""
+    return re.sub(r"(?<!\d)0+(?=\d)", "", query.strip().casefold())
+
+
+def _judged(judgments: Judgments, query: str) -> dict[str, float]:
+    alone = _taken(judgments, query)
+    if alone.is_columns:
+        from rankgauge.match.duplicates import judgments_once
+
+        return _table(judgments_once(alone))
+    return {id_text(doc): float(grade) for doc, grade in alone.nested[query].items()}
+
+
+def _scored(run: Run, query: str, protocol: Protocol) -> dict[str, float]:
+    alone = _taken(run, query)
+    if alone.is_columns:
+        from rankgauge.match.duplicates import run_once
+
+        return _table(run_once(alone, protocol).columns)
+    return {id_text(doc): score for doc, score in alone.nested[query].items()}
+
+
+def _taken(record: RecordType, query: str) -> RecordType:
+    """The record of this query alone."""
+    if record.is_nested:
+        return type(record)({query: record.nested[query]}, source=record.source)
+    columns = record.columns
+    rows = np.flatnonzero(columns.query == columns.queries.index(query))
+    alone = Columns([query], np.zeros(len(rows), np.int32), columns.doc.gather(rows), columns.number[rows])
+    return type(record)(alone, source=record.source, explain=record.explain)
+
+
+def _table(columns: Columns) -> dict[str, float]:
+    return dict(zip(columns.doc.to_list(), columns.number.tolist(), strict=True))

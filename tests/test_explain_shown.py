@@ -1,0 +1,285 @@
+"""Explanations as people see them: text, pictures, pages, and the command that makes them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import rankgauge
+from rankgauge import explain
+from rankgauge.errors import InputError
+from rankgauge.explain import difference, worst_queries
+from rankgauge.explain.page import picture, show
+from rankgauge.explain.picture import difference_svg, svg
+from rankgauge.explain.show import bar, kept_rows
+
+JUDGED = {"q1": {"d1": 3, "d2": 0, "d3": 2, "<&>\"'": 1}, "q2": {"d9": 1}, "q3": {"x": 1}}
+RUN = {"q1": {"d3": 12.1, "d7": 11.8, "d1": 9.5, "<&>\"'": 2.0}, "q2": {"d4": 7.2, "d9": 7.1}}
+OTHER = {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}, "q2": {"d9": 1.0}}
+ONE = explain(JUDGED, RUN, "q1", name="mine")
+TWO = difference(ONE, explain(JUDGED, OTHER, "q1", name="theirs"))
+
+
+def words(drawn: str) -> list[str]:
+    """The texts of an SVG, which is thereby well-formed."""
+    root = ElementTree.fromstring(drawn)
+    return [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+class TestText:
+    def test_the_table_has_every_rank_the_ideal_and_the_changes(self) -> None:
+        lines = repr(ONE).split("\n")
+        assert lines[0] == "nDCG@10 of query q1 in mine"
+        assert lines[2] == f"  nDCG@10 = {ONE.value:.4f}"
+        assert lines[3] == f"  DCG {ONE.dcg:.4f} of an ideal DCG {ONE.idcg:.4f}"
+        heads = "rank document grade gain discount term adds so far │ ideal grade adds so far"
+        assert " ".join(lines[5].split()) == heads
+        assert [line.split()[:3] for line in lines[6:10]] == [
+            ["1", "d3", "2"], ["2", "d7", "–"], ["3", "d1", "3"], ["4", "<&>\"'", "1"],
+        ]  # fmt: skip
+        assert "│ d1         3" in lines[6]
+        assert lines[lines.index("What would raise it most:") + 1].startswith("  +0.1")
+
+    def test_bars(self) -> None:
+        assert [bar(value, 2.0, width=4) for value in (2.0, 1.0, 0.25, 0.0, -1.0)] == ["████", "██", "▌", "", "░░"]
+        assert bar(0.0, 0.0) == ""
+
+    def test_long_rankings_are_cut_where_nothing_is_added(self) -> None:
+        found = explain(grades=[1, *[0] * 40, 1, *[None] * 200], measure="AP")
+        kept = kept_rows(found.rows)
+        assert [row if isinstance(row, int) else row.rank for row in kept] == [*range(1, 11), 31, 42, 200]
+        assert "200 more" in repr(found)
+
+    def test_markdown_escapes_and_lines_up(self) -> None:
+        text = show(ONE, "markdown")
+        rows = [line for line in text.split("\n") if line.startswith("|")]
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
+        assert "\\<&\\>" in text
+
+    def test_json_holds_everything(self) -> None:
+        data = json.loads(show(ONE, "json"))
+        assert data == json.loads(json.dumps(ONE.to_dict()))
+        assert sum(row["contribution"] for row in data["rows"]) == pytest.approx(data["value"], abs=1e-12)
+        assert (data["retrieved"], data["query"], data["run"]) == (4, "q1", "mine")
+
+    def test_two_runs(self) -> None:
+        assert sum(share.points for share in TWO.shares) == pytest.approx(TWO.points, abs=1e-12)
+        assert TWO.points == pytest.approx(TWO.a.value - TWO.b.value)
+        shares = {share.doc_id: (share.rank_a, share.rank_b) for share in TWO.shares}
+        assert shares == {"d3": (1, 2), "d7": (2, None), "d1": (3, 1), "<&>\"'": (4, None), "d2": (None, 3)}
+        points = [abs(share.points) for share in TWO.shares]
+        assert points == sorted(points, reverse=True)
+        assert repr(TWO).split("\n")[:3] == [
+            f"nDCG@10 of query q1: A − B = {TWO.points:+.4f}",
+            f"  A = {TWO.a.value:.4f}  mine",
+            f"  B = {TWO.b.value:.4f}  theirs",
+        ]
+        assert json.loads(show(TWO, "json"))["points"] == TWO.points
+        assert show(TWO, "markdown").count("\n|") == 7
+
+    def test_a_run_that_does_not_answer(self) -> None:
+        both = difference(explain(JUDGED, {"q2": {"a": 1.0}}, "q1"), ONE)
+        assert both.points == -ONE.value
+        assert repr(both).endswith("Note on A: the run does not answer this query.")
+
+    def test_two_runs_of_different_queries_are_not_compared(self) -> None:
+        with pytest.raises(InputError, match="not comparable"):
+            difference(ONE, explain(JUDGED, RUN, "q2"))
+
+    def test_a_difference_with_a_rest_adds_up(self) -> None:
+        one, other = (explain(JUDGED, run, "q1", "RBPResidual") for run in (RUN, OTHER))
+        both = difference(one, other)
+        assert both.rest is not None
+        total = sum(share.points for share in both.shares) + both.rest.contribution
+        assert total == pytest.approx(both.points, abs=1e-12)
+
+    def test_the_worst_queries(self) -> None:
+        found = worst_queries(JUDGED, RUN, 2)
+        assert [each.query for each in found] == ["q3", "q2"]
+        assert [each.query for each in worst_queries(JUDGED, RUN, 9)] == ["q3", "q2", "q1"]
+        skipping = rankgauge.Protocol(missing="skip")
+        assert [each.query for each in worst_queries(JUDGED, RUN, 1, protocol=skipping)] == ["q2"]
+
+
+class TestPictures:
+    def test_the_picture_has_the_list_the_ideal_and_the_value(self) -> None:
+        texts = words(svg(ONE))
+        assert texts[0] == "nDCG@10 of query q1 in mine"
+        assert f"{ONE.value:.4f}" in texts
+        assert {"DCG", "ideal DCG", "ranked", "ideal", "grade", "gain ÷ discount", "adds"} <= set(texts)
+        for row in (*ONE.rows, *ONE.ideal):
+            assert row.doc_id in texts
+            assert f"{row.contribution:.4f}" in texts
+        assert "2 ÷ 1.585" in texts
+        assert "What would raise it most" in texts
+
+    def test_bars_are_as_long_as_what_they_stand_for(self) -> None:
+        root = ElementTree.fromstring(svg(ONE))
+        bars = [
+            float(r.get("width", ""))
+            for r in root.iter("{http://www.w3.org/2000/svg}rect")
+            if r.get("class") == "rg-bar"
+        ]
+        shares = [row.contribution for row in (*ONE.rows, *ONE.ideal) if row.contribution]
+        assert bars == pytest.approx([90 * share / max(shares) for share in shares], abs=0.01)
+
+    def test_it_stands_by_itself_in_light_and_dark(self) -> None:
+        drawn = svg(ONE)
+        assert "prefers-color-scheme:dark" in drawn
+        assert re.findall(r"(?:href|src|url)\W", drawn) == []
+
+    @pytest.mark.parametrize("measure", ["AP", "RBPResidual", "DCG", "IDCG", "utility", "11pt_avg"])
+    def test_every_kind_of_measure_is_drawn(self, measure: str) -> None:
+        found = explain(JUDGED, RUN, "q1", measure)
+        assert f"{found.value:.4f}" in words(svg(found))
+        assert f"{found.value:.4f}" in repr(found)
+
+    def test_nothing_to_show_is_drawn_too(self) -> None:
+        assert "0.0000" in words(svg(explain(JUDGED, RUN, "q3")))
+
+    def test_two_runs_are_drawn(self) -> None:
+        texts = words(difference_svg(TWO))
+        assert f"{TWO.points:+.4f}" in texts
+        assert {share.doc_id for share in TWO.shares} <= set(texts)
+
+    def test_control_characters_in_ids_do_not_break_it(self) -> None:
+        strange = "a\x00\x1b\u202eb\ud800"
+        found = explain({"q": {strange: 1}}, {"q": {strange: 1.0}}, "q")
+        assert "a�" in "".join(words(svg(found)))
+        assert "\x1b" not in repr(found)
+
+    def test_a_notebook_shows_the_picture(self) -> None:
+        assert ONE._repr_html_() == svg(ONE)
+        assert TWO._repr_html_() == difference_svg(TWO)
+
+    def test_a_page_needs_nothing_else(self) -> None:
+        page = picture([ONE, explain(JUDGED, RUN, "q2")], ".html").decode()
+        assert page.count("<svg") == page.count("<table") == 2
+        assert "&lt;&amp;&gt;" in page
+        assert "<&>" not in page
+        assert re.findall(r"<(?:script|link|img|iframe)", page) == []
+
+    def test_a_png(self) -> None:
+        pytest.importorskip("vl_convert")
+        data = picture(ONE, ".png")
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        assert int.from_bytes(data[16:20], "big") == 2400
+
+    def test_a_png_without_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "vl_convert", None)
+        with pytest.raises(InputError, match=r"pip install 'rankgauge\[charts\]'"):
+            picture(ONE, ".png")
+
+    def test_a_picture_is_of_one_query(self) -> None:
+        with pytest.raises(InputError, match="one query, not 2"):
+            picture([ONE, ONE], ".svg")
+
+
+QRELS_FILE = "q1 0 d1 3\nq1 0 d2 0\nq1 0 d3 2\nq2 0 d9 1\nq3 0 x 1\n"
+RUN_FILE = (
+    "q1 Q0 d3 1 12.1 A\nq1 Q0 d7 2 11.8 A\nq1 Q0 d1 3 9.5 A\nq2 Q0 d4 1 7.2 A\nq2 Q0 d9 2 7.1 A\nq9 Q0 d1 1 1 A\n"
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A folder with judgments and two runs."""
+    (tmp_path / "qrels.txt").write_text(QRELS_FILE)
+    (tmp_path / "good.run").write_text(RUN_FILE)
+    (tmp_path / "worse.run").write_text(RUN_FILE.replace("12.1", "1.1"))
+    return tmp_path
+
+
+def command(here: Path, *arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "rankgauge", "explain", *arguments], cwd=here, capture_output=True, encoding="utf-8"
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+class TestCommand:
+    def test_one_query(self, here: Path) -> None:
+        code, out, err = command(here, "qrels.txt", "good.run", "--query", "q1")
+        assert (code, err) == (0, "")
+        assert out.startswith("nDCG@10 of query q1 in good\n\n  nDCG@10 = 0.8212\n")
+
+    def test_grades(self, here: Path) -> None:
+        code, out, _ = command(here, "--grades", "3,2,3,0,1,2,0,1,0,2", "--gain", "exp", "-k", "10", "--format", "json")
+        assert code == 0
+        assert json.loads(out)["value"] == pytest.approx(0.936002, abs=5e-7)
+        code, out, _ = command(here, "--grades", "3,u,2", "--ideal-grades", "3 3 2 0", "-m", "AP", "--format", "json")
+        assert [row["grade"] for row in json.loads(out)["rows"]] == [3, None, 2]
+        assert json.loads(out)["value"] == pytest.approx((1 + 2 / 3) / 3)
+
+    def test_the_worst(self, here: Path) -> None:
+        _, out, _ = command(here, "qrels.txt", "good.run", "--worst", "2", "--format", "json")
+        assert [each["query"] for each in json.loads(out)] == ["q3", "q2"]
+
+    def test_two_runs(self, here: Path) -> None:
+        _, out, _ = command(here, "qrels.txt", "A=good.run", "worse.run", "--query", "q1", "-m", "P@1")
+        assert out.startswith("P@1 of query q1: A − B = +1.0000\n  A = 1.0000  A\n  B = 0.0000  worse\n")
+
+    @pytest.mark.parametrize(
+        ("suffix", "start"),
+        [
+            (".svg", "<svg"),
+            (".html", "<!doctype html>"),
+            (".md", "### nDCG@10"),
+            (".json", "{"),
+            (".txt", "nDCG@10 of"),
+        ],
+    )
+    def test_the_suffix_says_what_to_write(self, here: Path, suffix: str, start: str) -> None:
+        code, out, err = command(here, "qrels.txt", "good.run", "--query", "q1", "-o", f"out{suffix}")
+        assert (code, out, err) == (0, "", "")
+        assert (here / f"out{suffix}").read_text(encoding="utf-8").startswith(start)
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["qrels.txt", "good.run", "--query", "q01"], "neither in qrels.txt nor in good.run; did you mean 'q1'"),
+            (["qrels.txt", "good.run", "--query", "zzz"], "there are 'q1', 'q2', 'q3'"),
+            (["qrels.txt", "good.run", "--query", "q9"], "query 'q9' has no judgments in qrels.txt"),
+            (["--grades", "3,x,2"], "--grades, place 2: 'x' is neither a number nor u"),
+            (["--grades", ""], "there is no grade to explain"),
+            (["--grades", "3,2", "--ideal-grades", "3"], "it must hold the grades of all judgments"),
+            (["--grades", "3,inf"], "not a finite number"),
+            (["--grades", "3", "--query", "q1"], "leave out the files, --query and --worst"),
+            (["--grades", "3", "-m", "nDCG@5", "-k", "3"], "write them into 'nDCG@5'"),
+            (["qrels.txt", "good.run"], "which query?"),
+            (["qrels.txt"], "give QRELS and one run"),
+            (["qrels.txt", "good.run", "worse.run", "--worst", "2"], "--worst is of one run"),
+            (["qrels.txt", "good.run", "--worst", "2", "-o", "x.svg"], "a picture shows one query"),
+            (["qrels.txt", "good.run", "--query", "q1", "-o", "x.svg", "--format", "json"], "--format is for text"),
+            (["qrels.txt", "good.run", "--query", "q1", "-m", "gm_map"], "geometric mean"),
+            (["qrels.txt", "good.run", "--query", "q1", "--ideal-grades", "3"], "--ideal-grades goes with --grades"),
+            (["none.txt", "good.run", "--query", "q1"], "none.txt"),
+        ],
+    )  # fmt: skip
+    def test_misuse_is_one_message_and_exit_2(self, here: Path, arguments: list[str], said: str) -> None:
+        code, out, err = command(here, *arguments)
+        assert (code, out) == (2, "")
+        assert said in err
+        assert "Traceback" not in err
+        assert not any(here.glob("x.*"))
+
+
+def test_the_value_of_a_column_of_a_large_file_and_of_a_dict_are_the_same(tmp_path: Path) -> None:
+    """A file that is read as columns: only the query's rows are looked at."""
+    lines = [f"q{q} Q0 d{(q * 7 + d) % 500} {d} {1000 - d // 3} t" for q in range(30) for d in range(300)]
+    judged: dict[str, dict[str, Any]] = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(0, 500, 9)} for q in range(30)}
+    file = tmp_path / "big.run"
+    file.write_text("\n".join(lines) + "\n")
+    run = rankgauge.read_run(str(file))
+    columns = rankgauge.Run(run.columns, source=run.source)
+    nested = rankgauge.Run({query: dict(table) for query, table in run.nested.items()}, source=run.source)
+    for query in ("q0", "q17"):
+        assert explain(judged, columns, query).to_dict() == explain(judged, nested, query).to_dict()
+        assert explain(judged, columns, query).value == rankgauge.evaluate(judged, columns).to_dict()[query]["nDCG@10"]
