@@ -7,8 +7,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-FIRST = ["errors", "protocol", "read", "match", "measures", "aggregate", "ties"]
-LAYERS = [*FIRST, "show", "result", "grades", "evaluate", "write", "trec_eval", "cli", "__main__"]
+FIRST = ["errors", "grid", "protocol", "read", "match", "measures", "aggregate", "ties"]
+LAYERS = [*FIRST, "show", "result", "tie_table", "grades", "evaluate", "write", "trec_eval", "cli", "__main__"]
 
 
 def imports_of(tree: ast.AST) -> set[str]:

@@ -21,10 +21,8 @@ from rankgauge.ties.worth import sorting_is_exact, worth
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Hits, Ints
 
-__all__ = ["SHOWN", "WIDE", "Band", "TieBand", "is_text", "tie_band", "tie_ends"]
+__all__ = ["AGGREGATES", "Band", "TieBand", "is_text", "tie_band", "tie_ends"]
 
-SHOWN: Final = 0.00005  # half of the fourth decimal: a band wider than this can change what is printed
-WIDE: Final = 0.005
 MOST_ORDERS: Final = 2_000
 AGGREGATES: Final = {"geometric": "geometric_mean", "none": "mean"}
 
