@@ -199,6 +199,22 @@ def test_tie_bands(here: Path, cli: Cli) -> None:
     assert "--tie-band prints table, json, csv or markdown, not latex" in refused.err
 
 
+def test_validate(here: Path, cli: Cli) -> None:
+    (here / "constant.run").write_text(CONSTANT)
+    outcome = cli("validate", "qrels.txt", "constant.run")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("warning RG206 constant.run: a ranking has one score for all documents (1)\n")
+    assert outcome.out.endswith("\n0 errors, 2 warnings, 1 note\n")
+    codes = [
+        finding["code"]
+        for finding in json.loads(cli("validate", "qrels.txt", "constant.run", "--format", "json").out)["findings"]
+    ]
+    assert codes == ["RG206", "RG302", "RG204"]
+    assert cli("validate", "qrels.txt", "constant.run", "--strict").code == 1
+    assert cli("validate", "qrels.txt", "constant.run", "--strict", "--ignore", "RG206", "--ignore", "RG302").code == 0
+    fails(cli("validate", "nowhere.txt"), cli("eval", "nowhere.txt", "good.run").err.removeprefix("error: ").rstrip())
+
+
 def summary(values: list[float]) -> Any:
     """The aggregates of three values, by hand."""
     low, middle, high = sorted(values)

@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-FIRST = ["errors", "grid", "protocol", "read", "match", "measures", "aggregate", "ties"]
+FIRST = ["errors", "grid", "protocol", "read", "match", "measures", "aggregate", "ties", "validate"]
 LAYERS = [*FIRST, "show", "result", "tie_table", "grades", "evaluate", "write", "trec_eval", "cli", "__main__"]
 
 
