@@ -114,6 +114,15 @@ def test_notes_below_a_table() -> None:
     assert "RG104" in repr(inverted)
 
 
+def test_many_queries_are_looked_at_in_part_first() -> None:
+    judgments = {f"q{i:04}": {"d00": 1} for i in range(2_500)}
+    forwards = {query: {f"d{i:02}": -float(i) for i in range(12)} for query in judgments}
+    backwards = {query: {f"d{i:02}": float(i) for i in range(12)} for query in judgments}
+    assert "RG207" not in repr(rankgauge.evaluate(judgments, forwards))
+    shown = repr(rankgauge.evaluate(judgments, backwards))
+    assert "nDCG@10 is 0.0000 by score and 1.0000 the other way round" in shown
+
+
 def test_real_findings(shared: Path, tmp_path: Path) -> None:
     qrels = shared / "covid1/qrels.covid-round1.txt"
     hierarchy = found(validate(qrels, shared / "covid1/runs/yn-r1-hierarchy.gz"), "RG202")

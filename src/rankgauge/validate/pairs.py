@@ -23,7 +23,7 @@ __all__ = ["check_pair", "effects"]
 def check_pair(judged: Table, run: Table, measure: Measure) -> Iterator[Finding]:
     """Every finding about a run against judgments."""
     yield from _queries(judged, run, measure)
-    ours, theirs = judged.nested(), run.nested()
+    ours, theirs = judged.nested, run.nested
     yield from _spelling(ours, theirs, run)
     hits = hits_of(ours, theirs)
     turned = reversal(hits, measure) if hits is not None else ""
@@ -44,7 +44,7 @@ def _queries(judged: Table, run: Table, measure: Measure) -> Iterator[Finding]:
 
 
 def _without(judged: Table, run: Table, measure: Measure) -> str:
-    ours, theirs = judged.nested(), run.nested()
+    ours, theirs = judged.nested, run.nested
     answered = {query: docs for query, docs in ours.items() if query in theirs}
     whole, part = mean_of(ours, theirs, measure), mean_of(answered, theirs, measure)
     return "" if whole is None or part is None else f"{measure} is {whole:.4f} with them and {part:.4f} without"
@@ -72,7 +72,7 @@ def _alike(left: set[str], right: set[str], matching: int, what: str, table: Tab
 
 def effects(found: list[Finding], judged: Table, run: Table, measure: Measure) -> list[Finding]:
     """The findings with what they do to the score, where that can be measured."""
-    ours, theirs = judged.nested(), run.nested()
+    ours, theirs = judged.nested, run.nested
     value = mean_of(ours, theirs, measure)
     if value is None:
         return found
@@ -86,12 +86,12 @@ def _effect(code: str, judged: Nested, run: Table, measure: Measure) -> str:
     if code == "RG202":
         return f" by score and {mean_of(judged, run.by_rank(), measure):.4f} by rank"
     if code in ("RG204", "RG206"):
-        return _band(judged, run.nested(), measure)
+        return _band(judged, run.nested, measure)
     if code == "RG104":
-        return f", and {mean_of(flipped(judged), run.nested(), measure):.4f} with the scale turned round"
+        return f", and {mean_of(flipped(judged), run.nested, measure):.4f} with the scale turned round"
     if code == "RG105":
         cut = {query: {doc: float(int(grade)) for doc, grade in docs.items()} for query, docs in judged.items()}
-        return f", and {mean_of(cut, run.nested(), measure):.4f} with the decimals cut off"
+        return f", and {mean_of(cut, run.nested, measure):.4f} with the decimals cut off"
     return ""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rankgauge.aggregate import aggregate
 from rankgauge.measures import Measure, parse
 from rankgauge.validate.codes import CODES
 
@@ -22,6 +23,7 @@ DEEP: Final = 10  # documents, from which on a reversed ranking can be told from
 MUCH_BETTER: Final = 1.5
 AT_LEAST: Final = 0.02
 LEVELS: Final = 3
+LOOKED_AT: Final = 2_000  # queries, to tell whether it is worth looking at all of them
 
 
 def quick_notes(results: list[Result]) -> list[str]:
@@ -68,9 +70,39 @@ def reversal(hits: Hits, measure: Measure) -> str:
     """What the measure is both ways round, where rankings are much better upside down; nothing where they are not."""
     if hits.averaged or not len(hits) or np.median(hits.retrieved) <= DEEP:
         return ""
+    if len(hits.queries) > LOOKED_AT and not _is_much(*_both_ways(_first(hits, LOOKED_AT), measure)):
+        return ""
+    value, turned = _both_ways(hits, measure)
+    much = _is_much(value, turned)
+    return f"{measure} is {value:.4f} by score and {turned:.4f} the other way round" if much else ""
+
+
+def _is_much(value: float, turned: float) -> bool:
+    return turned > max(MUCH_BETTER * value, value + AT_LEAST)
+
+
+def _both_ways(hits: Hits, measure: Measure) -> tuple[float, float]:
+    """The mean of the measure, and what it is when every ranking is turned upside down."""
     rank = hits.retrieved[hits.query] + 1 - hits.rank
     order = np.lexsort((rank, hits.query))
     upside_down = replace(hits, rank=rank[order], grade=hits.grade[order], first=rank[order], tied=np.ones_like(rank))
-    value, turned = float(np.nanmean(measure(hits))), float(np.nanmean(measure(upside_down)))
-    much = turned > max(MUCH_BETTER * value, value + AT_LEAST)
-    return f"{measure} is {value:.4f} by score and {turned:.4f} the other way round" if much else ""
+    return aggregate("mean", measure(hits)), aggregate("mean", measure(upside_down))
+
+
+def _first(hits: Hits, number: int) -> Hits:
+    """The hits of the first so many queries."""
+    rows, judged = (slice(int(np.searchsorted(each, number))) for each in (hits.query, hits.judgment_query))
+    return replace(
+        hits,
+        queries=hits.queries[:number],
+        answered=hits.answered[:number],
+        retrieved=hits.retrieved[:number],
+        judged=hits.judged[:number],
+        query=hits.query[rows],
+        rank=hits.rank[rows],
+        first=hits.first[rows],
+        tied=hits.tied[rows],
+        grade=hits.grade[rows],
+        judgment_query=hits.judgment_query[judged],
+        judgment_grade=hits.judgment_grade[judged],
+    )

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from rankgauge.errors import DuplicateError, RankgaugeError, RankgaugeWarning
@@ -24,7 +25,7 @@ EXAMPLES = 3
 Nested = dict[str, dict[str, float]]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """Rows of (line, query, document, number), the rank of each where there is one, and their places by query."""
 
@@ -40,6 +41,7 @@ class Table:
         number = self.rows[row][0]
         return f"{self.name}:{number}" if self.unit == "line" else f"{self.name}, row {number}"
 
+    @cached_property
     def nested(self) -> Nested:
         """Query → document → number; of a pair that is there twice the first."""
         result: Nested = {}
