@@ -63,8 +63,13 @@ WORTH: Final[dict[Worth, str]] = {
 }
 BY_NAME: Final = {name: function for function, names in WORTH.items() for name in names.split()}
 NEVER_EXACT: Final = ("infAP", "G")
-# Rules under which the ideal depends on what was retrieved, so that a worse order can have a higher value.
-IDEALS: Final = {"ideal": ("judged",), "ideal_depth": ("k", "returned", "all"), "ideal_order": ("grade",)}
+# Rules, here or to come, under which sorting is exact; others let a worse order have a higher value.
+EXACT_UNDER: Final = {
+    "ideal": ("judged",),
+    "ideal_depth": ("k", "returned", "all"),
+    "ideal_order": ("grade",),
+    "negative": ("not-relevant", "error"),
+}
 
 
 def worth(hits: Hits, measure: Measure) -> Floats:
@@ -81,4 +86,4 @@ def sorting_is_exact(hits: Hits, measure: Measure) -> bool:
         return False
     if measure.name in ("nDCGrel", "Rndcg") and (_gain(hits, given) < 0).any():
         return False
-    return all(getattr(hits.protocol, rule, allowed[0]) in allowed for rule, allowed in IDEALS.items())
+    return all(getattr(hits.protocol, rule, allowed[0]) in allowed for rule, allowed in EXACT_UNDER.items())
