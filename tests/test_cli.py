@@ -163,6 +163,58 @@ def test_the_real_command_evaluates(here: Path) -> None:
     assert outcome == Outcome(0, TEXTS["table"], "")
 
 
+CONSTANT = "q1 Q0 d3 1 1 A\nq1 Q0 d7 2 1 A\nq1 Q0 d1 3 1 A\n"
+
+
+def test_a_constant_scorer_is_told_loudly(here: Path, cli: Cli) -> None:
+    (here / "constant.run").write_text(CONSTANT)
+    outcome = cli("eval", "qrels.txt", "constant.run", "--missing", "skip")
+    low, high = (2 / math.log2(3) + 3 / 2) / (3 + 2 / math.log2(3)), 1.0
+    assert outcome.code == 0
+    assert f"WARNING, ties: another order of equal scores gives nDCG@10 {low:.4f} to {high:.4f}." in outcome.out
+    assert outcome.err == (
+        f"warning: constant: nDCG@10 is {low:.4f} only by the order of equal scores, which could give {low:.4f} to "
+        "1.0000; 100% of the judged documents found are tied with others. Compare with --ties average, look with "
+        "--tie-band\n"
+    )
+    assert "ties" not in cli("eval", "qrels.txt", "constant.run", "--ties", "average").err
+
+
+def test_tie_bands(here: Path, cli: Cli) -> None:
+    (here / "constant.run").write_text(CONSTANT)
+    ask = ("eval", "qrels.txt", "constant.run", "-m", "RR", "-m", "relstring", "--missing", "skip", "--tie-band")
+    assert cli(*ask).out.splitlines()[:3] == [
+        "run       measure   value     min  expected     max",
+        "constant  RR       0.5000  0.5000    0.8333  1.0000",
+        "",
+    ]
+    assert cli(*ask, "--format", "csv").out == (
+        f"run,measure,value,min,expected,max,exact,standard_error\nconstant,RR,0.5,0.5,{2 / 3 + 1 / 6!r},1.0,true,0.0\n"
+    )
+    (row,) = json.loads(cli(*ask, "--format", "json", "-q").out)["ties"]
+    assert (row["query"], row["min"], row["max"], row["exact"]) == ("q1", 0.5, 1.0, True)
+    assert "| constant | RR | 0.5000 | 0.5000 | 0.8333 | 1.0000 |" in cli(*ask, "--format", "markdown").out
+    refused = cli(*ask, "--format", "latex")
+    assert refused.code == 2
+    assert "--tie-band prints table, json, csv or markdown, not latex" in refused.err
+
+
+def test_validate(here: Path, cli: Cli) -> None:
+    (here / "constant.run").write_text(CONSTANT)
+    outcome = cli("validate", "qrels.txt", "constant.run")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("warning RG206 constant.run: a ranking has one score for all documents (1)\n")
+    assert outcome.out.endswith("\n0 errors, 2 warnings, 1 note\n")
+    codes = [
+        finding["code"]
+        for finding in json.loads(cli("validate", "qrels.txt", "constant.run", "--format", "json").out)["findings"]
+    ]
+    assert codes == ["RG206", "RG302", "RG204"]
+    assert cli("validate", "qrels.txt", "constant.run", "--strict").code == 1
+    assert cli("validate", "qrels.txt", "constant.run", "--strict", "--ignore", "RG206", "--ignore", "RG302").code == 0
+    fails(cli("validate", "nowhere.txt"), cli("eval", "nowhere.txt", "good.run").err.removeprefix("error: ").rstrip())
+
+
 def summary(values: list[float]) -> Any:
     """The aggregates of three values, by hand."""
     low, middle, high = sorted(values)

@@ -23,10 +23,11 @@ from rankgauge.read.files import LAYERS
 from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
 from rankgauge.trec_eval import ROWS
+from rankgauge.validate import CODES
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
-PAGES += ["docs/explain.md"]
+PAGES += ["docs/explain.md", "docs/validate.md", "docs/worked-examples.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -83,7 +84,8 @@ def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) 
     done = subprocess.run(
         [sys.executable, "-m", "rankgauge", *arguments], cwd=checkout, capture_output=True, text=True, encoding="utf-8"
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert [line for line in done.stderr.splitlines() if not line.startswith("warning: ")] == []
     assert shown
     # A page may show the table without the notes below it.
     assert done.stdout.splitlines()[: len(shown.splitlines())] == shown.splitlines()
@@ -181,6 +183,12 @@ def test_every_measure_of_trec_eval_is_listed() -> None:
     listed = {word for row in table_of("docs/trec_eval.md", "set") for word in words_of(row["measures"])}
     assert {row.name for row in ROWS} - listed == {"dcg", "ideal_dcg"}
     assert "`dcg` and `ideal_dcg` are in no set" in text_of("docs/trec_eval.md")
+
+
+def test_every_finding_is_listed() -> None:
+    rows = table_of("docs/validate.md", "code")
+    listed = {quoted(row["code"])[0]: (row["severity"], row["what"], row["what to do"]) for row in rows}
+    assert listed == {code: tuple(kind) for code, kind in CODES.items()}
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -7,8 +7,9 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-FIRST = ["errors", "protocol", "read", "match", "measures", "aggregate"]
-LAYERS = [*FIRST, "show", "result", "grades", "evaluate", "write", "explain", "trec_eval", "cli", "__main__"]
+FIRST = ["errors", "grid", "protocol", "read", "match", "measures", "aggregate", "ties", "validate"]
+LATER = ["show", "result", "tie_table", "grades", "evaluate", "write", "explain", "trec_eval", "cli", "__main__"]
+LAYERS = [*FIRST, *LATER]
 
 
 def imports_of(tree: ast.AST) -> set[str]:

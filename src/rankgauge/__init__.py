@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from rankgauge.read import read_judgments as read_judgments
     from rankgauge.read import read_run as read_run
     from rankgauge.result import Result as Result
+    from rankgauge.ties import TieBand as TieBand
+    from rankgauge.ties import tie_band as tie_band
+    from rankgauge.validate import Finding as Finding
+    from rankgauge.validate import validate as validate
     from rankgauge.write import write as write
 
 __version__ = "0.1.0"
@@ -44,6 +48,7 @@ __version__ = "0.1.0"
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
     "Explanation": "explain",
+    "Finding": "validate",
     "Hits": "match",
     "InputError": "errors",
     "Judgments": "read",
@@ -56,6 +61,7 @@ _WHERE = {
     "RankgaugeWarning": "errors",
     "Result": "result",
     "Run": "read",
+    "TieBand": "ties",
     "evaluate": "evaluate",
     "explain": "explain",
     "match": "match",
@@ -64,6 +70,8 @@ _WHERE = {
     "parse": "measures",
     "read_judgments": "read",
     "read_run": "read",
+    "tie_band": "ties",
+    "validate": "validate",
     "write": "write",
 }
 __all__ = [*_WHERE]

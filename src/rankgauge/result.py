@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rankgauge.match.hits import Bools, Floats, Hits, Ints
     from rankgauge.protocol import Protocol
+    from rankgauge.ties import TieBand
 
 __all__ = ["Result"]
 
@@ -132,6 +133,12 @@ class Result(Mapping[str, float]):
                 if value == value:
                     result[query][str(measure)] = value
         return result
+
+    def ties(self, measure: str | Measure) -> TieBand:
+        """What the order of equal scores makes of a measure: value, expectation, smallest and largest."""
+        from rankgauge.ties import tie_band
+
+        return tie_band(self.hits, self._measure(measure), weights=self.weights, chosen=self.selected)
 
     # ---- what to know about it --------------------------------------------------------------------------------------
 

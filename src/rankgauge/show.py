@@ -117,11 +117,20 @@ def _is_number(text: str) -> bool:
 
 
 def footer(results: list[Result]) -> list[str]:
-    """What to know about the numbers: queries, judged shares, rules."""
+    """What to know about the numbers: queries, judged shares, rules, ties, quick checks."""
+    from rankgauge.ties.notes import tie_notes  # these load numpy, which help must not
+    from rankgauge.validate.quick import quick_notes
+
     first = results[0]
     shares = (f"Judged@{k}: {_spread({result.name: result.judged[k] for result in results})}." for k in first.judged)
     rules = " ".join(f"{rule}={value}" for rule, value in _rules(first))
-    return [f"Queries: {'; '.join(_count_words(results))}.", *shares, f"Rules: {rules}"]
+    return [
+        f"Queries: {'; '.join(_count_words(results))}.",
+        *shares,
+        f"Rules: {rules}",
+        *tie_notes(results),
+        *quick_notes(results),
+    ]
 
 
 def _rules(result: Result) -> Iterator[tuple[str, Any]]:

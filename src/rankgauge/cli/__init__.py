@@ -22,6 +22,7 @@ __all__ = ["main"]
 COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
     "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
+    "validate": ("validate:validate", "Look for what is wrong in judgments and runs, and what it does to the score."),
     "measures": ("measures:list_measures", "List the measures, or explain one."),
     "convert": ("convert:convert", "Turn judgments or a run into another format."),
     "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),

@@ -16,11 +16,13 @@ from rankgauge.cli.options import (
     protocol_options,
     reading_options,
 )
+from rankgauge.errors import choices, warn
 from rankgauge.protocol import Protocol
 from rankgauge.show import FORMATS, Look
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
+    from rankgauge.result import Result
 
 __all__ = ["evaluate_runs"]
 
@@ -42,6 +44,7 @@ SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 @click.option("-q", "--per-query", is_flag=True, help="The values of every query.")
 @click.option("--by", metavar="FILE", help="Groups of queries: a table with a query and a group column.")
 @click.option("--weights", metavar="FILE", help="Weights of queries: a table with a query and a weight column.")
+@click.option("--tie-band", is_flag=True, help="The smallest, expected and largest value over orders of equal scores.")
 @click.option("--format", "format", type=click.Choice(list(FORMATS)), help="How to print.  [by -o's suffix, or table]")
 @click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
 @output_options
@@ -55,6 +58,7 @@ def evaluate_runs(
     reading: Reading,
     format: str | None,
     per_query: bool,
+    tie_band: bool,
     digits: int,
     by: str | None,
     weights: str | None,
@@ -78,7 +82,26 @@ def evaluate_runs(
 
     results = evaluate_files(qrels, runs, measures or ("nDCG@10",), protocol, reading, by=by, weights=weights)
     chosen = format or SUFFIXES.get(os.path.splitext(output)[1].lower(), "table")
+    if tie_band:
+        emit(_ties(results, chosen, per_query, digits), output)
+        return
+    _warn_of_ties(results)
     emit(show(results, chosen, Look(per_query, digits, bold=output == "-" and _is_terminal())), output)
+
+
+def _ties(results: list[Result], format: str, per_query: bool, digits: int) -> str:
+    from rankgauge.tie_table import TIE_FORMATS, show_ties
+
+    if format not in TIE_FORMATS:
+        raise click.UsageError(f"--tie-band prints {choices(TIE_FORMATS)}, not {format}")
+    return show_ties(results, format, per_query=per_query, digits=digits)
+
+
+def _warn_of_ties(results: list[Result]) -> None:
+    from rankgauge.ties.notes import tie_warnings
+
+    for message in tie_warnings(results):
+        warn(message)
 
 
 def _is_terminal() -> bool:

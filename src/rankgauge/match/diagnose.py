@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Hits
     from rankgauge.read.records import Judgments, Record, Run
 
-__all__ = ["no_query_in_common", "warn_if_nothing_found"]
+__all__ = ["CHANGES", "no_query_in_common", "warn_if_nothing_found"]
 
 SAMPLES = 3
 PREFIXES = "removing the prefixes of both sides"
@@ -60,14 +60,14 @@ def _samples(ids: list[str]) -> str:
 def _hint(ours: Iterable[str], theirs: Iterable[str]) -> str:
     """What would make the two sides meet: leading zeros, a prefix, a suffix, blanks, the case."""
     left, right = set(islice(ours, SEARCHED)), set(islice(theirs, SEARCHED))
-    for name, change in _CHANGES.items():
+    for name, change in CHANGES.items():
         changed_left, changed_right = ({change(each) for each in side} - {""} for side in (left, right))
         if changed_left & (right | changed_right if name in BOTH else right) or left & changed_right:
             return f". Hint: they match after {name}"
     return ""
 
 
-_CHANGES: dict[str, Callable[[str], str]] = {
+CHANGES: dict[str, Callable[[str], str]] = {
     "trimming blanks": str.strip,
     "ignoring upper and lower case": str.lower,
     "removing leading zeros": lambda text: text.lstrip("0"),

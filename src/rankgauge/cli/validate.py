@@ -1,0 +1,59 @@
+"""`rankgauge validate`: look for what is wrong in judgments and runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgauge.cli.options import output_options, reading_options
+
+if TYPE_CHECKING:
+    from rankgauge.cli.work import Reading
+
+__all__ = ["validate"]
+
+
+@click.command("validate")
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("-m", "--measure", default="nDCG@10", help="The measure that effects are told in.  [nDCG@10]")
+@click.option("--ignore", multiple=True, metavar="CODE", help="A finding to leave out; repeat for more.")
+@click.option("--strict", is_flag=True, help="Exit with 1 where there is an error or a warning.")
+@click.option("--format", type=click.Choice(["table", "json", "markdown"]), default="table", help="[table]")
+@output_options
+@reading_options
+def validate(
+    qrels: str,
+    runs: tuple[str, ...],
+    measure: str,
+    ignore: tuple[str, ...],
+    strict: bool,
+    format: str,
+    output: str,
+    reading: Reading,
+) -> None:
+    """Look for what is wrong or odd in judgments and runs, and measure what it does to the score.
+
+    \b
+    Examples:
+      rankgauge validate qrels.txt
+      rankgauge validate qrels.txt bm25.run reranked.run
+      rankgauge validate qrels.txt bm25.run --ignore RG204 --strict --format json
+    """
+    from rankgauge.cli.eval import emit
+    from rankgauge.validate import validate as find
+    from rankgauge.validate.show import show_findings
+
+    findings = find(
+        qrels,
+        *runs,
+        measure=measure,
+        ignore=ignore,
+        judgments_format=reading.qrels_format,
+        run_format=reading.run_format,
+        columns=reading.columns,
+    )
+    emit(show_findings(findings, format), output)
+    if strict and any(finding.kind.severity != "note" for finding in findings):
+        raise click.exceptions.Exit(1)

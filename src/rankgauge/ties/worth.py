@@ -1,0 +1,89 @@
+"""What a measure would put first among documents of equal score, and whether sorting by it finds the ends of the band.
+
+Sorting each tie group by the measure's own gain gives the largest value, sorting it the other way round the smallest,
+for every measure that gains (or at least does not lose) when a better document changes places with a worse one below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge.measures.gains import gain_function
+
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Floats, Hits
+    from rankgauge.measures import Measure
+
+    Worth = Callable[[Hits, dict[str, Any]], Floats]
+
+__all__ = ["sorting_is_exact", "worth"]
+
+
+def _relevant(hits: Hits, given: dict[str, Any]) -> Floats:
+    return hits.relevant(given.get("rel")).astype(np.float64)
+
+
+def _gain(hits: Hits, given: dict[str, Any]) -> Floats:
+    return gain_function(given.get("gain", "linear"), given.get("rel"))(hits.grade)
+
+
+def _grade(hits: Hits, given: dict[str, Any]) -> Floats:
+    return np.maximum(hits.grade, 0.0)
+
+
+def _rbp(hits: Hits, given: dict[str, Any]) -> Floats:
+    return (_relevant if given.get("gain", "binary") == "binary" else _grade)(hits, given)
+
+
+def _judged(hits: Hits, given: dict[str, Any]) -> Floats:
+    return np.ones(len(hits))
+
+
+def _unjudged(hits: Hits, given: dict[str, Any]) -> Floats:
+    return -(hits.grade >= 0).astype(np.float64)
+
+
+def _nothing(hits: Hits, given: dict[str, Any]) -> Floats:
+    return np.zeros(len(hits))
+
+
+# What an unjudged document is worth is 0 everywhere.
+WORTH: Final[dict[Worth, str]] = {
+    _relevant: "P R RR AP Success F CappedR Rprec RprecMult Bpref infAP binG Accuracy IPrec 11pt_avg gm_map gm_bpref "
+    "NumRelRet",
+    _gain: "nDCG DCG nDCGrel Rndcg G",
+    _grade: "ERR",
+    _rbp: "RBP",
+    _judged: "Judged",
+    _unjudged: "Unjudged RBPResidual",
+    _nothing: "IDCG SetP SetR SetRelP SetAP SetF utility NumQ NumRet NumRel NumNonrelRet",
+}
+BY_NAME: Final = {name: function for function, names in WORTH.items() for name in names.split()}
+NEVER_EXACT: Final = ("infAP", "G")
+# Rules, here or to come, under which sorting is exact; others let a worse order have a higher value.
+EXACT_UNDER: Final = {
+    "ideal": ("judged",),
+    "ideal_depth": ("k", "returned", "all"),
+    "ideal_order": ("grade",),
+    "negative": ("not-relevant", "error"),
+}
+
+
+def worth(hits: Hits, measure: Measure) -> Floats:
+    """For each hit, by what the measure would sort documents of equal score; the grade for a measure of the user's."""
+    return BY_NAME.get(measure.name, _grade)(hits, dict(measure.parameters))
+
+
+def sorting_is_exact(hits: Hits, measure: Measure) -> bool:
+    """Whether sorting by worth gives the smallest and the largest value that any order gives."""
+    given = dict(measure.parameters)
+    if measure.name not in BY_NAME or measure.name in NEVER_EXACT or given.get("norm") == "hits":
+        return False
+    if measure.name == "Accuracy" and given.get("k") is not None:
+        return False
+    if measure.name in ("nDCGrel", "Rndcg") and (_gain(hits, given) < 0).any():
+        return False
+    return all(getattr(hits.protocol, rule, allowed[0]) in allowed for rule, allowed in EXACT_UNDER.items())

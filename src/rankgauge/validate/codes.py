@@ -1,0 +1,80 @@
+"""The findings that `validate` knows: one table, from which help, documentation and tests are built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+__all__ = ["CODES", "SEVERITIES", "Finding", "Kind"]
+
+SEVERITIES: Final = ("error", "warning", "note")
+
+
+class Kind(NamedTuple):
+    """A kind of finding: how bad it is, what it is, and what to do about it."""
+
+    severity: str
+    title: str
+    remedy: str
+
+
+CODES: Final[dict[str, Kind]] = {
+    "RG101": Kind("note", "a pair is judged twice with the same grade", "keep one line; it counts once either way"),
+    "RG102": Kind("error", "a pair is judged twice with different grades", "decide which grade holds and keep one"),
+    "RG103": Kind(
+        "note",
+        "a judged query has no relevant document",
+        "it counts 0 for every system; --empty skip leaves it out",
+    ),
+    "RG104": Kind(
+        "warning", "grades look inverted: 1 is rare and best", "turn the scale round before evaluating (best = highest)"
+    ),
+    "RG105": Kind(
+        "warning",
+        "grades have decimals, which trec_eval and ranx cut off",
+        "use whole grades to compare with them",
+    ),
+    "RG201": Kind(
+        "error", "a document is twice in one ranking", "mend the run, or choose with --duplicates first or best"
+    ),
+    "RG202": Kind(
+        "warning", "the rank column contradicts the scores", "find out which is meant; --order rank takes the ranks"
+    ),
+    "RG203": Kind("note", "ranks start at 0", "harmless by score; tools that read ranks expect 1 first"),
+    "RG204": Kind(
+        "note", "documents repeat the score of another", "look with eval --tie-band; write more digits of the scores"
+    ),
+    "RG205": Kind(
+        "note", "a ranking is much shorter than is usual in this run", "check that it was not cut off or timed out"
+    ),
+    "RG206": Kind(
+        "warning", "a ranking has one score for all documents", "its order is only that of the ids; write real scores"
+    ),
+    "RG207": Kind(
+        "warning", "scores look reversed: the worst come first", "negate the scores (distances, ranks as scores)"
+    ),
+    "RG208": Kind(
+        "note", "a document has the id of its query", "drop it where queries are documents (BEIR does so for some sets)"
+    ),
+    "RG301": Kind("note", "a query of the run has no judgments", "nothing; it is left out"),
+    "RG302": Kind(
+        "warning", "a judged query has no results", "it counts 0; --missing skip leaves it out, as trec_eval without -c"
+    ),
+    "RG303": Kind("error", "ids would match if they were written alike", "write ids alike on both sides"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something found: where, how often, examples with their lines, and what it does to the score."""
+
+    code: str
+    source: str
+    count: int
+    examples: list[str]
+    effect: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """Severity, title and remedy."""
+        return CODES[self.code]

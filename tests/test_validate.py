@@ -1,0 +1,144 @@
+"""`validate`: every code found where it is, silence where it is not, real findings in real files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankgauge
+from rankgauge.errors import InputError
+from rankgauge.validate import CODES, SEVERITIES, Finding, validate
+from rankgauge.validate.judged import look_inverted
+from rankgauge.validate.show import FINDING_FORMATS, show_findings
+
+DEEP = "".join(f"q Q0 d{i:02} {i + 1} {50 - i} A\n" for i in range(20))
+REVERSED = "".join(f"q Q0 d{i:02} {i + 1} {i} A\n" for i in range(20))
+
+# Code → judgments, run, and what the first example, the count and the effect hold.
+CASES: dict[str, tuple[str, str, str, int, str]] = {
+    "RG101": ("q 0 a 1\nq 0 a 1\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query q, document a: 1, and 1 at line 1", 1, ""),
+    "RG102": ("q 0 a 1\nq 0 a 2\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query q, document a: 2, and 1 at line 1", 1, ""),
+    "RG103": ("q 0 a 1\np 0 a 0\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query p", 1, "cannot exceed 0.5000"),
+    "RG104": ("q 0 a 1\nq 0 b 2\nq 0 c 3\nq 0 d 3\n", "q Q0 a 1 9 A\n", "1: 1, 2: 1, 3: 2", 4, "turned round"),
+    "RG105": ("q 0 a 1.5\nq 0 b 1\n", "q Q0 b 1 9 A\n", "qrels.txt:1: grade 1.5", 1, "0.4693, and 0.6131 with the"),
+    "RG201": ("q 0 a 1\n", "q Q0 a 1 9 A\nq Q0 a 2 8 A\n", "run.txt:2: query q, document a, first at line 1", 1, ""),
+    "RG202": ("q 0 a 1\n", "q Q0 a 1 1 A\nq Q0 b 2 2 A\n", "run.txt:2: query q", 1, "0.6309 by score and 1.0000"),
+    "RG203": ("q 0 a 1\n", "q Q0 a 0 9 A\nq Q0 b 1 8 A\n", "run.txt:1: query q", 1, "1 of 1 queries"),
+    "RG204": ("q 0 a 1\n", "q Q0 a 1 9 A\nq Q0 b 2 9 A\nq Q0 c 3 8 A\n", "2 documents score 9", 1, "0.6309 to 1.0000"),
+    "RG205": ("q 0 d01 1\n", DEEP + DEEP.replace("q ", "r ") + "p Q0 a 1 1 A\n", "query p: 1 documents", 1, "usual"),
+    "RG206": ("q 0 a 1\n", "q Q0 a 1 9 A\nq Q0 b 2 9 A\n", "run.txt:1: query q", 1, "0.6309 to 1.0000"),
+    "RG207": ("q 0 d00 1\n", REVERSED, "run.txt:1: score 0", 1, "0.0000 by score and 1.0000 the other way round"),
+    "RG208": ("q 0 a 1\n", "q Q0 q 1 9 A\nq Q0 a 2 8 A\n", "run.txt:1: query q", 1, "1 of 1 queries"),
+    "RG301": ("q 0 a 1\n", "q Q0 a 1 9 A\np Q0 a 1 9 A\n", "run.txt:2: query p", 1, "left out"),
+    "RG302": ("q 0 a 1\np 0 a 1\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query p", 1, "0.5000 with them and 1.0000 without"),
+    "RG303": ("q 0 7 1\n", "q Q0 doc-007 1 9 A\n", "document '7' is judged, 'doc-007' is in the run", 1, "a prefix"),
+}  # fmt: skip
+
+
+def files(folder: Path, qrels: str, run: str) -> tuple[Path, Path]:
+    (folder / "qrels.txt").write_text(qrels)
+    (folder / "run.txt").write_text(run)
+    return folder / "qrels.txt", folder / "run.txt"
+
+
+def found(findings: list[Finding], code: str) -> Finding:
+    (one,) = (finding for finding in findings if finding.code == code)
+    return one
+
+
+def test_every_code_has_a_case() -> None:
+    assert CASES.keys() == CODES.keys()
+    assert {kind.severity for kind in CODES.values()} == set(SEVERITIES)
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_a_finding(code: str, tmp_path: Path) -> None:
+    qrels, run, example, count, effect = CASES[code]
+    finding = found(validate(*files(tmp_path, qrels, run)), code)
+    assert example in finding.examples[0]
+    assert finding.count == count
+    assert effect in finding.effect
+    assert code not in [each.code for each in validate(*files(tmp_path, qrels, run), ignore=[code.lower()])]
+
+
+def test_nothing_is_found_in_sound_files(tmp_path: Path) -> None:
+    assert validate(*files(tmp_path, "q 0 d00 1\nq 0 d09 0\nq 0 d19 1\n", DEEP)) == []
+    assert validate({"q": {"a": 1}}, {"q": {"a": 2.0, "b": 1.0}}) == []
+
+
+def test_queries_whose_ids_are_written_differently() -> None:
+    finding = found(validate({"007": {"a": 1}}, {"7": {"a": 1.0}}), "RG303")
+    assert finding.examples == ["query '007' is judged, '7' is in the run"]
+    assert "leading zeros" in finding.effect
+
+
+def test_frames_and_tables_are_checked_too(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text("query_id,doc_id,rank,score\nq,a,1,1\nq,b,2,2\n")
+    assert found(validate({"q": {"a": 1}}, path), "RG202").effect == "nDCG@10 is 0.6309 by score and 1.0000 by rank"
+    path.write_text("query_id,doc_id,score\nq,a,1\nq,a,2\n")
+    assert "is there twice" in found(validate({"q": {"a": 1}}, path), "RG201").examples[0]
+
+
+def test_usual_grades_do_not_look_inverted() -> None:
+    assert not look_inverted([0, 0, 0, 1, 1, 2, 3, 3, 3])
+    assert not look_inverted([1.0] * 9)
+    assert not look_inverted([1, 1, 1, 2, 2, 3])
+
+
+def test_an_unknown_code_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"unknown code 'RG999'; there are RG101"):
+        validate({"q": {"a": 1}}, ignore=["RG999"])
+
+
+@pytest.mark.parametrize("format", FINDING_FORMATS)
+def test_formats_hold_everything(format: str) -> None:
+    shown = show_findings(validate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}), format)
+    for text in ("RG206", "warning", CODES["RG206"].title, CODES["RG206"].remedy, "run, row 1", "0.6309 to 1.0000"):
+        assert text in shown
+
+
+def test_notes_below_a_table() -> None:
+    judgments: Any = {"q": {f"d{i}": i / 2 for i in range(4)}}
+    run = {"q": {f"d{i}": 1.0 for i in range(4)}}
+    shown = repr(rankgauge.evaluate(judgments, run))
+    assert "RG105 grades have decimals, which trec_eval and ranx cut off: 2 judgments." in shown
+    assert "RG206 a ranking has one score for all documents: 1 queries." in shown
+    upside_down = rankgauge.evaluate({"q": {"d00": 1}}, {"q": {f"d{i:02}": i for i in range(20)}})
+    assert "RG207" in repr(upside_down)
+    short = {str(i): {f"d{j}": -j for j in range(1 if i == 3 else 20)} for i in range(4)}
+    assert "RG205" in repr(rankgauge.evaluate({str(i): {"d0": 1} for i in range(4)}, short))
+    inverted = rankgauge.evaluate({"q": {"a": 1, "b": 2, "c": 3, "d": 3}}, {"q": {"c": 2, "d": 1}})
+    assert "RG104" in repr(inverted)
+
+
+def test_many_queries_are_looked_at_in_part_first() -> None:
+    judgments = {f"q{i:04}": {"d00": 1} for i in range(2_500)}
+    forwards = {query: {f"d{i:02}": -float(i) for i in range(12)} for query in judgments}
+    backwards = {query: {f"d{i:02}": float(i) for i in range(12)} for query in judgments}
+    assert "RG207" not in repr(rankgauge.evaluate(judgments, forwards))
+    shown = repr(rankgauge.evaluate(judgments, backwards))
+    assert "nDCG@10 is 0.0000 by score and 1.0000 the other way round" in shown
+
+
+def test_real_findings(shared: Path, tmp_path: Path) -> None:
+    qrels = shared / "covid1/qrels.covid-round1.txt"
+    hierarchy = found(validate(qrels, shared / "covid1/runs/yn-r1-hierarchy.gz"), "RG202")
+    assert (hierarchy.count, hierarchy.effect) == (30, "nDCG@10 is 0.0294 by score and 0.3018 by rank")
+    for run in ("DA_IICT_narr_qe", "UIowaS_Run2"):
+        assert found(validate(qrels, shared / f"covid1/runs/{run}.gz"), "RG203").count == 30
+    cranfield = (shared / "cranfield/original/cranqrel").read_text().splitlines()
+    (tmp_path / "qrels.txt").write_text("".join("{} 0 {} {}\n".format(*line.split()) for line in cranfield))
+    assert [finding.code for finding in validate(tmp_path / "qrels.txt")] == ["RG104"]
+
+
+def test_real_findings_of_deep_learning_2019(shared: Path) -> None:
+    qrels, runs = shared / "dl19/qrels.dl19-passage.txt", shared / "dl19/runs"
+    assert found(validate(qrels, runs / "input.TUW19-p3-re.gz"), "RG203").count == 200
+    tied = found(validate(qrels, runs / "input.UNH_bm25.gz"), "RG204")
+    assert tied.count == 101_249
+    assert tied.effect == "nDCG@10 is 0.4495, and 0.4492 to 0.4499 under other orders of equal scores"
+    negative = {finding.code for finding in validate(qrels, runs / "input.p_exp_rm3_bert.gz")}
+    assert negative == {"RG204", "RG301"}  # scores below 0, and nothing reversed about them
