@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.protocol import SPOKEN
+
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.result import Result
@@ -113,8 +115,9 @@ def footer(results: list[Result]) -> list[str]:
 
 
 def _rules(result: Result) -> Iterator[tuple[str, Any]]:
+    changed = result.protocol.changed
     for rule, value in result.protocol.to_dict().items():
-        if value is not None:
+        if rule in SPOKEN or rule in changed:
             yield rule, f"{value:g}" if isinstance(value, float) else value
 
 

@@ -34,7 +34,9 @@ def protocol_options(command: Command) -> Any:
     for rule, meanings in reversed(RULES.items()):
         default, *_ = meanings
         words = f"{'; '.join(f'{value}: {words}' for value, words in meanings.items())}.  [{default}]"
-        wrapped = click.option(f"--{rule}", type=click.Choice(list(meanings)), default=default, help=words)(wrapped)
+        wrapped = click.option(
+            f"--{rule.replace('_', '-')}", type=click.Choice(list(meanings)), default=default, help=words
+        )(wrapped)
     return wrapped
 
 
