@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-FIRST = ["errors", "protocol", "read", "match", "measures", "aggregate"]
+FIRST = ["errors", "protocol", "read", "match", "measures", "aggregate", "dialects"]
 LAYERS = [*FIRST, "show", "result", "grades", "evaluate", "write", "trec_eval", "cli", "__main__"]
 
 

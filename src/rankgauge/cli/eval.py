@@ -24,6 +24,7 @@ __all__ = ["evaluate_runs"]
 @click.option("-m", "--measure", "measures", multiple=True, help="A measure; repeat for more.  [nDCG@10]")
 @measures_from_option
 @click.option("-q", "--per-query", is_flag=True, help="The values of every query.")
+@click.option("--dialect", metavar="NAME", help="Say what another tool says; 'rankgauge dialects' lists them.")
 @click.option("--by", metavar="FILE", help="Groups of queries: a table with a query and a group column.")
 @click.option("--weights", metavar="FILE", help="Weights of queries: a table with a query and a weight column.")
 @click.option("--format", "format", type=click.Choice(list(FORMATS)), default="table", help="How to print.  [table]")
@@ -40,6 +41,7 @@ def evaluate_runs(
     format: str,
     per_query: bool,
     digits: int,
+    dialect: str | None,
     by: str | None,
     weights: str | None,
     output: str,
@@ -60,7 +62,8 @@ def evaluate_runs(
     from rankgauge.cli.work import evaluate_files
     from rankgauge.show import show
 
-    results = evaluate_files(qrels, runs, measures or ("nDCG@10",), protocol, reading, by=by, weights=weights)
+    asked = measures or ("nDCG@10",)
+    results = evaluate_files(qrels, runs, asked, protocol, reading, dialect=dialect, by=by, weights=weights)
     emit(show(results, format, Look(per_query, digits, bold=output == "-" and _is_terminal())), output)
 
 
