@@ -15,6 +15,7 @@ import pytest
 
 import rankgauge
 from rankgauge.cli import COMMANDS
+from rankgauge.dialects import DIALECTS
 from rankgauge.errors import RankgaugeError
 from rankgauge.grades import hits_of_grades
 from rankgauge.measures import MEASURES, parse
@@ -25,7 +26,14 @@ from rankgauge.read.names import SPELLINGS
 from rankgauge.trec_eval import ROWS
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/formats.md",
+    "docs/conventions.md",
+    "docs/dialects.md",
+    "docs/trec_eval.md",
+]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -152,6 +160,18 @@ def test_every_rule_and_setting_is_shown_at_work() -> None:
     shown = {rules for case in CASES for rules in words_of(case.get("rules", ""))}
     wanted = {f"{rule}={setting}" for rule, settings in RULES.items() for setting in settings}
     assert wanted | {"rel=2", "depth=2"} == shown
+
+
+def test_every_dialect_is_listed_as_it_is() -> None:
+    rows = table_of("docs/dialects.md", "dialect", "as called")
+    listed = [(*quoted(row["dialect"]), *quoted(row["as called"]), row["checked"], row["what differs"]) for row in rows]
+    assert listed == [(each.name, each.call, each.checked, each.why) for each in DIALECTS.values()]
+    assert [row["defect"] for row in rows] == [each.defect for each in DIALECTS.values()]
+    rules = table_of("docs/dialects.md", "dialect", "rules")
+    changed = {
+        each.name: [f"{rule}={value}" for rule, value in each.protocol.changed.items()] for each in DIALECTS.values()
+    }
+    assert {quoted(row["dialect"])[0]: quoted(row["rules"]) for row in rules} == changed
 
 
 def test_every_format_and_its_suffixes_are_listed() -> None:

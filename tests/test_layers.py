@@ -8,7 +8,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
 FIRST = ["errors", "protocol", "read", "match", "measures", "aggregate", "dialects"]
-LAYERS = [*FIRST, "show", "result", "grades", "evaluate", "write", "trec_eval", "cli", "__main__"]
+LAYERS = [*FIRST, "show", "result", "grades", "evaluate", "reproduce", "write", "trec_eval", "cli", "__main__"]
 
 
 def imports_of(tree: ast.AST) -> set[str]:

@@ -20,6 +20,7 @@ __all__ = ["main"]
 # Command → where it is, and one line of help.
 COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
+    "dialects": ("dialects:dialects", "What other tools say of the same files, and which one gives a number."),
     "measures": ("measures:list_measures", "List the measures, or explain one."),
     "convert": ("convert:convert", "Turn judgments or a run into another format."),
     "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),
