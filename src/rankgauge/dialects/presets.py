@@ -148,7 +148,7 @@ PRESETS: Final = (
         "xgboost", "eval_metric='ndcg@10' (ndcg@10-: an empty query scores 0; ndcg_exp_gain=False: linear)",
         "3.2.0, run", "exponential gain; ideal from what was retrieved; an empty query scores 1; ndcg means ndcg@32",
         _trained(scores="float32", ties="given", empty="one", negative="error", grades="integer"),
-        {"nDCG": Own({"gain": "exp", "k": 32}), "AP": CAPPED_AP, "P": BY_RETURNED},
+        {"nDCG": Own({"gain": "exp", "k": 32}), "AP": CAPPED_AP, "P": Own({"by": "returned"}, {"empty": "zero"})},
         defect=f"{RETRIEVED_IS_ALL}; an empty query scores 1",
     ),
     Dialect(
