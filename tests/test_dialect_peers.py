@@ -33,7 +33,7 @@ def random_files(
         docs = [f"d{i:02}" for i in range(dice.randint(2, 14))]
         dice.shuffle(docs)
         top = dice.choice([*grades[3:], 0])
-        judged = {doc: min(dice.choice(grades), top) for doc in docs if dice.random() < 0.8}
+        judged: dict[str, float] = {doc: min(dice.choice(grades), top) for doc in docs if dice.random() < 0.8}
         judgments[str(number)] = judged or {docs[0]: 1}
         kept = docs[: dice.randint(2, len(docs))]
         scores = [dice.randint(0, 5) / 4 if ties else dice.random() for _ in kept]
