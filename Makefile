@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types unit bench clean help
+.PHONY: demo test lint types unit test-peers bench clean help
 
 help:
 	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
 	@echo "make test    install, then lint, types and tests"
+	@echo "make test-peers  install the heavy tools and check the dialects against them"
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
 
@@ -25,6 +26,9 @@ types: .venv/ready-test
 
 unit: .venv/ready-test
 	$(BIN)/pytest
+
+test-peers: .venv/ready-peers
+	$(BIN)/pytest -W ignore -rs tests/peers/test_heavy.py
 
 bench: .venv/ready-bench
 	$(BIN)/python bench/run.py

@@ -686,7 +686,7 @@ BAD_MEASURE_NAMES = {
     "xyzzy": f"unknown measure 'xyzzy'; {ALL}",
     "P": "P: P needs a cut-off; write P@10",
     "P@0": "P@0: k is a whole number, 1 or more and at most 1,000,000,000, not '0'",
-    "P(gain=exp)@5": "P(gain=exp)@5: P has no parameter 'gain'; it has k, rel",
+    "P(gain=exp)@5": "P(gain=exp)@5: P has no parameter 'gain'; it has k, rel, by",
     "Rprec@5": "Rprec@5: Rprec has no cut-off, so nothing can stand behind '@'",
     "nDCG(": f"'nDCG(' is not a measure; write one like nDCG@10 or P(rel=2)@5. {ALL}",
     "ERR(max=2)": "ERR(max=2): the judgments have grade 3; write ERR(max=3)",
@@ -718,7 +718,7 @@ def test_bad_rules(rules: list[str], message: str, cli: Cli) -> None:
     [
         (["evl"], "No such command 'evl'. Did you mean 'eval'?"),
         (["eval", "qrels.txt"], "Missing argument '[NAME=]RUN...'."),
-        (["eval", "qrels.txt", "good.run", "--ties", "avg"], "'avg' is not one of 'id', 'given', 'average'."),
+        (["eval", "qrels.txt", "good.run", "--ties", "avg"], "'avg' is not one of 'id', 'id-ascending', 'given', "),
         (["eval", "qrels.txt", "good.run", "--format", "xml"], "'xml' is not one of 'table', 'json', "),
         (["eval", "qrels.txt", "good.run", "--column", "a=b"], "'a=b' is not ROLE=NAME; the roles are query_id, "),
         (["eval", "qrels.txt", "good.run", "--depth", "0"], "0 is not in the range x>=1."),

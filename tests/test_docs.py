@@ -15,6 +15,7 @@ import pytest
 
 import rankgauge
 from rankgauge.cli import COMMANDS
+from rankgauge.dialects import DIALECTS
 from rankgauge.errors import RankgaugeError
 from rankgauge.grades import hits_of_grades
 from rankgauge.measures import MEASURES, parse
@@ -27,7 +28,7 @@ from rankgauge.validate import CODES
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
-PAGES += ["docs/explain.md", "docs/validate.md", "docs/worked-examples.md"]
+PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -164,6 +165,18 @@ def test_every_rule_and_setting_is_shown_at_work() -> None:
     assert wanted | {"rel=2", "depth=2"} == shown
 
 
+def test_every_dialect_is_listed_as_it_is() -> None:
+    rows = table_of("docs/dialects.md", "dialect", "as called")
+    listed = [(*quoted(row["dialect"]), *quoted(row["as called"]), row["checked"], row["what differs"]) for row in rows]
+    assert listed == [(each.name, each.call, each.checked, each.why) for each in DIALECTS.values()]
+    assert [row["defect"] for row in rows] == [each.defect for each in DIALECTS.values()]
+    rules = table_of("docs/dialects.md", "dialect", "rules")
+    changed = {
+        each.name: [f"{rule}={value}" for rule, value in each.protocol.changed.items()] for each in DIALECTS.values()
+    }
+    assert {quoted(row["dialect"])[0]: quoted(row["rules"]) for row in rules} == changed
+
+
 def test_every_format_and_its_suffixes_are_listed() -> None:
     listed = {quoted(row["format"])[0]: tuple(quoted(row["suffixes"])) for row in table_of("docs/formats.md", "format")}
     assert listed == {name: each.suffixes for name, each in FORMATS.items()}
@@ -265,5 +278,5 @@ def test_no_table_of_the_page_on_conventions_claims_an_unchecked_number() -> Non
     for table in unchecked:
         assert not re.search(r"\d\.\d", str(table.rows))
     for case in CASES:
-        elsewhere = {key: cell for key, cell in case.items() if key not in ("value", "run", "measure")}
+        elsewhere = {key: cell for key, cell in case.items() if key not in ("value", "run", "measure", "judgments")}
         assert not re.search(r"\d\.\d", str(elsewhere))

@@ -23,12 +23,15 @@ from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import Columns
 from samples import Nested, Table, pairs
 
-PROTOCOLS = st.builds(
-    Protocol,
-    ties=st.sampled_from(list(RULES["ties"])),
-    unjudged=st.sampled_from(list(RULES["unjudged"])),
-    missing=st.sampled_from(["zero", "skip"]),
-)
+RAISING = {("missing", "error"), ("grades", "integer"), ("negative", "error"), ("order", "rank")}
+
+
+def settings_of(rule: str) -> st.SearchStrategy[str]:
+    """Any setting of a rule under which there are Hits."""
+    return st.sampled_from([setting for setting in RULES[rule] if (rule, setting) not in RAISING])
+
+
+PROTOCOLS = st.builds(Protocol, **{rule: settings_of(rule) for rule in RULES if rule != "order"})
 COUNTS = ("answered", "retrieved", "judged")
 ROWS = ("query", "rank", "first", "tied", "grade", "judgment_query", "judgment_grade")
 
@@ -65,9 +68,15 @@ def by_columns(judgments: Columns, run: Columns, protocol: Protocol) -> Hits:
 
 def specified_order(run: dict[str, float], ties: str) -> list[str]:
     """The order of a ranking in one line."""
-    if ties == "given":
-        return sorted(run, key=lambda doc: -run[doc])
+    if ties in ("given", "reversed"):
+        return sorted(run if ties == "given" else reversed(run), key=lambda doc: -run[doc])
+    if ties == "id-ascending":
+        return sorted(run, key=lambda doc: (-run[doc], doc))
     return sorted(run, key=lambda doc: (run[doc], doc), reverse=True)
+
+
+def follows_no_order(protocol: Protocol) -> bool:
+    return protocol.ties not in ("given", "reversed") and protocol.ideal_order != "given"
 
 
 class TestPaths:
@@ -83,7 +92,7 @@ class TestPaths:
         assert_equal(sorting, counting)
         assert_equal(sorting, by_columns(columns_of(judgments), columns_of(run), protocol))
 
-    @given(pairs(), PROTOCOLS.filter(lambda p: p.ties != "given"), st.randoms(use_true_random=False))
+    @given(pairs(), PROTOCOLS.filter(follows_no_order), st.randoms(use_true_random=False))
     def test_the_order_of_rows_changes_nothing(
         self, data: tuple[Nested, Nested], protocol: Protocol, order: random.Random
     ) -> None:
@@ -91,7 +100,20 @@ class TestPaths:
         shuffled = by_columns(columns_of(judgments, order), columns_of(run, order), protocol)
         assert_equal(hits_of(judgments, run, protocol), shuffled)
 
-    @given(pairs(), st.sampled_from(["id", "given"]))
+    @given(pairs(), st.sampled_from(["worst", "best"]))
+    def test_ties_by_grade_follow_the_specification(self, data: tuple[Nested, Nested], ties: str) -> None:
+        judgments, run = data
+        hits = hits_of(judgments, run, Protocol(ties=ties))
+        sign = -1 if ties == "best" else 1
+        for query, name in enumerate(hits.queries):
+            grades, scores = judgments[name], run.get(name, {})
+            keys = {doc: (-scores[doc], sign * grades.get(doc, 0), sign * (doc in grades)) for doc in scores}
+            ranking = sorted(scores, key=keys.__getitem__)
+            expected = [(rank, grades[doc]) for rank, doc in enumerate(ranking, 1) if doc in grades]
+            mine = hits.query == query
+            assert list(zip(hits.rank[mine].tolist(), hits.grade[mine].tolist(), strict=True)) == expected
+
+    @given(pairs(), st.sampled_from(["id", "id-ascending", "given", "reversed"]))
     def test_ranks_follow_the_specification(self, data: tuple[Nested, Nested], ties: str) -> None:
         judgments, run = data
         hits = hits_of(judgments, run, Protocol(ties=ties))
@@ -163,6 +185,68 @@ class TestRules:
     def test_scores_are_compared_as_64_bit_numbers(self) -> None:
         hits = hits_of({"q": {"a": 1}}, {"q": {"a": 0.900000001, "b": 0.9}})
         assert hits.rank.tolist() == [1]
+
+    def test_scores_as_32_bit_numbers(self) -> None:
+        run = {"q": {"a": 0.900000001, "b": 0.9, "c": 1e300, "d": 2e300}}
+        for protocol, ranks in (
+            (Protocol(scores="float32"), [2, 4]),
+            (Protocol(scores="float32", ties="given"), [1, 3]),
+        ):
+            for hits in (
+                hits_of({"q": {"a": 1, "c": 1}}, run, protocol),
+                by_columns(columns_of({"q": {"a": 1, "c": 1}}), columns_of(run), protocol),
+            ):
+                assert hits.rank.tolist() == ranks
+
+    def test_grades_cut_or_refused(self) -> None:
+        judgments, run = {"q": {"a": 1.9, "b": -0.5, "c": 2}}, {"q": {"a": 3.0, "b": 2.0}}
+        hits = hits_of(judgments, run, Protocol(grades="truncate"))
+        assert (hits.grade.tolist(), hits.judgment_grade.tolist()) == ([1, 0], [2, 1, 0])
+        with pytest.raises(FormatError, match=r"query 'q': grade 1.9 is not a whole number"):
+            hits_of(judgments, run, Protocol(grades="integer"))
+        with pytest.raises(FormatError, match=r"query 'q': grade -0.5 is negative"):
+            hits_of(judgments, run, Protocol(negative="error"))
+
+    def test_negative_grades_as_they_are(self) -> None:
+        hits = hits_of({"q": {"a": -1, "b": 2}}, {"q": {"a": 2.0}}, Protocol(negative="as-is"))
+        assert (hits.grade.tolist(), hits.judgment_grade.tolist()) == ([-1], [2, -1])
+
+    def test_the_query_itself_is_dropped(self) -> None:
+        judgments, run = {"q": {"q": 1, "a": 1}, "r": {"r": 1}}, {"q": {"q": 3.0, "a": 2.0}, "r": {"r": 1.0}}
+        for hits in (
+            hits_of(judgments, run, Protocol(same_id="drop")),
+            by_columns(columns_of(judgments), columns_of(run), Protocol(same_id="drop")),
+        ):
+            assert (hits.rank.tolist(), hits.retrieved.tolist(), hits.judged.tolist()) == ([1], [1, 0], [2, 1])
+
+    def test_ideal_of_what_was_retrieved(self) -> None:
+        judgments, run = {"q": {"a": 1, "b": 2, "c": -1, "d": 3}}, {"q": {"u": 4.0, "c": 3.0, "a": 2.0, "b": 1.0}}
+        assert hits_of(judgments, run, Protocol(ideal="retrieved")).judgment_grade.tolist() == [2, 1]
+        signed = hits_of(judgments, run, Protocol(ideal="retrieved", negative="as-is"))
+        assert signed.judgment_grade.tolist() == [2, 1, 0, -1]
+
+    def test_ideal_as_given(self) -> None:
+        judgments, run = {"q": {"a": 1, "b": 3, "c": 2}}, {"q": {"a": 1.0}}
+        assert hits_of(judgments, run, Protocol(ideal_order="given")).judgment_grade.tolist() == [1, 3, 2]
+
+    def test_ideal_end(self) -> None:
+        hits = hits_of({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}})
+        assert (hits.ideal_end(5), hits.ideal_end(None)) == (5, None)
+        for depth, at_one, at_all in (("all", None, None), ("returned", [1, 0], [2, 0])):
+            cut = hits_of({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, Protocol(ideal_depth=depth))
+            ends = [cut.ideal_end(1), cut.ideal_end(None)]
+            assert [end if end is None else np.asarray(end).tolist() for end in ends] == [at_one, at_all]
+
+    @pytest.mark.parametrize(
+        ("duplicates", "ranks", "ideal"),
+        [("each", [1, 2, 4], [2, 1, 1]), ("once", [1, 2], [2, 1, 1]), ("distinct", [1, 2, 4], [2, 2, 1, 1])],
+    )
+    def test_a_document_twice_that_counts(self, duplicates: str, ranks: list[int], ideal: list[int]) -> None:
+        rows = [("q", "a", 1.0), ("q", "b", 2.0), ("q", "a", 3.0), ("q", "x", 1.5), ("r", "a", 1.0), ("q", "x", 0.5)]
+        run = read_run(rows, duplicates=duplicates)
+        hits = match({"q": {"a": 2, "b": 1, "c": 1}}, run, Protocol(duplicates=duplicates))
+        assert (hits.rank.tolist(), hits.retrieved.tolist()) == (ranks, [5])
+        assert hits.judgment_grade.tolist() == ideal
 
     def test_negative_grades_stay_in_hits_but_not_in_the_ideal(self) -> None:
         hits = hits_of({"q": {"a": -1, "b": 2}}, {"q": {"a": 2.0, "b": 1.0}})

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import rankgauge
 from rankgauge import Protocol
-from rankgauge.errors import MeasureError, RankgaugeWarning
+from rankgauge.errors import MatchError, MeasureError, RankgaugeWarning
 from rankgauge.grades import hits_of_grades
 from rankgauge.match import Hits
 from rankgauge.measures import MEASURES, Measure, averaging, parse
@@ -99,7 +99,13 @@ class TestWorkedNumbers:
             ("nDCG@10", [3] * 10, [3] * 20, 1.0),
             ("AP@1", [1], [1, 1, 1], 0.3333),
             ("AP@3", [1, 0, 1, 1, 0], [1, 0, 1, 1, 0], 0.5556),
+            ("AP(norm=min)@1", [1], [1, 1, 1], 1.0),
+            ("AP(norm=hits)@1", [1], [1, 1, 1], 1.0),
+            ("AP(norm=min)@3", [1, 0, 1, 1, 0], [1, 0, 1, 1, 0], 0.5556),
+            ("AP(norm=hits)@3", [1, 0, 1, 1, 0], [1, 0, 1, 1, 0], 0.8333),
             ("P@5", [1, 1, 0], [1, 1, 0], 0.4),
+            ("P(by=returned)@5", [1, 1, 0], [1, 1, 0], 0.6667),
+            ("P(by=returned)@2", [1, 0, 1], [1, 1, 0], 0.5),
             ("nDCG@40", [0] * 32 + [1] + [0] * 7, [1], 0.1966),
             ("nDCG@2", [3, 3, 3], [3, 3, 3], 1.0),
             ("nDCG@3", [1, 1, 2], [3, 2, 1, 1, 0, 0], 0.5525),
@@ -136,6 +142,28 @@ class TestWorkedNumbers:
         hits = hits_of({"q": {"a": 3, "b": 3, "c": 3}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, Protocol(depth=2))
         assert parse("nDCG")(hits)[0] == pytest.approx(0.7654, abs=5e-5)
         assert parse("nDCG@2")(hits)[0] == 1.0
+
+    @pytest.mark.parametrize(
+        ("rules", "measure", "judgments", "run", "expected"),
+        [
+            ({"ideal_depth": "returned"}, "nDCG@10", [3] * 5, 1, 1.0),
+            ({"ideal": "retrieved"}, "nDCG@10", [1] * 5, 2, 1.0),
+            ({"ideal_depth": "all"}, "nDCG@10", [3] * 20, 10, 0.6454),
+            ({"ideal_order": "given"}, "nDCG(gain=exp)@3", [1, 0, 3], 3, 1.0),
+            ({"negative": "as-is"}, "DCG@3", [2, -1], 2, 2 - 1 / math.log2(3)),
+            ({"negative": "as-is"}, "IDCG@3", [2, -1], 1, 2 - 1 / math.log2(3)),
+            ({"negative": "as-is"}, "DCG(gain=exp)@3", [2, -1], 2, 3 - 0.5 / math.log2(3)),
+            ({"negative": "as-is"}, "DCG(gain=binary)@3", [2, -1], 2, 1.0),
+        ],
+    )
+    def test_rules_of_the_ideal_and_of_negative_grades(
+        self, rules: dict[str, Any], measure: str, judgments: list[float], run: int, expected: float
+    ) -> None:
+        """The first so many of the judged documents are returned, in the order of the judgments."""
+        grades = {f"d{i:02}": grade for i, grade in enumerate(judgments)}
+        scores = {doc: -float(i) for i, doc in enumerate(list(grades)[:run])}
+        hits = hits_of({"q": grades}, {"q": scores}, Protocol(**rules))
+        assert parse(measure)(hits)[0] == pytest.approx(expected, abs=5e-5)
 
     def test_perfect_is_exactly_one(self) -> None:
         for grades in itertools.product([0, 1, 2, 3], repeat=5):
@@ -188,6 +216,14 @@ class TestEveryMeasure:
         assert not math.isnan(measure(hits_of(judgments, run, Protocol(empty="skip")))[1])
         expected = 1.0 if measure.definition.bounded else 0.0
         assert measure(hits_of(judgments, run, Protocol(empty="one")))[0] == expected
+
+    @pytest.mark.parametrize("measure", [m for m in EVERY if m.definition.needs != "nothing"], ids=str)
+    def test_an_empty_query_as_an_error_or_one_if_unanswered(self, measure: Measure) -> None:
+        judgments, run = {"e": {"a": 0}, "m": {"a": 0}, "q": {"a": 1}}, {"e": {"a": 1.0}, "q": {"a": 1.0}}
+        with pytest.raises(MatchError, match="query 'e' has no relevant documents"):
+            measure(hits_of(judgments, run, Protocol(empty="error")))
+        values = measure(hits_of(judgments, run, Protocol(empty="one-if-unanswered")))
+        assert values[:2].tolist() == [0, 1 if measure.definition.bounded else 0]
 
     def test_an_empty_query_that_is_missing_too_is_empty_first(self) -> None:
         judgments, run = {"e": {"a": 0}, "m": {"a": 1}, "q": {"a": 1}}, {"q": {"a": 1.0}}
@@ -358,6 +394,12 @@ class TestText:
     def test_what_only_the_data_can_tell(self) -> None:
         with pytest.raises(MeasureError, match=r"the judgments have grade 5; write ERR\(max=5\)"):
             value("ERR@10", [5])
+        with pytest.raises(MeasureError, match="expected k or returned"):
+            value("P(by=both)@3", [1])
+        with pytest.raises(MeasureError, match="expected R, min or hits"):
+            value("AP(norm=max)", [1])
+        with pytest.raises(MeasureError, match="no exact average"):
+            parse("AP(norm=hits)")(hits_of({"q": {"a": 1}}, {"q": {"a": 1.0}}, Protocol(ties="average")))
         with pytest.raises(MeasureError, match="persistence lies between 0 and 1"):
             value("RBP(p=1)", [1])
 

@@ -16,6 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgauge.dialects import DIALECTS as DIALECTS
+    from rankgauge.dialects import Dialect as Dialect
     from rankgauge.errors import InputError as InputError
     from rankgauge.errors import MatchError as MatchError
     from rankgauge.errors import MeasureError as MeasureError
@@ -47,6 +49,8 @@ __version__ = "0.1.0"
 
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
+    "DIALECTS": "dialects",
+    "Dialect": "dialects",
     "Explanation": "explain",
     "Finding": "validate",
     "Hits": "match",

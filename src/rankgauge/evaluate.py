@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.errors import InputError, MeasureError, nearest
+from rankgauge.dialects import Dialect, find_dialect
+from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest, warn
 from rankgauge.match import match
 from rankgauge.match.hits import Hits
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import read_run
+from rankgauge.read import Run, read_judgments, read_run
 from rankgauge.read.records import id_text
 from rankgauge.result import Result
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats
 
-__all__ = ["evaluate", "groups_of", "measure_hits", "ndcg"]
+__all__ = ["chosen_dialect", "evaluate", "groups_of", "measure_hits", "measure_in_dialect", "ndcg", "reader"]
 
 
 def evaluate(
@@ -28,6 +30,7 @@ def evaluate(
     measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
     *,
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    dialect: str | Dialect | None = None,
     weights: Any = None,
     by: Any = None,
     name: str = "",
@@ -35,7 +38,8 @@ def evaluate(
     """Measure a run against judgments.
 
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
-    groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame).
+    groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `dialect`
+    names another tool, whose number is then reproduced: it brings its own protocol and definitions.
 
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
@@ -43,6 +47,9 @@ def evaluate(
     parsed = _parsed(measures)
     protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
     groups = groups_of(by, judgments)
+    if dialect is not None:
+        spoken = chosen_dialect(dialect, protocol)
+        return measure_in_dialect(spoken, judgments, reader(run), parsed, weights=weights, groups=groups, name=name)
     ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
     hits = match(judgments, ranked, protocol)
     return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source)
@@ -74,6 +81,47 @@ def measure_hits(
         _weights(weights, hits) if weights is not None else None,
         _masks(groups, hits) if groups is not None else {},
     )
+
+
+def chosen_dialect(dialect: str | Dialect, protocol: Protocol) -> Dialect:
+    """The dialect of this name; it cannot be combined with rules."""
+    if protocol != DEFAULT:
+        raise ProtocolError(f"a dialect brings its own rules; give either the dialect or {protocol}")
+    return find_dialect(dialect)
+
+
+def reader(run: Any) -> Callable[[Protocol], Run]:
+    """How to read a run for a protocol; once for each way of reading it."""
+
+    @functools.cache
+    def read(by: str, duplicates: str) -> Run:
+        return read_run(run, by=by, duplicates=duplicates)
+
+    return lambda protocol: read(protocol.by, protocol.duplicates)
+
+
+def measure_in_dialect(
+    dialect: Dialect,
+    judgments: Any,
+    read: Callable[[Protocol], Run],
+    measures: Iterable[Measure],
+    *,
+    weights: Any = None,
+    groups: Mapping[str, str] | None = None,
+    name: str = "",
+) -> Result:
+    """What another tool says: its rules and definitions, rounded as it rounds, under the names that were asked for."""
+    own = {measure: dialect.own(measure) for measure in measures}
+    judged = read_judgments(judgments)
+    protocols = dict.fromkeys([dialect.protocol, *(each.protocol for each in own.values())])
+    hits = {protocol: match(judged, read(protocol), protocol) for protocol in protocols}
+    values = {measure: each.rounded(each.measure(hits[each.protocol])) for measure, each in own.items()}
+    main = hits[dialect.protocol]
+    if dialect.undefined_ties and (main.tied > 1).any():
+        warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
+    weight = _weights(weights, main) if weights is not None else None
+    masks = _masks(groups, main) if groups is not None else {}
+    return Result(name or read(dialect.protocol).source, main, values, weight, masks, dialect=dialect)
 
 
 def ndcg(

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rankgauge.errors import ProtocolError, choices, nearest
 
-__all__ = ["DEFAULT", "RULES", "Protocol"]
+__all__ = ["DEFAULT", "REPEATING", "RULES", "SPOKEN", "Protocol"]
 
 # Rule → allowed value → what it means, in words. The first value is the default.
 RULES: Final[dict[str, dict[str, str]]] = {
@@ -23,14 +23,57 @@ RULES: Final[dict[str, dict[str, str]]] = {
         "rank": "documents are ordered by the rank column; scores are ignored",
         "given": "documents are ordered as they are given; scores are ignored",
     },
+    "scores": {
+        "float64": "scores are compared as 64-bit numbers",
+        "float32": "scores are compared as 32-bit numbers, so that close ones are tied",
+    },
     "ties": {
         "id": "equal scores: by document id, descending in code-point order (as trec_eval)",
+        "id-ascending": "equal scores: by document id, ascending in code-point order",
         "given": "equal scores: in the order given",
+        "reversed": "equal scores: in the reverse of the order given",
+        "worst": "equal scores: the lowest grade first, an unjudged document before one of grade 0",
+        "best": "equal scores: the highest grade first, an unjudged document after one of grade 0",
         "average": "equal scores: the expectation over all orders of the tied documents",
+    },
+    "grades": {
+        "any": "grades are any numbers",
+        "truncate": "the decimals of a grade are cut off",
+        "integer": "a grade that is not a whole number is an error",
+    },
+    "negative": {
+        "not-relevant": "negative grades count as not relevant and are never part of the ideal",
+        "as-is": "negative grades gain what they are, in the ranking and in the ideal",
+        "error": "a negative grade is an error",
     },
     "unjudged": {
         "not-relevant": "an unjudged document counts as not relevant and keeps its rank",
         "condensed": "unjudged documents, and those of negative grade, are taken out of the ranking first",
+    },
+    "same_id": {
+        "keep": "a document whose id is the query's is a document like any other",
+        "drop": "a document whose id is the query's is taken out of the ranking",
+    },
+    "duplicates": {
+        "error": "a document twice in one ranking is an error",
+        "first": "of a document twice in one ranking, the first is kept",
+        "best": "of a document twice in one ranking, the best-scored is kept",
+        "each": "a document twice in one ranking counts each time",
+        "once": "a document twice in one ranking counts at its best rank; the others stay, as unjudged",
+        "distinct": "a document twice in one ranking is two documents, in the ideal too",
+    },
+    "ideal": {
+        "judged": "the ideal ranking is made of all judgments of the query",
+        "retrieved": "the ideal ranking is made of what was retrieved",
+    },
+    "ideal_order": {
+        "grade": "the ideal ranking is in descending order of gain",
+        "given": "the ideal ranking is in the order in which the judgments are given",
+    },
+    "ideal_depth": {
+        "k": "the ideal ranking is cut at k",
+        "returned": "the ideal ranking is cut at k and at the number of documents returned",
+        "all": "the ideal ranking is not cut",
     },
     "missing": {
         "zero": "a judged query that the run does not answer counts 0",
@@ -41,13 +84,14 @@ RULES: Final[dict[str, dict[str, str]]] = {
         "zero": "a query without relevant documents counts 0",
         "one": "a query without relevant documents counts 1",
         "skip": "a query without relevant documents is left out",
-    },
-    "duplicates": {
-        "error": "a document twice in one ranking is an error",
-        "first": "of a document twice in one ranking, the first is kept",
-        "best": "of a document twice in one ranking, the best-scored is kept",
+        "error": "a query without relevant documents is an error",
+        "one-if-unanswered": "a query without relevant documents counts 1 if nothing was retrieved, else 0",
     },
 }
+# The rules of `duplicates` under which a ranking may hold a document more than once.
+REPEATING: Final = ("each", "once", "distinct")
+# The rules that are printed with every number; the others only where they are not at their default.
+SPOKEN: Final = frozenset({"order", "ties", "unjudged", "missing", "empty", "duplicates", "rel"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +110,13 @@ class Protocol:
     duplicates: str = "error"
     rel: float = 1.0
     depth: int | None = None
+    scores: str = "float64"
+    grades: str = "any"
+    negative: str = "not-relevant"
+    same_id: str = "keep"
+    ideal: str = "judged"
+    ideal_order: str = "grade"
+    ideal_depth: str = "k"
 
     def __post_init__(self) -> None:
         for rule, allowed in RULES.items():
@@ -95,7 +146,6 @@ class Protocol:
         """The rules in words, one a line."""
         lines = [meanings[getattr(self, rule)] for rule, meanings in RULES.items()]
         lines.append(f"a document is relevant from grade {self.rel:g} on (binary measures)")
-        lines.append("negative grades count as not relevant and are never part of the ideal")
         if self.depth is not None:
             lines.append(f"only the first {self.depth} documents of a ranking count")
         return "\n".join(lines)
@@ -113,9 +163,13 @@ class Protocol:
                 raise ProtocolError(f"unknown rule {name!r}; the rules are {', '.join(known)}")
         return cls(**rules)
 
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The rules that are not at their default."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+
     def __str__(self) -> str:
-        changed = [f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default]
-        return ", ".join(changed) or "the field's defaults"
+        return ", ".join(f"{rule}={value}" for rule, value in self.changed.items()) or "the field's defaults"
 
 
 def _number(value: Any, rule: str) -> float:

@@ -17,6 +17,7 @@ from rankgauge.measures import Measure, parse
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgauge.dialects import Dialect
     from rankgauge.match.hits import Bools, Floats, Hits, Ints
     from rankgauge.protocol import Protocol
     from rankgauge.ties import TieBand
@@ -40,12 +41,15 @@ class Result(Mapping[str, float]):
     weights: Floats | None = None
     groups: dict[str, Bools] = field(default_factory=dict)
     selected: Bools | None = None
+    dialect: Dialect | None = None
 
     # ---- one number -------------------------------------------------------------------------------------------------
 
     def __getitem__(self, measure: str | Measure) -> float:
         found = self._measure(measure)
-        return self.aggregate(OWN_AGGREGATE[found.definition.aggregate], found)
+        value = self.aggregate(OWN_AGGREGATE[found.definition.aggregate], found)
+        rounding = self.dialect.round_mean if self.dialect is not None else None
+        return value if rounding is None else rounding(value)
 
     def __contains__(self, measure: object) -> bool:
         try:
@@ -193,14 +197,17 @@ class Result(Mapping[str, float]):
 
     @property
     def definitions(self) -> dict[str, str]:
-        """Measure → what it is, in words."""
-        return {str(measure): measure.describe() for measure in self.measured}
+        """Measure → what it is, in words; in a dialect, with the tool's own definition before it."""
+        own = {measure: f"{self.dialect.own(measure).measure}: " if self.dialect else "" for measure in self.measured}
+        return {str(measure): own[measure] + measure.describe() for measure in self.measured}
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of what was matched and of the protocol: equal content in any format gives one value."""
         hits, digest = self.hits, hashlib.sha256()
         digest.update(repr(sorted(self.protocol.to_dict().items())).encode())
+        if self.dialect is not None:
+            digest.update(self.dialect.name.encode())
         digest.update("\n".join(hits.queries).encode())
         whole: tuple[Ints, ...] = (hits.retrieved, hits.judged, hits.query, hits.rank, hits.first, hits.tied)
         for ints in (*whole, hits.judgment_query):

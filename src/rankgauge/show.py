@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.protocol import SPOKEN
+
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.result import Result
@@ -124,18 +126,25 @@ def footer(results: list[Result]) -> list[str]:
     first = results[0]
     shares = (f"Judged@{k}: {_spread({result.name: result.judged[k] for result in results})}." for k in first.judged)
     rules = " ".join(f"{rule}={value}" for rule, value in _rules(first))
-    return [
-        f"Queries: {'; '.join(_count_words(results))}.",
-        *shares,
-        f"Rules: {rules}",
-        *tie_notes(results),
-        *quick_notes(results),
-    ]
+    lines = [f"Queries: {'; '.join(_count_words(results))}.", *shares, f"Rules: {rules}"]
+    return [*lines, *_dialect_words(first), *tie_notes(results), *quick_notes(results)]
+
+
+def _dialect_words(result: Result) -> Iterator[str]:
+    """Whose numbers these are, what it means by the names, and where it is wrong."""
+    dialect = result.dialect
+    if dialect is None:
+        return
+    own = [f"{measure} is {dialect.own(measure).measure}" for measure in result.measures]
+    yield f"Dialect: {dialect.name}, as {dialect.call}; {dialect.why}. {'; '.join(own)}."
+    if dialect.defect:
+        yield f"A defect of {dialect.name}: {dialect.defect}."
 
 
 def _rules(result: Result) -> Iterator[tuple[str, Any]]:
+    changed = result.protocol.changed
     for rule, value in result.protocol.to_dict().items():
-        if value is not None:
+        if rule in SPOKEN or rule in changed:
             yield rule, f"{value:g}" if isinstance(value, float) else value
 
 
@@ -250,6 +259,7 @@ def as_data(results: list[Result], look: Look) -> dict[str, Any]:
     return {
         "runs": [_run_data(result, look) for result in results],
         "protocol": results[0].protocol.to_dict() if results else {},
+        **({"dialect": results[0].dialect.name} if results and results[0].dialect else {}),
         "definitions": results[0].definitions if results else {},
     }
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
     "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
     "validate": ("validate:validate", "Look for what is wrong in judgments and runs, and what it does to the score."),
+    "dialects": ("dialects:dialects", "What other tools say of the same files, and which one gives a number."),
     "measures": ("measures:list_measures", "List the measures, or explain one."),
     "convert": ("convert:convert", "Turn judgments or a run into another format."),
     "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),

@@ -42,6 +42,7 @@ SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 )
 @measures_from_option
 @click.option("-q", "--per-query", is_flag=True, help="The values of every query.")
+@click.option("--dialect", metavar="NAME", help="Say what another tool says; 'rankgauge dialects' lists them.")
 @click.option("--by", metavar="FILE", help="Groups of queries: a table with a query and a group column.")
 @click.option("--weights", metavar="FILE", help="Weights of queries: a table with a query and a weight column.")
 @click.option("--tie-band", is_flag=True, help="The smallest, expected and largest value over orders of equal scores.")
@@ -60,6 +61,7 @@ def evaluate_runs(
     per_query: bool,
     tie_band: bool,
     digits: int,
+    dialect: str | None,
     by: str | None,
     weights: str | None,
     output: str,
@@ -80,7 +82,8 @@ def evaluate_runs(
     from rankgauge.cli.work import evaluate_files
     from rankgauge.show import show
 
-    results = evaluate_files(qrels, runs, measures or ("nDCG@10",), protocol, reading, by=by, weights=weights)
+    asked = measures or ("nDCG@10",)
+    results = evaluate_files(qrels, runs, asked, protocol, reading, dialect=dialect, by=by, weights=weights)
     chosen = format or SUFFIXES.get(os.path.splitext(output)[1].lower(), "table")
     if tie_band:
         emit(_ties(results, chosen, per_query, digits), output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -28,7 +29,7 @@ __all__ = ["explain_values"]
 @click.option("--top", type=click.IntRange(0), default=5, help="So many changes that would raise the value.  [5]")
 @click.option("--format", "format", type=click.Choice(["table", "markdown", "json"]), help="How to print.  [table]")
 @output_options
-@protocol_options
+@partial(protocol_options, without=("grades",))
 @reading_options
 def explain_values(
     files: tuple[str, ...],

@@ -28,12 +28,16 @@ FILE = click.Path(allow_dash=True)  # the shell completes it; whether it can be 
 ROLES = ("query_id", "doc_id", "relevance", "score", "rank")
 
 
-def protocol_options(command: Command) -> Any:
-    """One option per rule of the protocol; the command gets them as one `protocol`."""
+def protocol_options(command: Command, *, without: tuple[str, ...] = ()) -> Any:
+    """One option per rule of the protocol; the command gets them as one `protocol`.
+
+    `without`: rules whose option the command uses for something else; they stay at their default.
+    """
+    offered = {rule: meanings for rule, meanings in RULES.items() if rule not in without}
 
     @functools.wraps(command)
     def with_protocol(*args: Any, **options: Any) -> Any:
-        rules = {name: options.pop(name) for name in (*RULES, "rel", "depth")}
+        rules = {name: options.pop(name) for name in (*offered, "rel", "depth")}
         return command(*args, protocol=Protocol(**rules), **options)
 
     wrapped: Any = with_protocol
@@ -41,10 +45,12 @@ def protocol_options(command: Command) -> Any:
     wrapped = click.option(
         "--rel", type=float, default=1.0, metavar="GRADE", help="The smallest relevant grade for binary measures.  [1]"
     )(wrapped)
-    for rule, meanings in reversed(RULES.items()):
+    for rule, meanings in reversed(offered.items()):
         default, *_ = meanings
         words = f"{'; '.join(f'{value}: {words}' for value, words in meanings.items())}.  [{default}]"
-        wrapped = click.option(f"--{rule}", type=click.Choice(list(meanings)), default=default, help=words)(wrapped)
+        wrapped = click.option(
+            f"--{rule.replace('_', '-')}", type=click.Choice(list(meanings)), default=default, help=words
+        )(wrapped)
     return wrapped
 
 

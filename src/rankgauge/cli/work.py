@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.errors import InputError
-from rankgauge.evaluate import groups_of, measure_hits
+from rankgauge.evaluate import chosen_dialect, groups_of, measure_hits, measure_in_dialect
 from rankgauge.match import match
 from rankgauge.measures import parse
 from rankgauge.read import FORMATS, read_judgments, read_run
@@ -41,11 +41,13 @@ def evaluate_files(
     protocol: Protocol,
     reading: Reading,
     *,
+    dialect: str | None = None,
     by: str | None = None,
     weights: str | None = None,
 ) -> list[Result]:
     """The results of several runs on one set of judgments, with a progress bar on a terminal."""
     parsed = [parse(measure) for measure in measures]
+    spoken = chosen_dialect(dialect, protocol) if dialect else None
     named = named_runs(runs)
     if [qrels, *named.values(), by, weights].count("-") > 1:
         raise InputError("standard input (-) can be only one of the files")
@@ -55,8 +57,13 @@ def evaluate_files(
     with _progress([qrels, *named.values()]) as advance:
         judged = reading.judgments(advance(qrels))
         for name, path in named.items():
-            hits = match(judged, reading.run(advance(path), protocol), protocol)
-            results.append(measure_hits(hits, parsed, weights=weight, groups=groups, name=name))
+            read = reading.each(advance(path))
+            if spoken is not None:
+                result = measure_in_dialect(spoken, judged, read, parsed, weights=weight, groups=groups, name=name)
+            else:
+                hits = match(judged, read(protocol), protocol)
+                result = measure_hits(hits, parsed, weights=weight, groups=groups, name=name)
+            results.append(result)
     return results
 
 
@@ -76,6 +83,18 @@ class Reading:
         """The run in a file, as the protocol wants it."""
         roles = self._roles("score", "rank")
         return read_run(source, format=self.run_format, columns=roles, by=protocol.by, duplicates=protocol.duplicates)
+
+    def each(self, source: str | Source) -> Callable[[Protocol], Run]:
+        """How to read a run for a protocol; once for each way of reading it."""
+        read: dict[tuple[str, str], Run] = {}
+
+        def for_protocol(protocol: Protocol) -> Run:
+            way = protocol.by, protocol.duplicates
+            if way not in read:
+                read[way] = self.run(source, protocol)
+            return read[way]
+
+        return for_protocol
 
     def _roles(self, *numbers: str) -> dict[str, str] | None:
         """The mapping that concerns one kind of file."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from rankgauge.errors import FormatError, InputError, MatchError, nearest
+from rankgauge.errors import FormatError, InputError, MatchError, ProtocolError, nearest
 from rankgauge.grades import hits_of_grades
 from rankgauge.match import match
 from rankgauge.protocol import Protocol
@@ -119,7 +119,7 @@ def _ranking(
     missed = [doc for doc in table if doc not in there]
     grade = np.array([table.get(doc, np.nan) for doc in docs], np.float64)
     missed_grade = np.array([table[doc] for doc in missed], np.float64)
-    rest = replace(protocol, depth=None, unjudged="not-relevant", empty="zero")
+    rest = replace(protocol, depth=None, unjudged="not-relevant", empty="zero", same_id="keep")
     return Ranking(query, docs, grade, first, tied, missed, missed_grade, rest, protocol.depth, answered)
 
 
@@ -164,9 +164,12 @@ def _judged(judgments: Judgments, query: str) -> dict[str, float]:
 def _scored(run: Run, query: str, protocol: Protocol) -> dict[str, float]:
     alone = _taken(run, query)
     if alone.is_columns:
-        from rankgauge.match.duplicates import run_once
+        from rankgauge.match.duplicates import REPEATING, run_once
 
-        return _table(run_once(alone, protocol).columns)
+        if protocol.duplicates in REPEATING:
+            raise ProtocolError(f"duplicates={protocol.duplicates}: a value is explained for each document once")
+        rows, _ = run_once(alone, protocol)
+        return _table(rows.columns)
     return {id_text(doc): score for doc, score in alone.nested[query].items()}
 
 

@@ -11,7 +11,8 @@ from rankgauge.match.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.match.hits import Hits, Ideal
 from rankgauge.match.nested import match_nested
 from rankgauge.match.parts import assemble
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.match.rules import under_rules
+from rankgauge.protocol import DEFAULT, REPEATING, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 
 __all__ = ["Hits", "Ideal", "match"]
@@ -37,12 +38,13 @@ def _match(judgments: Judgments, run: Run, protocol: Protocol) -> Hits:
     if missing and protocol.missing == "skip":
         queries = [query for query in queries if query in answered_ids]
     answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
-    if run.is_nested:
+    if run.is_nested and not (run.is_columns and protocol.duplicates in REPEATING):
         parts = match_nested(_as_dicts(judgments), run, queries, protocol)
     else:
         from rankgauge.match.columns import match_columns  # needs polars
 
         parts = match_columns(judgments, run, queries, protocol)
+    parts = under_rules(parts, queries, protocol)
     left_out = len(answered_ids) - (len(judgments.queries) - len(missing))
     hits = assemble(parts, queries, answered, protocol, left_out=left_out, missing=len(missing))
     warn_if_nothing_found(judgments, run, hits)

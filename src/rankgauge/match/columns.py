@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgauge.errors import FormatError
-from rankgauge.match.duplicates import judgments_once, run_once
-from rankgauge.match.order import blocks_of_equal_size, descending_within, tie_groups
-from rankgauge.match.parts import Parts, order_by_rank, ordered, regrouped
+from rankgauge.match.duplicates import judgments_once, run_once, with_copies
+from rankgauge.match.order import as_float32, blocks_of_equal_size, descending_within, tie_groups
+from rankgauge.match.parts import GROUPED, Parts, order_by_rank, ordered, regrouped
 from rankgauge.read.records import Columns
 
 if TYPE_CHECKING:
@@ -39,11 +39,15 @@ def match_columns(judgments: Judgments, run: Run, queries: list[str], protocol: 
     _check_finite(judgments)
     _check_finite(run)
     judged = _only(judgments_once(judgments), queries)
-    ranking = _Ranking.of(run_once(run, protocol), judged.queries, protocol)
+    rows, copies = run_once(run, protocol)
+    ideal, judged = judged, judged if copies is None else with_copies(judged, copies)
+    ranking = _Ranking.of(rows, judged.queries, protocol)
     found = [ranking.find(judged, start, end) for start, end in _batches(judged.query)]
     query, rank, first, tied, row = (np.concatenate(column) for column in zip(*found, strict=True))
-    retrieved, judged_query = ranking.ends - ranking.starts, judged.query.astype(np.int64)
-    parts = ordered(Parts(retrieved, judged_query, judged.number, query, rank, first, tied, judged.number[row]))
+    wanted = judged if protocol.duplicates == "distinct" else ideal
+    retrieved, judged_query = ranking.ends - ranking.starts, wanted.query.astype(np.int64)
+    parts = Parts(retrieved, judged_query, wanted.number, query, rank, first, tied, judged.number[row])
+    parts = ordered(parts, protocol)
     return regrouped(parts, judged.queries, queries)
 
 
@@ -77,6 +81,8 @@ class _Ranking:
     def of(cls, rows: Grouped, queries: list[str], protocol: Protocol) -> _Ranking:
         starts, ends = _bounds(rows, queries)
         scores = rows.columns.number if rows.row is None else rows.columns.number[rows.row]
+        if protocol.scores == "float32":
+            scores = as_float32(scores)
         sorted_already = protocol.order == "given" or descending_within(scores, rows.starts)
         order = None if sorted_already else _order_within(scores, rows)
         return cls(rows, starts, ends, scores, order, scores if order is None else scores[order], protocol)
@@ -98,7 +104,7 @@ class _Ranking:
         first, tied = tie_groups(self.ordered_scores, low, high, self.scores[place])
         rank = first.copy()
         several = np.flatnonzero(tied > 1)
-        if len(several) and self.protocol.ties != "average":
+        if len(several) and self.protocol.ties not in GROUPED:
             begin = low[several] + first[several] - 1
             rank[several] += _place_in_ties(self, place[several], begin, tied[several])
         return rank, first, tied
@@ -153,9 +159,10 @@ def _place_in_ties(ranking: _Ranking, place: Ints, begin: Ints, sizes: Ints) -> 
     members = np.arange(ends[-1]) - np.repeat(ends - sizes - begin, sizes)
     if ranking.order is not None:
         members = ranking.order[members]
-    if ranking.protocol.ties == "given":
-        before: Bools = members < place[owner]
+    ties = ranking.protocol.ties
+    if ties in ("given", "reversed"):
+        before: Bools = members < place[owner] if ties == "given" else members > place[owner]
     else:
-        rows = ranking.rows
-        before = (rows.docs(members) > rows.docs(place).gather(owner)).to_numpy()
+        docs, mine = ranking.rows.docs(members), ranking.rows.docs(place).gather(owner)
+        before = (docs > mine if ties == "id" else docs < mine).to_numpy()
     return np.bincount(owner[before], minlength=len(sizes))

@@ -60,6 +60,11 @@ class Hits:
         return len(self.rank)
 
     @property
+    def signed(self) -> bool:
+        """Whether negative grades gain what they are."""
+        return self.protocol.negative == "as-is"
+
+    @property
     def averaged(self) -> bool:
         """Whether tied documents share the expectation over their orders."""
         return self.protocol.ties == "average"
@@ -87,9 +92,17 @@ class Hits:
         Judgments are kept in descending grade; a gain that does not follow the grades reorders them.
         """
         query, gains = self.judgment_query, gain(self.judgment_grade)
-        if ((gains[1:] > gains[:-1]) & (query[1:] == query[:-1])).any():
+        if self.protocol.ideal_order == "grade" and ((gains[1:] > gains[:-1]) & (query[1:] == query[:-1])).any():
             gains = gains[np.lexsort((-gains, query))]
         return Ideal(query, positions_within(query) + 1, gains)
+
+    def ideal_end(self, k: int | None) -> int | Ints | None:
+        """The rank at which the ideal of a measure at k ends, for all queries or for each; None: it is not cut."""
+        if self.protocol.ideal_depth == "k":
+            return k
+        if self.protocol.ideal_depth == "all":
+            return None
+        return self.retrieved if k is None else np.minimum(self.retrieved, k)
 
 
 def _at_least(grade: Floats, rel: float) -> Bools:

@@ -8,20 +8,20 @@ there, and which is the executable specification of the order.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgauge.match.order import descending_within, sort_within, tie_groups
-from rankgauge.match.parts import Parts, joined, ordered
+from rankgauge.match.order import as_float32, descending_within, sort_within, tie_groups
+from rankgauge.match.parts import GROUPED, Parts, joined, ordered
 from rankgauge.match.unpack import Batch, numbers_of, text_keys, unpack
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Ints
     from rankgauge.protocol import Protocol
-    from rankgauge.read.records import Judgments, Nested, Run
+    from rankgauge.read.records import Judgments, Run
 
 __all__ = ["match_nested"]
 
@@ -33,20 +33,31 @@ NOTHING: Mapping[str, float] = {}
 def match_nested(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol) -> Parts:
     """Look every judged document up in the ranking of its query."""
     tables = [judgments.nested[query] for query in queries]
-    whole = Batch(judgments, run, protocol, queries, tables, _rankings(run.nested, queries, protocol))
+    whole = Batch(judgments, run, protocol, queries, tables, _rankings(run, queries, protocol))
     ends = whole.retrieved.cumsum()
     if ends[-1] < SMALL:
-        return ordered(_by_sorting(whole))
+        return ordered(_by_sorting(whole), protocol)
     cuts = np.unique(np.searchsorted(ends, np.arange(BATCH, ends[-1], BATCH))).tolist()
     batches = (whole[start:end] for start, end in pairwise([0, *cuts, len(queries)]) if start < end)
-    return joined([ordered(_by_counting(batch)) for batch in batches])
+    return joined([ordered(_by_counting(batch), protocol) for batch in batches])
 
 
-def _rankings(run: Nested, queries: list[str], protocol: Protocol) -> list[Mapping[str, float]]:
-    rankings = [run.get(query, NOTHING) for query in queries]
+def _rankings(run: Run, queries: list[str], protocol: Protocol) -> list[Mapping[str, float]]:
+    """The rankings as the protocol sees them."""
+    nested = run.nested
+    rankings = [nested.get(query, NOTHING) for query in queries]
+    if protocol.same_id == "drop":
+        rankings = [_without(ranking, query) for ranking, query in zip(rankings, queries, strict=True)]
     if protocol.order == "given":
-        rankings = [dict(zip(ranking, range(0, -len(ranking), -1), strict=True)) for ranking in rankings]
+        return [dict(zip(ranking, range(0, -len(ranking), -1), strict=True)) for ranking in rankings]
+    if protocol.scores == "float32":
+        scores = iter(as_float32(numbers_of(run, rankings, queries)).tolist())
+        return [dict(zip(ranking, islice(scores, len(ranking)), strict=True)) for ranking in rankings]
     return rankings
+
+
+def _without(ranking: Mapping[str, float], query: str) -> Mapping[str, float]:
+    return {doc: score for doc, score in ranking.items() if id_text(doc) != query}
 
 
 def _by_counting(batch: Batch) -> Parts:
@@ -63,7 +74,7 @@ def _by_counting(batch: Batch) -> Parts:
     first, tied = tie_groups(scores, starts[query], ends[query], value)
     rank = first.copy()
     several = np.flatnonzero(tied > 1)
-    if len(several) and batch.protocol.ties != "average":
+    if len(several) and batch.protocol.ties not in GROUPED:
         docs = _nth_keys(batch.tables, rows[several])
         rank[several] += _place_in_ties(batch, query[several].tolist(), docs, value[several].tolist(), tied[several])
     return Parts(retrieved, judged_query, grades, query, rank, first, tied, grades[rows])
@@ -97,8 +108,10 @@ def _place_in_ties(batch: Batch, queries: list[int], docs: list[str], scores: li
             group = [id_text(d) for d, s in batch.rankings[query].items() if s == score]
             if len(group) < sizes[i]:  # numbers that equal the score only as floats: big integers, decimals
                 group = [id_text(d) for d, s in batch.rankings[query].items() if float(s) == score]
-            if batch.protocol.ties == "id":
-                group.sort(reverse=True)
+            if batch.protocol.ties.startswith("id"):
+                group.sort(reverse=batch.protocol.ties == "id")
+            elif batch.protocol.ties == "reversed":
+                group.reverse()
             groups[score] = {d: place for place, d in enumerate(group)}
         places[i] = groups[score][doc]
     return places
@@ -116,7 +129,7 @@ def _by_sorting(batch: Batch) -> Parts:
             rank = place.get(doc)
             if rank is not None:
                 first, tied = _group(pairs, rank)
-                rows.append((number, first if batch.protocol.ties == "average" else rank, first, tied, grade))
+                rows.append((number, first if batch.protocol.ties in GROUPED else rank, first, tied, grade))
     columns = np.array(rows, np.float64).reshape(-1, 5).T
     query, rank_of, first_of, tied_of = columns[:4].astype(np.int64)
     judged_query = np.repeat(np.arange(len(batch.tables)), batch.judged)
@@ -124,10 +137,14 @@ def _by_sorting(batch: Batch) -> Parts:
 
 
 def _ordered(ranking: Mapping[str, float], protocol: Protocol) -> list[tuple[float, str]]:
-    """The ranking in its order: score descending, ties by document id descending, or as given."""
+    """The ranking in its order: score descending, ties by document id descending, ascending, or as given."""
     pairs = [(float(score), doc) for doc, score in ranking.items()]
-    if protocol.ties == "given":
+    if protocol.ties == "reversed":
+        pairs.reverse()
+    if protocol.ties in ("given", "reversed"):
         return sorted(pairs, key=lambda pair: -pair[0])
+    if protocol.ties == "id-ascending":
+        return sorted(pairs, key=lambda pair: (-pair[0], pair[1]))
     return sorted(pairs, reverse=True)
 
 

@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 
     from rankgauge.match.hits import Bools, Floats, Ints
 
-__all__ = ["blocks_of_equal_size", "count_before", "descending_within", "sort_within", "tie_groups"]
+__all__ = ["as_float32", "blocks_of_equal_size", "count_before", "descending_within", "sort_within", "tie_groups"]
 
 WINDOW = 1 << 15  # looked up at once: small enough to stay in the processor's cache
+
+
+def as_float32(scores: Floats) -> Floats:
+    """The scores as a tool with 32-bit numbers sees them; what is too large for these is their largest."""
+    largest = float(np.finfo(np.float32).max)
+    return np.clip(scores, -largest, largest).astype(np.float32).astype(np.float64)
 
 
 def descending_within(scores: Floats, starts: Ints) -> bool:
@@ -39,7 +45,8 @@ def blocks_of_equal_size(sizes: Ints) -> Iterator[tuple[int, int, int]]:
     counts = np.diff(np.append(begins, len(sizes)))
     start = 0
     for count, size in zip(counts.tolist(), sizes[begins].tolist(), strict=True):
-        yield start, count, size
+        if size:
+            yield start, count, size
         start += count * size
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgauge.match.hits import Hits, positions_within
+from rankgauge.protocol import DEFAULT
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
 
-__all__ = ["Parts", "assemble", "joined", "order_by_rank", "ordered", "regrouped"]
+__all__ = ["GROUPED", "Parts", "assemble", "joined", "order_by_rank", "ordered", "regrouped"]
+
+GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,10 +33,10 @@ class Parts:
     grade: Floats
 
 
-def ordered(parts: Parts) -> Parts:
+def ordered(parts: Parts, protocol: Protocol = DEFAULT) -> Parts:
     """The same rows in their order."""
-    judgment_query, judgment_grade = _by_grade(parts.judgment_query, parts.judgment_grade)
-    return Parts(parts.retrieved, judgment_query, judgment_grade, *_by_rank(parts))
+    judgment_query, judgment_grade = in_ideal_order(parts.judgment_query, parts.judgment_grade, protocol)
+    return Parts(parts.retrieved, judgment_query, judgment_grade, *by_rank(parts))
 
 
 def joined(parts: list[Parts]) -> Parts:
@@ -82,20 +85,44 @@ def _moved(group: Ints, order: Ints) -> tuple[Ints, Ints]:
 def assemble(
     parts: Parts, queries: list[str], answered: Bools, protocol: Protocol, *, left_out: int, missing: int
 ) -> Hits:
-    """Hits of these parts, without what the protocol takes out. Negative grades are never part of the ideal."""
+    """Hits of these parts under the rules that remain: what is taken out, and what the ideal is made of."""
     judged = np.bincount(parts.judgment_query, minlength=len(queries))
     query, grade = parts.judgment_query, parts.judgment_grade
     keep = grade >= 0
-    if not keep.all():
+    if not keep.all() and protocol.negative != "as-is":
         query, grade = query[keep], grade[keep]
     rows = (parts.query, parts.rank, parts.first, parts.tied, parts.grade)
     hits = Hits(queries, answered, parts.retrieved, judged, *rows, query, grade, protocol, left_out, missing)
     if protocol.depth is not None:
         hits = _cut(hits, protocol.depth)
-    return _condense(hits) if protocol.unjudged == "condensed" else hits
+    if protocol.unjudged == "condensed":
+        hits = _condense(hits)
+    return _ideal_of_retrieved(hits) if protocol.ideal == "retrieved" else hits
 
 
-def _by_rank(parts: Parts) -> tuple[Ints, Ints, Ints, Ints, Floats]:
+def _ideal_of_retrieved(hits: Hits) -> Hits:
+    """The ideal of a tool that knows only what was retrieved. An unjudged document counts 0 there, and only where
+    negative grades are part of the ideal does it matter that it comes before them."""
+    query, grade = hits.query, hits.grade
+    if hits.protocol.negative == "as-is":
+        unjudged = hits.retrieved - np.bincount(query, minlength=len(hits.queries))
+        query = np.concatenate([query, np.repeat(np.arange(len(hits.queries)), unjudged)])
+        grade = np.concatenate([grade, np.zeros(int(unjudged.sum()))])
+    else:
+        query, grade = query[grade >= 0], grade[grade >= 0]
+    query, grade = in_ideal_order(query, grade, hits.protocol)
+    return replace(hits, judgment_query=query, judgment_grade=grade)
+
+
+def in_ideal_order(query: Ints, grade: Floats, protocol: Protocol) -> tuple[Ints, Floats]:
+    """Judgments ordered by query, then as the protocol says: by descending grade, or as given."""
+    if protocol.ideal_order == "grade":
+        return _by_grade(query, grade)
+    order = np.argsort(query, kind="stable")
+    return query[order], grade[order]
+
+
+def by_rank(parts: Parts) -> tuple[Ints, Ints, Ints, Ints, Floats]:
     """The hits ordered by query, then rank, then grade (ranks are equal only where ties are averaged)."""
     key = _rank_key(parts.query, parts.rank)
     if (key[1:] > key[:-1]).all():

@@ -60,13 +60,15 @@ def _pairs(text: str) -> dict[float, float]:
     return pairs
 
 
-def gain_function(gain: Gain, rel: float | None = None) -> Callable[[Floats], Floats]:
-    """Grades → gains. Negative grades gain nothing, nor do grades below `rel`; a grade that a map leaves out is its own
-    gain, as in trec_eval. Grade 0 gains nothing unless a map says so."""
+def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False) -> Callable[[Floats], Floats]:
+    """Grades → gains. Negative grades gain nothing (unless `signed`), nor do grades below `rel`; a grade that a map
+    leaves out is its own gain, as in trec_eval. Grade 0 gains nothing unless a map says so."""
     pairs = _pairs(gain) if gain.startswith("{") else None
 
     def worth(grade: Floats) -> Floats:
         gained = GAINS["linear" if pairs is not None else gain](grade)
+        if signed and rel is None and gain != "binary":
+            return gained
         floor = grade >= (rel if rel is not None else 0)
         if pairs is None:
             return np.where(floor & (grade > 0), gained, 0.0)

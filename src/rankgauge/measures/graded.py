@@ -45,7 +45,7 @@ def DCG(
     Nothing relevant: 0.
     Paper: Järvelin and Kekäläinen, TOIS 2002.
     """
-    return hits.sum(discounted(hits, gain_function(gain, rel)(hits.grade), k, discount))
+    return hits.sum(discounted(hits, gain_function(gain, rel, signed=hits.signed)(hits.grade), k, discount))
 
 
 @measure(needs="gain", bounded=False, averages=True)
@@ -59,10 +59,11 @@ def IDCG(
     Nothing relevant: 0.
     Paper: Järvelin and Kekäläinen, TOIS 2002.
     """
-    ideal = hits.ideal(gain_function(gain, rel))
-    value = np.maximum(ideal.gain, 0.0) / discount_function(discount)(ideal.rank)
-    if k is not None:
-        value = np.where(ideal.rank <= k, value, 0.0)
+    ideal = hits.ideal(gain_function(gain, rel, signed=hits.signed))
+    value = (ideal.gain if hits.signed else np.maximum(ideal.gain, 0.0)) / discount_function(discount)(ideal.rank)
+    end = hits.ideal_end(k)
+    if end is not None:
+        value = np.where(ideal.rank <= (end if isinstance(end, int) else end[ideal.query]), value, 0.0)
     return sum_by(ideal.query, value, len(hits.queries))
 
 

@@ -22,15 +22,21 @@ def found(hits: Hits, k: int | None, rel: float | None) -> Floats:
 
 
 @measure(averages=True)
-def P(hits: Hits, k: int, *, rel: float | None = None) -> Floats:
+def P(hits: Hits, k: int, *, rel: float | None = None, by: str = "k") -> Floats:
     """Precision: the share of relevant documents among the first k.
 
     Formula: relevant in the first k / k
     Fewer than k: still divided by k.
     Nothing relevant: 0.
+    Parameters: by=k, or by=returned: divided by the number of documents returned where that is less than k, as
+      XGBoost, CatBoost and OpenSearch do.
     Paper: Cleverdon, Mills and Keen, Factors determining the performance of indexing systems, 1966.
     """
-    return found(hits, k, rel) / k
+    if by == "k":
+        return found(hits, k, rel) / k
+    if by != "returned":
+        raise MeasureError(f"P(by={by}): expected k or returned")
+    return divide(found(hits, k, rel), np.minimum(hits.retrieved, k).astype(np.float64))
 
 
 @measure(averages=True, also=("recall",))
@@ -65,22 +71,36 @@ def RR(hits: Hits, k: int | None = None, *, rel: float | None = None) -> Floats:
 
 
 @measure(averages=True)
-def AP(hits: Hits, k: int | None = None, *, rel: float | None = None) -> Floats:
+def AP(hits: Hits, k: int | None = None, *, rel: float | None = None, norm: str = "R") -> Floats:
     """Average precision: the precision at each relevant document, averaged over all of them. Its mean is MAP.
 
     Formula: Σ over relevant documents at rank r ≤ k of P@r / relevant judged
     Fewer than k: relevant documents that were not retrieved add 0. The divisor is all relevant, not min(that, k).
     Nothing relevant: 0.
+    Parameters: norm=R: divided by all relevant documents; norm=min: by the smaller of these and k (Spark,
+      sentence-transformers, XGBoost, LightGBM, CatBoost); norm=hits: by the relevant ones found (torchmetrics).
     Paper: Harman, Evaluation issues in information retrieval, IPM 1992.
     """
-    relevant = hits.relevant(rel)
+    relevant, divisor = hits.relevant(rel), _ap_divisor(hits, k, rel, norm)
     if hits.averaged:
-        return divide(expected_precision_sum(hits, relevant, k), hits.relevant_judged(rel))
+        return divide(expected_precision_sum(hits, relevant, k), divisor)
     query, rank = hits.query[relevant], hits.rank[relevant]
     value = (positions_within(query) + 1) / rank
     if k is not None:
         value = np.where(rank <= k, value, 0.0)
-    return divide(sum_by(query, value, len(hits.queries)), hits.relevant_judged(rel))
+    return divide(sum_by(query, value, len(hits.queries)), divisor)
+
+
+def _ap_divisor(hits: Hits, k: int | None, rel: float | None, norm: str) -> Floats:
+    """What average precision is divided by."""
+    if norm == "hits":
+        if hits.averaged:
+            raise MeasureError("AP(norm=hits) has no exact average over ties")
+        return found(hits, k, rel)
+    if norm not in ("R", "min"):
+        raise MeasureError(f"AP(norm={norm}): expected R, min or hits")
+    judged = hits.relevant_judged(rel)
+    return judged if norm == "R" or k is None else np.minimum(judged, k)
 
 
 @measure(averages=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import MeasureError
+from rankgauge.errors import MatchError, MeasureError
 from rankgauge.match.hits import sum_by
 from rankgauge.measures.gains import gain_function, number_text
 
@@ -152,10 +152,19 @@ class Measure:
         return values if hits.protocol.empty == "zero" else self._without_empty(values, hits)
 
     def _without_empty(self, values: Floats, hits: Hits) -> Floats:
-        """The protocol's word on queries that have nothing to find: they count 1, or are left out."""
+        """The protocol's word on queries that have nothing to find: they count 1, are left out, or are an error."""
+        empty = self.empty(hits)
         if hits.protocol.empty == "skip":
-            return np.where(self.empty(hits), np.nan, values)
-        return np.where(self.empty(hits), 1.0, values) if self.definition.bounded else values
+            return np.where(empty, np.nan, values)
+        if hits.protocol.empty == "error" and empty.any():
+            query = hits.queries[int(empty.argmax())]
+            raise MatchError(
+                f"query {query!r} has no relevant documents, and empty='error' takes no such query: {self}"
+            )
+        if hits.protocol.empty == "one-if-unanswered":
+            empty = empty & (hits.retrieved == 0)
+        ones = self.definition.bounded and hits.protocol.empty != "error"
+        return np.where(empty, 1.0, values) if ones else values
 
     def empty(self, hits: Hits) -> Bools:
         """The queries that have nothing to find, as far as this measure goes."""

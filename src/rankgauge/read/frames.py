@@ -220,7 +220,7 @@ def settled(columns: Columns, ask: Ask) -> Columns:
     """The columns with a document once per query where the caller asked for that; otherwise `match` looks at it."""
     import polars as pl
 
-    if ask.kind != "run" or ask.duplicates == "error":
+    if ask.kind != "run" or ask.duplicates not in ("first", "best"):
         return columns
     kept = (
         pl.DataFrame({"query": columns.query, "doc": columns.doc, "number": columns.number})

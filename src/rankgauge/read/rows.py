@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from rankgauge.errors import DuplicateError, InputError, warn
+from rankgauge.protocol import REPEATING
 from rankgauge.read.records import Columns, Nested
 
 __all__ = ["Ask", "Found", "Row", "Rows", "explainer", "finite", "gather", "number_of", "shortened"]
@@ -52,8 +55,10 @@ class Rows(NamedTuple):
         return f"{self.name}:{number}" if self.unit == "line" else f"{self.name}, {self.unit} {number}"
 
 
-def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dict[str, float]]:
+def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dict[str, float]] | Columns:
     """Rows → query → document → number, in the order given; a pair that is there twice is settled as asked."""
+    if ask.kind == "run" and ask.duplicates in REPEATING:
+        return _as_they_are(rows, may_be_empty)
     nested: dict[str, dict[str, float]] = {}
     docs: dict[str, float] = {}
     last: str | None = None
@@ -74,6 +79,19 @@ def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dic
         are = "judgment is" if repeated == 1 else "judgments are"
         warn(f"{rows.name}: {repeated:,} {are} there twice with the same grade; counted once")
     return nested
+
+
+def _as_they_are(rows: Rows, may_be_empty: bool) -> Columns:
+    """Rows → columns, which can hold a pair twice."""
+    import polars as pl
+
+    numbers: dict[str, int] = {}
+    each = [(numbers.setdefault(query, len(numbers)), doc, number) for _, query, doc, number in rows.each()]
+    if not each and not may_be_empty:
+        raise InputError(f"{rows.name}: holds no rows; expected at least one")
+    query, doc, number = (list(column) for column in zip(*each, strict=True)) if each else ([], [], [])
+    docs = pl.Series(doc, dtype=pl.String)
+    return Columns(list(numbers), np.array(query, np.int32), docs, np.array(number, np.float64))
 
 
 def _settle(rows: Rows, ask: Ask, row: Row, docs: dict[str, float]) -> None:

@@ -1,0 +1,136 @@
+"""`rankgauge dialects`: what other tools say of the same files, and which convention gives a number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgauge.cli.eval import emit
+from rankgauge.cli.options import measures_from_option, output_options, reading_options
+
+if TYPE_CHECKING:
+    from rankgauge.cli.work import Reading
+    from rankgauge.reproduce import Files, Row
+
+__all__ = ["dialects"]
+
+FORMATS = ("table", "json", "csv", "markdown")
+HEADS = ("dialect", "value", "difference", "low", "high", "reason")
+
+
+@click.command("dialects")
+@click.argument("qrels", required=False)
+@click.argument("run", required=False)
+@click.option("-m", "--measure", default="nDCG@10", help="A measure.  [nDCG@10]")
+@measures_from_option
+@click.option("--only", metavar="NAME,…", help="Only these dialects.")
+@click.option("--match", "told", metavar="NUMBER", help="Which convention gives this number? 0.6885, or 68.9%.")
+@click.option("--format", "format", type=click.Choice(FORMATS), default="table", help="How to print.  [table]")
+@click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
+@output_options
+@reading_options
+def dialects(
+    qrels: str | None,
+    run: str | None,
+    measure: str,
+    only: str | None,
+    told: str | None,
+    format: str,
+    digits: int,
+    output: str,
+    reading: Reading,
+) -> None:
+    """Say what other tools say of the same files, and why; without files, list the tools.
+
+    \b
+    Examples:
+      rankgauge dialects
+      rankgauge dialects qrels.txt run.txt -m nDCG@10
+      rankgauge dialects qrels.txt run.txt -m nDCG@10 --only sklearn,xgboost --format markdown
+      rankgauge dialects qrels.txt run.txt -m nDCG@10 --match 0.6885
+    """
+    if qrels is None:
+        emit(_listed(only, format), output)
+        return
+    if run is None:
+        raise click.UsageError("Missing argument 'RUN': judgments without a run.")
+    from rankgauge.measures import parse
+    from rankgauge.reproduce import Files, Told, compare
+
+    chosen = _chosen(only)
+    number = Told(told) if told is not None else None
+    asked = parse(measure)
+    files = Files(reading.judgments(qrels), reading.each(run))
+    if number is not None:
+        emit(_matches(files, asked, number, format, digits), output)
+    else:
+        heads = HEADS if format in ("json", "csv") else ("dialect", "value", "difference", "reason")
+        emit(_shown([_cells(row, digits, format) for row in compare(files, asked, chosen)], heads, format), output)
+
+
+def _chosen(only: str | None) -> list[Any]:
+    from rankgauge.dialects import DIALECTS, find_dialect
+
+    return [find_dialect(name.strip()) for name in only.split(",")] if only else list(DIALECTS.values())
+
+
+def _listed(only: str | None, format: str) -> str:
+    """The dialects: how each tool is called, what it does otherwise, and where it is wrong."""
+    heads = ("dialect", "as called", "checked", "what differs", "defect")
+    rows = [[each.name, each.call, each.checked, each.why, each.defect] for each in _chosen(only)]
+    if format != "table":
+        return _shown(rows, heads, format)
+    width = max(len(row[0]) for row in rows)
+    lines = []
+    for name, call, checked, why, defect in rows:
+        lines += [f"{name:<{width}}  {why}", f"{'':<{width}}  {call} ({checked})"]
+        lines += [f"{'':<{width}}  defect: {defect}"] if defect else []
+    return "\n".join(lines) + "\n"
+
+
+def _cells(row: Row, digits: int, format: str) -> list[Any]:
+    numbers = [row.value, row.difference, row.low, row.high]
+    if format in ("json", "csv"):
+        return [row.dialect, *numbers, row.reason]
+    value, difference, low, high = ("" if number is None else f"{number:.{digits}f}" for number in numbers)
+    signed = f"+{difference}" if row.difference and row.difference > 0 else difference
+    return [row.dialect, value or (f"{low} to {high}" if low else ""), signed, row.reason]
+
+
+def _matches(files: Files, measure: Any, told: Any, format: str, digits: int) -> str:
+    """The conventions that give the number, and a query that would tell them apart."""
+    from rankgauge.reproduce import search, telling_query
+
+    found = search(files, measure, told)
+    query = telling_query(found) if len(found) > 1 else None
+    heads = ("convention", "changes", "value", *([f"query {query}"] if query is not None else []))
+    rows = [[each.name, each.changes, each.value, *([each.queries.get(query)] if query else [])] for each in found]
+    if format in ("json", "csv"):
+        return _shown(rows, heads, format)
+    numbers = [[name, n, *("" if v is None else f"{v:.{digits}f}" for v in rest)] for name, n, *rest in rows]
+    if not found:
+        return f"Nothing gives {told.text} for {measure}: no dialect, and no one or two changed rules.\n"
+    note = f"Query {query!r} tells them apart." if query else "No query of these files tells them apart."
+    return _shown(numbers, heads, format) + (f"\n{note}\n" if len(found) > 1 else "")
+
+
+def _shown(rows: Sequence[Sequence[Any]], heads: Sequence[str], format: str) -> str:
+    if format == "json":
+        data = [dict(zip(heads, row, strict=True)) for row in rows]
+        return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+    if format == "csv":
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows([heads, *rows])
+        return stream.getvalue()
+    texts = [[str(cell) for cell in row] for row in rows]
+    if format == "markdown":
+        lines = [heads, ["--"] * len(heads), *([cell.replace("|", "\\|") for cell in row] for row in texts)]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
+    lines = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in [heads, *texts]]
+    return "".join("  ".join(line).rstrip() + "\n" for line in lines)

@@ -1,0 +1,248 @@
+"""The presets: one row per tool, found by running it on random input (or by reading it, where `checked` says so)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from rankgauge.dialects.dialect import Dialect, Own, Rounding
+from rankgauge.protocol import Protocol
+
+__all__ = ["PRESETS"]
+
+AS_OURS: Final = Own()
+WHOLE: Final = Own(whole=True)
+EXP: Final = Own({"gain": "exp"})
+BINARY: Final = Own({"gain": "binary"})
+CAPPED_AP: Final = Own({"norm": "min"})
+BY_RETURNED: Final = Own({"by": "returned"})
+FIVE: Final = Rounding(5)
+
+RETRIEVED_IS_ALL: Final = "the ideal comes from what was retrieved: documents that were not found cost nothing"
+
+
+def _same(names: str, own: Own = AS_OURS) -> dict[str, Own]:
+    """These measures, all defined alike."""
+    return dict.fromkeys(names.split(), own)
+
+
+def _dcg(**parameters: Any) -> dict[str, Own]:
+    return _same("nDCG DCG", Own(parameters))
+
+
+TREC_EVAL_9: Final = _same(
+    "nDCG AP P R Rprec Bpref infAP Success IPrec 11pt_avg binG G nDCGrel Rndcg RprecMult CappedR utility SetP SetRelP "
+    "SetR SetAP SetF NumQ NumRet NumRel NumRelRet NumNonrelRet gm_map gm_bpref"
+) | {"RR": WHOLE}
+TREC_EVAL_10: Final = TREC_EVAL_9 | {
+    "DCG": WHOLE,
+    "IDCG": WHOLE,
+    "IPrec": Own({"levels": "nearest"}),
+    "11pt_avg": Own({"levels": "nearest"}),
+    "RBP": Own({"p": 0.9, "gain": "graded"}, whole=True),
+    "Unjudged": AS_OURS,
+}
+GDEVAL_INSIDE: Final = Own(rules={"scores": "float64"}, rounding=FIVE)
+ASCENDING: Final = Own(rules={"ties": "id-ascending"})
+IR_MEASURES: Final = _same(
+    "nDCG P R RR AP Rprec Bpref Success SetP SetR SetF SetAP IPrec infAP NumQ NumRet NumRel NumRelRet Judged"
+) | {"RR@": ASCENDING, "Judged@": ASCENDING, "nDCG(gain=exp)@": GDEVAL_INSIDE, "ERR@": GDEVAL_INSIDE}
+RANX: Final = _same("AP P R RR Success F Rprec NumRelRet") | {
+    "nDCG": Own({"rel": 1.0}),
+    "DCG": Own({"rel": 1.0}),
+    "RBP": Own({"gain": "linear"}),
+}
+GIVEN_TIES: Final = Own(rules={"ties": "given"})
+
+UNSTABLE: Final = "its sort is not stable: the order of equal scores depends on the processor and on the length"
+
+
+def _trained(**rules: Any) -> Protocol:
+    """What a trainer's metric sees: the documents that it is given, and nothing else."""
+    return Protocol(ideal="retrieved", missing="skip", **rules)
+
+
+def _listed(**rules: Any) -> Protocol:
+    """What a tool sees that takes ranked lists."""
+    return Protocol(order="given", **rules)
+
+
+PRESETS: Final = (
+    Dialect(
+        "trec_eval", "trec_eval -m ndcg_cut.10 qrels run (10; -c counts missing queries 0)", "10.0-rc3, run",
+        "queries that the run does not answer are left out; decimals of grades are cut off",
+        Protocol(missing="skip", grades="truncate"), TREC_EVAL_10,
+        defect="without -c the mean leaves out what the run does not answer",
+    ),
+    Dialect(
+        "trec_eval-9", "trec_eval -m ndcg_cut.10 qrels run (9.0)", "9.0.8, through pytrec_eval",
+        "as trec_eval, and scores are compared as 32-bit numbers",
+        Protocol(scores="float32", missing="skip", grades="truncate"), TREC_EVAL_9,
+        defect="scores that differ by less than 32 bits can hold are tied",
+    ),
+    Dialect(
+        "pytrec_eval", "RelevanceEvaluator(qrels, {'ndcg_cut_10'}).evaluate(run), then a mean", "0.5.11, run",
+        "32-bit scores; the mean of what is returned leaves out queries that the run does not answer",
+        Protocol(scores="float32", missing="skip", grades="integer"), TREC_EVAL_9,
+        defect="a query whose grades are all negative makes it hang",
+    ),
+    Dialect(
+        "ir_measures", "calc_aggregate([nDCG@10], qrels, run)", "0.4.3, run",
+        "32-bit scores; RR@k and Judged@k order ties by ascending id; exponential gain goes through gdeval",
+        Protocol(scores="float32", grades="integer"), IR_MEASURES,
+        defect="measures of one list can disagree about its order; gdeval's values have five digits before averaging",
+    ),
+    Dialect(
+        "ranx", "evaluate(Qrels(qrels), Run(run), 'ndcg@10')", "0.3.21, run",
+        "equal scores in the order given; decimals of grades are cut off; grades below 1 gain nothing",
+        Protocol(ties="given", grades="truncate", missing="error"), RANX,
+        undefined_ties="its sort is not stable beyond 15 documents",
+    ),
+    Dialect(
+        "ranx-burges", "evaluate(Qrels(qrels), Run(run), 'ndcg_burges@10')", "0.3.21, run",
+        "as ranx, with exponential gain",
+        Protocol(ties="given", grades="truncate", missing="error"),
+        {"nDCG": Own({"gain": "exp", "rel": 1.0}), "DCG": Own({"gain": "exp", "rel": 1.0})},
+        undefined_ties="its sort is not stable beyond 15 documents",
+    ),
+    Dialect(
+        "gdeval", "gdeval.pl -k 10 qrels run", "1.2a, run",
+        "exponential gain; queries without relevant documents or without results are left out",
+        Protocol(missing="skip", empty="skip", grades="integer"),
+        {"nDCG@": EXP, "nDCG": Own({"gain": "exp", "k": 20}), "ERR@": AS_OURS, "ERR": Own({"k": 20})},
+        round_mean=FIVE,
+    ),
+    Dialect(
+        "msmarco", "msmarco_eval.py qrels run", "read, not run",
+        "RR@10 by the rank column; every listed judgment is relevant, whatever its grade",
+        Protocol(order="rank"), {"RR": Own({"k": 10, "rel": 0.0})},
+    ),
+    Dialect(
+        "beir", "EvaluateRetrieval.evaluate(qrels, results, [10])", "2.2.0, run",
+        "32-bit scores; a document with the query's id is dropped; missing queries are left out; five digits",
+        Protocol(scores="float32", missing="skip", same_id="drop"), _same("nDCG AP R P"), round_mean=FIVE,
+        defect="the mean leaves out what the run does not answer",
+    ),
+    Dialect(
+        "mteb", "calculate_retrieval_scores, inside a retrieval task", "2.26.24, run",
+        "32-bit scores; missing queries are left out; five digits",
+        Protocol(scores="float32", missing="skip"), _same("nDCG AP R P"), round_mean=FIVE,
+        defect="the mean leaves out what the run does not answer",
+    ),
+    Dialect(
+        "sklearn", "ndcg_score([grades], [scores], k=10) of what was retrieved", "1.9.1, run",
+        "ideal from what was retrieved; ties are averaged",
+        _trained(ties="average", negative="error"), _dcg(), defect=RETRIEVED_IS_ALL,
+    ),
+    Dialect(
+        "sklearn-ignore-ties", "ndcg_score([grades], [scores], k=10, ignore_ties=True)", "1.9.1, run",
+        "ideal from what was retrieved",
+        _trained(ties="reversed", negative="error"), _dcg(), defect=RETRIEVED_IS_ALL, undefined_ties=UNSTABLE,
+    ),
+    Dialect(
+        "torchmetrics", "RetrievalNormalizedDCG(top_k=10)", "1.9.0, run",
+        "ideal from what was retrieved; ties are averaged; 32-bit scores and arithmetic",
+        _trained(scores="float32", ties="average", negative="as-is"),
+        {"nDCG": AS_OURS, "AP": Own({"norm": "hits"}, {"ties": "given"})}, defect=RETRIEVED_IS_ALL,
+    ),
+    Dialect(
+        "xgboost", "eval_metric='ndcg@10' (ndcg@10-: an empty query scores 0; ndcg_exp_gain=False: linear)",
+        "3.2.0, run", "exponential gain; ideal from what was retrieved; an empty query scores 1; ndcg means ndcg@32",
+        _trained(scores="float32", ties="given", empty="one", negative="error", grades="integer"),
+        {"nDCG": Own({"gain": "exp", "k": 32}), "AP": CAPPED_AP, "P": Own({"by": "returned"}, {"empty": "zero"})},
+        defect=f"{RETRIEVED_IS_ALL}; an empty query scores 1",
+    ),
+    Dialect(
+        "lightgbm", "metric='ndcg', eval_at=[10]", "4.7.0, run",
+        "exponential gain; ideal from what was retrieved; an empty query scores 1",
+        _trained(ties="given", empty="one", negative="error", grades="integer"),
+        {"nDCG@": EXP, "AP@": CAPPED_AP}, defect=f"{RETRIEVED_IS_ALL}; an empty query scores 1",
+    ),
+    Dialect(
+        "catboost", "eval_metric='NDCG:top=10' (;type=Exp: exponential gain)", "1.2.10, run",
+        "ideal from what was retrieved; the worst order of ties; an empty query scores 1",
+        _trained(ties="worst", empty="one", negative="as-is"), {"nDCG": AS_OURS},
+        defect=f"{RETRIEVED_IS_ALL}; an empty query scores 1",
+    ),
+    Dialect(
+        "tf-ranking", "tfr.keras.metrics.NDCGMetric(topn=10)", "5b1d133, read",
+        "exponential gain; ideal from what was retrieved; ties are shuffled (here: averaged); 32-bit arithmetic",
+        _trained(scores="float32", ties="average", unjudged="condensed"), {"nDCG": EXP}, defect=RETRIEVED_IS_ALL,
+        undefined_ties="it shuffles equal scores without a seed",
+    ),
+    Dialect(
+        "sentence-transformers", "InformationRetrievalEvaluator(queries, corpus, relevant_docs)", "6.2.0, run",
+        "binary gain; ties by ascending id; queries without relevant documents are left out",
+        Protocol(ties="id-ascending", empty="skip"),
+        {"nDCG@": BINARY, "AP@": CAPPED_AP, **_same("P R RR@ Success@")},
+    ),
+    Dialect(
+        "spark-mllib", "RankingMetrics(rdd of (ranking, labels)).ndcgAt(10), from Python", "4.3.0, run",
+        "binary gain: grades are ignored; a document twice counts twice",
+        _listed(duplicates="each", missing="skip"), {"nDCG@": BINARY, "AP": CAPPED_AP, **_same("P R")},
+        defect="grades that are given are silently ignored; repeated documents can lift a value above 1",
+    ),
+    Dialect(
+        "spark-mllib-graded", "RankingMetrics.of(JavaRDD<Tuple3>).ndcgAt(10), from Scala and Java", "4.3.0, run",
+        "exponential gain; the ideal is in the order in which the labels are given",
+        _listed(duplicates="each", ideal_order="given", negative="as-is", missing="skip"), {"nDCG@": EXP},
+        defect="labels that are not given best first make a perfect ranking score more than 1",
+    ),
+    Dialect(
+        "elasticsearch", "_rank_eval, metric dcg with normalize: true", "read, not run",
+        "exponential gain; the ideal is cut at the number of documents returned",
+        _listed(ideal_depth="returned"), {**_dcg(gain="exp"), "P": BY_RETURNED, **_same("R RR")},
+        defect="the ideal is cut at the number returned: returning less is not punished",
+    ),
+    Dialect(
+        "opensearch", "search-relevance, NDCG@10", "read, not run",
+        "exponential gain; each query is rounded to two digits before averaging",
+        _listed(), {"nDCG@": EXP}, round_query=Rounding(2, half_up=True), defect="rounding before averaging",
+    ),
+    Dialect(
+        "quepid", "scorer nDCG@10", "8.6 (its JavaScript), run",
+        "exponential gain; the ideal is not cut; queries without results are left out",
+        _listed(ideal_depth="all", missing="skip"), {"nDCG@": EXP},
+        defect="the ideal is not cut at k: with more than k good documents 1 cannot be reached",
+    ),
+    Dialect(
+        "quepid-cut", "scorer NDCG_CUT@10", "8.6 (its JavaScript), run", "exponential gain",
+        _listed(missing="skip"), {"nDCG@": EXP},
+    ),
+    Dialect(
+        "mlflow", "mlflow.metrics.ndcg_at_k(10)", "3.17.2, run",
+        "binary gain; the ideal is cut at the number returned; an empty query without results scores 1",
+        _listed(ideal_depth="returned", duplicates="distinct", empty="one-if-unanswered"), {"nDCG@": BINARY},
+        defect="the ideal is cut at the number returned: returning less is not punished",
+    ),
+    Dialect(
+        "llamaindex", "NDCG().compute(expected_ids=…, retrieved_ids=…)", "0.14.25, run",
+        "binary gain; the ideal is not cut; a document twice counts twice; an empty query is an error",
+        _listed(ideal_depth="all", duplicates="each", missing="error", empty="error"), {"nDCG": BINARY},
+        defect="the ideal is not cut at k; repeated documents can lift a value above 1",
+    ),
+    Dialect(
+        "haystack", "DocumentNDCGEvaluator().run(…)", "3.4.0, run",
+        "the ideal is not cut; a document twice counts once",
+        _listed(ideal_depth="all", duplicates="once", negative="as-is"), {"nDCG": AS_OURS},
+        defect="the ideal is not cut at k: with more than k good documents 1 cannot be reached",
+    ),
+    Dialect(
+        "ntcireval", "pyNTCIREVAL compute -r qrels -g 1:2:3 --cutoffs 10 (MSnDCG: discount=log2)", "0.0.3, run",
+        "the original discount, undiscounted down to rank 2; a document twice counts twice",
+        _listed(duplicates="each", empty="error"), {"nDCG": Own({"discount": "jk2"})},
+        defect="a query without relevant documents is a division by zero; repeated documents can exceed 1",
+    ),
+    Dialect(
+        "trectools", "TrecEval(run, qrels).get_ndcg(depth=10)", "0.0.50, run",
+        "ties in the order of the file; missing queries are left out; no cut-off means 1000",
+        _listed(missing="skip"), {"nDCG": Own({"k": 1000})},
+        defect="the mean leaves out what the run does not answer",
+    ),
+    Dialect(
+        "jarvelin-2002", "Järvelin and Kekäläinen, TOIS 2002, with b = 2", "the paper",
+        "linear gain, undiscounted down to rank 2", measures=_dcg(discount="jk2"),
+    ),
+    Dialect(
+        "burges-2005", "Burges et al., ICML 2005", "the paper", "exponential gain", measures=_dcg(gain="exp"),
+    ),
+)  # fmt: skip

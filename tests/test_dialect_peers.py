@@ -1,0 +1,182 @@
+"""Dialects against the tools themselves, on random input, called as their users call them.
+
+Only the tools that are light: scikit-learn, LightGBM, XGBoost, pyNTCIREVAL, ir_measures (with cwl-eval), pytrec_eval.
+Trainers are given scores without training: XGBoost as `base_margin` with no rounds, LightGBM as `init_score` of a
+validation set. pytrec_eval hangs on a query whose grades are all negative, so there are no negative grades here.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankgauge
+from rankgauge import DIALECTS, RankgaugeWarning
+from samples import Nested
+
+QUERIES = 40
+SEEDS = range(5)
+
+
+def random_files(
+    seed: int, *, grades: tuple[int, ...] = (0, 0, 0, 1, 1, 2, 3), ties: bool = True
+) -> tuple[Nested, Nested]:
+    """Judgments and a run; every query is judged and answered, some with nothing relevant, some with unjudged."""
+    dice = random.Random(seed)
+    judgments: Nested = {}
+    run: Nested = {}
+    for number in range(QUERIES):
+        docs = [f"d{i:02}" for i in range(dice.randint(2, 14))]
+        dice.shuffle(docs)
+        top = dice.choice([*grades[3:], 0])
+        judged: dict[str, float] = {doc: min(dice.choice(grades), top) for doc in docs if dice.random() < 0.8}
+        judgments[str(number)] = judged or {docs[0]: 1}
+        kept = docs[: dice.randint(2, len(docs))]
+        scores = [dice.randint(0, 5) / 4 if ties else dice.random() for _ in kept]
+        run[str(number)] = dict(zip(kept, scores, strict=True))
+    return judgments, run
+
+
+def ours(dialect: str, judgments: Nested, run: Any, measure: str) -> dict[str, float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankgaugeWarning)
+        values = rankgauge.evaluate(judgments, run, measure, dialect=dialect).to_dict()
+    return {query: each[measure] for query, each in values.items()}
+
+
+def mean(values: dict[str, float]) -> float:
+    return sum(values.values()) / len(values)
+
+
+def labels(judgments: Nested, run: Nested, query: str) -> tuple[list[float], list[float]]:
+    """Grades and scores of what was retrieved: all that a tool sees that is given a list."""
+    return [judgments[query].get(doc, 0) for doc in run[query]], list(run[query].values())
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, None])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scikit_learn(seed: int, k: int | None) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    measure = "nDCG" if k is None else f"nDCG@{k}"
+    judgments, run = random_files(seed)
+    values = ours("sklearn", judgments, run, measure)
+    apart_judgments, apart = random_files(seed, ties=False)
+    ignoring = ours("sklearn-ignore-ties", apart_judgments, apart, measure)
+    for query in run:
+        grades, scores = labels(judgments, run, query)
+        assert values[query] == pytest.approx(metrics.ndcg_score([grades], [scores], k=k), abs=1e-12)
+        grades, scores = labels(apart_judgments, apart, query)
+        theirs = metrics.ndcg_score([grades], [scores], k=k, ignore_ties=True)
+        assert ignoring[query] == pytest.approx(theirs, abs=1e-12)
+
+
+def xgboost_says(metric: str, judgments: Nested, run: Nested, **more: Any) -> dict[str, float]:
+    xgboost = pytest.importorskip("xgboost")
+    result = {}
+    for query in run:
+        grades, scores = labels(judgments, run, query)
+        data = xgboost.DMatrix(np.zeros((len(grades), 1)), label=grades, base_margin=scores, group=[len(grades)])
+        parameters = {"objective": "rank:ndcg", "eval_metric": metric, "verbosity": 0, "nthread": 1, **more}
+        booster = xgboost.train(parameters, data, num_boost_round=0)
+        result[query] = float(booster.eval(data).rpartition(":")[2])
+    return result
+
+
+@pytest.mark.parametrize(
+    ("metric", "measure"), [("ndcg@3", "nDCG@3"), ("ndcg", "nDCG"), ("map@3", "AP@3"), ("pre@5", "P@5")]
+)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_xgboost(seed: int, metric: str, measure: str) -> None:
+    judgments, run = random_files(seed) if "ndcg" in metric else random_files(seed, grades=(0, 0, 0, 1, 1))
+    values = ours("xgboost", judgments, run, measure)
+    for query, theirs in xgboost_says(metric, judgments, run).items():
+        assert values[query] == pytest.approx(theirs, abs=1e-6), query
+
+
+@pytest.mark.parametrize(("metric", "measure"), [("ndcg", "nDCG@{}"), ("map", "AP@{}")])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lightgbm(seed: int, metric: str, measure: str) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    judgments, run = random_files(seed)
+    lists = [labels(judgments, run, query) for query in run]
+    grades, scores = ([number for each in column for number in each] for column in zip(*lists, strict=True))
+    sizes = [len(each) for each, _ in lists]
+    features = np.arange(len(grades), dtype=float)[:, None]
+    quiet = {"verbose": -1}
+    train = lightgbm.Dataset(features, label=grades, group=sizes, params=quiet)
+    valid = lightgbm.Dataset(features, label=grades, group=sizes, init_score=scores, reference=train, params=quiet)
+    parameters = {"objective": "lambdarank", "metric": metric, "eval_at": [1, 3, 10], "verbose": -1, "num_threads": 1,
+                  "min_data_in_leaf": 10**6}  # fmt: skip
+    record: dict[str, Any] = {}
+    callbacks = [lightgbm.record_evaluation(record)]
+    lightgbm.train(parameters, train, 1, valid_sets=[valid], valid_names=["v"], callbacks=callbacks)
+    for k in (1, 3, 10):
+        values = ours("lightgbm", judgments, run, measure.format(k))
+        assert mean(values) == pytest.approx(record["v"][f"{metric}@{k}"][0], abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pyntcireval(seed: int) -> None:
+    pytest.importorskip("pyNTCIREVAL")
+    from pyNTCIREVAL import Labeler
+    from pyNTCIREVAL.metrics import MSnDCG, nDCG
+
+    judgments, run = random_files(seed)
+    judgments = {query: docs for query, docs in judgments.items() if max(docs.values()) > 0}
+    values = ours("ntcireval", judgments, run, "nDCG@5")
+    rules = DIALECTS["ntcireval"].protocol
+    microsoft = rankgauge.evaluate(judgments, run, "nDCG@5", protocol=rules).to_dict()
+    for query, docs in judgments.items():
+        labeler = Labeler(docs)
+        counts, ranked = labeler.compute_per_level_doc_num(4), labeler.label(run[query])
+        assert values[query] == pytest.approx(nDCG(counts, [1, 2, 3], 2, 5).compute(ranked), abs=1e-12)
+        theirs = MSnDCG(counts, [1, 2, 3], 5).compute(ranked)
+        assert microsoft[query]["nDCG@5"] == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    ["nDCG@5", "nDCG(gain=exp)@5", "ERR@5", "RR@3", "RR", "Judged@3", "AP@5", "P@5", "R@5", "Success@3", "Bpref"],
+)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ir_measures(seed: int, measure: str) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    judgments, run = random_files(seed)
+    run.pop("3")
+    asked = ir_measures.parse_measure(measure.replace("gain=exp", "dcg='exp-log2'"))
+    values = ours("ir_measures", judgments, run, measure)
+    theirs = {each.query_id: each.value for each in ir_measures.iter_calc([asked], judgments, run)}
+    for query, value in theirs.items():
+        assert values[query] == pytest.approx(value, abs=1e-12), query
+    assert mean(values) == pytest.approx(ir_measures.calc_aggregate([asked], judgments, run)[asked], abs=1e-12)
+
+
+def test_scaled_dcg_of_cwl() -> None:
+    """C/W/L's SDCG is a measure, not a dialect: as if k documents of the highest grade were judged."""
+    ir_measures = pytest.importorskip("ir_measures")
+    pytest.importorskip("cwl")
+    judgments, run = {"q": {"a": 3, "b": 2, "c": 1, "d": 0}}, {"q": {"c": 3.0, "d": 2.0, "a": 1.0}}
+    theirs = next(iter(ir_measures.iter_calc([ir_measures.SDCG(max_rel=3) @ 3], judgments, run))).value
+    assert theirs == pytest.approx(0.3911, abs=5e-5)
+    assert rankgauge.ndcg([1, 0, 3], k=3, ideal=[3, 3, 3, 1, 0]) == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["ndcg_cut_5", "map", "P_5", "recall_5", "recip_rank"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pytrec_eval_with_close_scores(seed: int, name: str) -> None:
+    """Scores that only 64 bits tell apart, and queries that the run does not answer."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    judgments, run = random_files(seed)
+    dice = random.Random(seed)
+    run = {q: {doc: score + dice.random() * 1e-9 for doc, score in docs.items()} for q, docs in run.items()}
+    run.pop("3")
+    theirs = pytrec_eval.RelevanceEvaluator(judgments, {name}).evaluate(run)
+    measure = str(rankgauge.parse(name))
+    values = ours("pytrec_eval", judgments, run, measure)
+    assert values.keys() == theirs.keys()
+    for query, value in values.items():
+        assert value == pytest.approx(theirs[query][name], abs=1e-12)

@@ -1,0 +1,300 @@
+"""Dialects: what each tool says on small cases, as its users saw it, and what every preset must tell about itself."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import rankgauge
+from rankgauge import DIALECTS, Protocol, RankgaugeWarning, Result
+from rankgauge.dialects import Rounding, find_dialect
+from rankgauge.errors import MatchError, MeasureError, ProtocolError, RankgaugeError
+from rankgauge.measures import MEASURES
+from rankgauge.protocol import RULES
+
+NAMES = [
+    "trec_eval", "trec_eval-9", "pytrec_eval", "ir_measures", "ranx", "ranx-burges", "gdeval", "msmarco", "beir",
+    "mteb", "sklearn", "sklearn-ignore-ties", "torchmetrics", "xgboost", "lightgbm", "catboost", "tf-ranking",
+    "sentence-transformers", "spark-mllib", "spark-mllib-graded", "elasticsearch", "opensearch", "quepid",
+    "quepid-cut", "mlflow", "llamaindex", "haystack", "ntcireval", "trectools", "jarvelin-2002", "burges-2005",
+]  # fmt: skip
+
+
+def value(dialect: str, judgments: Any, run: Any, measure: str = "nDCG@10") -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankgaugeWarning)
+        return rankgauge.evaluate(judgments, run, measure, dialect=dialect)[measure]
+
+
+def listed(*docs: str, query: str = "q") -> list[tuple[str, str, float]]:
+    """A run of one query that returns these documents in this order."""
+    return [(query, doc, float(-place)) for place, doc in enumerate(docs)]
+
+
+def graded(*grades: float) -> dict[str, dict[str, float]]:
+    return {"q": {f"d{i:02}": grade for i, grade in enumerate(grades)}}
+
+
+def first(number: int) -> list[tuple[str, str, float]]:
+    return listed(*(f"d{i:02}" for i in range(number)))
+
+
+ONE_RANKING = {"q": {"a": 3, "b": 2, "c": 1, "d": 0}}
+EIGHT_NUMBERS = {
+    0.5250: "trec_eval trec_eval-9 pytrec_eval ir_measures ranx beir mteb haystack trectools",
+    0.4791: "gdeval ranx-burges elasticsearch quepid quepid-cut burges-2005",
+    0.48: "opensearch",
+    0.6885: "sklearn sklearn-ignore-ties torchmetrics catboost",
+    0.5897: "xgboost lightgbm tf-ranking",
+    0.7039: "sentence-transformers llamaindex mlflow spark-mllib",
+    0.5137: "ntcireval jarvelin-2002",
+}
+EMPTY = ({"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": {"a": 1.0}, "q2": {"b": 1.0}})
+MISSING = ({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": {"a": 1.0}})
+
+
+def pairs_of(table: dict[Any, str]) -> list[tuple[str, Any]]:
+    return [(name, expected) for expected, names in table.items() for name in names.split()]
+
+
+@pytest.mark.parametrize(("dialect", "expected"), pairs_of(EIGHT_NUMBERS))
+def test_one_ranking_eight_numbers(dialect: str, expected: float) -> None:
+    assert value(dialect, ONE_RANKING, listed("c", "d", "a"), "nDCG@3") == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("labels", "ranking", "expected"), [("cba", "cda", 0.7039), ("cba", "abc", 1.4693), ("abc", "cda", 0.4791)]
+)
+def test_spark_takes_the_ideal_as_the_labels_are_given(labels: str, ranking: str, expected: float) -> None:
+    judgments = {"q": {doc: ONE_RANKING["q"][doc] for doc in labels}}
+    got = value("spark-mllib-graded", judgments, listed(*ranking), "nDCG@3")
+    assert got == pytest.approx(expected, abs=5e-5)
+
+
+def test_other_definitions_of_one_ranking() -> None:
+    """What is no preset: CatBoost's and XGBoost's options, NTCIREVAL's MSnDCG, catalyst."""
+    run = listed("c", "d", "a")
+    assert value("catboost", ONE_RANKING, run, "nDCG(gain=exp)@3") == pytest.approx(0.5897, abs=5e-5)
+    catalyst = rankgauge.evaluate(ONE_RANKING, run, "nDCG(discount=jk2)@3", protocol=Protocol(ideal="retrieved"))
+    assert catalyst["nDCG(discount=jk2)@3"] == pytest.approx(0.7232, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"),
+    [
+        ("trec_eval", 1.0), ("pytrec_eval", 1.0), ("ir_measures", 1.0), ("lightgbm", 0.5), ("xgboost", 0.5),
+        ("sklearn", 0.7103), ("torchmetrics", 0.7103), ("tf-ranking", 0.7103), ("catboost", 0.5),
+        ("sentence-transformers", 0.5),
+    ],
+)  # fmt: skip
+def test_three_equal_scores_the_last_is_relevant(dialect: str, expected: float) -> None:
+    got = value(dialect, {"q": {"d1": 0, "d2": 0, "d3": 1}}, {"q": {"d1": 1.0, "d2": 1.0, "d3": 1.0}})
+    assert got == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "measure", "expected"),
+    [
+        ("trec_eval", "RR", 1.0), ("trec_eval-9", "RR", 0.5), ("pytrec_eval", "RR", 0.5), ("ir_measures", "RR", 0.5),
+        ("torchmetrics", "nDCG@10", 0.8155),
+    ],
+)  # fmt: skip
+def test_scores_that_32_bits_cannot_tell_apart(dialect: str, measure: str, expected: float) -> None:
+    got = value(dialect, {"q": {"a": 1}}, {"q": {"a": 0.900000001, "b": 0.9}}, measure)
+    assert got == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "grades", "returned", "expected"),
+    [
+        ("trec_eval", [3] * 5, 1, 0.3392), ("elasticsearch", [3] * 5, 1, 1.0), ("mlflow", [3] * 5, 1, 1.0),
+        ("trec_eval", [1] * 5, 2, 0.5531), ("sklearn", [1] * 5, 2, 1.0), ("xgboost", [1] * 5, 2, 1.0),
+        ("lightgbm", [1] * 5, 2, 1.0), ("catboost", [1] * 5, 2, 1.0), ("torchmetrics", [1] * 5, 2, 1.0),
+        ("trec_eval", [3] * 20, 10, 1.0), ("quepid", [3] * 20, 10, 0.6454), ("quepid-cut", [3] * 20, 10, 1.0),
+        ("llamaindex", [3] * 20, 10, 0.6454), ("haystack", [3] * 20, 10, 0.6454),
+    ],
+)  # fmt: skip
+def test_where_the_ideal_comes_from(dialect: str, grades: list[float], returned: int, expected: float) -> None:
+    assert value(dialect, graded(*grades), first(returned)) == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "measure", "expected"),
+    [
+        ("spark-mllib", "nDCG@10", 1.6309), ("llamaindex", "nDCG@10", 1.6309), ("ntcireval", "nDCG@10", 2.0),
+        ("ntcireval", "nDCG(discount=zipf)@10", 1.5), ("haystack", "nDCG@10", 1.0), ("mlflow", "nDCG@10", 1.0),
+    ],
+)  # fmt: skip
+def test_a_document_twice(dialect: str, measure: str, expected: float) -> None:
+    assert value(dialect, {"q": {"d": 1}}, listed("d", "d"), measure) == pytest.approx(expected, abs=5e-5)
+
+
+def test_a_document_twice_is_an_error_elsewhere() -> None:
+    with pytest.raises(RankgaugeError, match="twice"):
+        value("trec_eval", {"q": {"d": 1}}, listed("d", "d"))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"),
+    pairs_of({
+        0.5: "trec_eval sklearn ranx ir_measures", 1.0: "gdeval sentence-transformers xgboost lightgbm catboost"
+    }),
+)  # fmt: skip
+def test_one_perfect_query_one_without_relevant_documents(dialect: str, expected: float) -> None:
+    assert value(dialect, *EMPTY) == expected
+
+
+@pytest.mark.parametrize("dialect", ["llamaindex", "ntcireval"])
+def test_a_query_without_relevant_documents_fails(dialect: str) -> None:
+    with pytest.raises(MatchError, match="no relevant documents"):
+        value(dialect, *EMPTY)
+
+
+def test_gdeval_through_ir_measures_counts_an_empty_query() -> None:
+    assert value("ir_measures", *EMPTY, "nDCG(gain=exp)@10") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"), pairs_of({0.5: "ir_measures", 1.0: "trec_eval-9 pytrec_eval beir mteb trec_eval"})
+)
+def test_two_judged_queries_one_answered(dialect: str, expected: float) -> None:
+    assert value(dialect, *MISSING) == expected
+
+
+def test_an_unanswered_query_that_is_empty_too_follows_the_rule_of_empty_ones() -> None:
+    judgments = {"e": {"a": 0}, "m": {"a": 1}, "q": {"a": 1}}
+    assert value("sentence-transformers", judgments, {"q": {"a": 1.0}}) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"),
+    pairs_of({1 / 3: "trec_eval", 1.0: "spark-mllib sentence-transformers xgboost lightgbm torchmetrics"}),
+)
+def test_average_precision_at_one(dialect: str, expected: float) -> None:
+    # A tool that is given a list alone sees three relevant documents, too.
+    assert value(dialect, graded(1, 1, 1), first(3), "AP@1") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"), pairs_of({0.5556: "trec_eval spark-mllib xgboost", 0.8333: "torchmetrics"})
+)
+def test_average_precision_at_three(dialect: str, expected: float) -> None:
+    assert value(dialect, graded(1, 0, 1, 1, 0), first(5), "AP@3") == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize(("dialect", "expected"), pairs_of({0.4: "trec_eval", 2 / 3: "xgboost elasticsearch"}))
+def test_precision_of_less_than_k(dialect: str, expected: float) -> None:
+    assert value(dialect, graded(1, 0, 1), first(3), "P@5") == pytest.approx(expected)
+
+
+def test_xgboost_means_32() -> None:
+    judgments = graded(*([0] * 32), 1, *([0] * 7))
+    assert value("xgboost", judgments, first(40), "nDCG") == 0.0
+    assert value("xgboost", judgments, first(40), "nDCG@40") == pytest.approx(0.1966, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "measure", "expected"),
+    [("gdeval", "ERR@3", 0.1992), ("ranx", "RBP(p=0.8)", 0.584), ("trec_eval", "RBP", 0.1143)],
+)
+def test_other_measures_of_one_ranking(dialect: str, measure: str, expected: float) -> None:
+    run = [("q", doc, score) for doc, score in zip("cda", (3.0, 2.0, 1.0), strict=True)]
+    assert value(dialect, ONE_RANKING, run, measure) == pytest.approx(expected, abs=5e-5)
+
+
+def test_the_gain_decides_which_system_wins() -> None:
+    judgments = {"q": {"a": 3, "b": 2, "c": 1, "d": 1, "e": 0, "f": 0}}
+    systems = {"A": listed("c", "d", "b"), "B": listed("e", "a", "f")}
+    got = {(name, dialect): round(value(dialect, judgments, run, "nDCG@3"), 4)
+           for name, run in systems.items() for dialect in ("trec_eval", "burges-2005")}  # fmt: skip
+    assert (got["A", "trec_eval"], got["B", "trec_eval"]) == (0.5525, 0.3975)
+    assert (got["A", "burges-2005"], got["B", "burges-2005"]) == (0.3333, 0.4702)
+
+
+@pytest.mark.parametrize(
+    ("k", "expected"), [(2, 0.7420981285), (3, 0.7010143365), (5, 0.7200516721), (7, 0.8882323551)]
+)
+def test_averaged_ties(k: int, expected: float) -> None:
+    run = {"q": {f"d{i:02}": float(score) for i, score in enumerate([5, 4, 4, 4, 2, 2, 1])}}
+    got = value("sklearn", graded(3, 0, 2, 1, 0, 3, 2), run, f"nDCG@{k}")
+    assert got == pytest.approx(expected, abs=1e-10)
+
+
+def test_ir_measures_says_two_things_of_one_list() -> None:
+    judgments, run = {"q": {"a": 1}}, {"q": {"a": 1.0, "U": 1.0}}
+    assert (value("ir_measures", judgments, run, "P@1"), value("ir_measures", judgments, run, "Judged@1")) == (1.0, 0.0)
+
+
+def test_msmarco_counts_every_listed_judgment() -> None:
+    run = [{"query_id": "q", "doc_id": doc, "score": 1.0, "rank": rank} for rank, doc in enumerate("xab", 1)]
+    assert value("msmarco", {"q": {"a": 0, "b": 1}}, run, "RR") == 0.5
+
+
+# ---- rounding -------------------------------------------------------------------------------------------------------
+
+
+def test_rounding() -> None:
+    assert (Rounding(2, half_up=True)(0.125), Rounding(2)(0.125)) == (0.13, 0.12)
+    judgments = {"q1": {"a": 1, "b": 1}, "q2": {"a": 1}}
+    run = [("q1", "a", 1.0), ("q2", "x", 2.0), ("q2", "a", 1.0)]
+    assert value("opensearch", judgments, run) == (0.61 + 0.63) / 2
+    assert value("beir", judgments, run) == round((1 / (1 + 0.6309297535714575) + 0.6309297535714575) / 2, 5)
+
+
+# ---- what a preset tells about itself -------------------------------------------------------------------------------
+
+
+def test_all_presets_are_there() -> None:
+    assert list(DIALECTS) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_says_how_it_was_found(name: str) -> None:
+    dialect = DIALECTS[name]
+    assert len(dialect.call) > 8
+    assert len(dialect.checked) > 5
+    assert len(dialect.why) > 8
+    assert dialect.measures
+    for key, own in dialect.measures.items():
+        assert set(own.parameters) <= set(MEASURES[key.partition("(")[0].rstrip("@")].parameters)
+
+
+@pytest.mark.parametrize(
+    ("rule", "setting", "word"),
+    [
+        ("ideal", "retrieved", "retrieved"), ("ideal_depth", "returned", "returned"), ("ideal_depth", "all", "not cut"),
+        ("empty", "one", "scores 1"), ("ideal_order", "given", "more than 1"),
+    ],
+)  # fmt: skip
+def test_defects_are_named(rule: str, setting: str, word: str) -> None:
+    assert setting in RULES[rule]
+    concerned = [dialect for dialect in DIALECTS.values() if getattr(dialect.protocol, rule) == setting]
+    assert concerned
+    assert [dialect.name for dialect in concerned if word not in dialect.defect] == []
+
+
+def test_a_result_says_whose_it_is() -> None:
+    result: Result = rankgauge.evaluate(ONE_RANKING, listed("c", "d", "a"), ["nDCG@3", "nDCG"], dialect="xgboost")
+    assert "Dialect: xgboost, as eval_metric='ndcg@10'" in str(result)
+    assert "nDCG@3 is nDCG(gain=exp)@3; nDCG is nDCG(gain=exp)@32." in str(result)
+    assert "A defect of xgboost: the ideal comes from what was retrieved" in str(result)
+    assert result.definitions["nDCG"].startswith("nDCG(gain=exp)@32: Normalised")
+    assert result.fingerprint != rankgauge.evaluate(ONE_RANKING, listed("c", "d", "a"), "nDCG@3").fingerprint
+
+
+def test_undefined_ties_are_said() -> None:
+    with pytest.warns(RankgaugeWarning, match="sklearn-ignore-ties: the files hold equal scores.*not stable"):
+        rankgauge.evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}, dialect="sklearn-ignore-ties")
+
+
+def test_mistakes() -> None:
+    with pytest.raises(ProtocolError, match="unknown dialect 'sklern'; did you mean 'sklearn'"):
+        find_dialect("sklern")
+    with pytest.raises(MeasureError, match=r"msmarco has no nDCG@10; it has RR"):
+        value("msmarco", ONE_RANKING, listed("a"))
+    with pytest.raises(MeasureError, match=r"pytrec_eval has no RR@10"):
+        value("pytrec_eval", ONE_RANKING, listed("a"), "RR@10")
+    with pytest.raises(ProtocolError, match="a dialect brings its own rules"):
+        rankgauge.evaluate(ONE_RANKING, listed("a"), dialect="sklearn", protocol=Protocol(ties="given"))

@@ -1,0 +1,162 @@
+"""One row per dialect, and which convention gives a number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rankgauge import DIALECTS, Protocol
+from rankgauge.cli.dialects import dialects
+from rankgauge.cli.eval import evaluate_runs
+from rankgauge.errors import RankgaugeError
+from rankgauge.evaluate import reader
+from rankgauge.measures import parse
+from rankgauge.read import read_judgments
+from rankgauge.reproduce import Files, Told, compare, search, telling_query
+
+JUDGMENTS = {"q1": {"a": 3, "b": 2, "c": 1, "d": 0}, "q2": {"a": 1, "b": 1}}
+RUN = {"q1": {"c": 3.0, "d": 2.0, "a": 1.0}, "q2": {"b": 1.0}}
+NDCG = parse("nDCG@3")
+
+
+def files() -> Files:
+    return Files(read_judgments(JUDGMENTS), reader(RUN))
+
+
+class TestCompare:
+    def test_a_row_per_dialect_with_its_reason(self) -> None:
+        rows = {row.dialect: row for row in compare(files(), NDCG, DIALECTS.values())}
+        assert list(rows) == ["rankgauge", *DIALECTS]
+        assert rows["rankgauge"].value == pytest.approx((0.52502 + 0.61315) / 2, abs=1e-5)
+        assert (rows["trec_eval"].difference, rows["trec_eval"].reason) == (0.0, "")
+        assert rows["sklearn"].reason == "ideal=retrieved"
+        assert rows["xgboost"].reason == "gain=exp, ideal=retrieved"
+        assert rows["opensearch"].reason == "gain=exp, rounding"
+        assert rows["beir"].reason == "rounding"
+        assert (rows["msmarco"].value, rows["msmarco"].reason) == (None, "not defined there")
+
+    def test_a_tool_that_fails_says_why(self) -> None:
+        broken = Files(read_judgments({"q": {"a": -1, "b": 1}}), reader({"q": {"a": 1.0}}))
+        _, row = compare(broken, NDCG, [DIALECTS["sklearn"]])
+        assert row.value is None
+        assert row.reason.startswith("fails: query 'q': grade -1 is negative")
+
+    def test_undefined_ties_give_a_band_instead_of_a_number(self) -> None:
+        tied = Files(read_judgments({"q": {"a": 1, "b": 0}}), reader({"q": {"a": 1.0, "b": 1.0}}))
+        _, row = compare(tied, NDCG, [DIALECTS["sklearn-ignore-ties"]])
+        assert (row.value, row.high) == (None, 1.0)
+        assert row.low == pytest.approx(0.6309, abs=5e-5)
+        assert "not defined" in row.reason
+
+
+class TestTold:
+    @pytest.mark.parametrize(
+        ("text", "value", "fits"),
+        [
+            ("0.6885", 0.68854, True), ("0.6885", 0.68856, False), ("68.9%", 0.6885, True), ("68.9%", 0.68949, True),
+            ("68.9", 0.6893, True), ("68.9 %", 0.6896, False), (".5", 0.5, True), ("1", 1.2, True),
+            ("1.47", 1.4693, True), ("0,69", 0.6885, True),
+        ],
+    )  # fmt: skip
+    def test_tolerance_comes_from_the_digits(self, text: str, value: float, fits: bool) -> None:
+        assert Told(text).fits(value) is fits
+
+    @pytest.mark.parametrize("text", ["", "abc", "0.6.8", "%", "-1"])
+    def test_not_a_number(self, text: str) -> None:
+        with pytest.raises(RankgaugeError, match="is not a number to look for"):
+            Told(text)
+
+
+class TestSearch:
+    @pytest.mark.parametrize("dialect", [name for name in DIALECTS if name != "msmarco"])
+    def test_the_number_of_a_dialect_leads_to_it(self, dialect: str) -> None:
+        value = files().spoken(NDCG, DIALECTS[dialect])[NDCG]
+        assert dialect in [candidate.name for candidate in search(files(), NDCG, Told(f"{value:.6f}"))]
+
+    def test_one_and_two_changes_none_of_them_idle(self) -> None:
+        one = files().result(parse("nDCG@3"), Protocol(ideal="retrieved"))["nDCG@3"]
+        names = [candidate.name for candidate in search(files(), NDCG, Told(f"{one:.6f}"))]
+        assert "ideal=retrieved" in names
+        assert [name for name in names if "ideal=retrieved," in name] == []
+        two = files().result(parse("nDCG(discount=zipf)@3"), Protocol(ideal="retrieved"))["nDCG(discount=zipf)@3"]
+        found = search(files(), NDCG, Told(f"{two:.6f}"))
+        assert "discount=zipf, ideal=retrieved" in [candidate.name for candidate in found]
+        assert [c.changes for c in found if c.name not in DIALECTS] == sorted(
+            c.changes for c in found if c.name not in DIALECTS
+        )
+
+    def test_a_query_that_tells_them_apart(self) -> None:
+        tie = Files(
+            read_judgments({"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}),
+            reader({"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 1.0, "b": 1.0}}),
+        )
+        found = search(tie, parse("RR"), Told("0.75"))
+        assert {"trec_eval", "ranx", "rankgauge as it is"} <= {candidate.name for candidate in found}
+        query = telling_query(found)
+        assert query in ("q1", "q2")
+        by_name = {candidate.name: candidate.queries[query] for candidate in found}
+        assert by_name["trec_eval"] != by_name["ranx"]
+        assert telling_query(search(files(), NDCG, Told("0.5691"))) is None
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[str]:
+    rows = [f"{query} 0 {doc} {grade}" for query, docs in JUDGMENTS.items() for doc, grade in docs.items()]
+    (tmp_path / "qrels").write_text("\n".join(rows) + "\n")
+    lines = [f"{query} Q0 {doc} {rank} {score} x" for query, docs in RUN.items()
+             for rank, (doc, score) in enumerate(docs.items(), 1)]  # fmt: skip
+    (tmp_path / "run").write_text("\n".join(lines) + "\n")
+    return [str(tmp_path / "qrels"), str(tmp_path / "run")]
+
+
+class TestCommand:
+    def test_table_and_machine_formats(self, paths: list[str]) -> None:
+        call = ["--only", "sklearn,msmarco", "-m", "nDCG@3"]
+        table = CliRunner().invoke(dialects, [*paths, *call]).output.splitlines()
+        assert table[0].split() == ["dialect", "value", "difference", "reason"]
+        assert table[2].split() == ["sklearn", "0.8443", "+0.2752", "ideal=retrieved"]
+        data = json.loads(CliRunner().invoke(dialects, [*paths, *call, "--format", "json"]).output)
+        assert [row["dialect"] for row in data] == ["rankgauge", "sklearn", "msmarco"]
+        assert data[2]["value"] is None
+        rows = list(
+            csv.DictReader(io.StringIO(CliRunner().invoke(dialects, [*paths, *call, "--format", "csv"]).output))
+        )
+        assert float(rows[1]["value"]) == data[1]["value"]
+        assert CliRunner().invoke(dialects, [*paths, *call, "--format", "markdown"]).output.startswith("| dialect |")
+
+    def test_match(self, paths: list[str]) -> None:
+        output = CliRunner().invoke(dialects, [*paths, "-m", "nDCG@3", "--match", "84.43%"]).output
+        assert "\nsklearn " in output
+        assert "\nideal=retrieved " in output
+        nothing = CliRunner().invoke(dialects, [*paths, "-m", "nDCG@3", "--match", "0.123456"]).output
+        assert nothing.startswith("Nothing gives 0.123456 for nDCG@3")
+
+    def test_the_list(self) -> None:
+        listed = CliRunner().invoke(dialects, []).output
+        assert all(f"\n{name} " in f"\n{listed}" for name in DIALECTS)
+        data = json.loads(CliRunner().invoke(dialects, ["--format", "json"]).output)
+        assert [row["dialect"] for row in data] == list(DIALECTS)
+
+    def test_eval_in_a_dialect(self, paths: list[str]) -> None:
+        outcome = CliRunner().invoke(
+            evaluate_runs, [*paths, "-m", "nDCG@3", "--dialect", "sklearn", "--format", "json"]
+        )
+        data = json.loads(outcome.output)
+        assert data["dialect"] == "sklearn"
+        assert data["runs"][0]["measures"]["nDCG@3"]["mean"] == pytest.approx(0.84426, abs=5e-6)
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--only", "sklern"], "unknown dialect 'sklern'; did you mean 'sklearn'"),
+            (["--match", "x"], "is not a number to look for"),
+        ],
+    )
+    def test_mistakes(self, paths: list[str], words: list[str], message: str) -> None:
+        assert message in str(CliRunner().invoke(dialects, [*paths, *words]).exception)
+        assert CliRunner().invoke(dialects, paths[:1]).exit_code == 2
