@@ -16,7 +16,7 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError, MatchError, ProtocolError, nearest
 from rankgauge.grades import hits_of_grades
 from rankgauge.match import match
-from rankgauge.protocol import Protocol
+from rankgauge.protocol import REPEATING, Protocol
 from rankgauge.read import Columns, Judgments, Run
 from rankgauge.read.records import id_text
 
@@ -164,7 +164,7 @@ def _judged(judgments: Judgments, query: str) -> dict[str, float]:
 def _scored(run: Run, query: str, protocol: Protocol) -> dict[str, float]:
     alone = _taken(run, query)
     if alone.is_columns:
-        from rankgauge.match.duplicates import REPEATING, run_once
+        from rankgauge.match.duplicates import run_once
 
         if protocol.duplicates in REPEATING:
             raise ProtocolError(f"duplicates={protocol.duplicates}: a value is explained for each document once")
