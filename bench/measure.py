@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -108,7 +109,8 @@ def parse_answers(printed: str) -> list[Answer]:
         columns = [[_decimals(row)[0] for row in rows if name in row and _decimals(row)] for name in MEASURES]
         answers: list[Answer] = list(zip(*columns, strict=False))
     else:
-        values = [_decimals(row) for row in rows[header + 1 :]]
+        table = itertools.takewhile(bool, rows[header + 1 :])  # notes follow after an empty line
+        values = [_decimals(row) for row in table]
         answers = [tuple(row[: len(MEASURES)]) for row in values if len(row) >= len(MEASURES)]
     if not answers:
         raise CommandFailed(f"cannot read an answer from {printed[-300:]!r}")

@@ -18,6 +18,8 @@ __all__ = ["GROUPED", "Parts", "assemble", "joined", "order_by_rank", "ordered",
 
 GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
 
+FEW = 300  # judgments that are quicker sorted by two keys
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Parts:
@@ -153,9 +155,10 @@ def _argsort(key: Ints) -> Ints:
 
 
 def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
-    """Judgments ordered by query, then descending grade. Whole grades sort as one integer key, which is quicker."""
-    highest, lowest = grade.max(initial=0.0), grade.min(initial=0.0)
-    if highest - lowest >= 2**20 or not (grade == np.floor(grade)).all():
+    """Judgments ordered by query, then descending grade. Many whole grades are quicker sorted as one integer key."""
+    few = len(grade) < FEW
+    highest, lowest = (0.0, 0.0) if few else (float(grade.max()), float(grade.min()))
+    if few or highest - lowest >= 2**20 or not (grade == np.floor(grade)).all():
         order = np.lexsort((-grade, query))
         return query[order], grade[order]
     span = int(highest - lowest) + 1
