@@ -111,7 +111,7 @@ def parse_answers(printed: str) -> list[Answer]:
     else:
         table = itertools.takewhile(bool, rows[header + 1 :])  # notes follow after an empty line
         values = [_decimals(row) for row in table]
-        answers = [tuple(row[: len(MEASURES)]) for row in values if len(row) >= len(MEASURES)]
+        answers = [tuple(row[-len(MEASURES) :]) for row in values if len(row) >= len(MEASURES)]
     if not answers:
         raise CommandFailed(f"cannot read an answer from {printed[-300:]!r}")
     return answers

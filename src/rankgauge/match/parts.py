@@ -169,7 +169,7 @@ def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
     key.sort()
     counts = np.bincount(query)
     query = np.repeat(np.arange(len(counts)), counts)
-    return query, highest - (key - query * span)
+    return query, (highest - (key - query * span)).astype(np.float64, copy=False)
 
 
 def _cut(hits: Hits, depth: int) -> Hits:
