@@ -1,1 +1,1 @@
-"""Statistics over values of queries: differences, intervals, power. Only numpy and scipy.special, which load quickly."""
+"""Statistics over values of queries, with numpy and scipy.special alone: they load quickly, scipy.stats does not."""
