@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-FIRST = ["errors", "grid", "protocol", "stats", "read", "match", "measures", "aggregate", "dialects", "ties"]
+FIRST = ["errors", "grid", "drawing", "protocol", "stats", "read", "match", "measures", "aggregate", "dialects", "ties"]
 LATER = ["validate", "show", "result", "tie_table", "grades", "evaluate", "reproduce", "write", "explain"]
 LATER += ["trec_eval", "cli"]
 LAYERS = [*FIRST, *LATER, "__main__"]
