@@ -7,9 +7,35 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-FIRST = ["errors", "grid", "drawing", "protocol", "stats", "read", "match", "measures", "aggregate", "dialects", "ties"]
-LATER = ["validate", "show", "result", "tie_table", "grades", "evaluate", "reproduce", "write", "explain"]
-LATER += ["trec_eval", "cli"]
+FIRST = [
+    "errors",
+    "grid",
+    "drawing",
+    "stats",
+    "protocol",
+    "read",
+    "match",
+    "measures",
+    "aggregate",
+    "dialects",
+    "ties",
+    "validate",
+]
+LATER = [
+    "show",
+    "result",
+    "tie_table",
+    "grades",
+    "evaluate",
+    "reproduce",
+    "write",
+    "explain",
+    "compare",
+    "plan",
+    "gate",
+    "trec_eval",
+    "cli",
+]
 LAYERS = [*FIRST, *LATER, "__main__"]
 
 

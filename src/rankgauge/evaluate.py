@@ -14,7 +14,7 @@ from rankgauge.match import match
 from rankgauge.match.hits import Hits
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import Run, read_judgments, read_run
+from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import id_text
 from rankgauge.result import Result
 
@@ -50,9 +50,10 @@ def evaluate(
     if dialect is not None:
         spoken = chosen_dialect(dialect, protocol)
         return measure_in_dialect(spoken, judgments, reader(run), parsed, weights=weights, groups=groups, name=name)
+    judged = read_judgments(judgments)
     ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
-    hits = match(judgments, ranked, protocol)
-    return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source)
+    hits = match(judged, ranked, protocol)
+    return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source, judgments=judged)
 
 
 def _parsed(measures: Any) -> list[Measure]:
@@ -71,6 +72,7 @@ def measure_hits(
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
     name: str = "",
+    judgments: Judgments | None = None,
 ) -> Result:
     """The second half of `evaluate`, for Hits that are there already."""
     values = {measure: measure(hits) for measure in measures}
@@ -80,6 +82,7 @@ def measure_hits(
         values,
         _weights(weights, hits) if weights is not None else None,
         _masks(groups, hits) if groups is not None else {},
+        judgments=judgments,
     )
 
 
@@ -121,7 +124,7 @@ def measure_in_dialect(
         warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
     weight = _weights(weights, main) if weights is not None else None
     masks = _masks(groups, main) if groups is not None else {}
-    return Result(name or read(dialect.protocol).source, main, values, weight, masks, dialect=dialect)
+    return Result(name or read(dialect.protocol).source, main, values, weight, masks, dialect=dialect, judgments=judged)
 
 
 def ndcg(

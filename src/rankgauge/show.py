@@ -261,6 +261,7 @@ def as_data(results: list[Result], look: Look) -> dict[str, Any]:
         "protocol": results[0].protocol.to_dict() if results else {},
         **({"dialect": results[0].dialect.name} if results and results[0].dialect else {}),
         "definitions": results[0].definitions if results else {},
+        **({"fingerprints": results[0].fingerprints} if results and look.per_query else {}),
     }
 
 

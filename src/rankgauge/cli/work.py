@@ -62,7 +62,7 @@ def evaluate_files(
                 result = measure_in_dialect(spoken, judged, read, parsed, weights=weight, groups=groups, name=name)
             else:
                 hits = match(judged, read(protocol), protocol)
-                result = measure_hits(hits, parsed, weights=weight, groups=groups, name=name)
+                result = measure_hits(hits, parsed, weights=weight, groups=groups, name=name, judgments=judged)
             results.append(result)
     return results
 

@@ -1,1 +1,4 @@
-"""Statistics over values of queries, with numpy and scipy.special alone: they load quickly, scipy.stats does not."""
+"""Statistics on numbers alone: nothing here knows of runs, judgments or measures.
+
+Everything on the default path needs numpy and `scipy.special` only: `scipy.stats` takes a second to import.
+"""
