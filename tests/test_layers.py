@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 FIRST = [
     "errors",
     "grid",
+    "drawing",
     "stats",
     "protocol",
     "read",
@@ -30,6 +31,8 @@ LATER = [
     "write",
     "explain",
     "compare",
+    "plan",
+    "gate",
     "trec_eval",
     "cli",
 ]
