@@ -16,6 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgauge.compare import Comparison as Comparison
+    from rankgauge.compare import compare as compare
     from rankgauge.dialects import DIALECTS as DIALECTS
     from rankgauge.dialects import Dialect as Dialect
     from rankgauge.errors import InputError as InputError
@@ -49,6 +51,7 @@ __version__ = "0.1.0"
 
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
+    "Comparison": "compare",
     "DIALECTS": "dialects",
     "Dialect": "dialects",
     "Explanation": "explain",
@@ -66,6 +69,7 @@ _WHERE = {
     "Result": "result",
     "Run": "read",
     "TieBand": "ties",
+    "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
     "match": "match",
