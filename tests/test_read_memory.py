@@ -6,6 +6,8 @@ import builtins
 import copy
 from collections import namedtuple
 from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar, cast
 
 import ir_measures
@@ -188,6 +190,15 @@ class TestDicts:
         assert read_run(given).nested is given
         assert read_judgments(given).nested is given
         assert given == NESTED
+
+    def test_rows_of_arrays(self) -> None:
+        assert read_run(np.array(ROWS, dtype=object)).nested == NESTED
+        names = [("query_id", "U9"), ("doc_id", "U9"), ("score", "f8")]
+        assert read_run(np.array(ROWS, dtype=names)).nested == NESTED
+        assert read_run(np.array([(1, 2, 3)])).nested == {"1": {"2": 3.0}}
+
+    def test_exact_numbers(self) -> None:
+        assert read_run([("q", "a", Decimal("0.5")), ("q", "b", Fraction(1, 4))]).nested == {"q": {"a": 0.5, "b": 0.25}}
 
     def test_integer_ids(self) -> None:
         assert list(read_run({7: {12: 1.0}})) == [("7", "12", 1.0)]

@@ -146,7 +146,7 @@ def _look_up_other_spellings(batch: Batch, found: Floats) -> None:
     lost = np.isnan(found)
     if not lost.any():
         return
-    missed = lost.tolist()
+    missed = lost.tobytes()
     if not _may_be_spelled_otherwise(compress(chain.from_iterable(batch.tables), missed)):
         return
     owners = chain.from_iterable(map(repeat, batch.rankings, map(len, batch.tables)))

@@ -72,7 +72,9 @@ class _Splitter:
             return self._named(item, list(item), place)
         if hasattr(item, "_fields"):
             return self._named(dict(zip(item._fields, item, strict=True)), item._fields, place)
-        if isinstance(item, (tuple, list)) and len(item) == 3 and self.ask.by == "score" and not self.ask.columns:
+        if isinstance(item, np.void) and item.dtype.names:
+            return self._named(dict(zip(item.dtype.names, item, strict=True)), item.dtype.names, place)
+        if _is_triple(item) and self.ask.by == "score" and not self.ask.columns:
             return item[0], item[1], item[2]
         raise FormatError(self._unfit(item, place))
 
@@ -85,10 +87,14 @@ class _Splitter:
 
     def _unfit(self, item: Any, place: str) -> str:
         role = number_role(self.ask)
-        if isinstance(item, (tuple, list)) and len(item) == 3:
+        if _is_triple(item):
             lacking = role if role == "rank" else "named columns"
             return f"{place}: a plain triple has no {lacking}; give dicts or a frame"
         return f"{place}: expected (query, document, {role}), got {_shown(item)}"
+
+
+def _is_triple(item: Any) -> bool:
+    return isinstance(item, (tuple, list, np.ndarray)) and len(item) == 3
 
 
 def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: str) -> Row:
@@ -105,7 +111,7 @@ def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: str) -> Row:
 
 
 def _number(value: Any, ask: Ask) -> float:
-    if not isinstance(value, (int, float, np.number, np.bool_)):
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         raise ValueError(f"{value!r} is not a number")
     try:
         number = finite(float(value), value)
