@@ -73,7 +73,7 @@ class _Splitter:
         if hasattr(item, "_fields"):
             return self._named(dict(zip(item._fields, item, strict=True)), item._fields, place)
         if isinstance(item, np.void) and item.dtype.names:
-            return self._named(dict(zip(item.dtype.names, item, strict=True)), item.dtype.names, place)
+            return self._named({name: item[name] for name in item.dtype.names}, item.dtype.names, place)
         if _is_triple(item) and self.ask.by == "score" and not self.ask.columns:
             return item[0], item[1], item[2]
         raise FormatError(self._unfit(item, place))
