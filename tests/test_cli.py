@@ -486,6 +486,12 @@ def test_output_to_a_file(cli: Cli, here: Path) -> None:
     assert {*os.listdir()} == before | {"out.csv"}
 
 
+def test_output_is_compressed_where_its_name_says_so(cli: Cli, here: Path) -> None:
+    words = ("eval", "qrels.txt", "good.run", "--format", "csv")
+    assert cli(*words, "-o", "out.csv.gz") == Outcome(0, "", "")
+    assert gzip.decompress((here / "out.csv.gz").read_bytes()).decode() == cli(*words).out
+
+
 @pytest.mark.parametrize(
     ("path", "reason"),
     [("no/out.csv", "there is no folder {here}/no; make it first (mkdir -p)"), (".", "is a folder; name a file in it")],

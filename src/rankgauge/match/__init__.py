@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,15 @@ def match(judgments: Any, run: Any, protocol: Protocol = DEFAULT) -> Hits:
 
 def _match(judgments: Judgments, run: Run, protocol: Protocol) -> Hits:
     queries = sorted(judgments.queries)
-    answered_ids = set(run.answered)
-    missing = sorted(set(queries) - answered_ids)
+    answered_ids = run.answered
+    answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
+    missing = [] if answered.all() else list(compress(queries, (~answered).tolist()))
     if len(missing) == len(queries):
         raise no_query_in_common(judgments, run)
     if missing and protocol.missing == "error":
         raise MatchError(_missing_message(run, missing))
     if missing and protocol.missing == "skip":
-        queries = [query for query in queries if query in answered_ids]
-    answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
+        queries, answered = list(compress(queries, answered.tolist())), answered[answered]
     if run.is_nested and not (run.is_columns and protocol.duplicates in REPEATING):
         parts = match_nested(_as_dicts(judgments), run, queries, protocol)
     else:

@@ -7,7 +7,7 @@ Hits. A record converts itself when the other form is asked for and keeps what i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
@@ -172,11 +172,12 @@ class Run(Record):
     has_scores: bool = True
 
     @property
-    def answered(self) -> list[str]:
+    def answered(self) -> Set[str]:
         """The queries that have results: an empty list is no answer."""
         if self._columns is not None:
-            return self._columns.queries
-        return [query for query, docs in self.nested.items() if docs]
+            return set(self._columns.queries)
+        nested = self.nested
+        return nested.keys() if all(nested.values()) else {query for query, docs in nested.items() if docs}
 
     def __init__(self, rows: Nested | Columns, *, by: str = "score", tag: str = "", **more: Any) -> None:
         super().__init__(rows, **more)
