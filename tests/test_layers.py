@@ -31,6 +31,7 @@ LATER = [
     "write",
     "explain",
     "compare",
+    "unjudged",
     "plan",
     "gate",
     "trec_eval",

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from rankgauge.result import Result as Result
     from rankgauge.ties import TieBand as TieBand
     from rankgauge.ties import tie_band as tie_band
+    from rankgauge.unjudged import Bounds as Bounds
+    from rankgauge.unjudged import unjudged_bounds as unjudged_bounds
     from rankgauge.validate import Finding as Finding
     from rankgauge.validate import validate as validate
     from rankgauge.write import write as write
@@ -51,6 +53,7 @@ __version__ = "0.1.0"
 
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
+    "Bounds": "unjudged",
     "Comparison": "compare",
     "DIALECTS": "dialects",
     "Dialect": "dialects",
@@ -79,6 +82,7 @@ _WHERE = {
     "read_judgments": "read",
     "read_run": "read",
     "tie_band": "ties",
+    "unjudged_bounds": "unjudged",
     "validate": "validate",
     "write": "write",
 }
