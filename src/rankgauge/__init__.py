@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from rankgauge.measures import measure as measure
     from rankgauge.measures import parse as parse
     from rankgauge.protocol import Protocol as Protocol
+    from rankgauge.quality import LabelNoise as LabelNoise
+    from rankgauge.quality import Quality as Quality
+    from rankgauge.quality import label_noise as label_noise
+    from rankgauge.quality import quality as quality
     from rankgauge.read import Judgments as Judgments
     from rankgauge.read import Run as Run
     from rankgauge.read import read_judgments as read_judgments
@@ -62,11 +66,13 @@ _WHERE = {
     "Hits": "match",
     "InputError": "errors",
     "Judgments": "read",
+    "LabelNoise": "quality",
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
     "Protocol": "protocol",
     "ProtocolError": "errors",
+    "Quality": "quality",
     "RankgaugeError": "errors",
     "RankgaugeWarning": "errors",
     "Result": "result",
@@ -75,10 +81,12 @@ _WHERE = {
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
+    "label_noise": "quality",
     "match": "match",
     "measure": "measures",
     "ndcg": "evaluate",
     "parse": "measures",
+    "quality": "quality",
     "read_judgments": "read",
     "read_run": "read",
     "tie_band": "ties",

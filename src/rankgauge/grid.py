@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from html import escape
 from typing import Final
 
-__all__ = ["bar", "markdown_grid", "short", "text_grid"]
+__all__ = ["Table", "bar", "markdown_grid", "short", "text_grid"]
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 BAR, WIDEST = 12, 28
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A titled table as a value: for a terminal, for Markdown, for a page. The first `left` columns are words."""
+
+    title: str
+    heads: list[str]
+    rows: list[list[str]]
+    left: int = 1
+    notes: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Aligned columns under the title, the notes below."""
+        lead = f"{self.title}\n" if self.title else ""
+        return lead + text_grid(self.heads, self.rows, left=self.left) + "".join(f"{note}\n" for note in self.notes)
+
+    def markdown(self) -> str:
+        """The same as Markdown."""
+        lead = f"**{self.title}**\n\n" if self.title else ""
+        notes = "".join(f"\n{note}\n" for note in self.notes)
+        return lead + markdown_grid(self.heads, self.rows, left=self.left) + notes
+
+    def html(self) -> str:
+        """The same for a page or a notebook."""
+        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        head = "".join(f"<th>{escape(text)}</th>" for text in self.heads)
+        body = "".join("<tr>" + "".join(f"<td>{escape(t)}</td>" for t in row) + "</tr>" for row in self.rows)
+        notes = "".join(f"<p style='font-size:smaller'>{escape(note)}</p>" for note in self.notes)
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
 def text_grid(heads: list[str], rows: list[list[str]], *, left: int) -> str:

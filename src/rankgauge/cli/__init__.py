@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": ("compare:compare_runs", "Compare systems: which differences are real, and how large they are."),
     "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
     "validate": ("validate:validate", "Look for what is wrong in judgments and runs, and what it does to the score."),
+    "judgments": ("judgments:judgments", "What judgments hold, what they leave open, and what to judge next."),
     "dialects": ("dialects:dialects", "What other tools say of the same files, and which one gives a number."),
     "measures": ("measures:list_measures", "List the measures, or explain one."),
     "convert": ("convert:convert", "Turn judgments or a run into another format."),

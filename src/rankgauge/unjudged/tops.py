@@ -103,6 +103,8 @@ def _rows(record: Record, queries: list[str]) -> pl.DataFrame:
     import polars as pl
 
     place = {query: at for at, query in enumerate(queries)}
+    if record.is_nested and not record.is_columns:
+        record = type(record)({query: docs for query, docs in record.nested.items() if query in place})
     columns = record.columns
     index = np.array([place.get(query, -1) for query in columns.queries], np.int64)
     frame = pl.DataFrame({"query": index[columns.query], "doc": columns.doc, "number": columns.number})
