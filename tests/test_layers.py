@@ -34,6 +34,7 @@ LATER = [
     "regrade",
     "unjudged",
     "quality",
+    "agree",
     "plan",
     "gate",
     "trec_eval",

@@ -16,6 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgauge.agree import Agreement as Agreement
+    from rankgauge.agree import agree as agree
     from rankgauge.compare import Comparison as Comparison
     from rankgauge.compare import compare as compare
     from rankgauge.dialects import DIALECTS as DIALECTS
@@ -57,6 +59,7 @@ __version__ = "0.1.0"
 
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
+    "Agreement": "agree",
     "Bounds": "unjudged",
     "Comparison": "compare",
     "DIALECTS": "dialects",
@@ -78,6 +81,7 @@ _WHERE = {
     "Result": "result",
     "Run": "read",
     "TieBand": "ties",
+    "agree": "agree",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",

@@ -57,7 +57,7 @@ class Rows(NamedTuple):
 
 def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dict[str, float]] | Columns:
     """Rows → query → document → number, in the order given; a pair that is there twice is settled as asked."""
-    if ask.kind == "run" and ask.duplicates in REPEATING:
+    if ask.duplicates in REPEATING:
         return _as_they_are(rows, may_be_empty)
     nested: dict[str, dict[str, float]] = {}
     docs: dict[str, float] = {}
