@@ -35,6 +35,7 @@ LATER = [
     "unjudged",
     "quality",
     "agree",
+    "ppi",
     "plan",
     "gate",
     "trec_eval",

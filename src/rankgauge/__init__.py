@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure as Measure
     from rankgauge.measures import measure as measure
     from rankgauge.measures import parse as parse
+    from rankgauge.ppi import PredictionPowered as PredictionPowered
+    from rankgauge.ppi import ppi as ppi
     from rankgauge.protocol import Protocol as Protocol
     from rankgauge.quality import LabelNoise as LabelNoise
     from rankgauge.quality import Quality as Quality
@@ -73,6 +75,7 @@ _WHERE = {
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
+    "PredictionPowered": "ppi",
     "Protocol": "protocol",
     "ProtocolError": "errors",
     "Quality": "quality",
@@ -90,6 +93,7 @@ _WHERE = {
     "measure": "measures",
     "ndcg": "evaluate",
     "parse": "measures",
+    "ppi": "ppi",
     "quality": "quality",
     "read_judgments": "read",
     "read_run": "read",
