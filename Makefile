@@ -13,6 +13,7 @@ help:
 
 demo: .venv/ready
 	@$(BIN)/python demo/rankers.py demo/out
+	@$(BIN)/python demo/judge.py demo/out
 	@$(BIN)/python demo/show.py
 
 test: lint types unit

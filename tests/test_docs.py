@@ -29,6 +29,7 @@ from rankgauge.validate import CODES
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md"]
+PAGES += ["docs/judgments.md", "docs/agreement.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -65,7 +66,10 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that looks like the checkout after `make demo`."""
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(ROOT / "demo", folder / "demo", ignore=shutil.ignore_patterns("out", "__pycache__"))
-    subprocess.run([sys.executable, "demo/rankers.py", "demo/out"], cwd=folder, check=True)
+    for script in ("rankers", "judge"):
+        subprocess.run([sys.executable, f"demo/{script}.py", "demo/out"], cwd=folder, check=True)
+    judges = ["demo/qrels.txt", "demo/out/model.txt", "--matrix", "-o", "demo/out/judge.csv"]
+    subprocess.run([sys.executable, "-m", "rankgauge", "agree", *judges], cwd=folder, check=True)
     return folder
 
 
@@ -92,11 +96,15 @@ def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) 
     assert done.stdout.splitlines()[: len(shown.splitlines())] == shown.splitlines()
 
 
-def test_the_picture_of_the_page_on_explain_is_the_one_that_is_drawn(checkout: Path) -> None:
-    (line,) = re.findall(r"^    rankgauge (explain .*) -o docs/explain.svg$", text_of("docs/explain.md"), re.MULTILINE)
+PICTURES = {"docs/explain.md": "explain", "docs/judgments.md": "open", "docs/agreement.md": "agreement"}
+
+
+@pytest.mark.parametrize(("page", "name"), PICTURES.items())
+def test_the_picture_of_a_page_is_the_one_that_is_drawn(page: str, name: str, checkout: Path) -> None:
+    (line,) = re.findall(rf"^    rankgauge (.*) -o docs/{name}.svg$", text_of(page), re.MULTILINE)
     arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
     subprocess.run(arguments, cwd=checkout, check=True)
-    assert (checkout / "drawn.svg").read_text(encoding="utf-8") == text_of("docs/explain.svg")
+    assert (checkout / "drawn.svg").read_text(encoding="utf-8") == text_of(f"docs/{name}.svg")
 
 
 def test_the_readme_shows_a_command() -> None:

@@ -19,7 +19,7 @@ import rankgauge
 from rankgauge.errors import InputError
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.quality import quality
-from rankgauge.quality.show import show
+from rankgauge.quality.show import Look, show
 from rankgauge.read.matrix import read_matrix
 from rankgauge.regrade import numbered, trace
 from rankgauge.stats.confusion import truth_given_label
@@ -331,7 +331,7 @@ def test_judged_shares_are_those_of_the_measure_and_of_the_union() -> None:
 
 def test_forms_of_a_quality() -> None:
     found = quality(JUDGED, RUNS, leave_one_out=True, error_rate=0.1, draws=20)
-    data = json.loads(show(found, "json", per_query=True))
+    data = json.loads(show(found, "json", Look(per_query=True)))
     assert list(data) == [
         "judgments",
         "measure",
@@ -345,7 +345,7 @@ def test_forms_of_a_quality() -> None:
     ]
     rows = list(csv.DictReader(io.StringIO(show(found, "csv"))))
     assert [float(row["high"]) for row in rows] == [each.bounds.mean.high for each in found.runs]
-    assert len(list(csv.DictReader(io.StringIO(show(found, "csv", per_query=True))))) == 4
+    assert len(list(csv.DictReader(io.StringIO(show(found, "csv", Look(per_query=True)))))) == 4
     assert "| run | Judged@10 |" in show(found, "markdown")
     assert "<svg" in found._repr_html_()
     assert "Leave one run out" in repr(found)
@@ -372,6 +372,9 @@ def test_the_command_prints_and_writes(files: Path) -> None:
     assert "5 judgments of 2 queries" in done.stdout
     assert "the open documents decide" in done.stdout or "ahead whatever the grades" in done.stdout
     assert command("judgments", "qrels.txt", cwd=files).returncode == 0
+    done = command("judgments", "qrels.txt", "x.run", "y.run", "--leave-one-out", "--error-rate", "0.1", cwd=files)
+    assert done.stdout.startswith("Leave one run out")
+    assert "Label noise" in done.stdout
     done = command("judgments", "qrels.txt", "x.run", "y.run", "--to-judge", "1", "-o", "pairs.csv", cwd=files)
     assert (done.returncode, done.stdout) == (0, "")
     (row,) = csv.DictReader(io.StringIO((files / "pairs.csv").read_text()))

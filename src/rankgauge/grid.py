@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-__all__ = ["Table", "bar", "markdown_grid", "short", "text_grid"]
+__all__ = ["BAR", "Table", "bar", "markdown_grid", "short", "text_grid"]
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 BAR, WIDEST = 12, 28

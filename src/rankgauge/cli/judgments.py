@@ -80,7 +80,7 @@ def judgments(
       rankgauge judgments qrels.txt runs/*.run --leave-one-out
       rankgauge judgments qrels.txt a.run b.run --confusion judge.csv --grades 0,1,2,3
     """
-    from rankgauge.quality.show import show, show_to_judge
+    from rankgauge.quality.show import Look, show, show_to_judge
 
     _check_options(to_judge, settle, per_query, runs)
     found = _found(qrels, runs, **asked)
@@ -91,7 +91,7 @@ def judgments(
     elif suffix in PICTURES and format is None:
         _picture(found, output, suffix)
     else:
-        emit(show(found, chosen, per_query=per_query, digits=digits), output)
+        emit(show(found, chosen, Look(per_query, digits, asked_only=True)), output)
 
 
 def _check_options(

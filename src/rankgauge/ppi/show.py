@@ -21,8 +21,8 @@ FEW: Final = 25  # queries judged by people, below which intervals of skewed val
 
 def powered_table(found: PredictionPowered, digits: int = 4) -> Table:
     """People alone, the model alone, and people with the model's help."""
-    heads = ["", "people alone", "interval", "model alone", "with the model", "interval", "λ", "narrower by"]
-    heads += ["queries needed"] if found.width is not None else []
+    heads = ["", "people", "interval", "model", "with model", "interval", "λ", "narrower"]
+    heads += ["needed"] if found.width is not None else []
     rows = [_row(each, found, digits) for each in [*found.systems, *found.pairs]]
     title = f"{found.measure} under people's judgments: {found.judged:,} of {found.queries:,} queries judged by them"
     return Table(title, heads, rows, 1, tuple(_notes(found)))
@@ -35,7 +35,7 @@ def _row(each: Powered, found: PredictionPowered, digits: int) -> list[str]:
     cells += [f"{each.model:{sign}.{digits}f}", f"{other.value:{sign}.{digits}f}"]
     cells += [f"[{other.low:.{digits}f}, {other.high:.{digits}f}]", f"{other.power:.3f}", f"{each.narrower:.1%}"]
     if found.width is not None:
-        cells.append("not with these" if each.needed is None else f"{each.needed:,}")
+        cells.append("–" if each.needed is None else f"{each.needed:,}")
     return cells
 
 

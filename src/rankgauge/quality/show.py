@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.grid import Table, bar, short
+from rankgauge.grid import BAR, Table, bar, short
 from rankgauge.measures.gains import number_text
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUALITY_FORMATS",
+    "Look",
     "as_csv",
     "clean",
     "html",
@@ -34,12 +36,21 @@ MANY: Final = 45  # pairs, beyond which a table shows the undecided ones first a
 NAMED: Final = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What to show and how; `asked_only`: where leaving out or label noise was asked for, nothing besides."""
+
+    per_query: bool = False
+    digits: int = 4
+    asked_only: bool = False
+
+
 def summary_table(quality: Quality) -> Table:
     """The judgments: how many of each grade."""
     summary = quality.summary
     most = max(summary.grades.values())
     rows = [
-        [number_text(grade), f"{count:,}", f"{count / summary.judgments:.1%}", bar(count, most)]
+        [number_text(grade), f"{count:,}", f"{count / summary.judgments:.1%}", bar(count, most).ljust(BAR)]
         for grade, count in sorted(summary.grades.items(), reverse=True)
     ]
     title = f"{summary.judgments:,} judgments of {summary.queries:,} queries in {summary.source}"
@@ -155,42 +166,46 @@ def show_to_judge(pairs: Sequence[ToJudge], format: str) -> str:
 # ---- formats ---------------------------------------------------------------------------------------------------------
 
 
-def show(quality: Quality, format: str = "table", *, per_query: bool = False, digits: int = 4) -> str:
+def show(quality: Quality, format: str = "table", look: Look | None = None) -> str:
     """The whole in one of the formats, ending in a newline."""
-    return QUALITY_FORMATS[format](quality, per_query, digits)
+    return QUALITY_FORMATS[format](quality, look or Look())
 
 
-def tables(quality: Quality, digits: int = 4) -> list[Table]:
-    """Every section that there is something to say in."""
+def tables(quality: Quality, look: Look | None = None) -> list[Table]:
+    """Every section that there is something to say in; or those alone that had to be asked for, where some were."""
+    look = look or Look()
+    if look.per_query:
+        return [query_table(quality, look.digits)]
+    asked = [left_out_table(quality, look.digits)] if quality.left_out else []
+    asked += noise_tables(quality.noise, look.digits) if quality.noise is not None else []
+    if asked and look.asked_only:
+        return asked
     found = [summary_table(quality)]
-    found += [runs_table(quality, digits)] if quality.runs else []
-    found += [pairs_table(quality, digits)] if quality.pairs else []
-    found += [left_out_table(quality, digits)] if quality.left_out else []
-    return found + (noise_tables(quality.noise, digits) if quality.noise is not None else [])
+    found += [runs_table(quality, look.digits)] if quality.runs else []
+    found += [pairs_table(quality, look.digits)] if quality.pairs else []
+    return found + asked
 
 
-def _as_table(quality: Quality, per_query: bool, digits: int) -> str:
-    chosen = [query_table(quality, digits)] if per_query else tables(quality, digits)
-    return "\n".join(table.text() for table in chosen)
+def _as_table(quality: Quality, look: Look) -> str:
+    return "\n".join(table.text() for table in tables(quality, look))
 
 
-def _as_markdown(quality: Quality, per_query: bool, digits: int) -> str:
-    chosen = [query_table(quality, digits)] if per_query else tables(quality, digits)
-    return "\n".join(table.markdown() for table in chosen)
+def _as_markdown(quality: Quality, look: Look) -> str:
+    return "\n".join(table.markdown() for table in tables(quality, look))
 
 
-def _as_json(quality: Quality, per_query: bool, digits: int) -> str:
+def _as_json(quality: Quality, look: Look) -> str:
     data = quality.to_dict()
-    if per_query:
+    if look.per_query:
         data["per_query"] = quality.to_frame().to_dicts()
     return json.dumps(clean(data), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def _as_csv(quality: Quality, per_query: bool, digits: int) -> str:
+def _as_csv(quality: Quality, look: Look) -> str:
     """A row per run (or per run and query), every digit; without runs, a row per grade."""
     if not quality.runs:
         return as_csv(["grade", "judgments"], quality.summary.grades.items())
-    rows = quality.to_frame().to_dicts() if per_query else [each.to_dict() for each in quality.runs]
+    rows = quality.to_frame().to_dicts() if look.per_query else [each.to_dict() for each in quality.runs]
     return as_csv(list(rows[0]), (row.values() for row in rows))
 
 
@@ -207,7 +222,7 @@ def as_csv(heads: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     return stream.getvalue()
 
 
-QUALITY_FORMATS: Final[dict[str, Callable[[Quality, bool, int], str]]] = {
+QUALITY_FORMATS: Final[dict[str, Callable[[Quality, Look], str]]] = {
     "table": _as_table,
     "json": _as_json,
     "csv": _as_csv,
