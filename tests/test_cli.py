@@ -100,6 +100,7 @@ Rules: order=score ties=id unjudged=not-relevant missing=zero empty=zero duplica
 TEXTS = {
     "table": (
         "run    queries  nDCG@10  NumRel\ngood         3   0.4841       4\nworse        3   0.4366       4\n" + FOOTER
+        + "RG202 the rank column contradicts the scores: 1 of 2 queries (worse).\n"
     ),
     "csv": (
         f"run,queries,nDCG@10,NumRel\ngood,3,{(Q1 + Q2) / 3!r},4.0\nworse,3,{(Q1_WORSE + Q2) / 3!r},4.0\n"
@@ -236,13 +237,14 @@ def summary(values: list[float]) -> Any:
     )
 
 
-def run_data(name: str, values: list[float]) -> dict[str, Any]:
+def run_data(name: str, values: list[float], *notes: str) -> dict[str, Any]:
     return {
         "run": name,
         "queries": 3,
         "measures": {"nDCG@10": summary(values)},
         "counts": {"queries": 3, "answered": 2, "missing": 1, "without_relevant": 0, "unjudged": 0},
         "judged": {"10": pytest.approx((2 / 3 + 1 / 2) / 2)},
+        "notes": list(notes),
         "fingerprint": ANY,
     }
 
@@ -250,8 +252,9 @@ def run_data(name: str, values: list[float]) -> dict[str, Any]:
 def test_json(cli: Cli) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "worse.run", "--format", "json")
     loaded = json.loads(outcome.out)
+    note = "RG202 the rank column contradicts the scores: 1 of 2 queries."
     assert loaded == {
-        "runs": [run_data("good", [Q1, Q2, 0]), run_data("worse", [Q1_WORSE, Q2, 0])],
+        "runs": [run_data("good", [Q1, Q2, 0]), run_data("worse", [Q1_WORSE, Q2, 0], note)],
         "protocol": DEFAULT.to_dict(),
         "definitions": {"nDCG@10": parse("nDCG@10").describe()},
     }

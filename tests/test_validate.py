@@ -18,22 +18,30 @@ REVERSED = "".join(f"q Q0 d{i:02} {i + 1} {i} A\n" for i in range(20))
 
 # Code → judgments, run, and what the first example, the count and the effect hold.
 CASES: dict[str, tuple[str, str, str, int, str]] = {
-    "RG101": ("q 0 a 1\nq 0 a 1\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query q, document a: 1, and 1 at line 1", 1, ""),
-    "RG102": ("q 0 a 1\nq 0 a 2\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query q, document a: 2, and 1 at line 1", 1, ""),
-    "RG103": ("q 0 a 1\np 0 a 0\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query p", 1, "cannot exceed 0.5000"),
+    "RG101": ("q 0 a 1\nq 0 a 1\n", "q Q0 a 1 9 A\n",
+              "qrels.txt:2: query q, document a: 1, and 1 at line 1", 1, "counts once"),
+    "RG102": ("q 0 a 1\nq 0 a 2\nq 0 b 1\n", "q Q0 b 1 9 A\nq Q0 a 2 8 A\n",
+              "qrels.txt:2: query q, document a: 2, and 1 at line 1", 1,
+              "1.0000 with the first of the grades, 1.0000 with the lowest, 0.8597 with the highest"),
+    "RG103": ("q 0 a 1\np 0 a 0\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query p", 1,
+              "cannot exceed 0.5000; nDCG@10 is 0.5000 with them and 1.0000 without"),
     "RG104": ("q 0 a 1\nq 0 b 2\nq 0 c 3\nq 0 d 3\n", "q Q0 a 1 9 A\n", "1: 1, 2: 1, 3: 2", 4, "turned round"),
     "RG105": ("q 0 a 1.5\nq 0 b 1\n", "q Q0 b 1 9 A\n", "qrels.txt:1: grade 1.5", 1, "0.4693, and 0.6131 with the"),
-    "RG201": ("q 0 a 1\n", "q Q0 a 1 9 A\nq Q0 a 2 8 A\n", "run.txt:2: query q, document a, first at line 1", 1, ""),
+    "RG201": ("q 0 a 1\n", "q Q0 a 1 7 A\nq Q0 b 2 8 A\nq Q0 a 3 9 A\n",
+              "run.txt:3: query q, document a, first at line 1", 1,
+              "0.6309 with the first of each, 1.0000 with the best-scored, 1.5000 if all of them count"),
     "RG202": ("q 0 a 1\n", "q Q0 a 1 1 A\nq Q0 b 2 2 A\n", "run.txt:2: query q", 1, "0.6309 by score and 1.0000"),
-    "RG203": ("q 0 a 1\n", "q Q0 a 0 9 A\nq Q0 b 1 8 A\n", "run.txt:1: query q", 1, "1 of 1 queries"),
+    "RG203": ("q 0 a 1\n", "q Q0 a 0 9 A\nq Q0 b 1 8 A\n", "run.txt:1: query q", 1, "1 of 1 query; none by score"),
     "RG204": ("q 0 a 1\n", "q Q0 a 1 9 A\nq Q0 b 2 9 A\nq Q0 c 3 8 A\n", "2 documents score 9", 1, "0.6309 to 1.0000"),
-    "RG205": ("q 0 d01 1\n", DEEP + DEEP.replace("q ", "r ") + "p Q0 a 1 1 A\n", "query p: 1 documents", 1, "usual"),
+    "RG205": ("q 0 d01 1\n", DEEP + DEEP.replace("q ", "r ") + "p Q0 a 1 1 A\n", "query p: 1 document", 1, "usual"),
     "RG206": ("q 0 a 1\n", "q Q0 a 1 9 A\nq Q0 b 2 9 A\n", "run.txt:1: query q", 1, "0.6309 to 1.0000"),
     "RG207": ("q 0 d00 1\n", REVERSED, "run.txt:1: score 0", 1, "0.0000 by score and 1.0000 the other way round"),
-    "RG208": ("q 0 a 1\n", "q Q0 q 1 9 A\nq Q0 a 2 8 A\n", "run.txt:1: query q", 1, "1 of 1 queries"),
+    "RG208": ("q 0 a 1\n", "q Q0 q 1 9 A\nq Q0 a 2 8 A\n", "run.txt:1: query q", 1,
+              "1 of 1 query; nDCG@10 is 0.6309 with them and 1.0000 without"),
     "RG301": ("q 0 a 1\n", "q Q0 a 1 9 A\np Q0 a 1 9 A\n", "run.txt:2: query p", 1, "left out"),
     "RG302": ("q 0 a 1\np 0 a 1\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query p", 1, "0.5000 with them and 1.0000 without"),
-    "RG303": ("q 0 7 1\n", "q Q0 doc-007 1 9 A\n", "document '7' is judged, 'doc-007' is in the run", 1, "a prefix"),
+    "RG303": ("q 0 7 1\n", "q Q0 doc-007 1 9 A\n", "run.txt:1: document '7' is judged, 'doc-007' is in the run", 1,
+              "a prefix that one side has (such as 'q' or 'doc-'); nDCG@10 is 0.0000, and 1.0000 then"),
 }  # fmt: skip
 
 
@@ -70,8 +78,8 @@ def test_nothing_is_found_in_sound_files(tmp_path: Path) -> None:
 
 def test_queries_whose_ids_are_written_differently() -> None:
     finding = found(validate({"007": {"a": 1}}, {"7": {"a": 1.0}}), "RG303")
-    assert finding.examples == ["query '007' is judged, '7' is in the run"]
-    assert "leading zeros" in finding.effect
+    assert finding.examples == ["run, row 1: query '007' is judged, '7' is in the run"]
+    assert finding.effect.endswith("leading zeros; nDCG@10 is 1.0000 then")
 
 
 def test_frames_and_tables_are_checked_too(tmp_path: Path) -> None:
@@ -79,7 +87,9 @@ def test_frames_and_tables_are_checked_too(tmp_path: Path) -> None:
     path.write_text("query_id,doc_id,rank,score\nq,a,1,1\nq,b,2,2\n")
     assert found(validate({"q": {"a": 1}}, path), "RG202").effect == "nDCG@10 is 0.6309 by score and 1.0000 by rank"
     path.write_text("query_id,doc_id,score\nq,a,1\nq,a,2\n")
-    assert "is there twice" in found(validate({"q": {"a": 1}}, path), "RG201").examples[0]
+    assert found(validate({"q": {"a": 1}}, path), "RG201").examples == [
+        f"{path}:3: query q, document a, first at line 2"
+    ]
 
 
 def test_usual_grades_do_not_look_inverted() -> None:
@@ -105,7 +115,7 @@ def test_notes_below_a_table() -> None:
     run = {"q": {f"d{i}": 1.0 for i in range(4)}}
     shown = repr(rankgauge.evaluate(judgments, run))
     assert "RG105 grades have decimals, which trec_eval and ranx cut off: 2 judgments." in shown
-    assert "RG206 a ranking has one score for all documents: 1 queries." in shown
+    assert "RG206 a ranking has one score for all documents: 1 query." in shown
     upside_down = rankgauge.evaluate({"q": {"d00": 1}}, {"q": {f"d{i:02}": i for i in range(20)}})
     assert "RG207" in repr(upside_down)
     short = {str(i): {f"d{j}": -j for j in range(1 if i == 3 else 20)} for i in range(4)}

@@ -12,6 +12,7 @@ from rankgauge.dialects import Dialect, find_dialect
 from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest, warn
 from rankgauge.match import match
 from rankgauge.match.hits import Hits
+from rankgauge.match.peek import Peek, peek
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Run, read_judgments, read_run
@@ -50,9 +51,10 @@ def evaluate(
     if dialect is not None:
         spoken = chosen_dialect(dialect, protocol)
         return measure_in_dialect(spoken, judgments, reader(run), parsed, weights=weights, groups=groups, name=name)
-    ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
-    hits = match(judgments, ranked, protocol)
-    return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source)
+    judged, ranked = read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    hits = match(judged, ranked, protocol)
+    seen = peek(judged, ranked, hits)
+    return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source, seen=seen)
 
 
 def _parsed(measures: Any) -> list[Measure]:
@@ -71,6 +73,7 @@ def measure_hits(
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
     name: str = "",
+    seen: Peek | None = None,
 ) -> Result:
     """The second half of `evaluate`, for Hits that are there already."""
     values = {measure: measure(hits) for measure in measures}
@@ -80,6 +83,7 @@ def measure_hits(
         values,
         _weights(weights, hits) if weights is not None else None,
         _masks(groups, hits) if groups is not None else {},
+        peek=seen,
     )
 
 
@@ -121,7 +125,8 @@ def measure_in_dialect(
         warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
     weight = _weights(weights, main) if weights is not None else None
     masks = _masks(groups, main) if groups is not None else {}
-    return Result(name or read(dialect.protocol).source, main, values, weight, masks, dialect=dialect)
+    ranked = read(dialect.protocol)
+    return Result(name or ranked.source, main, values, weight, masks, None, dialect, peek(judged, ranked, main))
 
 
 def ndcg(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from rankgauge.errors import MatchError, warn
 from rankgauge.read.records import id_text
@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Hits
     from rankgauge.read.records import Judgments, Record, Run
 
-__all__ = ["CHANGES", "no_query_in_common", "warn_if_nothing_found"]
+__all__ = ["CHANGES", "Side", "alike", "no_query_in_common", "warn_if_nothing_found"]
 
 SAMPLES = 3
 PREFIXES = "removing the prefixes of both sides"
 BOTH = ("trimming blanks", "ignoring upper and lower case", "removing leading zeros", PREFIXES)
 SEARCHED = 10_000
+
+Side: TypeAlias = tuple[Collection[str], Mapping[str, int]]  # ids that are judged, and ids of the run with their rows
 
 
 def no_query_in_common(judgments: Judgments, run: Run) -> MatchError:
@@ -65,6 +67,28 @@ def _hint(ours: Iterable[str], theirs: Iterable[str]) -> str:
         if changed_left & (right | changed_right if name in BOTH else right) or left & changed_right:
             return f". Hint: they match after {name}"
     return ""
+
+
+def alike(sides: list[Side], matching: int) -> tuple[list[tuple[str, str, int]], str]:
+    """Pairs of ids that one change makes equal (and where the second is), and the name of the change.
+
+    None where fewer would match after it than match as they are.
+    """
+    for name, change in CHANGES.items():
+        pairs = [pair for left, right in sides if left and right for pair in _equal_after(change, left, right)]
+        if len(pairs) > matching:
+            return pairs, name
+    return [], ""
+
+
+def _equal_after(
+    change: Callable[[str], str], left: Iterable[str], right: Mapping[str, int]
+) -> Iterator[tuple[str, str, int]]:
+    changed = {change(each): each for each in sorted(left)}
+    for each in sorted(right):
+        new = change(each)
+        if new and new in changed:
+            yield changed[new], each, right[each]
 
 
 CHANGES: dict[str, Callable[[str], str]] = {

@@ -152,12 +152,15 @@ class Run(Record):
     """Query → document → score; the order given is kept.
 
     `by` says what the scores stand for: "score", or "rank" when they are negated ranks; `has_scores` whether the source
-    has scores at all (MS MARCO runs have none, and are ordered by rank whatever is asked).
+    has scores at all (MS MARCO runs have none, and are ordered by rank whatever is asked); `head` is the start of a
+    TREC file, in which ranks stand beside scores, all of it where `whole_head`.
     """
 
     kind = "run"
     number = "score"
     has_scores: bool = True
+    head: bytes = b""
+    whole_head: bool = False
 
     @property
     def answered(self) -> list[str]:
