@@ -176,8 +176,8 @@ def test_a_constant_scorer_is_told_loudly(here: Path, cli: Cli) -> None:
     assert f"WARNING, ties: another order of equal scores gives nDCG@10 {low:.4f} to {high:.4f}." in outcome.out
     assert outcome.err == (
         f"warning: constant: nDCG@10 is {low:.4f} only by the order of equal scores, which could give {low:.4f} to "
-        "1.0000; 100% of the judged documents found are tied with others. Compare with --ties average, look with "
-        "--tie-band\n"
+        "1.0000; 100% of the judged documents found are tied with others. Compare with ties='average' "
+        "(--ties average), look with result.ties('nDCG@10') (--tie-band)\n"
     )
     assert "ties" not in cli("eval", "qrels.txt", "constant.run", "--ties", "average").err
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.dialects import Dialect, find_dialect
-from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest, warn
+from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, nearest, warn
 from rankgauge.match import match
 from rankgauge.match.hits import Hits
 from rankgauge.match.peek import Peek, peek
@@ -18,6 +18,7 @@ from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Run, read_judgments, read_run
 from rankgauge.read.records import id_text
 from rankgauge.result import Result
+from rankgauge.ties.notes import tie_warnings
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats
@@ -40,7 +41,8 @@ def evaluate(
 
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
     groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `dialect`
-    names another tool, whose number is then reproduced: it brings its own protocol and definitions.
+    names another tool, whose number is then reproduced: it brings its own protocol and definitions. Where equal scores
+    decide about more than 0.005 of a value, a RankgaugeWarning says so; `result.notes` has all there is to say.
 
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
@@ -54,7 +56,11 @@ def evaluate(
     judged, ranked = read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates)
     hits = match(judged, ranked, protocol)
     seen = peek(judged, ranked, hits)
-    return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source, seen=seen)
+    result = measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source, seen=seen)
+    if not hits.averaged and (hits.tied > 1).any():
+        for message in tie_warnings([result]):
+            warn(message)
+    return result
 
 
 def _parsed(measures: Any) -> list[Measure]:
@@ -154,7 +160,9 @@ def _weights(weights: Any, hits: Hits) -> Floats:
     table = _query_table(weights, "weight")
     missing = [query for query in hits.queries if query not in table]
     if missing:
-        raise InputError(f"no weight for {len(missing):,} queries, such as {missing[0]!r}; give every query one")
+        raise InputError(
+            f"no weight for {counted(len(missing), 'query', 'queries')}, such as {missing[0]!r}; give each one"
+        )
     try:
         result = np.array([float(table[query]) for query in hits.queries])
     except (TypeError, ValueError) as error:

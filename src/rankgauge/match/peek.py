@@ -6,10 +6,9 @@ nowhere else), the documents of the first queries, and the ids of queries that o
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,7 @@ QUERIES: Final = 20
 ROWS: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Peek:
+class Peek(NamedTuple):
     """`head` is the start of the run's file (all of it where `whole`), `retrieved` holds documents of first queries.
 
     `judged` (of the same queries) is there only where most judged documents were not found, `missing` and `extra`
@@ -33,8 +31,8 @@ class Peek:
 
     head: bytes = b""
     whole: bool = False
-    retrieved: dict[str, Collection[str]] = field(default_factory=dict)
-    judged: dict[str, Collection[str]] = field(default_factory=dict)
+    retrieved: Mapping[str, Collection[str]] = {}
+    judged: Mapping[str, Collection[str]] = {}
     missing: Collection[str] = ()
     extra: Collection[str] = ()
 
@@ -42,7 +40,7 @@ class Peek:
 def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
     """What is kept of these two, of which Hits were made."""
     retrieved = _documents(run)
-    few = 2 * len(hits) < hits.judged.sum()
+    few = 2 * len(hits) < len(hits.judgment_grade)
     judged = _documents(judgments, retrieved) if few else {}
     if not (hits.missing and hits.left_out):
         return Peek(run.head, run.whole_head, retrieved, judged)

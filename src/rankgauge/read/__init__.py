@@ -28,7 +28,7 @@ def read_judgments(source: Any, *, format: str | None = None, columns: Mapping[s
     """Judgments from a path, a frame, a dict of dicts or rows of (query, document, grade).
 
     >>> read_judgments({"q1": {"d1": 2, "d2": 0}})
-    Judgments(2 rows, 1 queries, from judgments)
+    Judgments(2 rows, 1 query, from judgments)
     """
     if isinstance(source, Judgments):
         return source

@@ -11,7 +11,7 @@ from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import FormatError, warn
+from rankgauge.errors import FormatError, counted, warn
 from rankgauge.read.files import Source
 from rankgauge.read.frames import settled
 from rankgauge.read.records import Columns, Nested
@@ -30,7 +30,7 @@ __all__ = [
 
 
 LONGEST_RANK: Final = 20
-SAMPLE: Final = 512 * 1024  # bytes that are kept of a run, for notes on its ranks
+SAMPLE: Final = 256 * 1024  # bytes that are kept of a run, for notes on its ranks
 LINE: Final = 64 * 1024  # more than a first line is long
 
 
@@ -202,7 +202,7 @@ class CarefulParser:
     def conclude(self) -> None:
         """One warning for all the lines that went on after the tag."""
         if self.longer:
-            lines = "1 line has" if self.longer == 1 else f"{self.longer} lines have"
+            lines = counted(self.longer, "line has", "lines have")
             warn(
                 f"{self.name}: {lines} more than {self.layout.width} fields, the first is line {self.first_longer}; "
                 "what follows the tag is ignored, as trec_eval does"

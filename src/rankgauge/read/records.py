@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import DuplicateError, FormatError
+from rankgauge.errors import DuplicateError, FormatError, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,7 +138,8 @@ class Record:
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self):,} rows, {len(self.queries):,} queries, from {self.source})"
+        rows, queries = counted(len(self), "row"), counted(len(self.queries), "query", "queries")
+        return f"{type(self).__name__}({rows}, {queries}, from {self.source})"
 
 
 class Judgments(Record):

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import DuplicateError, InputError, warn
+from rankgauge.errors import DuplicateError, InputError, counted, warn
 from rankgauge.protocol import REPEATING
 from rankgauge.read.records import Columns, Nested
 
@@ -79,8 +79,8 @@ def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dic
     if not nested and not may_be_empty:
         raise InputError(f"{rows.name}: holds no rows; expected at least one")
     if repeated and ask.kind == "judgments":
-        are = "judgment is" if repeated == 1 else "judgments are"
-        warn(f"{rows.name}: {repeated:,} {are} there twice with the same grade; counted once")
+        twice = counted(repeated, "judgment is", "judgments are")
+        warn(f"{rows.name}: {twice} there twice with the same grade; counted once")
     return nested
 
 

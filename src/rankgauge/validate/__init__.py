@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankgauge.errors import InputError, MeasureError, counted
 from rankgauge.measures import Measure, parse
 from rankgauge.ties import is_text
 from rankgauge.validate.codes import CODES, SEVERITIES, Finding, Kind
-from rankgauge.validate.drafts import Draft, finish
-from rankgauge.validate.judged import check_judgments
-from rankgauge.validate.pairs import Pair, check_pair, effects
-from rankgauge.validate.ranked import check_run
-from rankgauge.validate.table import read_table
+
+if TYPE_CHECKING:
+    from rankgauge.validate.drafts import Draft
 
 __all__ = ["CODES", "SEVERITIES", "Finding", "Kind", "validate"]
 
@@ -36,6 +34,12 @@ def validate(
     >>> [finding.code for finding in validate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}})]
     ['RG206', 'RG204']
     """
+    from rankgauge.validate.drafts import finish
+    from rankgauge.validate.judged import check_judgments
+    from rankgauge.validate.pairs import Pair, check_pair, effects
+    from rankgauge.validate.ranked import check_run
+    from rankgauge.validate.table import read_table
+
     ignored = {_known(code) for code in ignore}
     measure = parse(measure) if isinstance(measure, str) else measure
     if is_text(measure):
@@ -43,13 +47,15 @@ def validate(
     judged = read_table(judgments, "judgments", format=judgments_format, columns=_roles(columns, "relevance"))
     about_judgments, found = _without(ignored, check_judgments(judged)), []
     if names and len(names) != len(runs):
-        raise InputError(f"there are {counted(len(names), 'name')} for {counted(len(runs), 'run')}; give each run one")
+        raise InputError(
+            f"expected a name for each run, got {counted(len(names), 'name')} for {counted(len(runs), 'run')}"
+        )
     for number, source in enumerate(runs):
         run = read_table(source, "run", format=run_format, columns=_roles(columns, "score", "rank"))
         run = replace(run, name=names[number]) if names else run
         pair = Pair(judged, run, measure)
         if number == 0:
-            about_judgments = list(effects(about_judgments, pair))
+            about_judgments = list(effects(about_judgments, pair, run.name if len(runs) > 1 else ""))
         found += finish(list(effects(_without(ignored, [*check_run(run), *check_pair(pair)]), pair)))
     kept = [*finish(about_judgments), *found]
     return sorted(kept, key=lambda finding: SEVERITIES.index(finding.kind.severity))

@@ -113,13 +113,20 @@ def _alike(pair: Pair, change: Callable[[str], str], what: str) -> str:
 # ---- effects --------------------------------------------------------------------------------------------------------
 
 
-def effects(found: Iterable[Draft], pair: Pair) -> Iterator[Draft]:
-    """The findings with what they do to the score, where that can be measured."""
+def effects(found: Iterable[Draft], pair: Pair, whose: str = "") -> Iterator[Draft]:
+    """The findings with what they do to the score, where that can be measured; `whose` names the run beside it."""
     for draft in found:
-        measured = EFFECTS[draft.code](pair) if draft.code in EFFECTS and pair.hits is not None else ""
-        yield (
-            draft if not measured else draft.also(measured) if draft.code in ADDED else replace(draft, effect=measured)
-        )
+        measured = _measured(draft.code, pair)
+        if measured:
+            before = draft if draft.code in ADDED else replace(draft, effect="")
+            draft = before.also(f"{measured} ({whose})" if whose else measured)
+        yield draft
+
+
+def _measured(code: str, pair: Pair) -> str:
+    if pair.hits is None:
+        return "no query in common: nothing can be measured, and eval refuses these files" if code == "RG302" else ""
+    return EFFECTS[code](pair) if code in EFFECTS else ""
 
 
 def _which_grade(pair: Pair) -> str:

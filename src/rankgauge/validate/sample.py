@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["contradicting", "sample_notes"]
 
-WIDTH = 6  # query Q0 doc rank score tag
+WIDTH: Final = 6  # query Q0 doc rank score tag
+MOST: Final = 2_000  # documents of the run whose spelling is tried in other ways
 
 
 class Sample(NamedTuple):
@@ -66,32 +67,38 @@ def sample_notes(peek: Peek, *, by_score: bool = True) -> Iterator[tuple[str, st
 
 def _counted(code: str, count: int, looked_at: int, whole: bool) -> Iterator[tuple[str, str]]:
     if count:
-        the_first = "" if whole else "the first "
-        yield code, f"{count:,} of {the_first}{counted(looked_at, 'query', 'queries')}"
+        first = "the first query" if looked_at == 1 else f"{count:,} of the first {looked_at:,} queries"
+        yield code, f"{count:,} of {counted(looked_at, 'query', 'queries')}" if whole else first
 
 
 def _sample(head: bytes) -> Sample | None:
     """The rows of whole lines, grouped by query; None where there are none, or where ranks are something else."""
-    lines = [line for text in head[: head.rfind(b"\n") + 1].splitlines() if (line := text.split())]
-    rows = [line for line in lines if len(line) >= WIDTH and not line[0].startswith(b"#")]
+    head = head[: head.rfind(b"\n") + 1]
+    fields = head.split()
+    if len(fields) != WIDTH * head.count(b"\n") or b"#" in head:
+        rows = (line.split()[:WIDTH] for line in head.splitlines())
+        fields = [field for row in rows if len(row) == WIDTH and not row[0].startswith(b"#") for field in row]
     numbers: dict[bytes, int] = {}
     try:
-        query = np.array([numbers.setdefault(row[0], len(numbers)) for row in rows], np.int64)
-        rank = np.array([int(row[3]) for row in rows], np.int64)
-        score = np.array([float(row[4]) for row in rows])
+        query = np.array([numbers.setdefault(each, len(numbers)) for each in fields[::WIDTH]], np.int64)
+        rank = np.array([*map(int, fields[3::WIDTH])], np.int64)
+        score = np.array([*map(float, fields[4::WIDTH])])
     except (ValueError, OverflowError):
         return None
     order = np.argsort(query, kind="stable")
-    return Sample(query[order], rank[order], score[order]) if rows else None
+    return Sample(query[order], rank[order], score[order]) if len(query) else None
 
 
 def _spelling(peek: Peek) -> Iterator[tuple[str, str]]:
     """Ids of queries, then of documents, that would match after a change."""
     queries: list[Side] = [(peek.missing, dict.fromkeys(peek.extra, 0))]
     documents: list[Side] = []
-    matching = 0
+    matching = looked_at = 0
     for query, docs in peek.judged.items():
         ours, theirs = set(map(str, docs)), set(map(str, peek.retrieved[query]))
+        looked_at += len(theirs)
+        if looked_at > MOST and documents:
+            break
         matching += len(ours & theirs)
         documents.append((ours - theirs, dict.fromkeys(theirs - ours, 0)))
     for what, sides, as_they_are in (("query", queries, 0), ("document", documents, matching)):
