@@ -217,6 +217,34 @@ def test_validate(here: Path, cli: Cli) -> None:
     fails(cli("validate", "nowhere.txt"), cli("eval", "nowhere.txt", "good.run").err.removeprefix("error: ").rstrip())
 
 
+def test_validate_of_named_runs_and_standard_input(here: Path, cli: Cli) -> None:
+    outcome = cli("validate", "qrels.txt", "new=worse.run", "good.run")
+    assert "warning RG202 new: the rank column contradicts the scores (1)\n    worse.run:2: query q1\n" in outcome.out
+    assert "warning RG302 good.run: a judged query has no results (1)\n" in outcome.out
+    fails(
+        cli("validate", "qrels.txt", "good.run", "good.run"),
+        "good.run is given twice; name them apart: A=good.run B=good.run",
+    )
+    fails(cli("validate", "-", "-"), "standard input (-) can be only one of the files")
+
+
+def test_validate_of_broken_files(here: Path, cli: Cli) -> None:
+    (here / "cut.run.gz").write_bytes(gzip.compress(RUN.encode())[:40])
+    (here / "binary.run").write_bytes(bytes(range(256)) * 9)
+    (here / "comments.run").write_text("\n# nothing\n")
+    (here / "empty.run").write_text("")
+    for run, message in {
+        "cut.run.gz": "cut.run.gz: not a whole gzip file",
+        "binary.run": "binary.run: holds NUL bytes",
+        "comments.run": "comments.run: holds no rows",
+        "empty.run": "empty.run: is empty",
+        "qrels.txt": "qrels.txt:1: expected 6 fields",
+    }.items():
+        outcome = cli("validate", "qrels.txt", run)
+        assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+        assert outcome.err.startswith(f"error: {message}")
+
+
 def summary(values: list[float]) -> Any:
     """The aggregates of three values, by hand."""
     low, middle, high = sorted(values)
@@ -705,7 +733,7 @@ def test_bad_measures(measure: str, cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        (["--missing", "error"], "good.run does not answer 1 judged queries, such as 'q3'"),
+        (["--missing", "error"], "good.run does not answer 1 judged query, such as 'q3'"),
         (["--ties", "average", "--order", "rank"], "ties='average' needs order='score'"),
         (["--ties", "average", "-m", "ERR@10"], "ERR@10 has no exact average over ties; these have: nDCG, "),
         (["--rel", "-1"], "rel=-1.0: the smallest relevant grade is a number, 0 or more"),

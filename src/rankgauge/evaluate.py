@@ -161,7 +161,7 @@ def _weights(weights: Any, hits: Hits) -> Floats:
     missing = [query for query in hits.queries if query not in table]
     if missing:
         raise InputError(
-            f"no weight for {counted(len(missing), 'query', 'queries')}, such as {missing[0]!r}; give each one"
+            f"no weight for {counted(len(missing), 'query', 'queries')}, such as {missing[0]!r}; give every query one"
         )
     try:
         result = np.array([float(table[query]) for query in hits.queries])

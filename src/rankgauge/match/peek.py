@@ -48,12 +48,23 @@ def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
     return Peek(run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours)
 
 
+def _first(nested: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:
+    """The first queries with their documents, as few as hold enough rows."""
+    result: dict[str, Collection[str]] = {}
+    rows = 0
+    for query, docs in islice(nested.items(), QUERIES):
+        if rows >= ROWS:
+            break
+        result[query] = docs
+        rows += len(docs)
+    return result
+
+
 def _documents(record: Record, wanted: Collection[str] | None = None) -> dict[str, Collection[str]]:
     """The documents of the wanted queries, or of the first."""
     if record.is_nested:
         nested = record.nested
-        queries = islice(nested, QUERIES) if wanted is None else [query for query in wanted if query in nested]
-        return {query: nested[query] for query in queries}
+        return _first(nested) if wanted is None else {query: nested[query] for query in wanted if query in nested}
     columns = record.columns
     rows = np.arange(min(len(columns), ROWS))
     if wanted is not None:
