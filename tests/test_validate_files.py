@@ -15,9 +15,10 @@ import polars as pl
 import pytest
 
 from rankgauge.errors import InputError, MeasureError
-from rankgauge.validate import Finding, validate
+from rankgauge.validate import Finding, table, validate
 
 Line = tuple[int, str, str, int, float]
+FAST = table._fast_run
 
 
 def random_run(chance: random.Random) -> list[str]:
@@ -42,6 +43,12 @@ def ragged(rows: list[str], chance: random.Random) -> list[str]:
         lines += chance.choice([[], [], [""], ["# a comment"], ["  "]])
         lines.append(chance.choice(["", " ", "\t"]) + row.replace(" ", chance.choice([" ", "\t", "  "])))
     return lines
+
+
+def choose_reader(monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
+    """The fast reader for files of any size, or the line reader."""
+    monkeypatch.setattr("rankgauge.read.files.SMALL", -1 if fast else 1 << 20)
+    monkeypatch.setattr(table, "_fast_run", FAST if fast else lambda file: None)
 
 
 def parsed(lines: list[str]) -> list[Line]:
@@ -74,10 +81,10 @@ def expected(rows: list[Line]) -> Iterator[tuple[str, int, int]]:
         yield "RG204", tied, ties[0]
 
 
-@pytest.mark.parametrize("big", [False, True], ids=["line reader", "fast reader"])
+@pytest.mark.parametrize("fast", [False, True], ids=["line reader", "fast reader"])
 @pytest.mark.parametrize("untidy", [False, True], ids=["regular", "ragged"])
-def test_what_a_plain_reading_finds(big: bool, untidy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankgauge.read.files.SMALL", -1 if big else 1 << 20)
+def test_what_a_plain_reading_finds(fast: bool, untidy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose_reader(monkeypatch, fast)
     path, codes = tmp_path / "a.run", set()
     for seed in range(60):
         chance = random.Random(seed)
@@ -102,8 +109,8 @@ def test_both_readers_say_the_same_to_the_letter(tmp_path: Path, monkeypatch: py
         qrels.write_text("\n".join(ragged(rows, chance)))
         run.write_text("\n".join(ragged(random_run(chance), chance)))
         said = []
-        for small in (-1, 1 << 20):
-            monkeypatch.setattr("rankgauge.read.files.SMALL", small)
+        for fast in (True, False):
+            choose_reader(monkeypatch, fast)
             said.append(validate(qrels, run))
         assert said[0] == said[1] != []
 
@@ -111,8 +118,8 @@ def test_both_readers_say_the_same_to_the_letter(tmp_path: Path, monkeypatch: py
 def test_ranks_that_are_no_numbers_are_no_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = tmp_path / "a.run"
     run.write_text("q Q0 a first 1 A\nq Q0 b second 2 A\n")
-    for small in (-1, 1 << 20):
-        monkeypatch.setattr("rankgauge.read.files.SMALL", small)
+    for fast in (True, False):
+        choose_reader(monkeypatch, fast)
         assert validate({"q": {"b": 1}}, run) == []
 
 

@@ -20,6 +20,7 @@ SAMPLES = 3
 PREFIXES = "removing the prefixes of both sides"
 BOTH = ("trimming blanks", "ignoring upper and lower case", "removing leading zeros", PREFIXES)
 SEARCHED = 10_000
+LETTERS_BEFORE, PARTS, FILE_SUFFIX = re.compile(r"^\D+0*"), re.compile(r"[/:_#-]"), re.compile(r"\.[a-z]{1,5}$")
 
 Side: TypeAlias = tuple[Collection[str], Mapping[str, int]]  # ids that are judged, and ids of the run with their rows
 
@@ -70,10 +71,12 @@ def _hint(ours: Iterable[str], theirs: Iterable[str]) -> str:
 
 
 def alike(sides: list[Side], matching: int) -> tuple[list[tuple[str, str, int]], str]:
-    """Pairs of ids that one change makes equal (and where the second is), and the name of the change.
+    """Pairs of ids that one change makes equal (and the row of the second), and the name of the change.
 
-    None where fewer would match after it than match as they are.
+    None where no more would match after it than match as they are.
     """
+    if sum(min(len(left), len(right)) for left, right in sides) <= matching:
+        return [], ""
     for name, change in CHANGES.items():
         pairs = [pair for left, right in sides if left and right for pair in _equal_after(change, left, right)]
         if len(pairs) > matching:
@@ -84,11 +87,12 @@ def alike(sides: list[Side], matching: int) -> tuple[list[tuple[str, str, int]],
 def _equal_after(
     change: Callable[[str], str], left: Iterable[str], right: Mapping[str, int]
 ) -> Iterator[tuple[str, str, int]]:
+    """Each id of the left with the first of the right that the change makes equal to it."""
     changed = {change(each): each for each in sorted(left)}
     for each in sorted(right):
         new = change(each)
         if new and new in changed:
-            yield changed[new], each, right[each]
+            yield changed.pop(new), each, right[each]
 
 
 CHANGES: dict[str, Callable[[str], str]] = {
@@ -96,8 +100,8 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "ignoring upper and lower case": str.lower,
     "removing leading zeros": lambda text: text.lstrip("0"),
     "removing a trailing '.0' (numbers read as floats)": lambda text: text.removesuffix(".0"),
-    "removing a prefix that one side has (such as 'q' or 'doc-')": lambda text: re.sub(r"^\D+0*", "", text),
-    PREFIXES: lambda text: re.sub(r"^\D+0*", "", text),
-    "keeping only what follows the last '/', ':', '_', '-' or '#'": lambda text: re.split(r"[/:_#-]", text)[-1],
-    "removing a file suffix": lambda text: re.sub(r"\.[a-z]{1,5}$", "", text),
+    "removing a prefix that one side has (such as 'q' or 'doc-')": lambda text: LETTERS_BEFORE.sub("", text),
+    PREFIXES: lambda text: LETTERS_BEFORE.sub("", text),
+    "keeping only what follows the last '/', ':', '_', '-' or '#'": lambda text: PARTS.split(text)[-1],
+    "removing a file suffix": lambda text: FILE_SUFFIX.sub("", text),
 }

@@ -129,13 +129,13 @@ def read_table(source: Any, kind: str, *, format: str | None = None, columns: Ma
     if isinstance(source, (str, os.PathLike, Source)):
         file = source if isinstance(source, Source) else find_source(source)
         named = format or recognise(file, kind, columns)
-        fast = (kind, named) == ("run", "trec") and not columns and not file.is_small
+        fast = (kind, named) == ("run", "trec") and not columns
         return (_fast_run(file) if fast else None) or _table(file, ask, named)
     return _table(list(source) if isinstance(source, Iterator) else source, ask, format)
 
 
 def _fast_run(file: Source) -> Table | None:
-    """Scores and ranks of a big TREC run at once; None where anything is out of the ordinary."""
+    """Scores and ranks of a TREC run at once; None where anything is out of the ordinary."""
     from rankgauge.read.blocks import read_blocks_with_ranks
     from rankgauge.read.lines import LAYOUTS, line_rows
 
