@@ -26,10 +26,11 @@ def random_run(chance: random.Random) -> list[str]:
     rows = []
     for query in ("q1", "q2", "d3", "04")[: chance.randint(1, 4)]:
         docs = chance.sample([f"d{i}" for i in range(30)], chance.choice([1, 2, 25, 30]))
+        each = chance.choice([1, 1, 1, 40])  # documents of one rank
         start, flat, rising = chance.choice([0, 1, 1]), chance.random() < 0.2, chance.random() < 0.3
         for place, doc in enumerate(docs):
             score = 5.0 if flat else (place if rising else len(docs) - place) * chance.choice([1, 1, 0.5])
-            rows.append(f"{query} Q0 {doc} {start + place} {score} A")
+            rows.append(f"{query} Q0 {doc} {start + place // each} {score} A")
     rows += chance.sample(rows, chance.choice([0, 0, 1]))
     if chance.random() < 0.3:
         chance.shuffle(rows)
