@@ -271,6 +271,7 @@ class TestCommand:
         assert not any(here.glob("x.*"))
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 def test_the_value_of_a_column_of_a_large_file_and_of_a_dict_are_the_same(tmp_path: Path) -> None:
     """A file that is read as columns: only the query's rows are looked at."""
     lines = [f"q{q} Q0 d{(q * 7 + d) % 500} {d} {1000 - d // 3} t" for q in range(30) for d in range(300)]

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.dialects import Dialect, find_dialect
-from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest, warn
+from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, nearest, warn
 from rankgauge.match import match
 from rankgauge.match.hits import Hits
+from rankgauge.match.peek import Peek, peek
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Run, read_judgments, read_run
 from rankgauge.read.records import id_text
 from rankgauge.result import Result
+from rankgauge.ties.notes import tie_warnings
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats
@@ -39,7 +41,8 @@ def evaluate(
 
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
     groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `dialect`
-    names another tool, whose number is then reproduced: it brings its own protocol and definitions.
+    names another tool, whose number is then reproduced: it brings its own protocol and definitions. Where equal scores
+    decide about more than 0.005 of a value, a RankgaugeWarning says so; `result.notes` has all there is to say.
 
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
@@ -50,9 +53,14 @@ def evaluate(
     if dialect is not None:
         spoken = chosen_dialect(dialect, protocol)
         return measure_in_dialect(spoken, judgments, reader(run), parsed, weights=weights, groups=groups, name=name)
-    ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
-    hits = match(judgments, ranked, protocol)
-    return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source)
+    judged, ranked = read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    hits = match(judged, ranked, protocol)
+    seen = peek(judged, ranked, hits)
+    result = measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source, seen=seen)
+    if not hits.averaged and (hits.tied > 1).any():
+        for message in tie_warnings([result]):
+            warn(message)
+    return result
 
 
 def _parsed(measures: Any) -> list[Measure]:
@@ -71,6 +79,7 @@ def measure_hits(
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
     name: str = "",
+    seen: Peek | None = None,
 ) -> Result:
     """The second half of `evaluate`, for Hits that are there already."""
     values = {measure: measure(hits) for measure in measures}
@@ -80,6 +89,7 @@ def measure_hits(
         values,
         _weights(weights, hits) if weights is not None else None,
         _masks(groups, hits) if groups is not None else {},
+        peek=seen,
     )
 
 
@@ -121,7 +131,8 @@ def measure_in_dialect(
         warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
     weight = _weights(weights, main) if weights is not None else None
     masks = _masks(groups, main) if groups is not None else {}
-    return Result(name or read(dialect.protocol).source, main, values, weight, masks, dialect=dialect)
+    ranked = read(dialect.protocol)
+    return Result(name or ranked.source, main, values, weight, masks, None, dialect, peek(judged, ranked, main))
 
 
 def ndcg(
@@ -149,7 +160,9 @@ def _weights(weights: Any, hits: Hits) -> Floats:
     table = _query_table(weights, "weight")
     missing = [query for query in hits.queries if query not in table]
     if missing:
-        raise InputError(f"no weight for {len(missing):,} queries, such as {missing[0]!r}; give every query one")
+        raise InputError(
+            f"no weight for {counted(len(missing), 'query', 'queries')}, such as {missing[0]!r}; give every query one"
+        )
     try:
         result = np.array([float(table[query]) for query in hits.queries])
     except (TypeError, ValueError) as error:

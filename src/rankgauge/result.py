@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rankgauge.dialects import Dialect
     from rankgauge.match.hits import Bools, Floats, Hits, Ints
+    from rankgauge.match.peek import Peek
     from rankgauge.protocol import Protocol
     from rankgauge.ties import TieBand
 
@@ -42,6 +43,7 @@ class Result(Mapping[str, float]):
     groups: dict[str, Bools] = field(default_factory=dict)
     selected: Bools | None = None
     dialect: Dialect | None = None
+    peek: Peek | None = None
 
     # ---- one number -------------------------------------------------------------------------------------------------
 
@@ -200,6 +202,14 @@ class Result(Mapping[str, float]):
         """Measure → what it is, in words; in a dialect, with the tool's own definition before it."""
         own = {measure: f"{self.dialect.own(measure).measure}: " if self.dialect else "" for measure in self.measured}
         return {str(measure): own[measure] + measure.describe() for measure in self.measured}
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
+        from rankgauge.ties.notes import tie_notes
+        from rankgauge.validate.quick import quick_notes
+
+        return [*tie_notes([self]), *quick_notes([self])]
 
     @cached_property
     def fingerprint(self) -> str:

@@ -271,6 +271,7 @@ def _run_data(result: Result, look: Look) -> dict[str, Any]:
         "measures": {str(measure): _measure_data(result, measure) for measure in result.measures},
         "counts": result.counts,
         "judged": {str(k): _json_number(share) for k, share in result.judged.items()},
+        "notes": result.notes,
         "fingerprint": result.fingerprint,
     }
     if result.groups:

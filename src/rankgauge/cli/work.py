@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import click
 from rankgauge.errors import InputError
 from rankgauge.evaluate import chosen_dialect, groups_of, measure_hits, measure_in_dialect
 from rankgauge.match import match
+from rankgauge.match.peek import peek
 from rankgauge.measures import parse
 from rankgauge.read import FORMATS, read_judgments, read_run
 from rankgauge.read.files import LAYERS, find_source
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rankgauge.read.files import Source
     from rankgauge.result import Result
 
-__all__ = ["Reading", "evaluate_files", "named_runs"]
+__all__ = ["Reading", "evaluate_files", "named_runs", "one_standard_input", "progress"]
 
 KNOWN = [suffix for each in FORMATS.values() for suffix in each.suffixes]
 KNOWN += [suffix for layer in LAYERS for suffix in layer.suffixes]
@@ -49,22 +50,29 @@ def evaluate_files(
     parsed = [parse(measure) for measure in measures]
     spoken = chosen_dialect(dialect, protocol) if dialect else None
     named = named_runs(runs)
-    if [qrels, *named.values(), by, weights].count("-") > 1:
-        raise InputError("standard input (-) can be only one of the files")
+    one_standard_input([qrels, *named.values(), by, weights])
     groups = groups_of(by, None) if by else None
     weight = read_query_table(weights, "weight") if weights else None
     results = []
-    with _progress([qrels, *named.values()]) as advance:
+    with progress([qrels, *named.values()]) as advance:
         judged = reading.judgments(advance(qrels))
         for name, path in named.items():
             read = reading.each(advance(path))
             if spoken is not None:
                 result = measure_in_dialect(spoken, judged, read, parsed, weights=weight, groups=groups, name=name)
             else:
-                hits = match(judged, read(protocol), protocol)
-                result = measure_hits(hits, parsed, weights=weight, groups=groups, name=name)
+                run = read(protocol)
+                hits = match(judged, run, protocol)
+                seen = peek(judged, run, hits)
+                result = measure_hits(hits, parsed, weights=weight, groups=groups, name=name, seen=seen)
             results.append(result)
     return results
+
+
+def one_standard_input(paths: Sequence[str | None]) -> None:
+    """Standard input gives its bytes once."""
+    if paths.count("-") > 1:
+        raise InputError("standard input (-) can be only one of the files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +133,7 @@ def _name_and_path(argument: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _progress(paths: list[str]) -> Iterator[Any]:
+def progress(paths: list[str]) -> Iterator[Any]:
     """A bar over the bytes of all files: on standard error, on a terminal, and only when there is much to read."""
     total = sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
     if total < MUCH or not sys.stderr.isatty():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankgauge.errors import MatchError
+from rankgauge.errors import MatchError, counted
 from rankgauge.match.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.match.hits import Hits, Ideal
 from rankgauge.match.nested import match_nested
@@ -63,6 +63,6 @@ def _as_dicts(judgments: Judgments) -> Judgments:
 
 def _missing_message(run: Run, missing: list[str]) -> str:
     return (
-        f"{run.source} does not answer {len(missing):,} judged queries, such as {missing[0]!r}; "
-        "with missing='zero' they count 0, with missing='skip' they are left out"
+        f"{run.source} does not answer {counted(len(missing), 'judged query', 'judged queries')}, "
+        f"such as {missing[0]!r}; with missing='zero' they count 0, with missing='skip' they are left out"
     )

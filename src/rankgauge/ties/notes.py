@@ -87,7 +87,7 @@ def tie_warnings(results: list[Result]) -> list[str]:
     return [
         f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
         f"{note.range}; {note.share:.0%} of the judged documents found are tied with others. "
-        "Compare with --ties average, look with --tie-band"
+        f"Compare with ties='average' (--ties average), look with result.ties({str(note.measure)!r}) (--tie-band)"
         for note in widest.values()
     ]
 
