@@ -28,7 +28,7 @@ from rankgauge.validate import CODES
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
-PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md"]
+PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/plan.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -92,11 +92,13 @@ def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) 
     assert done.stdout.splitlines()[: len(shown.splitlines())] == shown.splitlines()
 
 
-def test_the_picture_of_the_page_on_explain_is_the_one_that_is_drawn(checkout: Path) -> None:
-    (line,) = re.findall(r"^    rankgauge (explain .*) -o docs/explain.svg$", text_of("docs/explain.md"), re.MULTILINE)
+@pytest.mark.parametrize("command", ["explain", "plan"])
+def test_the_picture_of_a_page_is_the_one_that_is_drawn(checkout: Path, command: str) -> None:
+    page, shown = text_of(f"docs/{command}.md"), text_of(f"docs/{command}.svg")
+    (line,) = re.findall(rf"^    rankgauge ({command} .*) -o docs/{command}.svg$", page, re.MULTILINE)
     arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
     subprocess.run(arguments, cwd=checkout, check=True)
-    assert (checkout / "drawn.svg").read_text(encoding="utf-8") == text_of("docs/explain.svg")
+    assert (checkout / "drawn.svg").read_text(encoding="utf-8") == shown
 
 
 def test_the_readme_shows_a_command() -> None:

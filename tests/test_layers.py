@@ -31,6 +31,7 @@ LATER = [
     "write",
     "explain",
     "compare",
+    "saved",
     "plan",
     "gate",
     "trec_eval",

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure as Measure
     from rankgauge.measures import measure as measure
     from rankgauge.measures import parse as parse
+    from rankgauge.plan import Plan as Plan
+    from rankgauge.plan import plan as plan
     from rankgauge.protocol import Protocol as Protocol
     from rankgauge.read import Judgments as Judgments
     from rankgauge.read import Run as Run
@@ -59,6 +61,7 @@ _WHERE = {
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
+    "Plan": "plan",
     "Protocol": "protocol",
     "ProtocolError": "errors",
     "RankgaugeError": "errors",
@@ -72,6 +75,7 @@ _WHERE = {
     "measure": "measures",
     "ndcg": "evaluate",
     "parse": "measures",
+    "plan": "plan",
     "read_judgments": "read",
     "read_run": "read",
     "tie_band": "ties",

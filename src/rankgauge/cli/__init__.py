@@ -21,6 +21,7 @@ __all__ = ["main"]
 # Command → where it is, and one line of help.
 COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
+    "plan": ("plan:plan_queries", "How many queries an experiment needs, and what a set of queries can show."),
     "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
     "validate": ("validate:validate", "Look for what is wrong in judgments and runs, and what it does to the score."),
     "dialects": ("dialects:dialects", "What other tools say of the same files, and which one gives a number."),

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.result import Result
 
-__all__ = ["Values", "comparable", "results_of_runs", "values_of_results", "values_of_runs", "with_clusters"]
+__all__ = [
+    "Values",
+    "comparable",
+    "results_of_runs",
+    "shared_queries",
+    "values_of_results",
+    "values_of_runs",
+    "with_clusters",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +154,7 @@ def _of_results(results: Mapping[str, Result], measure: Measure) -> Values:
         raise MeasureError(f"{measure} is not a mean over queries, and only means are compared; take AP or nDCG@10")
     first = max(results.values(), key=lambda result: len(result.query_ids))
     columns = {name: _column(result, measure) for name, result in results.items()}
-    queries = sorted(set().union(*columns.values()))
-    dropped = {query: why for query in queries if (why := _why_dropped(query, columns))}
-    used = [query for query in queries if query not in dropped]
-    if not used:
-        why = next(iter(dropped.values()), "there is no query")
-        raise InputError(f"no query has a value of {measure} for every system; the first was dropped: {why}")
+    used, dropped = shared_queries(columns, str(measure))
     place = {query: at for at, query in enumerate(first.query_ids)}
     at = np.array([place[query] for query in used])
     return Values(
@@ -166,6 +169,17 @@ def _of_results(results: Mapping[str, Result], measure: Measure) -> Values:
         protocol=first.protocol.to_dict(),
         fingerprints=first.fingerprints | {"systems": {name: result.fingerprint for name, result in results.items()}},
     )
+
+
+def shared_queries(columns: Mapping[str, Mapping[str, float]], measure: str) -> tuple[list[str], dict[str, str]]:
+    """The queries that have a value for every system, in order; and the others, each with its reason."""
+    queries = sorted(set().union(*columns.values()))
+    dropped = {query: why for query in queries if (why := _why_dropped(query, columns))}
+    used = [query for query in queries if query not in dropped]
+    if not used:
+        why = next(iter(dropped.values()), "there is no query")
+        raise InputError(f"no query has a value of {measure} for every system; the first was dropped: {why}")
+    return used, dropped
 
 
 def _column(result: Result, measure: Measure) -> dict[str, float]:

@@ -1,0 +1,169 @@
+"""What `eval --per-query --format json` saved: values of queries, with the judgments and rules that they rest on."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge.compare.values import Values, comparable, shared_queries
+from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, nearest
+from rankgauge.measures import parse
+from rankgauge.protocol import Protocol
+from rankgauge.read.files import find_source
+from rankgauge.show import Look, as_data
+
+if TYPE_CHECKING:
+    from rankgauge.read.files import Source
+    from rankgauge.result import Result
+
+__all__ = ["Saved", "looks_saved", "read_saved", "values_of_saved"]
+
+MAKE: Final = "rankgauge eval QRELS RUN -m {measures} --per-query --format json -o {file}"
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """The values of one run, as they are in a file."""
+
+    name: str
+    values: dict[str, dict[str, float]]  # measure → query → value
+    fingerprints: dict[str, Any]
+    protocol: dict[str, Any]
+    definitions: dict[str, str]
+    fingerprint: str = ""
+    source: str = ""
+    history: list[dict[str, Any]] = field(default_factory=list)  # of a baseline: what it replaced, oldest first
+    first: dict[str, dict[str, float]] | None = None  # of a baseline: the values of the first one
+
+    @classmethod
+    def of(cls, result: Result) -> Saved:
+        """What would be saved of a result."""
+        return _saved(as_data([result], Look(per_query=True)), result.name)[0]
+
+    def of_measure(self, measure: str) -> dict[str, float]:
+        """Query → value of a measure, whichever way it is spelt."""
+        wanted = str(parse(measure))
+        if wanted not in self.values:
+            where = self.source or self.name
+            raise MeasureError(
+                f"{where} has no values of {wanted}; it has {', '.join(self.values)}. "
+                f"Evaluate the run again: {MAKE.format(measures=wanted, file=where)}"
+            )
+        return self.values[wanted]
+
+    def mean(self, measure: str) -> float:
+        """The mean over the queries that count."""
+        values = self.of_measure(measure).values()
+        return math.fsum(values) / len(values) if values else math.nan
+
+
+def values_of_saved(systems: Mapping[str, Saved], measure: str) -> Values:
+    """The values of one measure for several systems; refused where they rest on different judgments or rules."""
+    _refuse_unlike(systems, str(parse(measure)))
+    columns = {name: saved.of_measure(measure) for name, saved in systems.items()}
+    used, dropped = shared_queries(columns, measure)
+    first = next(iter(systems.values()))
+    return Values(
+        str(parse(measure)),
+        list(systems),
+        used,
+        np.array([[columns[name][query] for name in systems] for query in used]),
+        dropped,
+        definition=first.definitions.get(str(parse(measure)), ""),
+        protocol=first.protocol,
+        fingerprints=first.fingerprints | {"systems": {name: each.fingerprint for name, each in systems.items()}},
+    )
+
+
+def _refuse_unlike(systems: Mapping[str, Saved], measure: str) -> None:
+    known = {name: each.fingerprints | {"rules": Protocol.from_dict(each.protocol)} for name, each in systems.items()}
+    try:
+        comparable(known)
+    except (InputError, ProtocolError) as error:
+        file = next((each.source for each in systems.values() if each.source), "FILE")
+        remedy = f"re-evaluate the old run: {MAKE.format(measures=measure, file=file)}"
+        raise type(error)(f"{error}; {remedy}") from None
+    meanings = {name: each.definitions.get(measure, "") for name, each in systems.items()}
+    if len(set(meanings.values()) - {""}) > 1:
+        (one, ours), (other, theirs), *_ = meanings.items()
+        raise MeasureError(
+            f"{measure} is not the same in {one} ({ours}) and {other} ({theirs}); re-evaluate the old run"
+        )
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def looks_saved(source: Source) -> bool:
+    """Whether a file is what `eval` saved, rather than a run."""
+    head = source.head().lstrip()
+    return head.startswith(b"{") and b'"runs"' in head[:200]
+
+
+def read_saved(source: Any) -> list[Saved]:
+    """Every run in a file of `eval --per-query --format json`."""
+    file = find_source(source)
+    with file.open_text() as stream:
+        try:
+            data = json.loads(stream.read())
+        except ValueError as error:
+            raise FormatError(f"{file.name}: is not JSON ({error}); expected what {_made(file.name)} writes") from None
+    if not isinstance(data, dict) or not isinstance(data.get("runs"), list) or not data["runs"]:
+        raise FormatError(f"{file.name}: holds no runs; expected what {_made(file.name)} writes")
+    return _saved(data, file.name)
+
+
+def _made(file: str) -> str:
+    return MAKE.format(measures="nDCG@10", file=file)
+
+
+def _saved(data: dict[str, Any], source: str) -> list[Saved]:
+    prints = data.get("fingerprints")
+    if not isinstance(prints, dict) or not prints.get("protocol") or "judgments" not in prints:
+        raise FormatError(f"{source}: does not say on which judgments it rests; make it again: {_made(source)}")
+    return [
+        Saved(
+            str(run.get("run", source)),
+            _by_measure(run, source),
+            prints,
+            data.get("protocol", {}),
+            data.get("definitions", {}),
+            str(run.get("fingerprint", "")),
+            source,
+            data.get("history", []),
+            data.get("first"),
+        )
+        for run in data["runs"]
+    ]
+
+
+def _by_measure(run: Any, source: str) -> dict[str, dict[str, float]]:
+    """Query → measure → value, turned over and checked."""
+    if not isinstance(run, dict) or not isinstance(run.get("per_query"), dict):
+        raise FormatError(f"{source}: has means but no values of queries; save them with --per-query: {_made(source)}")
+    result: dict[str, dict[str, float]] = {str(name): {} for name in run.get("measures", {})}
+    for query, values in run["per_query"].items():
+        for measure, value in values.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                raise FormatError(f"{source}: {measure} of query {query} is not a number: {value!r}")
+            result.setdefault(measure, {})[query] = float(value)
+    return result
+
+
+def one_run(found: list[Saved], name: str | None, source: str) -> Saved:
+    """The one run of a file, or the one of this name."""
+    if name is None and len(found) == 1:
+        return found[0]
+    names = [each.name for each in found]
+    if name is None:
+        raise InputError(f"{source} holds {len(found)} runs; say which: {names[0]}={source}")
+    if name not in names:
+        close = nearest(name, names)
+        meant = f"; did you mean {close}?" if close else ""
+        raise InputError(f"{source} has no run {name!r}{meant}; it has {', '.join(names)}")
+    return found[names.index(name)]
