@@ -30,10 +30,11 @@ LATER = [
     "reproduce",
     "write",
     "explain",
-    "compare",
     "saved",
+    "compare",
     "plan",
     "gate",
+    "pytest_plugin",
     "trec_eval",
     "cli",
 ]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from rankgauge.evaluate import ndcg as ndcg
     from rankgauge.explain import Explanation as Explanation
     from rankgauge.explain import explain as explain
+    from rankgauge.gate import Check as Check
+    from rankgauge.gate import check as check
     from rankgauge.match import Hits as Hits
     from rankgauge.match import match as match
     from rankgauge.measures import Measure as Measure
@@ -51,6 +53,7 @@ __version__ = "0.1.0"
 
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
+    "Check": "gate",
     "DIALECTS": "dialects",
     "Dialect": "dialects",
     "Explanation": "explain",
@@ -69,6 +72,7 @@ _WHERE = {
     "Result": "result",
     "Run": "read",
     "TieBand": "ties",
+    "check": "gate",
     "evaluate": "evaluate",
     "explain": "explain",
     "match": "match",

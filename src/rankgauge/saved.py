@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from rankgauge.compare.values import Values, comparable, shared_queries
-from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, nearest
+from rankgauge.errors import FormatError, InputError, MeasureError, nearest
 from rankgauge.measures import parse
-from rankgauge.protocol import Protocol
-from rankgauge.read.files import find_source
+from rankgauge.read.files import Source, find_source
 from rankgauge.show import Look, as_data
 
 if TYPE_CHECKING:
-    from rankgauge.read.files import Source
     from rankgauge.result import Result
 
-__all__ = ["Saved", "looks_saved", "read_saved", "values_of_saved"]
+__all__ = ["MAKE", "Saved", "looks_saved", "one_run", "read_saved"]
 
 MAKE: Final = "rankgauge eval QRELS RUN -m {measures} --per-query --format json -o {file}"
 
@@ -43,7 +37,16 @@ class Saved:
     @classmethod
     def of(cls, result: Result) -> Saved:
         """What would be saved of a result."""
-        return _saved(as_data([result], Look(per_query=True)), result.name)[0]
+        return _saved(as_data([result], Look(per_query=True)), "")[0]
+
+    @property
+    def title(self) -> str:
+        """What to call it: its file, or its run."""
+        return self.source or self.name
+
+    def as_first(self) -> Saved:
+        """The first baseline that this one descends from; itself, if it replaced none."""
+        return replace(self, values=self.first, first=None, history=[], source="") if self.first else self
 
     def of_measure(self, measure: str) -> dict[str, float]:
         """Query → value of a measure, whichever way it is spelt."""
@@ -62,40 +65,6 @@ class Saved:
         return math.fsum(values) / len(values) if values else math.nan
 
 
-def values_of_saved(systems: Mapping[str, Saved], measure: str) -> Values:
-    """The values of one measure for several systems; refused where they rest on different judgments or rules."""
-    _refuse_unlike(systems, str(parse(measure)))
-    columns = {name: saved.of_measure(measure) for name, saved in systems.items()}
-    used, dropped = shared_queries(columns, measure)
-    first = next(iter(systems.values()))
-    return Values(
-        str(parse(measure)),
-        list(systems),
-        used,
-        np.array([[columns[name][query] for name in systems] for query in used]),
-        dropped,
-        definition=first.definitions.get(str(parse(measure)), ""),
-        protocol=first.protocol,
-        fingerprints=first.fingerprints | {"systems": {name: each.fingerprint for name, each in systems.items()}},
-    )
-
-
-def _refuse_unlike(systems: Mapping[str, Saved], measure: str) -> None:
-    known = {name: each.fingerprints | {"rules": Protocol.from_dict(each.protocol)} for name, each in systems.items()}
-    try:
-        comparable(known)
-    except (InputError, ProtocolError) as error:
-        file = next((each.source for each in systems.values() if each.source), "FILE")
-        remedy = f"re-evaluate the old run: {MAKE.format(measures=measure, file=file)}"
-        raise type(error)(f"{error}; {remedy}") from None
-    meanings = {name: each.definitions.get(measure, "") for name, each in systems.items()}
-    if len(set(meanings.values()) - {""}) > 1:
-        (one, ours), (other, theirs), *_ = meanings.items()
-        raise MeasureError(
-            f"{measure} is not the same in {one} ({ours}) and {other} ({theirs}); re-evaluate the old run"
-        )
-
-
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
@@ -107,7 +76,7 @@ def looks_saved(source: Source) -> bool:
 
 def read_saved(source: Any) -> list[Saved]:
     """Every run in a file of `eval --per-query --format json`."""
-    file = find_source(source)
+    file = source if isinstance(source, Source) else find_source(source)
     with file.open_text() as stream:
         try:
             data = json.loads(stream.read())
@@ -164,6 +133,6 @@ def one_run(found: list[Saved], name: str | None, source: str) -> Saved:
         raise InputError(f"{source} holds {len(found)} runs; say which: {names[0]}={source}")
     if name not in names:
         close = nearest(name, names)
-        meant = f"; did you mean {close}?" if close else ""
+        meant = f", did you mean {close}?" if close else ""
         raise InputError(f"{source} has no run {name!r}{meant}; it has {', '.join(names)}")
     return found[names.index(name)]

@@ -21,6 +21,7 @@ __all__ = ["main"]
 # Command → where it is, and one line of help.
 COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
+    "check": ("check:check_run", "A gate: PASS, FAIL or INCONCLUSIVE against a baseline, by bounds and a margin."),
     "plan": ("plan:plan_queries", "How many queries an experiment needs, and what a set of queries can show."),
     "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
     "validate": ("validate:validate", "Look for what is wrong in judgments and runs, and what it does to the score."),

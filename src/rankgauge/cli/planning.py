@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.cli.work import evaluate_files
+from rankgauge.compare.tables import values_of_tables
 from rankgauge.compare.values import Values, values_of_results
 from rankgauge.errors import InputError
+from rankgauge.measures import parse
 from rankgauge.plan import Plan, Setting, plan
 from rankgauge.plan.picture import PICTURES, picture
 from rankgauge.plan.pilot import Deviation, deviation_of
 from rankgauge.plan.show import show
-from rankgauge.read.files import find_source
-from rankgauge.saved import looks_saved, read_saved, values_of_saved
 from rankgauge.write import opened
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["deliver", "deviation_from", "planned"]
 
+DEFAULT = "nDCG@10"
 TEXTS = {".md": "markdown", ".json": "json", ".txt": "table"}
 
 
@@ -45,23 +46,17 @@ def deviation_from(
     if len(files) < 3:
         raise click.UsageError("a pilot is QRELS and two runs or more: how differences vary takes two systems")
     qrels, *runs = files
-    asked = measure or "nDCG@10"
-    results = evaluate_files(qrels, tuple(runs), (asked,), protocol, reading)
+    results = evaluate_files(qrels, tuple(runs), (measure or DEFAULT,), protocol, reading)
     (values,) = values_of_results({result.name: result for result in results}).values()
     return deviation_of(values)
 
 
 def _pilot_values(pilot: str, measure: str | None) -> Values:
     """Values of queries, from what `eval` saved or from a table."""
-    source = find_source(pilot)
-    if not looks_saved(source):
-        raise InputError(f"{pilot}: tables are not read yet")
-    found = read_saved(pilot)
-    measures = list(found[0].values)
-    if measure is None and len(measures) > 1 and "nDCG@10" not in measures:
-        raise InputError(f"{pilot} has {', '.join(measures)}; say which with -m")
-    chosen = measure or (measures[0] if len(measures) == 1 else "nDCG@10")
-    return values_of_saved({each.name: each for each in found}, chosen)
+    found = values_of_tables([pilot], [str(parse(measure))] if measure else None)
+    if len(found) > 1 and DEFAULT not in found:
+        raise InputError(f"{pilot} has {', '.join(found)}; say which with -m")
+    return found.get(DEFAULT) or next(iter(found.values()))
 
 
 def planned(deviation: Deviation, *, differences: Any, margins: Any, widths: Any, numbers: Any, **setting: Any) -> Plan:
