@@ -16,6 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgauge.compare import Comparison as Comparison
+    from rankgauge.compare import compare as compare
     from rankgauge.dialects import DIALECTS as DIALECTS
     from rankgauge.dialects import Dialect as Dialect
     from rankgauge.errors import InputError as InputError
@@ -54,6 +56,7 @@ __version__ = "0.1.0"
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
     "Check": "gate",
+    "Comparison": "compare",
     "DIALECTS": "dialects",
     "Dialect": "dialects",
     "Explanation": "explain",
@@ -73,6 +76,7 @@ _WHERE = {
     "Run": "read",
     "TieBand": "ties",
     "check": "gate",
+    "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
     "match": "match",

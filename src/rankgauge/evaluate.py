@@ -21,7 +21,18 @@ from rankgauge.result import Result
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats
 
-__all__ = ["chosen_dialect", "evaluate", "groups_of", "measure_hits", "measure_in_dialect", "ndcg", "reader"]
+__all__ = [
+    "chosen_dialect",
+    "evaluate",
+    "groups_of",
+    "masks_of",
+    "measure_hits",
+    "measure_in_dialect",
+    "ndcg",
+    "query_table",
+    "reader",
+    "weights_of",
+]
 
 
 def evaluate(
@@ -80,8 +91,8 @@ def measure_hits(
         name,
         hits,
         values,
-        _weights(weights, hits) if weights is not None else None,
-        _masks(groups, hits) if groups is not None else {},
+        weights_of(weights, hits.queries) if weights is not None else None,
+        masks_of(groups, hits.queries) if groups is not None else {},
         judgments=judgments,
     )
 
@@ -122,8 +133,8 @@ def measure_in_dialect(
     main = hits[dialect.protocol]
     if dialect.undefined_ties and (main.tied > 1).any():
         warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
-    weight = _weights(weights, main) if weights is not None else None
-    masks = _masks(groups, main) if groups is not None else {}
+    weight = weights_of(weights, main.queries) if weights is not None else None
+    masks = masks_of(groups, main.queries) if groups is not None else {}
     return Result(name or read(dialect.protocol).source, main, values, weight, masks, dialect=dialect, judgments=judged)
 
 
@@ -147,14 +158,14 @@ def ndcg(
     return float(parse(text)(hits_of_grades(grades, ideal))[0])
 
 
-def _weights(weights: Any, hits: Hits) -> Floats:
+def weights_of(weights: Any, queries: list[str]) -> Floats:
     """One weight per query; a query without one is an error."""
-    table = _query_table(weights, "weight")
-    missing = [query for query in hits.queries if query not in table]
+    table = query_table(weights, "weight")
+    missing = [query for query in queries if query not in table]
     if missing:
         raise InputError(f"no weight for {len(missing):,} queries, such as {missing[0]!r}; give every query one")
     try:
-        result = np.array([float(table[query]) for query in hits.queries])
+        result = np.array([float(table[query]) for query in queries])
     except (TypeError, ValueError) as error:
         raise InputError(f"a weight is not a number: {error}") from None
     if not (np.isfinite(result).all() and (result >= 0).all() and result.sum() > 0):
@@ -162,14 +173,14 @@ def _weights(weights: Any, hits: Hits) -> Floats:
     return result
 
 
-def _masks(groups: Mapping[str, str], hits: Hits) -> dict[str, Bools]:
+def masks_of(groups: Mapping[str, str], queries: list[str]) -> dict[str, Bools]:
     """Group → which queries are in it, in order of first appearance; queries in no group are in none."""
-    known = [groups.get(query) for query in hits.queries]
+    known = [groups.get(query) for query in queries]
     present = set(known)
     names = [name for name in dict.fromkeys(groups.values()) if name in present]
     if not names:
-        known_one = nearest(hits.queries[0], list(groups)[:1000]) or next(iter(groups), "none")
-        raise InputError(f"no query is in any group: a query is {hits.queries[0]!r}, the groups know {known_one!r}")
+        known_one = nearest(queries[0], list(groups)[:1000]) or next(iter(groups), "none")
+        raise InputError(f"no query is in any group: a query is {queries[0]!r}, the groups know {known_one!r}")
     return {name: np.fromiter((group == name for group in known), bool, len(known)) for name in names}
 
 
@@ -183,10 +194,11 @@ def groups_of(by: Any, judgments: Any) -> dict[str, str] | None:
         column = column_of_frame(judgments, by)
         if column is not None:
             return column
-    return {query: str(group) for query, group in _query_table(by, "group").items() if group not in (None, "")}
+    return {query: str(group) for query, group in query_table(by, "group").items() if group not in (None, "")}
 
 
-def _query_table(source: Any, what: str) -> dict[str, Any]:
+def query_table(source: Any, what: str) -> dict[str, Any]:
+    """Query → value, from a mapping, a frame or a file."""
     if isinstance(source, Mapping):
         return {id_text(query): value for query, value in source.items()}
     from rankgauge.read.queries import read_query_table

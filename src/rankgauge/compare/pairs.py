@@ -122,7 +122,7 @@ def _unit_sums(values: Values, mask: Bools) -> Floats:
     if values.clusters is None:
         return weighted
     number = int(values.clusters.max()) + 1
-    return np.stack([np.bincount(values.clusters, column, number) for column in weighted.T], axis=1)
+    return np.stack([paired.added_up(values.clusters, column, number) for column in weighted.T], axis=1)
 
 
 # ---- what does not depend on the family ------------------------------------------------------------------------------

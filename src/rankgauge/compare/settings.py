@@ -39,6 +39,11 @@ class Settings:
     flips: int = 100_000
     seed: int = 0
 
+    @property
+    def beside(self) -> bool:
+        """Whether anything is asked for beside the decision."""
+        return bool(self.also) or self.margin is not None or self.rope is not None
+
     def __post_init__(self) -> None:
         _known("method", self.method, METHODS)
         for each in self.also:

@@ -14,25 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest
-from rankgauge.evaluate import measure_hits
+from rankgauge.evaluate import chosen_dialect, measure_hits, measure_in_dialect, reader
 from rankgauge.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments, read_run
 
 if TYPE_CHECKING:
+    from rankgauge.dialects import Dialect
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.result import Result
 
-__all__ = [
-    "Values",
-    "comparable",
-    "results_of_runs",
-    "shared_queries",
-    "values_of_results",
-    "values_of_runs",
-    "with_clusters",
-]
+__all__ = ["Values", "comparable", "results_of_runs", "values_of_results", "values_of_runs", "with_clusters"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +95,19 @@ def results_of_runs(
     measures: Sequence[Measure],
     protocol: Protocol = DEFAULT,
     *,
+    dialect: str | Dialect | None = None,
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
 ) -> dict[str, Result]:
     """System → Result, on one set of judgments, which is read once."""
     judged = read_judgments(judgments)
+    spoken = chosen_dialect(dialect, protocol) if dialect is not None else None
     found = {}
     for name, run in runs.items():
+        if spoken is not None:
+            read = reader(run)
+            found[name] = measure_in_dialect(spoken, judged, read, measures, weights=weights, groups=groups, name=name)
+            continue
         hits = match(judged, read_run(run, by=protocol.by, duplicates=protocol.duplicates), protocol)
         found[name] = measure_hits(hits, measures, weights=weights, groups=groups, name=name, judgments=judged)
     return found
@@ -153,15 +152,23 @@ def _of_results(results: Mapping[str, Result], measure: Measure) -> Values:
     if measure.definition.aggregate in ("none", "geometric"):
         raise MeasureError(f"{measure} is not a mean over queries, and only means are compared; take AP or nDCG@10")
     first = max(results.values(), key=lambda result: len(result.query_ids))
-    columns = {name: _column(result, measure) for name, result in results.items()}
-    used, dropped = shared_queries(columns, str(measure))
+    queries = sorted(set().union(*(result.query_ids for result in results.values())))
+    table, answered = _aligned(results, measure, queries)
+    counted: Bools = np.all(answered & ~np.isnan(table), axis=1)
+    dropped = {
+        queries[i]: _why_dropped(list(results), answered[i], table[i]) for i in np.flatnonzero(~counted).tolist()
+    }
+    used = [query for query, counts in zip(queries, counted.tolist(), strict=True) if counts]
+    if not used:
+        why = next(iter(dropped.values()), "there is no query")
+        raise InputError(f"no query has a value of {measure} for every system; the first was dropped: {why}")
     place = {query: at for at, query in enumerate(first.query_ids)}
     at = np.array([place[query] for query in used])
     return Values(
         str(measure),
         list(results),
         used,
-        np.array([[columns[name][query] for name in results] for query in used]),
+        table[counted],
         dropped,
         None if first.weights is None else first._selected(first.weights)[at],
         groups={name: mask[at] for name, mask in first.groups.items() if mask[at].any()},
@@ -171,31 +178,25 @@ def _of_results(results: Mapping[str, Result], measure: Measure) -> Values:
     )
 
 
-def shared_queries(columns: Mapping[str, Mapping[str, float]], measure: str) -> tuple[list[str], dict[str, str]]:
-    """The queries that have a value for every system, in order; and the others, each with its reason."""
-    queries = sorted(set().union(*columns.values()))
-    dropped = {query: why for query in queries if (why := _why_dropped(query, columns))}
-    used = [query for query in queries if query not in dropped]
-    if not used:
-        why = next(iter(dropped.values()), "there is no query")
-        raise InputError(f"no query has a value of {measure} for every system; the first was dropped: {why}")
-    return used, dropped
+def _aligned(results: Mapping[str, Result], measure: Measure, queries: list[str]) -> tuple[Floats, Bools]:
+    """Queries × systems: the values, and whether there is one."""
+    place = {query: at for at, query in enumerate(queries)}
+    table, answered = np.full((len(queries), len(results)), np.nan), np.zeros((len(queries), len(results)), bool)
+    for system, result in enumerate(results.values()):
+        ids = result.query_ids
+        at = slice(None) if ids == queries else np.fromiter(map(place.__getitem__, ids), np.int64, len(ids))
+        table[at, system] = result._selected(result.measured[result._measure(measure)])
+        answered[at, system] = True
+    return table, answered
 
 
-def _column(result: Result, measure: Measure) -> dict[str, float]:
-    values: Floats = result._selected(result.measured[result._measure(measure)])
-    return dict(zip(result.query_ids, values.tolist(), strict=True))
-
-
-def _why_dropped(query: str, columns: Mapping[str, Mapping[str, float]]) -> str | None:
-    """Why a query does not count, if it does not: the protocol left it out for a system."""
-    unanswered = [name for name, column in columns.items() if query not in column]
+def _why_dropped(systems: list[str], answered: Any, values: Any) -> str:
+    """Why a query does not count: the protocol left it out for a system."""
+    unanswered = [name for name, there in zip(systems, answered.tolist(), strict=True) if not there]
     if unanswered:
         return f"not answered by {', '.join(unanswered)}"
-    empty = [name for name, column in columns.items() if column[query] != column[query]]
-    if not empty:
-        return None
-    return "has nothing relevant" if len(empty) == len(columns) else f"has no value for {', '.join(empty)}"
+    empty = [name for name, value in zip(systems, values.tolist(), strict=True) if value != value]
+    return "has nothing relevant" if len(empty) == len(systems) else f"has no value for {', '.join(empty)}"
 
 
 def with_clusters(values: Values, clusters: Mapping[str, Any] | None) -> Values:

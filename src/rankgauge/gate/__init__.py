@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.aggregate import aggregate
+from rankgauge.compare.doubts import FEW, SKEWED, Doubt
 from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate
 from rankgauge.gate.baseline import read_baseline, values_of
@@ -76,6 +77,7 @@ class Compared:
     dropped: dict[str, str]
     queries_needed: int | None
     drift: Drift | None
+    doubts: tuple[Doubt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +227,7 @@ def _compared(values: Values, margin: float, new: Saved, old: Saved | None) -> C
         values.dropped,
         _settling(found, bounds.value + margin) if answer == "inconclusive" else None,
         _drift(new, old, values.measure),
+        tuple(_doubts(values.measure, found)) if bounds.lower < bounds.upper else (),
     )
 
 
@@ -246,6 +249,16 @@ def _bounds(found: Moments) -> Bounds:
     if found.freedom < 1:
         return Bounds(found.difference, -math.inf, math.inf)
     return Bounds(found.difference, *t_interval(found, 2 * ALPHA))
+
+
+def _doubts(measure: str, found: Moments) -> Iterator[Doubt]:
+    """Where the bounds should not be trusted as they stand."""
+    queries = found.freedom + 1
+    if queries < FEW:
+        yield Doubt("few-queries", f"{measure}: {queries} queries are few; below {FEW} bounds are only rough")
+    if abs(found.skewness) > SKEWED * math.sqrt(queries):
+        words = f"the differences are too skewed for {queries:,} queries (skewness {found.skewness:.1f})"
+        yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")
 
 
 def _settling(found: Moments, distance: float) -> int | None:

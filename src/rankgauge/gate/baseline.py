@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rankgauge.compare.values import Values, comparable, shared_queries
+from rankgauge.compare.tables import values_of_tables
+from rankgauge.compare.values import comparable
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.evaluate import evaluate
 from rankgauge.protocol import Protocol
@@ -19,6 +18,7 @@ from rankgauge.show import Look, as_data
 from rankgauge.write import opened
 
 if TYPE_CHECKING:
+    from rankgauge.compare.values import Values
     from rankgauge.gate import Check
 
 __all__ = ["read_baseline", "save_baseline", "saved_at", "values_of"]
@@ -49,9 +49,7 @@ def values_of(new: Saved, old: Saved, measure: str) -> Values:
     )
     _refuse_unlike(systems, old, measure)
     columns = {name: each.of_measure(measure) for name, each in systems.items()}
-    used, dropped = shared_queries(columns, measure)
-    table = np.array([[column[query] for column in columns.values()] for query in used])
-    return Values(measure, list(systems), used, table, dropped, definition=new.definitions.get(measure, ""))
+    return values_of_tables([columns], [measure], skip=True)[measure]
 
 
 def _refuse_unlike(systems: dict[str, Saved], old: Saved, measure: str) -> None:

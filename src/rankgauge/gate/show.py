@@ -86,6 +86,7 @@ def notes(found: Check) -> Iterator[str]:
             yield f"{pair.measure}: {len(pair.dropped):,} queries do not count, such as {short(query)}: {why}."
         if pair.drift:
             yield _drift_words(pair)
+        yield from (f"Beware: {doubt.text}." for doubt in pair.doubts)
     if found.compared:
         yield "lower and upper: one-sided 95 % bounds of the difference. PASS: lower ≥ −margin; FAIL: upper < −margin."
     if found.minimums:
@@ -171,6 +172,7 @@ def as_data(found: Check) -> dict[str, Any]:
             }
             for each in found.lost_most
         ],
+        "warnings": [doubt._asdict() for each in found.compared for doubt in each.doubts],
         "protocol": found.protocol,
         "fingerprints": found.fingerprints,
     }

@@ -1,9 +1,9 @@
 """The sign-flip randomisation test, for one pair of systems or for a whole family of them with common flips.
 
 If two systems do not differ, swapping their values in any query changes nothing: each sign of a difference was as
-likely as the other. p is the share of flips whose sum of differences is at least as far from 0 as the observed one. Over a
-family, the same flips serve every pair, so that the step-down max-T procedure (Westfall and Young) sees how the pairs
-depend on each other.
+likely as the other. p is the share of flips whose sum of differences is at least as far from 0 as the observed one.
+Over a family, the same flips serve every pair, so that the step-down max-T procedure (Westfall and Young 1993) sees how
+the pairs depend on each other.
 
 Sums must be exact, or equal sums would differ in the last bit and be counted wrongly: values are scaled to whole
 numbers, held in float64, whose every sum stays below 2^53. Then the order of additions does not matter either, and p is
@@ -60,7 +60,8 @@ class _Family:
 def centred(sums: Floats) -> Floats:
     """Each row around the middle of its range: no difference between columns changes, and the numbers get small."""
     middle = (sums.min(axis=1) + sums.max(axis=1)) / 2
-    return sums - middle[:, None]
+    result: Floats = sums - middle[:, None]
+    return result
 
 
 def whole_numbers(columns: Floats) -> Floats:

@@ -24,6 +24,7 @@ __all__ = [
     "Interval",
     "Moments",
     "Units",
+    "added_up",
     "effect_interval",
     "effect_size",
     "hedges",
@@ -70,9 +71,15 @@ def units_of(table: Floats, weights: Floats | None = None, clusters: Ints | None
     if clusters is None:
         return Units(share, sums)
     number = int(clusters.max()) + 1
-    together = np.stack([np.bincount(clusters, sums[:, j], number) for j in range(systems)], axis=1)
+    together = np.stack([added_up(clusters, sums[:, j], number) for j in range(systems)], axis=1)
     present = np.bincount(clusters, minlength=number) > 0
-    return Units(np.bincount(clusters, share, number)[present], together[present])
+    return Units(added_up(clusters, share, number)[present], together[present])
+
+
+def added_up(clusters: Ints, values: Floats, number: int) -> Floats:
+    """The sum of the values of every cluster."""
+    result: Floats = np.bincount(clusters, values, number)  # type: ignore[assignment]  # numpy's stubs forget the weights
+    return result
 
 
 class Moments(NamedTuple):
@@ -185,7 +192,7 @@ def effect_interval(t: Floats, freedom: int, effective: float, alpha: float = 0.
     """The intervals of d_z, a row each: the noncentral t distributions under which t is at the edge of likely."""
     from scipy.special import nctdtrinc
 
-    result = np.stack([np.where(t == 0, 0.0, t)] * 2, axis=1) / np.sqrt(effective)
+    result: Floats = np.stack([np.where(t == 0, 0.0, t)] * 2, axis=1) / np.sqrt(effective)
     varying = np.isfinite(t)
     if freedom < 1 or not varying.any():
         return result
@@ -208,7 +215,8 @@ def _refined(start: Floats, freedom: int, level: float, t: Floats) -> Floats:
         at = at - step
         off = nctdtr(freedom, at, t) - level
     better = np.isfinite(at) & (np.abs(at - start) < 1e-3 * (1 + np.abs(start)))
-    return np.where(better, at, start)
+    result: Floats = np.where(better, at, start)
+    return result
 
 
 def wins_ties_losses(difference: Floats, largest: float = 1.0) -> tuple[int, int, int]:
