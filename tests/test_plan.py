@@ -225,6 +225,15 @@ def test_a_pilot_of_runs_and_of_saved_values_say_the_same(here: Path) -> None:
     assert data["needed"][0]["queries"] == queries_needed(lost.std(ddof=1), 0.02)
 
 
+def test_a_pilot_can_be_a_table_from_anywhere(here: Path) -> None:
+    a, b = [0.1, 0.5, 0.4, 0.9], [0.3, 0.5, 0.1, 0.8]
+    rows = [f"q{i},{x},{y}\n" for i, (x, y) in enumerate(zip(a, b, strict=True))]
+    (here / "values.csv").write_text("query_id,one,two\n" + "".join(rows))
+    data = json.loads(run("--pilot", "values.csv", "--format", "json").output)
+    assert data["deviation"] == pytest.approx(np.std(np.subtract(a, b), ddof=1))
+    assert data["pilot"]["systems"] == ["one", "two"]
+
+
 def test_the_suffix_says_what_to_write(here: Path) -> None:
     for name, start in (("p.svg", b"<svg"), ("p.html", b"<!doctype"), ("p.json", b"{"), ("p.md", b"Deviation")):
         assert run("--deviation", "0.2", "-o", name).exit_code == 0
@@ -240,7 +249,8 @@ def test_the_suffix_says_what_to_write(here: Path) -> None:
         (["--pilot", "none.json"], "none.json"),
         (["--pilot", "one.json"], "takes two"),
         (["--pilot", "means.json"], "--per-query"),
-        (["--pilot", "saved.json", "-m", "P@5"], "no values of P@5"),
+        (["--pilot", "saved.json", "-m", "P@5"], "holds no P@5"),
+        (["--pilot", "broken.csv"], "is not a number"),
         (["--deviation", "-0.1"], "more than 0"),
         (["--deviation", "0.2", "--queries", "1"], "--queries"),
         (["--deviation", "0.2", "-o", "x.svg", "--format", "json"], "is to be a picture"),
@@ -253,6 +263,7 @@ def test_bad_input(here: Path, arguments: list[str], words: str) -> None:
         ("saved.json", ["a.run", "b.run", "-q"]),
     ):
         CliRunner().invoke(cli, ["eval", "qrels.txt", *more, "--format", "json", "-o", name])
+    (here / "broken.csv").write_text("query_id,a,b\nq1,0.5,x\n")
     done = run(*arguments)
     said = done.output + (str(done.exception) if isinstance(done.exception, RankgaugeError) else "")
     assert done.exit_code != 0

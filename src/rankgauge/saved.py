@@ -95,12 +95,14 @@ def _saved(data: dict[str, Any], source: str) -> list[Saved]:
     prints = data.get("fingerprints")
     if not isinstance(prints, dict) or not prints.get("protocol") or "judgments" not in prints:
         raise FormatError(f"{source}: does not say on which judgments it rests; make it again: {_made(source)}")
+    if not isinstance(data.get("protocol"), dict):
+        raise FormatError(f"{source}: its protocol is not a table of rules; make it again: {_made(source)}")
     return [
         Saved(
             str(run.get("run", source)),
             _by_measure(run, source),
             prints,
-            data.get("protocol", {}),
+            data["protocol"],
             data.get("definitions", {}),
             str(run.get("fingerprint", "")),
             source,

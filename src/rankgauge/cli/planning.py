@@ -42,7 +42,7 @@ def deviation_from(
     if deviation is not None:
         return Deviation(deviation)
     if pilot is not None:
-        return deviation_of(_pilot_values(pilot, measure))
+        return deviation_of(_pilot_values(pilot, measure, skip=protocol.missing == "skip"))
     if len(files) < 3:
         raise click.UsageError("a pilot is QRELS and two runs or more: how differences vary takes two systems")
     qrels, *runs = files
@@ -51,9 +51,9 @@ def deviation_from(
     return deviation_of(values)
 
 
-def _pilot_values(pilot: str, measure: str | None) -> Values:
+def _pilot_values(pilot: str, measure: str | None, *, skip: bool) -> Values:
     """Values of queries, from what `eval` saved or from a table."""
-    found = values_of_tables([pilot], [str(parse(measure))] if measure else None)
+    found = values_of_tables([pilot], [str(parse(measure))] if measure else None, skip=skip)
     if len(found) > 1 and DEFAULT not in found:
         raise InputError(f"{pilot} has {', '.join(found)}; say which with -m")
     return found.get(DEFAULT) or next(iter(found.values()))
