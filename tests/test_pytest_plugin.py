@@ -21,6 +21,11 @@ QRELS = "".join(f"q{i} 0 d 1\n" for i in range(30))
 GOOD = "".join(f"q{i} Q0 d 1 2 A\n" for i in range(30))
 BAD = "".join(f"q{i} Q0 {'x' if i < 12 else 'd'} 1 2 A\n" for i in range(30))
 ODD = "".join(f"q{i} Q0 {'x' if i < 1 else 'd'} 1 2 A\n" for i in range(30))
+# Made here and not in a fixture: pytester forgets what is imported while it runs, and numpy cannot be imported twice.
+BASELINE = as_data(
+    [rankgauge.evaluate({f"q{i}": {"d": 1} for i in range(30)}, {f"q{i}": {"d": 2.0} for i in range(30)}, name="good")],
+    Look(per_query=True),
+)
 
 TESTS = """
 def test_evaluates(gauge):
@@ -54,9 +59,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     data = pytester.mkdir("data")
     for name, text in (("qrels.txt", QRELS), ("good.run", GOOD), ("bad.run", BAD), ("odd.run", ODD)):
         (data / name).write_text(text)
-    result = rankgauge.evaluate(data / "qrels.txt", data / "good.run", name="good")
-    saved = as_data([result], Look(per_query=True))
-    (data / "baseline.json").write_text(json.dumps(saved))
+    (data / "baseline.json").write_text(json.dumps(BASELINE))
     pytester.makeini("[pytest]\n")
     pytester.makeconftest('pytest_plugins = ["rankgauge.pytest_plugin"]')
     pytester.makepyfile(test_search=TESTS)
