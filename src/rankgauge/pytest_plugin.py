@@ -5,6 +5,7 @@ pytest loads this in every project where rankgauge is installed, so nothing else
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,7 @@ class Gauge:
     def _found(self, source: Any) -> Any:
         """A path from the root of the project; anything else as it is."""
         if isinstance(source, (str, Path)) and str(source) != "-":
-            return str(self.root / source)
+            return os.path.relpath(self.root / source)
         return source
 
 

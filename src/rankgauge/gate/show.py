@@ -103,7 +103,7 @@ def _settling_words(each: Compared | Minimum) -> Iterator[str]:
     if each.queries_needed is None:
         yield f"{what}, and what was observed is too close to the limit for any number of queries to settle it."
     else:
-        yield f"{what}. About {each.queries_needed:,} like these would settle it (power 0.80, at what was observed)."
+        yield f"{what}; about {each.queries_needed:,} like these would (power 0.80, at what was observed)."
 
 
 def _drift_words(pair: Compared) -> str:
