@@ -103,6 +103,31 @@ def test_the_worked_pair() -> None:
     assert [lost.query_id for lost in found.lost_most] == ["q01", "q07", "q09"]
 
 
+@pytest.mark.parametrize(
+    ("lower", "upper", "answer"),
+    [
+        (-0.02, 0.1, "pass"),
+        (-0.021, 0.1, "inconclusive"),
+        (-0.1, -0.02, "inconclusive"),
+        (-0.1, -0.021, "fail"),
+        (-math.inf, math.inf, "inconclusive"),
+    ],
+)
+def test_the_limit_itself_is_within_the_margin(lower: float, upper: float, answer: str) -> None:
+    assert Bounds(0.0, lower, upper).answer(-0.02) == answer
+
+
+def test_better_is_no_measure_down_and_one_up() -> None:
+    up = {query: {"d1": 3.0, "d3": 2.0, "d2": 1.0} for query in QUERIES}  # R@1 stays, R@2 falls
+    assert check(JUDGMENTS, GOOD, up, ["R@1", "R@2"], margin=1).better
+    assert not check(JUDGMENTS, up, GOOD, ["R@1", "R@2"], margin=1).better
+    other = {query: {"d2": 3.0, "d3": 2.0, "d1": 1.0} for query in QUERIES}  # P(rel=2)@1 falls, nothing rises
+    more = {query: {"d3": 3.0, "d1": 2.0, "d2": 1.0} for query in QUERIES}
+    mixed = check(JUDGMENTS, more, other, ["P@1", "P(rel=2)@2"], margin=1)
+    assert [one.bounds.value for one in mixed.compared] == [-1.0, 0.5]
+    assert not mixed.better
+
+
 def test_one_query_cannot_tell() -> None:
     one = {"q00": JUDGMENTS["q00"]}
     found = check(one, {"q00": {"d2": 1.0}}, GOOD, margin=0.5)
