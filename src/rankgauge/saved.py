@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import FormatError, InputError, MeasureError, nearest
 from rankgauge.measures import parse
-from rankgauge.read.files import Source, find_source
 from rankgauge.show import Look, as_data
 
 if TYPE_CHECKING:
+    from rankgauge.read.files import Source
     from rankgauge.result import Result
 
-__all__ = ["MAKE", "Saved", "looks_saved", "one_run", "read_saved"]
+__all__ = ["MAKE", "Saved", "one_run", "read_saved"]
 
 MAKE: Final = "rankgauge eval QRELS RUN -m {measures} --per-query --format json -o {file}"
 
@@ -68,22 +68,19 @@ class Saved:
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def looks_saved(source: Source) -> bool:
-    """Whether a file is what `eval` saved, rather than a run."""
-    head = source.head().lstrip()
-    return head.startswith(b"{") and b'"runs"' in head[:200]
-
-
-def read_saved(source: Any) -> list[Saved]:
-    """Every run in a file of `eval --per-query --format json`."""
-    file = source if isinstance(source, Source) else find_source(source)
+def read_saved(file: Source) -> list[Saved] | None:
+    """Every run in a file of `eval --per-query --format json`; None if the file is something else, such as a run."""
+    if not file.head().lstrip().startswith(b"{"):
+        return None
     with file.open_text() as stream:
         try:
-            data = json.loads(stream.read())
-        except ValueError as error:
-            raise FormatError(f"{file.name}: is not JSON ({error}); expected what {_made(file.name)} writes") from None
-    if not isinstance(data, dict) or not isinstance(data.get("runs"), list) or not data["runs"]:
-        raise FormatError(f"{file.name}: holds no runs; expected what {_made(file.name)} writes")
+            data = json.load(stream)
+        except ValueError:
+            return None
+    if not isinstance(data, dict) or not isinstance(data.get("runs"), list) or "protocol" not in data:
+        return None
+    if not data["runs"]:
+        raise FormatError(f"{file.name}: holds no runs; make it again: {_made(file.name)}")
     return _saved(data, file.name)
 
 
@@ -92,6 +89,7 @@ def _made(file: str) -> str:
 
 
 def _saved(data: dict[str, Any], source: str) -> list[Saved]:
+    values = [_by_measure(run, source) for run in data["runs"]]
     prints = data.get("fingerprints")
     if not isinstance(prints, dict) or not prints.get("protocol") or "judgments" not in prints:
         raise FormatError(f"{source}: does not say on which judgments it rests; make it again: {_made(source)}")
@@ -100,7 +98,7 @@ def _saved(data: dict[str, Any], source: str) -> list[Saved]:
     return [
         Saved(
             str(run.get("run", source)),
-            _by_measure(run, source),
+            own,
             prints,
             data["protocol"],
             data.get("definitions", {}),
@@ -109,14 +107,14 @@ def _saved(data: dict[str, Any], source: str) -> list[Saved]:
             data.get("history", []),
             data.get("first"),
         )
-        for run in data["runs"]
+        for run, own in zip(data["runs"], values, strict=True)
     ]
 
 
 def _by_measure(run: Any, source: str) -> dict[str, dict[str, float]]:
     """Query → measure → value, turned over and checked."""
     if not isinstance(run, dict) or not isinstance(run.get("per_query"), dict):
-        raise FormatError(f"{source}: has means but no values of queries; save them with --per-query: {_made(source)}")
+        raise FormatError(f"{source}: has no values of queries; save them with --per-query: {_made(source)}")
     result: dict[str, dict[str, float]] = {str(name): {} for name in run.get("measures", {})}
     for query, values in run["per_query"].items():
         for measure, value in values.items():

@@ -13,7 +13,7 @@ from rankgauge.evaluate import evaluate
 from rankgauge.protocol import Protocol
 from rankgauge.read.files import find_source
 from rankgauge.result import Result
-from rankgauge.saved import MAKE, Saved, looks_saved, one_run, read_saved
+from rankgauge.saved import MAKE, Saved, one_run, read_saved
 from rankgauge.show import Look, as_data
 from rankgauge.write import opened
 
@@ -38,7 +38,8 @@ def saved_at(baseline: Any, name: str | None = None) -> Saved | None:
     if not isinstance(baseline, str) and not hasattr(baseline, "__fspath__"):
         return None
     source = find_source(baseline)
-    return one_run(read_saved(source), name, source.name) if looks_saved(source) else None
+    found = read_saved(source)
+    return one_run(found, name, source.name) if found is not None else None
 
 
 def values_of(new: Saved, old: Saved, measure: str) -> Values:
