@@ -50,7 +50,7 @@ def checked(qrels: str, run: str, asked: Asked, protocol: Protocol, reading: Rea
     measures = [str(parse(each)) for each in asked.measures or ("nDCG@10",)] if asked.baseline else []
     minimums = {str(parse(name)): value for name, value in _numbers("--min", asked.minimums, named=True).items()}
     margins = margins_of(measures, _numbers("--margin", asked.margins))
-    old = _old_values(asked)
+    old = _old_values(qrels, run, asked)
     if asked.ratchet and old is None:
         raise click.UsageError(
             "--ratchet replaces saved values, and the baseline is a run; --save-baseline makes a file"
@@ -74,15 +74,20 @@ def _refuse_nonsense(asked: Asked) -> None:
         )
 
 
-def _old_values(asked: Asked) -> Saved | None:
+def _old_values(qrels: str, run: str, asked: Asked) -> Saved | None:
     """The saved values, or None where the baseline is a run."""
     if asked.baseline is None:
         return None
     name, path = split_name(asked.baseline)
+    if [qrels, split_name(run)[1], path].count("-") > 1:
+        raise InputError("standard input (-) can be only one of the files")
     if path != "-" and not os.path.exists(path):
         made = f"rankgauge eval QRELS RUN --per-query --format json -o {path}"
         raise InputError(f"{path}: there is no such baseline; save one first: {made}")
-    return saved_at(path, name)
+    found = saved_at(path, name)
+    if found is None and path == "-":
+        raise InputError("standard input holds no saved values; a baseline that is a run must be a file")
+    return found
 
 
 def _apart(baseline: str, run: str) -> str:

@@ -11,7 +11,7 @@ from rankgauge.compare.values import comparable
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.evaluate import evaluate
 from rankgauge.protocol import Protocol
-from rankgauge.read.files import find_source
+from rankgauge.read.files import find_source, split_suffixes
 from rankgauge.result import Result
 from rankgauge.saved import MAKE, Saved, one_run, read_saved
 from rankgauge.show import Look, as_data
@@ -74,8 +74,14 @@ def save_baseline(found: Check, path: str) -> None:
         replaced = [] if old.fingerprint == found.candidate.fingerprint else [_entry(old)]
         data["history"] = [*old.history, *replaced]
         data["first"] = old.first or old.values
+    text = (json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+    _, layer = split_suffixes(path)
     with opened(path) as stream:
-        stream.write((json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode())
+        if layer is None:
+            stream.write(text)
+        else:
+            with layer.open(stream, "wb") as compressed:
+                compressed.write(text)
 
 
 def _entry(old: Saved) -> dict[str, Any]:
