@@ -412,6 +412,7 @@ def test_a_run_can_be_the_baseline_even_the_same_one(cli: Callable[..., Outcome]
 def test_a_run_of_a_file_of_several_is_named(cli: Callable[..., Outcome]) -> None:
     cli("eval", "qrels.txt", "good.run", "broken2.run", "-q", "--format", "json", "-o", "two.json")
     check = ("check", "qrels.txt", "good.run", "--margin", "0", "--format", "json", "--baseline")
+    assert "must be alone in a file" in cli(*check, "good=two.json", "--ratchet").err
     assert "holds 2 runs; say which: good=two.json" in cli(*check, "two.json").err
     assert "no run 'brokn2', did you mean broken2?" in cli(*check, "brokn2=two.json").err
     assert json.loads(cli(*check, "broken2=two.json").out)["measures"]["nDCG@10"]["difference"] == pytest.approx(0.05)
@@ -491,7 +492,7 @@ def test_a_baseline_can_be_compressed(cli: Callable[..., Outcome], here: Path) -
         (["qrels.txt", "good.run", "--baseline", "-"], "baseline.json", ""),
         (["qrels.txt", "good.run", "--baseline", "-"], "good.run", "must be a file"),
         (["qrels.txt", "-", "--baseline", "-"], "good.run", "only one of the files"),
-        (["qrels.txt", "good.run", "--baseline", "-", "--ratchet"], "baseline.json", "the baseline is standard input"),
+        (["qrels.txt", "good.run", "--baseline", "-", "--ratchet"], "baseline.json", "alone in a file"),
         (["qrels.txt", "-", "--baseline", "baseline.json"], "good.run", ""),
     ],
 )

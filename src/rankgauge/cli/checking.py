@@ -67,6 +67,10 @@ def _refuse_nonsense(asked: Asked) -> None:
         raise click.UsageError("nothing to check: give --baseline FILE with --margin M, or --min MEASURE=X")
     if asked.baseline is None and (asked.margins or asked.measures or asked.ratchet):
         raise click.UsageError("-m, --margin and --ratchet go with --baseline FILE")
+    if asked.ratchet and asked.baseline is not None and (asked.baseline == "-" or split_name(asked.baseline)[0]):
+        raise click.UsageError(
+            "--ratchet replaces the whole file: the baseline must be alone in a file, without a name"
+        )
     if asked.baseline is not None and not asked.margins:
         raise click.UsageError(
             "--margin is missing: how much may be lost? It is in units of the measure (0.01 is one point) and has no "
