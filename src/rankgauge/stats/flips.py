@@ -244,7 +244,7 @@ def _walk(chunks: Iterator[Floats], family: _Family) -> tuple[Ints, Ints]:
             if single:
                 continue
             np.multiply(gap, scale[pair], gap)
-            np.maximum(top, gap, top)
+            np.maximum(top, gap, out=top)
             np.greater_equal(top, bar[pair], reached)
             together[pair] += np.count_nonzero(reached)
     return np.array(alone), np.array(alone if single else together)
