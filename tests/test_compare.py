@@ -225,6 +225,15 @@ class TestClustersWeightsGroups:
         sums = [abs(sum(s * d for s, d in zip(signs, whole, strict=True))) for signs in flips]
         assert pair.p == sum(each >= abs(sum(whole)) for each in sums) / 4096
 
+    def test_a_query_of_weight_0_is_left_out(self) -> None:
+        weights = dict.fromkeys(QUERIES, 1.0) | {"q11": 0.0}
+        found = compare(None, PAIR, weights=weights, by=dict.fromkeys(QUERIES, "all of them"))
+        rest = {name: {query: column[query] for query in QUERIES[:11]} for name, column in PAIR.items()}
+        assert found.pair("a", "b").p == compare(None, rest).pair("a", "b").p
+        assert found.pair("a", "b").interval == pytest.approx(compare(None, rest).pair("a", "b").interval)
+        assert found.first.values.dropped == {"q11": "has weight 0"}
+        assert found.first.groups["all of them"].pairs[0].queries == 11
+
     def test_groups_are_one_family(self) -> None:
         values = random_values(queries=60, systems=3, seed=5)
         by = {query: "head" if int(query[1:]) < 25 else "tail" for query in values["a"]}

@@ -11,7 +11,7 @@ from rankgauge.compare.doubts import Doubt, doubts_of_pairs, doubts_of_results
 from rankgauge.compare.pairs import Family, compare_groups, compare_pairs
 from rankgauge.compare.settings import Settings
 from rankgauge.compare.tables import values_of_tables
-from rankgauge.compare.values import Values, results_of_runs, values_of_results, with_clusters
+from rankgauge.compare.values import Values, results_of_runs, values_of_results, with_clusters, without_weightless
 from rankgauge.errors import InputError
 from rankgauge.evaluate import groups_of, masks_of, query_table, weights_of
 from rankgauge.measures import Measure, parse
@@ -116,7 +116,8 @@ def compare_values(values: Mapping[str, Values], settings: Settings) -> Comparis
     """Compare the systems of every table of values."""
     measures: dict[str, Compared] = {}
     doubts: list[Doubt] = []
-    for name, each in values.items():
+    for name, given in values.items():
+        each = without_weightless(given)
         if len(each.systems) < 2:
             raise InputError(f"there is only one system, {each.systems[0]}; a comparison needs two or more")
         family = compare_pairs(each, settings)
