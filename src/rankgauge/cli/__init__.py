@@ -92,6 +92,7 @@ def cli() -> None:
       rankgauge eval qrels.txt bm25.run reranked.run -m nDCG@10 -m R@100
       rankgauge eval qrels.tsv.gz run.parquet --per-query --format csv
       rankgauge compare qrels.txt bm25.run reranked.run -m nDCG@10
+      rankgauge check qrels.txt new.run --baseline old.run --margin 0.01
       rankgauge explain qrels.txt bm25.run --query 17
       rankgauge measures nDCG
       rankgauge trec_eval -m all_trec -q qrels.txt bm25.run
