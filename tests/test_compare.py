@@ -480,6 +480,35 @@ class TestCommand:
         data = json.loads(cli("--values", "v.csv", "-m", "nDCG@10", "--format", "json").out)
         assert data["measures"]["nDCG@10"]["pairs"][0]["p"] == 112 / 4096
 
+    def test_values_may_be_held_against_judgments(self, cli: Cli, tmp_path: Path) -> None:
+        values = {name: {f"q{n}": (n * k) % 7 / 7 for n in range(28)} for name, k in (("a", 2), ("b", 3))}
+        (tmp_path / "v.csv").write_text(table(values))
+        data = json.loads(cli("qrels.txt", "--values", "v.csv", "--format", "json").out)
+        assert data["queries"]["dropped_ids"] == dict.fromkeys(["q28", "q29"], "is judged and has no values")
+        assert data["fingerprints"]["judgments"] == rankgauge.read_judgments("qrels.txt").fingerprint
+        (tmp_path / "few.txt").write_text("q1 0 x 1\n")
+        done = cli("few.txt", "--values", "v.csv")
+        assert done.code == 2
+        assert "query 'q0' has values but no judgments in few.txt" in done.err
+        saved = [
+            sys.executable,
+            "-m",
+            "rankgauge",
+            "eval",
+            "qrels.txt",
+            "good.run",
+            "worse.run",
+            "--per-query",
+            "-o",
+            "s.json",
+        ]
+        subprocess.run(saved, check=True, cwd=tmp_path)
+        assert cli("qrels.txt", "--values", "s.json").code == 0
+        (tmp_path / "other.txt").write_text(QRELS.replace("x 2", "x 3"))
+        done = cli("other.txt", "--values", "s.json")
+        assert done.code == 2
+        assert "rest on other judgments" in done.err
+
     @pytest.mark.parametrize("format", ["csv", "json"])
     def test_what_eval_saved_is_a_table_of_values(self, cli: Cli, format: str, tmp_path: Path) -> None:
         saved = [
@@ -580,7 +609,7 @@ class TestBadInput:
             (["qrels.txt", "good.run", "worse.run", "--alpha", "2"], "alpha=2.0: the level is between 0 and 1"),
             (["qrels.txt", "good.run", "worse.run", "-m", "gm_map"], "not a mean over queries"),
             (["qrels.txt", "good.run", "worse.run", "-m", "ndgc@10"], "did you mean nDCG"),
-            (["qrels.txt", "good.run", "worse.run", "--values", "v.csv"], "--values replaces the judgments"),
+            (["qrels.txt", "good.run", "worse.run", "--values", "v.csv"], "--values takes the place of runs"),
             (["qrels.txt", "good.run", "nowhere.run"], "nowhere.run: there is no such file"),
             (["qrels.txt", "good.run", "other.run"], "no query"),
             (["qrels.txt", "good.run", "worse.run", "--clusters", "c.csv"], "no query is in any cluster"),
