@@ -18,7 +18,8 @@ from rankgauge.errors import InputError
 from rankgauge.explain import difference, worst_queries
 from rankgauge.explain.page import picture, show
 from rankgauge.explain.picture import difference_svg, svg
-from rankgauge.explain.show import bar, kept_rows
+from rankgauge.explain.show import kept_rows
+from rankgauge.grid import bar
 
 JUDGED = {"q1": {"d1": 3, "d2": 0, "d3": 2, "<&>\"'": 1}, "q2": {"d9": 1}, "q3": {"x": 1}}
 RUN = {"q1": {"d3": 12.1, "d7": 11.8, "d1": 9.5, "<&>\"'": 2.0}, "q2": {"d4": 7.2, "d9": 7.1}}

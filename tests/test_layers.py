@@ -7,8 +7,37 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-FIRST = ["errors", "grid", "protocol", "read", "match", "measures", "aggregate", "dialects", "ties", "validate"]
-LATER = ["show", "result", "tie_table", "grades", "evaluate", "reproduce", "write", "explain", "trec_eval", "cli"]
+FIRST = [
+    "errors",
+    "grid",
+    "drawing",
+    "stats",
+    "protocol",
+    "read",
+    "match",
+    "measures",
+    "aggregate",
+    "dialects",
+    "ties",
+    "validate",
+]
+LATER = [
+    "show",
+    "result",
+    "tie_table",
+    "grades",
+    "evaluate",
+    "reproduce",
+    "write",
+    "explain",
+    "saved",
+    "compare",
+    "plan",
+    "gate",
+    "pytest_plugin",
+    "trec_eval",
+    "cli",
+]
 LAYERS = [*FIRST, *LATER, "__main__"]
 
 

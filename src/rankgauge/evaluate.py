@@ -15,7 +15,7 @@ from rankgauge.match.hits import Hits
 from rankgauge.match.peek import Peek, peek
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import Run, read_judgments, read_run
+from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import id_text
 from rankgauge.result import Result
 from rankgauge.ties.notes import tie_warnings
@@ -23,7 +23,19 @@ from rankgauge.ties.notes import tie_warnings
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats
 
-__all__ = ["chosen_dialect", "evaluate", "groups_of", "measure_hits", "measure_in_dialect", "ndcg", "reader"]
+__all__ = [
+    "chosen_dialect",
+    "evaluate",
+    "groups_of",
+    "masks_of",
+    "measure_hits",
+    "measure_in_dialect",
+    "measure_run",
+    "ndcg",
+    "query_table",
+    "reader",
+    "weights_of",
+]
 
 
 def evaluate(
@@ -54,10 +66,8 @@ def evaluate(
         spoken = chosen_dialect(dialect, protocol)
         return measure_in_dialect(spoken, judgments, reader(run), parsed, weights=weights, groups=groups, name=name)
     judged, ranked = read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates)
-    hits = match(judged, ranked, protocol)
-    seen = peek(judged, ranked, hits)
-    result = measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source, seen=seen)
-    if not hits.averaged and (hits.tied > 1).any():
+    result = measure_run(judged, ranked, protocol, parsed, weights=weights, groups=groups, name=name or ranked.source)
+    if not result.hits.averaged and (result.hits.tied > 1).any():
         for message in tie_warnings([result]):
             warn(message)
     return result
@@ -72,6 +82,15 @@ def _parsed(measures: Any) -> list[Measure]:
     return [parse(str(each)) for each in wanted]
 
 
+def measure_run(
+    judgments: Judgments, run: Run, protocol: Protocol, measures: Iterable[Measure], *, name: str, **more: Any
+) -> Result:
+    """Match and measure what was read already; `more` is what `measure_hits` takes."""
+    hits = match(judgments, run, protocol)
+    seen = peek(judgments, run, hits)
+    return measure_hits(hits, measures, name=name, judgments=judgments, seen=seen, **more)
+
+
 def measure_hits(
     hits: Hits,
     measures: Iterable[Measure],
@@ -79,6 +98,7 @@ def measure_hits(
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
     name: str = "",
+    judgments: Judgments | None = None,
     seen: Peek | None = None,
 ) -> Result:
     """The second half of `evaluate`, for Hits that are there already."""
@@ -87,8 +107,9 @@ def measure_hits(
         name,
         hits,
         values,
-        _weights(weights, hits) if weights is not None else None,
-        _masks(groups, hits) if groups is not None else {},
+        weights_of(weights, hits.queries) if weights is not None else None,
+        masks_of(groups, hits.queries) if groups is not None else {},
+        judgments=judgments,
         peek=seen,
     )
 
@@ -129,10 +150,11 @@ def measure_in_dialect(
     main = hits[dialect.protocol]
     if dialect.undefined_ties and (main.tied > 1).any():
         warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
-    weight = _weights(weights, main) if weights is not None else None
-    masks = _masks(groups, main) if groups is not None else {}
+    weight = weights_of(weights, main.queries) if weights is not None else None
+    masks = masks_of(groups, main.queries) if groups is not None else {}
     ranked = read(dialect.protocol)
-    return Result(name or ranked.source, main, values, weight, masks, None, dialect, peek(judged, ranked, main))
+    more: dict[str, Any] = {"dialect": dialect, "judgments": judged, "peek": peek(judged, ranked, main)}
+    return Result(name or ranked.source, main, values, weight, masks, **more)
 
 
 def ndcg(
@@ -155,16 +177,16 @@ def ndcg(
     return float(parse(text)(hits_of_grades(grades, ideal))[0])
 
 
-def _weights(weights: Any, hits: Hits) -> Floats:
+def weights_of(weights: Any, queries: list[str]) -> Floats:
     """One weight per query; a query without one is an error."""
-    table = _query_table(weights, "weight")
-    missing = [query for query in hits.queries if query not in table]
+    table = query_table(weights, "weight")
+    missing = [query for query in queries if query not in table]
     if missing:
         raise InputError(
             f"no weight for {counted(len(missing), 'query', 'queries')}, such as {missing[0]!r}; give every query one"
         )
     try:
-        result = np.array([float(table[query]) for query in hits.queries])
+        result = np.array([float(table[query]) for query in queries])
     except (TypeError, ValueError) as error:
         raise InputError(f"a weight is not a number: {error}") from None
     if not (np.isfinite(result).all() and (result >= 0).all() and result.sum() > 0):
@@ -172,14 +194,14 @@ def _weights(weights: Any, hits: Hits) -> Floats:
     return result
 
 
-def _masks(groups: Mapping[str, str], hits: Hits) -> dict[str, Bools]:
+def masks_of(groups: Mapping[str, str], queries: list[str]) -> dict[str, Bools]:
     """Group → which queries are in it, in order of first appearance; queries in no group are in none."""
-    known = [groups.get(query) for query in hits.queries]
+    known = [groups.get(query) for query in queries]
     present = set(known)
     names = [name for name in dict.fromkeys(groups.values()) if name in present]
     if not names:
-        known_one = nearest(hits.queries[0], list(groups)[:1000]) or next(iter(groups), "none")
-        raise InputError(f"no query is in any group: a query is {hits.queries[0]!r}, the groups know {known_one!r}")
+        known_one = nearest(queries[0], list(groups)[:1000]) or next(iter(groups), "none")
+        raise InputError(f"no query is in any group: a query is {queries[0]!r}, the groups know {known_one!r}")
     return {name: np.fromiter((group == name for group in known), bool, len(known)) for name in names}
 
 
@@ -193,10 +215,11 @@ def groups_of(by: Any, judgments: Any) -> dict[str, str] | None:
         column = column_of_frame(judgments, by)
         if column is not None:
             return column
-    return {query: str(group) for query, group in _query_table(by, "group").items() if group not in (None, "")}
+    return {query: str(group) for query, group in query_table(by, "group").items() if group not in (None, "")}
 
 
-def _query_table(source: Any, what: str) -> dict[str, Any]:
+def query_table(source: Any, what: str) -> dict[str, Any]:
+    """Query → value, from a mapping, a frame or a file."""
     if isinstance(source, Mapping):
         return {id_text(query): value for query, value in source.items()}
     from rankgauge.read.queries import read_query_table

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Hits, Ints
     from rankgauge.match.peek import Peek
     from rankgauge.protocol import Protocol
+    from rankgauge.read import Judgments
     from rankgauge.ties import TieBand
 
 __all__ = ["Result"]
@@ -43,6 +44,7 @@ class Result(Mapping[str, float]):
     groups: dict[str, Bools] = field(default_factory=dict)
     selected: Bools | None = None
     dialect: Dialect | None = None
+    judgments: Judgments | None = None
     peek: Peek | None = None
 
     # ---- one number -------------------------------------------------------------------------------------------------
@@ -225,6 +227,15 @@ class Result(Mapping[str, float]):
         for floats in (hits.grade, hits.judgment_grade):
             digest.update(np.ascontiguousarray(floats + 0.0, "<f8").tobytes())
         return digest.hexdigest()[:16]
+
+    @cached_property
+    def fingerprints(self) -> dict[str, str | None]:
+        """Hashes of the judgments and of the rules alone: what two results that are compared must share."""
+        rules = repr(sorted(self.protocol.to_dict().items())) + (self.dialect.name if self.dialect else "")
+        return {
+            "judgments": self.judgments.fingerprint if self.judgments is not None else None,
+            "protocol": hashlib.sha256(rules.encode()).hexdigest()[:16],
+        }
 
     def __repr__(self) -> str:
         from rankgauge.show import plain

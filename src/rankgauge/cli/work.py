@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.errors import InputError
-from rankgauge.evaluate import chosen_dialect, groups_of, measure_hits, measure_in_dialect
-from rankgauge.match import match
-from rankgauge.match.peek import peek
+from rankgauge.evaluate import chosen_dialect, groups_of, measure_in_dialect, measure_run
 from rankgauge.measures import parse
 from rankgauge.read import FORMATS, read_judgments, read_run
 from rankgauge.read.files import LAYERS, find_source
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from rankgauge.read.files import Source
     from rankgauge.result import Result
 
-__all__ = ["Reading", "evaluate_files", "named_runs", "one_standard_input", "progress"]
+__all__ = ["Reading", "evaluate_files", "named_runs", "one_standard_input", "progress", "split_name"]
 
 KNOWN = [suffix for each in FORMATS.values() for suffix in each.suffixes]
 KNOWN += [suffix for layer in LAYERS for suffix in layer.suffixes]
@@ -62,9 +60,7 @@ def evaluate_files(
                 result = measure_in_dialect(spoken, judged, read, parsed, weights=weight, groups=groups, name=name)
             else:
                 run = read(protocol)
-                hits = match(judged, run, protocol)
-                seen = peek(judged, run, hits)
-                result = measure_hits(hits, parsed, weights=weight, groups=groups, name=name, seen=seen)
+                result = measure_run(judged, run, protocol, parsed, weights=weight, groups=groups, name=name)
             results.append(result)
     return results
 
@@ -126,10 +122,15 @@ def named_runs(arguments: tuple[str, ...]) -> dict[str, str]:
 
 
 def _name_and_path(argument: str) -> tuple[str, str]:
+    name, path = split_name(argument)
+    return name or SUFFIXES.sub("", os.path.basename(argument)) or argument, path
+
+
+def split_name(argument: str) -> tuple[str | None, str]:
+    """NAME=FILE → both; a file alone has no name."""
     name, equals, path = argument.partition("=")
-    if equals and path and os.sep not in name and not os.path.exists(argument):
-        return name, path
-    return SUFFIXES.sub("", os.path.basename(argument)) or argument, argument
+    given = equals and path and os.sep not in name and not os.path.exists(argument)
+    return (name, path) if given else (None, argument)
 
 
 @contextmanager

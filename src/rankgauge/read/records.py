@@ -6,8 +6,10 @@ Hits. A record converts itself when the other form is asked for and keeps what i
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -148,6 +150,16 @@ class Judgments(Record):
     kind = "judgments"
     number = "relevance"
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of every judgment: equal content in any order and format gives one value."""
+        queries, docs, grades = _sorted_columns(self._columns) if self._columns is not None else _sorted_rows(self)
+        digest = hashlib.sha256()
+        for ids in (queries, docs):
+            digest.update("\n".join(ids).encode())
+        digest.update(np.ascontiguousarray(np.asarray(grades, np.float64) + 0.0, "<f8").tobytes())
+        return digest.hexdigest()[:16]
+
 
 class Run(Record):
     """Query → document → score; the order given is kept.
@@ -185,6 +197,22 @@ def _with_text_keys(rows: Nested) -> Nested:
     if len(result) < len(rows):
         raise FormatError("two query ids have the same spelling, such as 7 and '7'")
     return result
+
+
+def _sorted_rows(record: Record) -> tuple[list[str], list[str], Any]:
+    """Queries, documents and numbers, row by row, in code-point order of the ids."""
+    rows = sorted(record, key=lambda row: row[:2])
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+
+
+def _sorted_columns(columns: Columns) -> tuple[list[str], list[str], Any]:
+    """The same, from columns, each row once."""
+    import polars as pl
+
+    ids = pl.Series("query", columns.queries, dtype=pl.String).gather(columns.query)
+    frame = pl.DataFrame({"query": ids, "doc": columns.doc, "number": columns.number})
+    ordered = frame.unique().sort("query", "doc", "number")
+    return ordered["query"].to_list(), ordered["doc"].to_list(), ordered["number"].to_numpy()
 
 
 def _nest(columns: Columns) -> dict[str, dict[str, float]]:
