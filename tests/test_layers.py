@@ -30,9 +30,11 @@ LATER = [
     "reproduce",
     "write",
     "explain",
+    "saved",
     "compare",
     "plan",
     "gate",
+    "pytest_plugin",
     "trec_eval",
     "cli",
 ]
