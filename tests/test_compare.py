@@ -390,6 +390,13 @@ class TestShown:
         assert isinstance(frame, pl.DataFrame)
         assert frame["a"].to_list() == list("aaabbc")
 
+    def test_groups_say_that_they_are_one_family(self) -> None:
+        by = {query: "first" if query < "q06" else "last" for query in QUERIES}
+        text = show(compare(None, PAIR, by=by))
+        assert "value, first, 6 queries" in text
+        assert text.count("adjusted p") == 2
+        assert "Groups of queries: 2 comparisons, adjusted as one family." in text
+
     def test_the_representation_is_the_table(self) -> None:
         found = compare(None, PAIR)
         assert repr(found) + "\n" == show(found)
@@ -666,3 +673,25 @@ class TestBadInput:
         before = json.dumps(PAIR)
         compare(None, PAIR, also=list(ALSO))
         assert json.dumps(PAIR) == before
+
+
+# ---- real runs -------------------------------------------------------------------------------------------------------
+
+
+def test_real_runs_compare_as_scipy_says(shared: Path) -> None:
+    """Eight runs of a TREC track: t-tests and intervals are scipy's, sign flips come as near as both are random."""
+    folder = shared / "dl19"
+    runs = {path.name.removeprefix("input.").removesuffix(".gz"): path for path in (folder / "runs").iterdir()}
+    judgments = rankgauge.read_judgments(folder / "qrels.dl19-passage.txt")
+    found = compare(judgments, runs, "nDCG@10")
+    values = {name: rankgauge.evaluate(judgments, path).per_query["nDCG@10"].to_numpy() for name, path in runs.items()}
+    assert len(found.pairs) == 28
+    for pair in found.pairs:
+        theirs = scipy.stats.ttest_rel(values[pair.a], values[pair.b])
+        assert pair.p_t == pytest.approx(theirs.pvalue, rel=1e-9)
+        assert pair.interval == pytest.approx(theirs.confidence_interval(), abs=1e-12)
+    for pair in found.pairs[:6]:
+        flipped = scipy.stats.permutation_test(
+            (values[pair.a] - values[pair.b],), np.mean, permutation_type="samples", n_resamples=20_000, rng=1
+        )
+        assert pair.p == pytest.approx(flipped.pvalue, abs=0.001 + 5 * math.sqrt(pair.p / 20_000))
