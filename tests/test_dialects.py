@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
+import json
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -11,8 +15,11 @@ import rankgauge
 from rankgauge import DIALECTS, Protocol, RankgaugeWarning, Result
 from rankgauge.dialects import Rounding, find_dialect
 from rankgauge.errors import MatchError, MeasureError, ProtocolError, RankgaugeError
+from rankgauge.machine import Look
+from rankgauge.match import match
 from rankgauge.measures import MEASURES
 from rankgauge.protocol import RULES
+from rankgauge.show import show
 
 NAMES = [
     "trec_eval", "trec_eval-9", "pytrec_eval", "ir_measures", "ranx", "ranx-burges", "gdeval", "msmarco", "beir",
@@ -287,6 +294,97 @@ def test_a_result_says_whose_it_is() -> None:
 def test_undefined_ties_are_said() -> None:
     with pytest.warns(RankgaugeWarning, match="sklearn-ignore-ties: the files hold equal scores.*not stable"):
         rankgauge.evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}, dialect="sklearn-ignore-ties")
+
+
+def test_a_parameter_that_is_written_goes_before_the_tools_own() -> None:
+    """Our defaults too, once they are written; and the two are two measures."""
+    texts = ["nDCG@3", "nDCG(gain=linear)@3", "nDCG(discount=log2)@3"]
+    run = listed("c", "d", "a")
+    result = rankgauge.evaluate(ONE_RANKING, run, texts, dialect="xgboost")
+    assert [round(result[text], 4) for text in texts] == [0.5897, 0.6885, 0.5897]
+    assert list(result.to_dict()["q"]) == texts
+    assert "nDCG(gain=linear)@3 is nDCG@3;" in str(result)
+    assert value("ntcireval", ONE_RANKING, run, "nDCG(discount=log2)@3") == pytest.approx(0.5250, abs=5e-5)
+    assert value("trec_eval", ONE_RANKING, run, "RBP(p=0.8)") == pytest.approx(0.1947, abs=5e-5)
+    assert value("trec_eval", ONE_RANKING, run, "RBP(p=0.8,gain=binary)") == pytest.approx(0.328, abs=5e-5)
+    assert list(rankgauge.evaluate(ONE_RANKING, run, ["nDCG(gain=linear)@3"])) == ["nDCG@3"]  # elsewhere it is one
+
+
+class TestUndefinedTies:
+    """Where a tool's order of ties is not defined, there is a band instead of a number."""
+
+    JUDGMENTS: ClassVar = {"q": {f"d{i:02}": i % 4 for i in range(0, 20, 2)}, "p": {"a": 1, "b": 1}}
+    RUN: ClassVar = {"q": {f"d{i:02}": float(i // 3) for i in range(18)}, "p": {"a": 1.0, "x": 1.0, "b": 0.5}}
+
+    def result(self, dialect: str, *measures: str, by: Any = None) -> Result:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankgaugeWarning)
+            return rankgauge.evaluate(self.JUDGMENTS, self.RUN, measures, dialect=dialect, by=by)
+
+    @pytest.mark.parametrize("measure", ["nDCG@5", "AP@5", "Rprec", "RBP", "RR", "F@4"])
+    def test_the_ends_are_those_of_the_orders(self, measure: str) -> None:
+        """Every order of one tie group of three at a time: the groups of these runs add up apart."""
+        bands = self.result("ranx", measure).undefined[rankgauge.parse(measure)]
+        own = DIALECTS["ranx"].own(rankgauge.parse(measure))
+        docs = list(self.RUN["q"])
+        groups = [docs[start : start + 3] for start in range(15, -1, -3)]
+        values = []
+        for choice in itertools.product(*(itertools.permutations(group) for group in groups[:4])):
+            order = [doc for group in [*choice, *groups[4:]] for doc in group]
+            scored = {doc: -float(rank) for rank, doc in enumerate(order)}
+            values.append(scored)
+        queries = {f"{number:05}": each for number, each in enumerate(values)}
+        all_values = own.measure(match(dict.fromkeys(queries, self.JUDGMENTS["q"]), queries, own.protocol))
+        if measure != "RBP":  # whose last groups, which stay in place here, count too
+            assert bands["q"].low == pytest.approx(all_values.min(), abs=1e-12)
+            assert bands["q"].high == pytest.approx(all_values.max(), abs=1e-12)
+        assert bands["q"].low <= all_values.min() + 1e-12
+        assert bands["q"].high >= all_values.max() - 1e-12
+        assert bands["p"].width == 0  # at most 15 documents: ranx's sort is stable
+
+    def test_shown_for_people(self) -> None:
+        result = self.result("sklearn-ignore-ties", "nDCG@5", by={"q": "long", "p": "short"})
+        low, high = result.undefined[rankgauge.parse("nDCG@5")].mean[2:4]
+        assert low < result["nDCG@5"] < high
+        table = show([result])
+        assert f"  {low:.4f} to {high:.4f}\n" in table
+        assert "sklearn-ignore-ties may give any value in between" in table
+        assert "Ties:" not in table
+        short = result.by["short"].undefined[rankgauge.parse("nDCG@5")]["p"]
+        assert f"{short.low:.4f} to {short.high:.4f}" in show([result], "table", Look(per_query=True))
+        assert f"| {low:.4f} to {high:.4f} |" in show([result], "markdown")
+
+    def test_shown_for_machines(self) -> None:
+        result = self.result("ranx", "nDCG@5", "RR")
+        bands = result.undefined[rankgauge.parse("nDCG@5")]
+        data = json.loads(show([result], "json", Look(per_query=True)))["runs"][0]
+        low, high = bands.mean[2:4]
+        assert data["measures"]["nDCG@5"] == {"mean": None, "value": None, "low": low, "high": high, "exact": True}
+        assert data["per_query"]["q"]["nDCG@5"] == {"low": bands["q"].low, "high": bands["q"].high, "exact": True}
+        assert data["per_query"]["p"]["nDCG@5"] == bands["p"].value
+        (row,) = csv.DictReader(io.StringIO(show([result], "csv")))
+        assert (row["nDCG@5"], float(row["nDCG@5_low"]), float(row["nDCG@5_high"])) == ("", low, high)
+        rows = list(csv.DictReader(io.StringIO(show([result], "csv", Look(per_query=True)))))
+        assert {row["nDCG@5"] for row in rows if row["query_id"] == "q"} == {""}
+        assert {float(row[key]) for row in rows if row["query_id"] == "p" for key in row if "nDCG" in key} == {
+            bands["p"].value
+        }
+        lines = show([result], "trec").splitlines()
+        assert [line.split() for line in lines if "nDCG" in line] == [
+            ["nDCG@5_low", "all", f"{low:.4f}"], ["nDCG@5_high", "all", f"{high:.4f}"],
+        ]  # fmt: skip
+
+    def test_a_number_where_no_order_matters(self) -> None:
+        clear = rankgauge.evaluate({"q": {"a": 1}}, {"q": {"a": 2.0, "b": 1.0}}, dialect="sklearn-ignore-ties")
+        assert clear.undefined == {}
+        few = rankgauge.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, dialect="ranx")  # and no warning
+        assert (few.undefined, few["nDCG@10"]) == ({}, 1.0)
+
+    def test_ties_of_a_dialect_are_those_of_its_own_definition(self) -> None:
+        result = rankgauge.evaluate(self.JUDGMENTS, self.RUN, ["nDCG@5"], dialect="lightgbm")
+        rules = DIALECTS["lightgbm"].protocol
+        plain = rankgauge.evaluate(self.JUDGMENTS, self.RUN, ["nDCG(gain=exp)@5"], protocol=rules)
+        assert result.ties("nDCG@5").mean == plain.ties("nDCG(gain=exp)@5").mean
 
 
 def test_mistakes() -> None:

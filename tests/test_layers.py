@@ -7,9 +7,9 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-FIRST = ["errors", "grid", "protocol", "read", "match", "measures", "aggregate", "dialects", "ties", "validate"]
-LATER = ["show", "result", "tie_table", "grades", "evaluate", "reproduce", "write", "explain", "trec_eval", "cli"]
-LAYERS = [*FIRST, *LATER, "__main__"]
+FIRST = ["errors", "grid", "band", "protocol", "read", "match", "measures", "aggregate", "dialects", "ties"]
+LATER = ["validate", "machine", "show", "result", "tie_table", "grades", "evaluate", "reproduce", "write", "explain"]
+LAYERS = [*FIRST, *LATER, "trec_eval", "cli", "__main__"]
 
 
 def imports_of(tree: ast.AST) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +13,17 @@ from rankgauge.dialects import Dialect, find_dialect
 from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest, warn
 from rankgauge.match import match
 from rankgauge.match.hits import Hits
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import Measure, as_written, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import Run, read_judgments, read_run
+from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import id_text
 from rankgauge.result import Result
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats
 
-__all__ = ["chosen_dialect", "evaluate", "groups_of", "measure_hits", "measure_in_dialect", "ndcg", "reader"]
+__all__ = ["chosen_dialect", "evaluate", "groups_of", "matching", "measure_hits", "measure_in_dialect", "ndcg"]
+__all__ += ["reader"]
 
 
 def evaluate(
@@ -44,24 +46,27 @@ def evaluate(
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
     """
-    parsed = _parsed(measures)
+    parsed = _parsed(measures, as_written if dialect is not None else parse)
     protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
     groups = groups_of(by, judgments)
     if dialect is not None:
         spoken = chosen_dialect(dialect, protocol)
-        return measure_in_dialect(spoken, judgments, reader(run), parsed, weights=weights, groups=groups, name=name)
+        read = reader(run)
+        matched = matching(read_judgments(judgments), read)
+        result = measure_in_dialect(spoken, parsed, matched, weights=weights, groups=groups, name=name)
+        return result if name else replace(result, name=read(spoken.protocol).source)
     ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
     hits = match(judgments, ranked, protocol)
     return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source)
 
 
-def _parsed(measures: Any) -> list[Measure]:
+def _parsed(measures: Any, read: Callable[[str], Measure]) -> list[Measure]:
     single = isinstance(measures, (str, Measure)) or not isinstance(measures, Iterable)
     wanted = [measures] if single else list(measures)
     for each in wanted:
         if not isinstance(each, (str, Measure)):
             raise MeasureError(f"a measure is a text such as 'nDCG@10', not {each!r}")
-    return [parse(str(each)) for each in wanted]
+    return [read(str(each)) for each in wanted]
 
 
 def measure_hits(
@@ -100,11 +105,15 @@ def reader(run: Any) -> Callable[[Protocol], Run]:
     return lambda protocol: read(protocol.by, protocol.duplicates)
 
 
+def matching(judgments: Judgments, read: Callable[[Protocol], Run]) -> Callable[[Protocol], Hits]:
+    """How to match a run under a protocol."""
+    return lambda protocol: match(judgments, read(protocol), protocol)
+
+
 def measure_in_dialect(
     dialect: Dialect,
-    judgments: Any,
-    read: Callable[[Protocol], Run],
     measures: Iterable[Measure],
+    matched: Callable[[Protocol], Hits],
     *,
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
@@ -112,16 +121,16 @@ def measure_in_dialect(
 ) -> Result:
     """What another tool says: its rules and definitions, rounded as it rounds, under the names that were asked for."""
     own = {measure: dialect.own(measure) for measure in measures}
-    judged = read_judgments(judgments)
     protocols = dict.fromkeys([dialect.protocol, *(each.protocol for each in own.values())])
-    hits = {protocol: match(judged, read(protocol), protocol) for protocol in protocols}
+    hits = {protocol: matched(protocol) for protocol in protocols}
     values = {measure: each.rounded(each.measure(hits[each.protocol])) for measure, each in own.items()}
     main = hits[dialect.protocol]
-    if dialect.undefined_ties and (main.tied > 1).any():
+    if dialect.undefined_ties and ((main.tied > 1) & (main.retrieved[main.query] > dialect.stable_up_to)).any():
         warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
     weight = _weights(weights, main) if weights is not None else None
     masks = _masks(groups, main) if groups is not None else {}
-    return Result(name or read(dialect.protocol).source, main, values, weight, masks, dialect=dialect)
+    own_hits = {measure: hits[each.protocol] for measure, each in own.items()}
+    return Result(name, main, values, weight, masks, dialect=dialect, own_hits=own_hits)
 
 
 def ndcg(

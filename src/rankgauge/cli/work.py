@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.errors import InputError
-from rankgauge.evaluate import chosen_dialect, groups_of, measure_hits, measure_in_dialect
+from rankgauge.evaluate import chosen_dialect, groups_of, matching, measure_hits, measure_in_dialect
 from rankgauge.match import match
-from rankgauge.measures import parse
+from rankgauge.measures import as_written, parse
 from rankgauge.read import FORMATS, read_judgments, read_run
 from rankgauge.read.files import LAYERS, find_source
 from rankgauge.read.queries import read_query_table
@@ -46,8 +46,8 @@ def evaluate_files(
     weights: str | None = None,
 ) -> list[Result]:
     """The results of several runs on one set of judgments, with a progress bar on a terminal."""
-    parsed = [parse(measure) for measure in measures]
     spoken = chosen_dialect(dialect, protocol) if dialect else None
+    parsed = [(as_written if spoken else parse)(measure) for measure in measures]
     named = named_runs(runs)
     if [qrels, *named.values(), by, weights].count("-") > 1:
         raise InputError("standard input (-) can be only one of the files")
@@ -59,7 +59,8 @@ def evaluate_files(
         for name, path in named.items():
             read = reading.each(advance(path))
             if spoken is not None:
-                result = measure_in_dialect(spoken, judged, read, parsed, weights=weight, groups=groups, name=name)
+                matched = matching(judged, read)
+                result = measure_in_dialect(spoken, parsed, matched, weights=weight, groups=groups, name=name)
             else:
                 hits = match(judged, read(protocol), protocol)
                 result = measure_hits(hits, parsed, weights=weight, groups=groups, name=name)

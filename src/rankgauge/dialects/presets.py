@@ -95,14 +95,14 @@ PRESETS: Final = (
         "ranx", "evaluate(Qrels(qrels), Run(run), 'ndcg@10')", "0.3.21, run",
         "equal scores in the order given; decimals of grades are cut off; grades below 1 gain nothing",
         Protocol(ties="given", grades="truncate", missing="error"), RANX,
-        undefined_ties="its sort is not stable beyond 15 documents",
+        undefined_ties="its sort is not stable beyond 15 documents", stable_up_to=15,
     ),
     Dialect(
         "ranx-burges", "evaluate(Qrels(qrels), Run(run), 'ndcg_burges@10')", "0.3.21, run",
         "as ranx, with exponential gain",
         Protocol(ties="given", grades="truncate", missing="error"),
         {"nDCG": Own({"gain": "exp", "rel": 1.0}), "DCG": Own({"gain": "exp", "rel": 1.0})},
-        undefined_ties="its sort is not stable beyond 15 documents",
+        undefined_ties="its sort is not stable beyond 15 documents", stable_up_to=15,
     ),
     Dialect(
         "gdeval", "gdeval.pl -k 10 qrels run", "1.2a, run",
@@ -141,7 +141,7 @@ PRESETS: Final = (
     Dialect(
         "torchmetrics", "RetrievalNormalizedDCG(top_k=10)", "1.9.0, run",
         "ideal from what was retrieved; ties are averaged; 32-bit scores and arithmetic",
-        _trained(scores="float32", ties="average", negative="as-is"),
+        _trained(scores="float32", ties="average", negative="as-is-summed"),
         {"nDCG": AS_OURS, "AP": Own({"norm": "hits"}, {"ties": "given"})}, defect=RETRIEVED_IS_ALL,
     ),
     Dialect(
@@ -184,7 +184,7 @@ PRESETS: Final = (
     Dialect(
         "spark-mllib-graded", "RankingMetrics.of(JavaRDD<Tuple3>).ndcgAt(10), from Scala and Java", "4.3.0, run",
         "exponential gain; the ideal is in the order in which the labels are given",
-        _listed(duplicates="each", ideal_order="given", negative="as-is", missing="skip"), {"nDCG@": EXP},
+        _listed(duplicates="each", ideal_order="given", negative="as-is-ratio", missing="skip"), {"nDCG@": EXP},
         defect="labels that are not given best first make a perfect ranking score more than 1",
     ),
     Dialect(

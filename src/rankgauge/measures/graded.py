@@ -31,7 +31,8 @@ def nDCG(
       al., Learning to rank using gradient descent, ICML 2005.
     """
     ideal = IDCG(hits, k, gain=gain, discount=discount, rel=rel)
-    return divide(DCG(hits, k, gain=gain, discount=discount, rel=rel), ideal)
+    reached = DCG(hits, k, gain=gain, discount=discount, rel=rel)
+    return np.divide(reached, ideal, out=np.zeros(len(ideal)), where=hits.divisible(ideal))
 
 
 @measure(needs="gain", bounded=False, averages=True)

@@ -30,6 +30,10 @@ def _gain(hits: Hits, given: dict[str, Any]) -> Floats:
     return gain_function(given.get("gain", "linear"), given.get("rel"))(hits.grade)
 
 
+def _signed_gain(hits: Hits, given: dict[str, Any]) -> Floats:
+    return gain_function(given.get("gain", "linear"), given.get("rel"), signed=hits.signed)(hits.grade)
+
+
 def _grade(hits: Hits, given: dict[str, Any]) -> Floats:
     return np.maximum(hits.grade, 0.0)
 
@@ -54,7 +58,8 @@ def _nothing(hits: Hits, given: dict[str, Any]) -> Floats:
 WORTH: Final[dict[Worth, str]] = {
     _relevant: "P R RR AP Success F CappedR Rprec RprecMult Bpref infAP binG Accuracy IPrec 11pt_avg gm_map gm_bpref "
     "NumRelRet",
-    _gain: "nDCG DCG nDCGrel Rndcg G",
+    _signed_gain: "nDCG DCG",
+    _gain: "nDCGrel Rndcg G",
     _grade: "ERR",
     _rbp: "RBP",
     _judged: "Judged",
@@ -63,13 +68,6 @@ WORTH: Final[dict[Worth, str]] = {
 }
 BY_NAME: Final = {name: function for function, names in WORTH.items() for name in names.split()}
 NEVER_EXACT: Final = ("infAP", "G")
-# Rules, here or to come, under which sorting is exact; others let a worse order have a higher value.
-EXACT_UNDER: Final = {
-    "ideal": ("judged",),
-    "ideal_depth": ("k", "returned", "all"),
-    "ideal_order": ("grade",),
-    "negative": ("not-relevant", "error"),
-}
 
 
 def worth(hits: Hits, measure: Measure) -> Floats:
@@ -86,4 +84,5 @@ def sorting_is_exact(hits: Hits, measure: Measure) -> bool:
         return False
     if measure.name in ("nDCGrel", "Rndcg") and (_gain(hits, given) < 0).any():
         return False
-    return all(getattr(hits.protocol, rule, allowed[0]) in allowed for rule, allowed in EXACT_UNDER.items())
+    rules = hits.protocol  # an ideal of what was retrieved is fixed, unless a cut or the order in the run makes it up
+    return rules.ideal == "judged" or (rules.depth is None and rules.ideal_order == "grade")
