@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
@@ -131,7 +132,7 @@ def test_where_the_ideal_comes_from(dialect: str, grades: list[float], returned:
     ("dialect", "measure", "expected"),
     [
         ("spark-mllib", "nDCG@10", 1.6309), ("llamaindex", "nDCG@10", 1.6309), ("ntcireval", "nDCG@10", 2.0),
-        ("ntcireval", "nDCG(discount=zipf)@10", 1.5), ("haystack", "nDCG@10", 1.0), ("mlflow", "nDCG@10", 1.0),
+        ("ntcireval", "nDCG(discount=log2)@10", 1.6309), ("haystack", "nDCG@10", 1.0), ("mlflow", "nDCG@10", 1.0),
     ],
 )  # fmt: skip
 def test_a_document_twice(dialect: str, measure: str, expected: float) -> None:
@@ -153,6 +154,14 @@ def test_one_perfect_query_one_without_relevant_documents(dialect: str, expected
     assert value(dialect, *EMPTY) == expected
 
 
+def test_the_options_of_xgboost() -> None:
+    """ndcg@10-: an empty query scores 0; ndcg_exp_gain=False: linear gain."""
+    minus = replace(DIALECTS["xgboost"], protocol=replace(DIALECTS["xgboost"].protocol, empty="zero"))
+    assert rankgauge.evaluate(*EMPTY, dialect=minus)["nDCG@10"] == 0.5
+    linear = value("xgboost", ONE_RANKING, listed("c", "d", "a"), "nDCG(gain=linear)@3")
+    assert linear == pytest.approx(0.6885, abs=5e-5)
+
+
 @pytest.mark.parametrize("dialect", ["llamaindex", "ntcireval"])
 def test_a_query_without_relevant_documents_fails(dialect: str) -> None:
     with pytest.raises(MatchError, match="no relevant documents"):
@@ -168,6 +177,7 @@ def test_gdeval_through_ir_measures_counts_an_empty_query() -> None:
 )
 def test_two_judged_queries_one_answered(dialect: str, expected: float) -> None:
     assert value(dialect, *MISSING) == expected
+    assert rankgauge.evaluate(*MISSING)["nDCG@10"] == 0.5
 
 
 def test_an_unanswered_query_that_is_empty_too_follows_the_rule_of_empty_ones() -> None:
@@ -177,7 +187,7 @@ def test_an_unanswered_query_that_is_empty_too_follows_the_rule_of_empty_ones() 
 
 @pytest.mark.parametrize(
     ("dialect", "expected"),
-    pairs_of({1 / 3: "trec_eval", 1.0: "spark-mllib sentence-transformers xgboost lightgbm torchmetrics"}),
+    pairs_of({1 / 3: "trec_eval", 1.0: "spark-mllib sentence-transformers xgboost lightgbm catboost torchmetrics"}),
 )
 def test_average_precision_at_one(dialect: str, expected: float) -> None:
     # A tool that is given a list alone sees three relevant documents, too.
@@ -185,15 +195,25 @@ def test_average_precision_at_one(dialect: str, expected: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "expected"), pairs_of({0.5556: "trec_eval spark-mllib xgboost", 0.8333: "torchmetrics"})
+    ("dialect", "expected"), pairs_of({0.5556: "trec_eval spark-mllib xgboost catboost", 0.8333: "torchmetrics"})
 )
 def test_average_precision_at_three(dialect: str, expected: float) -> None:
     assert value(dialect, graded(1, 0, 1, 1, 0), first(5), "AP@3") == pytest.approx(expected, abs=5e-5)
 
 
-@pytest.mark.parametrize(("dialect", "expected"), pairs_of({0.4: "trec_eval", 2 / 3: "xgboost elasticsearch"}))
+@pytest.mark.parametrize(("dialect", "expected"), pairs_of({0.4: "trec_eval", 2 / 3: "xgboost catboost elasticsearch"}))
 def test_precision_of_less_than_k(dialect: str, expected: float) -> None:
     assert value(dialect, graded(1, 0, 1), first(3), "P@5") == pytest.approx(expected)
+
+
+def test_precision_of_opensearch() -> None:
+    """It divides by what was returned; its threshold, another one for every query, is why the preset has no P."""
+    rules = DIALECTS["opensearch"].protocol
+    assert rankgauge.evaluate(graded(1, 0, 1), first(3), "P(by=returned)@5", protocol=rules)[
+        "P(by=returned)@5"
+    ] == pytest.approx(2 / 3)
+    with pytest.raises(MeasureError, match="opensearch has no P@5"):
+        value("opensearch", graded(1, 0, 1), first(3), "P@5")
 
 
 def test_xgboost_means_32() -> None:
@@ -204,8 +224,11 @@ def test_xgboost_means_32() -> None:
 
 @pytest.mark.parametrize(
     ("dialect", "measure", "expected"),
-    [("gdeval", "ERR@3", 0.1992), ("ranx", "RBP(p=0.8)", 0.584), ("trec_eval", "RBP", 0.1143)],
-)
+    [
+        ("gdeval", "ERR@3", 0.1992), ("ntcireval", "ERR", 0.4375), ("ranx", "RBP(p=0.8)", 0.584),
+        ("trec_eval", "RBP", 0.1143), ("trec_eval", "RBP(p=0.8)", 0.1947), ("ntcireval", "RBP(p=0.8)", 0.1947),
+    ],
+)  # fmt: skip
 def test_other_measures_of_one_ranking(dialect: str, measure: str, expected: float) -> None:
     run = [("q", doc, score) for doc, score in zip("cda", (3.0, 2.0, 1.0), strict=True)]
     assert value(dialect, ONE_RANKING, run, measure) == pytest.approx(expected, abs=5e-5)
