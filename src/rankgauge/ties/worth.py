@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Worth = Callable[[Hits, dict[str, Any]], Floats]
 
-__all__ = ["sorting_is_exact", "worth"]
+__all__ = ["prefers_better_higher", "sorting_is_exact", "worth"]
 
 
 def _relevant(hits: Hits, given: dict[str, Any]) -> Floats:
@@ -75,14 +75,21 @@ def worth(hits: Hits, measure: Measure) -> Floats:
     return BY_NAME.get(measure.name, _grade)(hits, dict(measure.parameters))
 
 
+def prefers_better_higher(measure: Measure) -> bool:
+    """Whether, of two kinds of documents told apart by their grades, the measure never loses when a certain one of them
+    stands higher: then sorting is best, and of all exchanges of these two kinds the widest is."""
+    given = dict(measure.parameters)
+    cut_accuracy = measure.name == "Accuracy" and given.get("k") is not None
+    if measure.name not in BY_NAME or measure.name in NEVER_EXACT:
+        return False
+    return given.get("norm") != "hits" and not cut_accuracy
+
+
 def sorting_is_exact(hits: Hits, measure: Measure) -> bool:
     """Whether sorting by worth gives the smallest and the largest value that any order gives."""
-    given = dict(measure.parameters)
-    if measure.name not in BY_NAME or measure.name in NEVER_EXACT or given.get("norm") == "hits":
+    if not prefers_better_higher(measure):
         return False
-    if measure.name == "Accuracy" and given.get("k") is not None:
-        return False
-    if measure.name in ("nDCGrel", "Rndcg") and (_gain(hits, given) < 0).any():
+    if measure.name in ("nDCGrel", "Rndcg") and (_gain(hits, dict(measure.parameters)) < 0).any():
         return False
     rules = hits.protocol  # an ideal of what was retrieved is fixed, unless a cut or the order in the run makes it up
     return rules.ideal == "judged" or (rules.depth is None and rules.ideal_order == "grade")
