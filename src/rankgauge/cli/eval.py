@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
     from rankgauge.result import Result
 
-__all__ = ["evaluate_runs"]
+__all__ = ["emit", "evaluate_runs", "is_terminal"]
 
 SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
@@ -89,7 +89,7 @@ def evaluate_runs(
         emit(_ties(results, chosen, per_query, digits), output)
         return
     _warn_of_ties(results)
-    emit(show(results, chosen, Look(per_query, digits, bold=output == "-" and _is_terminal())), output)
+    emit(show(results, chosen, Look(per_query, digits, bold=output == "-" and is_terminal())), output)
 
 
 def _ties(results: list[Result], format: str, per_query: bool, digits: int) -> str:
@@ -107,7 +107,8 @@ def _warn_of_ties(results: list[Result]) -> None:
         warn(message)
 
 
-def _is_terminal() -> bool:
+def is_terminal() -> bool:
+    """Whether people look at the output, and want colours."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 

@@ -30,9 +30,12 @@ __all__ = ["PICTURES", "picture", "show"]
 STYLE: Final = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2rem auto; padding: 0 1rem; }
-svg { width: 100%; height: auto; }
+.wide { overflow-x: auto; }
+svg { display: block; width: 100%; min-width: 760px; height: auto; }
+summary { cursor: pointer; margin: 1rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
+th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
+.name { text-align: left; }
 """
 
 
@@ -71,9 +74,11 @@ def _png(found: list[Explanation | Difference]) -> bytes:
 
 def _html(found: list[Explanation | Difference]) -> bytes:
     """The pictures with their tables, in one page that loads nothing."""
-    body = "\n".join(f"<section>\n{drawn(each)}{_table(each)}\n</section>" for each in found)
+    wide = '<div class="wide">'
+    body = "\n".join(f"<section>\n{wide}{drawn(each)}</div>{_table(each)}\n</section>" for each in found)
     title = escape("; ".join(each.a.measure if isinstance(each, Difference) else headline(each) for each in found))
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f'<meta charset="utf-8">{view}<title>{title}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'.encode()
 
 
@@ -83,10 +88,15 @@ def drawn(found: Explanation | Difference) -> str:
 
 
 def _table(found: Explanation | Difference) -> str:
+    """The numbers of the picture; a column without a head, the bars, is left to it."""
     heads, rows = share_cells(found) if isinstance(found, Difference) else cells(found)
-    head = "".join(f"<th>{escape(text.strip('│ '))}</th>" for text in heads)
-    body = "\n".join("<tr>" + "".join(f"<td>{escape(t.lstrip('│ '))}</td>" for t in row) + "</tr>" for row in rows)
-    return f"<details><summary>The numbers</summary><table><tr>{head}</tr>\n{body}</table></details>"
+    kept = [i for i, head in enumerate(heads) if head]
+    kinds = {i: ' class="name"' if heads[i].strip("│ ") in ("document", "ideal") else "" for i in kept}
+    head = "".join(f"<th{kinds[i]}>{escape(heads[i].strip('│ '))}</th>" for i in kept)
+    lines = ("".join(f"<td{kinds[i]}>{escape(row[i].lstrip('│ '))}</td>" for i in kept) for row in rows)
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    table = f'<div class="wide"><table><tr>{head}</tr>\n{body}</table></div>'
+    return f"<details><summary>The numbers</summary>{table}</details>"
 
 
 PICTURES: Final[dict[str, Callable[[list[Explanation | Difference]], bytes]]] = {
