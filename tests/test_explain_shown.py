@@ -20,7 +20,8 @@ from rankgauge.errors import InputError
 from rankgauge.explain import difference, worst_queries
 from rankgauge.explain.page import picture, show
 from rankgauge.explain.picture import difference_svg, svg
-from rankgauge.explain.show import as_table, bar, coloured, kept_rows
+from rankgauge.explain.show import as_table, coloured, kept_rows
+from rankgauge.grid import bar
 
 JUDGED = {"q1": {"d1": 3, "d2": 0, "d3": 2, "<&>\"'": 1}, "q2": {"d9": 1}, "q3": {"x": 1}}
 RUN = {"q1": {"d3": 12.1, "d7": 11.8, "d1": 9.5, "<&>\"'": 2.0}, "q2": {"d4": 7.2, "d9": 7.1}}
@@ -273,6 +274,7 @@ class TestCommand:
         assert not any(here.glob("x.*"))
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 def test_the_value_of_a_column_of_a_large_file_and_of_a_dict_are_the_same(tmp_path: Path) -> None:
     """A file that is read as columns: only the query's rows are looked at."""
     lines = [f"q{q} Q0 d{(q * 7 + d) % 500} {d} {1000 - d // 3} t" for q in range(30) for d in range(300)]

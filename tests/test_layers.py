@@ -7,9 +7,40 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-FIRST = ["errors", "grid", "band", "protocol", "read", "match", "measures", "aggregate", "dialects", "ties"]
-LATER = ["validate", "machine", "show", "result", "tie_table", "grades", "evaluate", "reproduce", "write", "explain"]
-LAYERS = [*FIRST, *LATER, "trec_eval", "cli", "__main__"]
+FIRST = [
+    "errors",
+    "grid",
+    "drawing",
+    "band",
+    "stats",
+    "protocol",
+    "read",
+    "match",
+    "measures",
+    "aggregate",
+    "dialects",
+    "ties",
+    "validate",
+]
+LATER = [
+    "machine",
+    "show",
+    "result",
+    "tie_table",
+    "grades",
+    "evaluate",
+    "reproduce",
+    "write",
+    "explain",
+    "saved",
+    "compare",
+    "plan",
+    "gate",
+    "pytest_plugin",
+    "trec_eval",
+    "cli",
+]
+LAYERS = [*FIRST, *LATER, "__main__"]
 
 
 def imports_of(tree: ast.AST) -> set[str]:

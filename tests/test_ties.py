@@ -149,6 +149,27 @@ def test_a_measure_of_the_users_is_at_least() -> None:
         del MEASURES["Mine"]
 
 
+def test_python_warns_where_equal_scores_decide(recwarn: pytest.WarningsRecorder) -> None:
+    judgments, constant = {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
+    assert rankgauge.evaluate(judgments, constant)["nDCG@10"] == pytest.approx(0.6309, abs=1e-4)
+    (warning,) = recwarn.list
+    assert warning.filename == __file__  # it points at the caller
+    assert "run: nDCG@10 is 0.6309 only by the order of equal scores, which could give 0.6309 to 1.0000" in str(
+        warning.message
+    )
+    recwarn.clear()
+    rankgauge.evaluate(judgments, constant, protocol={"ties": "average"})
+    rankgauge.evaluate({"q": {"a": 1, "b": 1}}, constant)  # tied, and it does not matter
+    many = {f"q{i:03}": {"a": 2.0, "b": 1.0} for i in range(99)} | {"tied": {"a": 1.0, "b": 1.0}}
+    narrow = rankgauge.evaluate({query: {"a": 1} for query in many}, many)
+    assert narrow.notes == [
+        "Ties: another order of equal scores gives nDCG@10 0.9963 to 1.0000.",
+        "RG206 a ranking has one score for all documents: 1 query.",
+    ]
+    assert not recwarn.list
+
+
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 def test_the_band_of_the_mean_is_the_mean_of_the_bands() -> None:
     judgments = {"a": {"x": 1}, "b": {"x": 1}}
     result = rankgauge.evaluate(judgments, {"a": {"x": 1, "y": 1}, "b": {"x": 2, "y": 1}}, ["RR", "gm_map"])
@@ -161,6 +182,7 @@ def test_the_band_of_the_mean_is_the_mean_of_the_bands() -> None:
     assert weighted.ties("RR").mean.low == 0.625
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 def test_groups_of_queries_have_bands_of_their_own() -> None:
     judgments = {"a": {"x": 1}, "b": {"x": 1}}
     run = {"a": {"x": 1, "y": 1}, "b": {"x": 2, "y": 1}}
@@ -170,6 +192,7 @@ def test_groups_of_queries_have_bands_of_their_own() -> None:
     assert result.by["clear"].ties("RR").mean.width == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 def test_averaged_ties_have_the_same_band() -> None:
     judgments, run = {"q": {"a": 3, "b": 1}}, {"q": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}}
     averaged = rankgauge.evaluate(judgments, run, "nDCG@2", protocol=rankgauge.Protocol(ties="average"))

@@ -16,6 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgauge.compare import Comparison as Comparison
+    from rankgauge.compare import compare as compare
     from rankgauge.dialects import DIALECTS as DIALECTS
     from rankgauge.dialects import Dialect as Dialect
     from rankgauge.errors import InputError as InputError
@@ -28,11 +30,15 @@ if TYPE_CHECKING:
     from rankgauge.evaluate import ndcg as ndcg
     from rankgauge.explain import Explanation as Explanation
     from rankgauge.explain import explain as explain
+    from rankgauge.gate import Check as Check
+    from rankgauge.gate import check as check
     from rankgauge.match import Hits as Hits
     from rankgauge.match import match as match
     from rankgauge.measures import Measure as Measure
     from rankgauge.measures import measure as measure
     from rankgauge.measures import parse as parse
+    from rankgauge.plan import Plan as Plan
+    from rankgauge.plan import plan as plan
     from rankgauge.protocol import Protocol as Protocol
     from rankgauge.read import Judgments as Judgments
     from rankgauge.read import Run as Run
@@ -49,6 +55,8 @@ __version__ = "0.1.0"
 
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
+    "Check": "gate",
+    "Comparison": "compare",
     "DIALECTS": "dialects",
     "Dialect": "dialects",
     "Explanation": "explain",
@@ -59,6 +67,7 @@ _WHERE = {
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
+    "Plan": "plan",
     "Protocol": "protocol",
     "ProtocolError": "errors",
     "RankgaugeError": "errors",
@@ -66,12 +75,15 @@ _WHERE = {
     "Result": "result",
     "Run": "read",
     "TieBand": "ties",
+    "check": "gate",
+    "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
     "match": "match",
     "measure": "measures",
     "ndcg": "evaluate",
     "parse": "measures",
+    "plan": "plan",
     "read_judgments": "read",
     "read_run": "read",
     "tie_band": "ties",

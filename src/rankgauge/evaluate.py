@@ -10,20 +10,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.dialects import Dialect, find_dialect
-from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest, warn
+from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, nearest, warn
 from rankgauge.match import match
 from rankgauge.match.hits import Hits
+from rankgauge.match.peek import Peek, peek
 from rankgauge.measures import Measure, as_written, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import id_text
 from rankgauge.result import Result
+from rankgauge.ties.notes import tie_warnings
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats
 
-__all__ = ["chosen_dialect", "evaluate", "groups_of", "matching", "measure_hits", "measure_in_dialect", "ndcg"]
-__all__ += ["reader"]
+__all__ = [
+    "chosen_dialect",
+    "evaluate",
+    "evaluate_in_dialect",
+    "groups_of",
+    "masks_of",
+    "measure_hits",
+    "measure_in_dialect",
+    "measure_run",
+    "ndcg",
+    "query_table",
+    "reader",
+    "weights_of",
+]
 
 
 def evaluate(
@@ -41,7 +55,8 @@ def evaluate(
 
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
     groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `dialect`
-    names another tool, whose number is then reproduced: it brings its own protocol and definitions.
+    names another tool, whose number is then reproduced: it brings its own protocol and definitions. Where equal scores
+    decide about more than 0.005 of a value, a RankgaugeWarning says so; `result.notes` has all there is to say.
 
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
@@ -51,13 +66,14 @@ def evaluate(
     groups = groups_of(by, judgments)
     if dialect is not None:
         spoken = chosen_dialect(dialect, protocol)
-        read = reader(run)
-        matched = matching(read_judgments(judgments), read)
-        result = measure_in_dialect(spoken, parsed, matched, weights=weights, groups=groups, name=name)
-        return result if name else replace(result, name=read(spoken.protocol).source)
-    ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
-    hits = match(judgments, ranked, protocol)
-    return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source)
+        judged, read = read_judgments(judgments), reader(run)
+        return evaluate_in_dialect(spoken, judged, read, parsed, weights=weights, groups=groups, name=name)
+    judged, ranked = read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    result = measure_run(judged, ranked, protocol, parsed, weights=weights, groups=groups, name=name or ranked.source)
+    if not result.hits.averaged and (result.hits.tied > 1).any():
+        for message in tie_warnings([result]):
+            warn(message)
+    return result
 
 
 def _parsed(measures: Any, read: Callable[[str], Measure]) -> list[Measure]:
@@ -69,6 +85,15 @@ def _parsed(measures: Any, read: Callable[[str], Measure]) -> list[Measure]:
     return [read(str(each)) for each in wanted]
 
 
+def measure_run(
+    judgments: Judgments, run: Run, protocol: Protocol, measures: Iterable[Measure], *, name: str, **more: Any
+) -> Result:
+    """Match and measure what was read already; `more` is what `measure_hits` takes."""
+    hits = match(judgments, run, protocol)
+    seen = peek(judgments, run, hits)
+    return measure_hits(hits, measures, name=name, judgments=judgments, seen=seen, **more)
+
+
 def measure_hits(
     hits: Hits,
     measures: Iterable[Measure],
@@ -76,6 +101,8 @@ def measure_hits(
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
     name: str = "",
+    judgments: Judgments | None = None,
+    seen: Peek | None = None,
 ) -> Result:
     """The second half of `evaluate`, for Hits that are there already."""
     values = {measure: measure(hits) for measure in measures}
@@ -83,8 +110,10 @@ def measure_hits(
         name,
         hits,
         values,
-        _weights(weights, hits) if weights is not None else None,
-        _masks(groups, hits) if groups is not None else {},
+        weights_of(weights, hits.queries) if weights is not None else None,
+        masks_of(groups, hits.queries) if groups is not None else {},
+        judgments=judgments,
+        peek=seen,
     )
 
 
@@ -105,9 +134,20 @@ def reader(run: Any) -> Callable[[Protocol], Run]:
     return lambda protocol: read(protocol.by, protocol.duplicates)
 
 
-def matching(judgments: Judgments, read: Callable[[Protocol], Run]) -> Callable[[Protocol], Hits]:
-    """How to match a run under a protocol."""
-    return lambda protocol: match(judgments, read(protocol), protocol)
+def evaluate_in_dialect(
+    dialect: Dialect,
+    judgments: Judgments,
+    read: Callable[[Protocol], Run],
+    measures: Iterable[Measure],
+    *,
+    name: str,
+    **more: Any,
+) -> Result:
+    """What another tool says of what can be read; `more` is what `measure_in_dialect` takes."""
+    result = measure_in_dialect(dialect, measures, lambda rules: match(judgments, read(rules), rules), **more)
+    ranked = read(dialect.protocol)
+    seen = peek(judgments, ranked, result.hits)
+    return replace(result, name=name or ranked.source, judgments=judgments, peek=seen)
 
 
 def measure_in_dialect(
@@ -117,7 +157,6 @@ def measure_in_dialect(
     *,
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
-    name: str = "",
 ) -> Result:
     """What another tool says: its rules and definitions, rounded as it rounds, under the names that were asked for."""
     own = {measure: dialect.own(measure) for measure in measures}
@@ -127,10 +166,10 @@ def measure_in_dialect(
     main = hits[dialect.protocol]
     if dialect.undefined_ties and ((main.tied > 1) & (main.retrieved[main.query] > dialect.stable_up_to)).any():
         warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
-    weight = _weights(weights, main) if weights is not None else None
-    masks = _masks(groups, main) if groups is not None else {}
+    weight = weights_of(weights, main.queries) if weights is not None else None
+    masks = masks_of(groups, main.queries) if groups is not None else {}
     own_hits = {measure: hits[each.protocol] for measure, each in own.items()}
-    return Result(name, main, values, weight, masks, dialect=dialect, own_hits=own_hits)
+    return Result("", main, values, weight, masks, dialect=dialect, own_hits=own_hits)
 
 
 def ndcg(
@@ -153,14 +192,16 @@ def ndcg(
     return float(parse(text)(hits_of_grades(grades, ideal))[0])
 
 
-def _weights(weights: Any, hits: Hits) -> Floats:
+def weights_of(weights: Any, queries: list[str]) -> Floats:
     """One weight per query; a query without one is an error."""
-    table = _query_table(weights, "weight")
-    missing = [query for query in hits.queries if query not in table]
+    table = query_table(weights, "weight")
+    missing = [query for query in queries if query not in table]
     if missing:
-        raise InputError(f"no weight for {len(missing):,} queries, such as {missing[0]!r}; give every query one")
+        raise InputError(
+            f"no weight for {counted(len(missing), 'query', 'queries')}, such as {missing[0]!r}; give every query one"
+        )
     try:
-        result = np.array([float(table[query]) for query in hits.queries])
+        result = np.array([float(table[query]) for query in queries])
     except (TypeError, ValueError) as error:
         raise InputError(f"a weight is not a number: {error}") from None
     if not (np.isfinite(result).all() and (result >= 0).all() and result.sum() > 0):
@@ -168,14 +209,14 @@ def _weights(weights: Any, hits: Hits) -> Floats:
     return result
 
 
-def _masks(groups: Mapping[str, str], hits: Hits) -> dict[str, Bools]:
+def masks_of(groups: Mapping[str, str], queries: list[str]) -> dict[str, Bools]:
     """Group → which queries are in it, in order of first appearance; queries in no group are in none."""
-    known = [groups.get(query) for query in hits.queries]
+    known = [groups.get(query) for query in queries]
     present = set(known)
     names = [name for name in dict.fromkeys(groups.values()) if name in present]
     if not names:
-        known_one = nearest(hits.queries[0], list(groups)[:1000]) or next(iter(groups), "none")
-        raise InputError(f"no query is in any group: a query is {hits.queries[0]!r}, the groups know {known_one!r}")
+        known_one = nearest(queries[0], list(groups)[:1000]) or next(iter(groups), "none")
+        raise InputError(f"no query is in any group: a query is {queries[0]!r}, the groups know {known_one!r}")
     return {name: np.fromiter((group == name for group in known), bool, len(known)) for name in names}
 
 
@@ -189,10 +230,11 @@ def groups_of(by: Any, judgments: Any) -> dict[str, str] | None:
         column = column_of_frame(judgments, by)
         if column is not None:
             return column
-    return {query: str(group) for query, group in _query_table(by, "group").items() if group not in (None, "")}
+    return {query: str(group) for query, group in query_table(by, "group").items() if group not in (None, "")}
 
 
-def _query_table(source: Any, what: str) -> dict[str, Any]:
+def query_table(source: Any, what: str) -> dict[str, Any]:
+    """Query → value, from a mapping, a frame or a file."""
     if isinstance(source, Mapping):
         return {id_text(query): value for query, value in source.items()}
     from rankgauge.read.queries import read_query_table

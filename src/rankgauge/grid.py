@@ -1,8 +1,13 @@
-"""Rows of text → a table for a terminal or for Markdown."""
+"""Rows of text → a table for a terminal or for Markdown; bars and shortened texts for its cells."""
 
 from __future__ import annotations
 
-__all__ = ["markdown_grid", "text_grid"]
+from typing import Final
+
+__all__ = ["bar", "markdown_grid", "short", "text_grid"]
+
+EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+BAR, WIDEST = 12, 28
 
 
 def text_grid(heads: list[str], rows: list[list[str]], *, left: int) -> str:
@@ -23,3 +28,18 @@ def markdown_grid(heads: list[str], rows: list[list[str]], *, left: int) -> str:
     rule = [":--" if i < left else "--:" for i in range(len(heads))]
     escaped = [[text.replace("|", "\\|") for text in row] for row in rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in [heads, rule, *escaped]) + "\n"
+
+
+def short(text: str, width: int = WIDEST) -> str:
+    """The text, with its middle left out where it is long, on one line."""
+    text = "".join(char if char.isprintable() else "�" for char in text)
+    half = (width - 1) // 2
+    return text if len(text) <= width else f"{text[: width - 1 - half]}…{text[-half:]}"
+
+
+def bar(value: float, most: float, width: int = BAR) -> str:
+    """A bar of blocks, an eighth of a character fine; a negative one is hatched."""
+    eighths = round(abs(value) / most * width * 8) if most > 0 else 0
+    full, part = divmod(eighths, 8)
+    text = EIGHTHS[8] * full + EIGHTHS[part].strip()
+    return text if value >= 0 else "░" * max(1, len(text))

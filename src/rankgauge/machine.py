@@ -120,6 +120,7 @@ def as_data(results: list[Result], look: Look) -> dict[str, Any]:
         "protocol": results[0].protocol.to_dict() if results else {},
         **({"dialect": results[0].dialect.name} if results and results[0].dialect else {}),
         "definitions": results[0].definitions if results else {},
+        **({"fingerprints": results[0].fingerprints} if results and look.per_query else {}),
     }
 
 
@@ -130,6 +131,7 @@ def _run_data(result: Result, look: Look) -> dict[str, Any]:
         "measures": {str(measure): _measure_data(result, measure) for measure in result.measures},
         "counts": result.counts,
         "judged": {str(k): _json_number(share) for k, share in result.judged.items()},
+        "notes": result.notes,
         "fingerprint": result.fingerprint,
     }
     if result.groups:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from rankgauge.dialects import Dialect
     from rankgauge.match.hits import Bools, Floats, Hits, Ints
+    from rankgauge.match.peek import Peek
     from rankgauge.protocol import Protocol
+    from rankgauge.read import Judgments
     from rankgauge.ties import TieBand
 
 __all__ = ["Result"]
@@ -44,6 +46,8 @@ class Result(Mapping[str, float]):
     groups: dict[str, Bools] = field(default_factory=dict)
     selected: Bools | None = None
     dialect: Dialect | None = None
+    judgments: Judgments | None = None
+    peek: Peek | None = None
     own_hits: dict[Measure, Hits] = field(default_factory=dict)
 
     # ---- one number -------------------------------------------------------------------------------------------------
@@ -238,6 +242,14 @@ class Result(Mapping[str, float]):
         return {str(measure): own[measure] + measure.describe() for measure in self.measured}
 
     @cached_property
+    def notes(self) -> list[str]:
+        """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
+        from rankgauge.ties.notes import tie_notes
+        from rankgauge.validate.quick import quick_notes
+
+        return [*tie_notes([self]), *quick_notes([self])]
+
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of what was matched and of the protocol: equal content in any format gives one value."""
         hits, digest = self.hits, hashlib.sha256()
@@ -251,6 +263,15 @@ class Result(Mapping[str, float]):
         for floats in (hits.grade, hits.judgment_grade):
             digest.update(np.ascontiguousarray(floats + 0.0, "<f8").tobytes())
         return digest.hexdigest()[:16]
+
+    @cached_property
+    def fingerprints(self) -> dict[str, str | None]:
+        """Hashes of the judgments and of the rules alone: what two results that are compared must share."""
+        rules = repr(sorted(self.protocol.to_dict().items())) + (self.dialect.name if self.dialect else "")
+        return {
+            "judgments": self.judgments.fingerprint if self.judgments is not None else None,
+            "protocol": hashlib.sha256(rules.encode()).hexdigest()[:16],
+        }
 
     def __repr__(self) -> str:
         from rankgauge.show import plain

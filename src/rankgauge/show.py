@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.result import Result
 
-__all__ = ["FORMATS", "Look", "html", "plain", "show"]
+__all__ = ["FORMATS", "LATEX", "Cell", "Look", "bold", "html", "padded", "plain", "show"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,20 +176,22 @@ def _as_table(results: list[Result], look: Look) -> str:
     left = 1 + ("query" in heads) + ("group" in heads)
     widths = [max(len(text) for text in column) for column in zip(heads, *texts, strict=True)]
     lines = [
-        "  ".join(_padded(head, width, i < left) for i, (head, width) in enumerate(zip(heads, widths, strict=True)))
+        "  ".join(padded(head, width, i < left) for i, (head, width) in enumerate(zip(heads, widths, strict=True)))
     ]
     for row in rows:
-        padded = [_padded(cell.text, width, i < left) for i, (cell, width) in enumerate(zip(row, widths, strict=True))]
-        shown = [_bold(text) if cell.best and look.bold else text for cell, text in zip(row, padded, strict=True)]
+        cells = [padded(cell.text, width, i < left) for i, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        shown = [bold(text) if cell.best and look.bold else text for cell, text in zip(row, cells, strict=True)]
         lines.append("  ".join(shown).rstrip())
     return "\n".join([*(line.rstrip() for line in lines), *([""] if results else []), *footer(results)]) + "\n"
 
 
-def _padded(text: str, width: int, left: bool) -> str:
+def padded(text: str, width: int, left: bool) -> str:
+    """The text with blanks after it (left) or before it."""
     return text.ljust(width) if left else text.rjust(width)
 
 
-def _bold(text: str) -> str:
+def bold(text: str) -> str:
+    """The text in bold, on a terminal."""
     return f"\x1b[1m{text}\x1b[0m"
 
 

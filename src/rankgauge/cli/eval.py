@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
     from rankgauge.result import Result
 
-__all__ = ["emit", "evaluate_runs", "is_terminal"]
+__all__ = ["SUFFIXES", "emit", "evaluate_runs", "is_terminal"]
 
 SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from rankgauge.drawing import page, png
 from rankgauge.errors import InputError
 from rankgauge.explain.difference import Difference
 from rankgauge.explain.picture import difference_svg, svg
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
     Found: TypeAlias = Sequence[Explanation] | Explanation | Difference
 
 __all__ = ["PICTURES", "picture", "show"]
-
-STYLE: Final = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2rem auto; padding: 0 1rem; }
-.wide { overflow-x: auto; }
-svg { display: block; width: 100%; min-width: 760px; height: auto; }
-summary { cursor: pointer; margin: 1rem 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
-.name { text-align: left; }
-"""
-
 
 TEXTS: Final = {"table": (as_table, difference_table), "markdown": (as_markdown, difference_markdown)}
 
@@ -64,22 +53,15 @@ def _svg(found: list[Explanation | Difference]) -> bytes:
 
 
 def _png(found: list[Explanation | Difference]) -> bytes:
-    try:
-        import vl_convert
-    except ImportError:
-        raise InputError("a PNG needs vl-convert: pip install 'rankgauge[charts]'; an .svg needs nothing") from None
-    data: bytes = vl_convert.svg_to_png(_svg(found).decode(), scale=2.0)
-    return data
+    return png(_svg(found).decode())
 
 
 def _html(found: list[Explanation | Difference]) -> bytes:
-    """The pictures with their tables, in one page that loads nothing."""
+    """The pictures with their tables; on a narrow screen they scroll sideways."""
     wide = '<div class="wide">'
     body = "\n".join(f"<section>\n{wide}{drawn(each)}</div>{_table(each)}\n</section>" for each in found)
-    title = escape("; ".join(each.a.measure if isinstance(each, Difference) else headline(each) for each in found))
-    view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    head = f'<meta charset="utf-8">{view}<title>{title}</title><style>{STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'.encode()
+    titles = (each.a.measure if isinstance(each, Difference) else headline(each) for each in found)
+    return page("; ".join(titles), body)
 
 
 def drawn(found: Explanation | Difference) -> str:

@@ -6,10 +6,11 @@ A picture stands by itself, is readable in light and dark surroundings, and is w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Final
 
-from rankgauge.explain.show import change_words, grade_text, headline, kept_rows, number, short, signed
+from rankgauge.drawing import document, rect, text
+from rankgauge.explain.show import change_words, grade_text, headline, kept_rows, number, signed
+from rankgauge.grid import short
 
 if TYPE_CHECKING:
     from rankgauge.explain.difference import Difference, Share
@@ -17,18 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["difference_svg", "svg"]
 
-WIDTH, LINE, MOST_ROWS, MOST_CHANGES = 1200, 32, 15, 4
+LINE, MOST_ROWS, MOST_CHANGES = 32, 15, 4
 LEFT, RIGHT = 40, 640  # where the ranking and the ideal begin
-LIGHT: Final = {
-    "rg-bg": "fill:#ffffff", "rg-text": "fill:#1b1f24", "rg-quiet": "fill:#5c6670", "rg-line": "stroke:#d5dae0",
-    "rg-bar": "fill:#2f7dc0", "rg-loss": "fill:#d0672b", "rg-empty": "fill:#eceff2", "rg-chip0": "fill:#dfe3e8",
-    "rg-on0": "fill:#1b1f24",
-}  # fmt: skip
-DARK: Final = {
-    "rg-bg": "fill:#14181d", "rg-text": "fill:#eef1f4", "rg-quiet": "fill:#a2adb8", "rg-line": "stroke:#39424c",
-    "rg-bar": "fill:#5aa7e6", "rg-loss": "fill:#ee8c52", "rg-empty": "fill:#262d35", "rg-chip0": "fill:#39424c",
-    "rg-on0": "fill:#eef1f4",
-}  # fmt: skip
 SHARE_HEADS: Final = (
     (LEFT, "document", "start"), (420, "grade", "middle"), (530, "rank in A", "end"), (640, "rank in B", "end"),
     (892, "worse in A", "end"), (908, "better in A", "start"), (1160, "A − B", "end"),
@@ -46,10 +37,10 @@ def svg(found: Explanation) -> str:
     parts += [*_list(LEFT, left, top, most), *_list(RIGHT, right, top, most)]
     y = 282 + LINE * max(len(left), len(right), 1)
     if found.rest:
-        parts.append(_text(LEFT, y, f"{number(found.rest.contribution)}  {found.rest.words}: belongs to no rank", 16))
+        parts.append(text(LEFT, y, f"{number(found.rest.contribution)}  {found.rest.words}: belongs to no rank", 16))
         y += LINE
     changes = found.would_raise[:MOST_CHANGES]
-    return _drawn([*parts, *_foot(y, changes)], y + 26 * len(changes) + (44 if changes else 0), found.value)
+    return _framed([*parts, *_foot(y, changes)], y + 26 * len(changes) + (44 if changes else 0), found.value)
 
 
 def difference_svg(found: Difference) -> str:
@@ -59,13 +50,13 @@ def difference_svg(found: Difference) -> str:
     most = max((abs(share.points) for share in shares), default=0.0)
     parts = _title(f"{found.measure} of query {short(found.query, 40)}: A − B", signed(found.points), "")
     for i, (letter, each) in enumerate((("A", found.a), ("B", found.b))):
-        parts.append(_text(480, 126 + 36 * i, f"{letter} = {number(each.value)}  {short(each.run, 40)}", 20))
-    parts += [_text(x, 236, head, 14, "rg-quiet", anchor) for x, head, anchor in SHARE_HEADS]
+        parts.append(text(480, 126 + 36 * i, f"{letter} = {number(each.value)}  {short(each.run, 40)}", 20))
+    parts += [text(x, 236, head, 14, "rg-quiet", anchor) for x, head, anchor in SHARE_HEADS]
     parts += [part for i, share in enumerate(shares) for part in _share(274 + LINE * i, share, top, most)]
     end = 274 + LINE * len(shares)
     rest = f"{found.rest.contribution:+.4f}  {found.rest.words}: belongs to no rank" if found.rest else ""
-    parts += [_text(LEFT, end, f"… {more:,} more" if more else "", 15, "rg-quiet"), _text(480, end, rest, 15)]
-    return _drawn(parts, end + 24, found.points)
+    parts += [text(LEFT, end, f"… {more:,} more" if more else "", 15, "rg-quiet"), text(480, end, rest, 15)]
+    return _framed(parts, end + 24, found.points)
 
 
 # ---- parts of it ----------------------------------------------------------------------------------------------------
@@ -74,9 +65,9 @@ def difference_svg(found: Difference) -> str:
 def _title(title: str, big: str, subtitle: str) -> list[str]:
     size = 30 if len(title) < 60 else 22
     return [
-        _text(LEFT, 58, short(title, 90), size, weight=600),
-        _text(LEFT, 164, big, 84, weight=700),
-        _text(LEFT, 196, subtitle, 17, "rg-quiet"),
+        text(LEFT, 58, short(title, 90), size, weight=600),
+        text(LEFT, 164, big, 84, weight=700),
+        text(LEFT, 196, subtitle, 17, "rg-quiet"),
     ]
 
 
@@ -96,8 +87,8 @@ def _stacks(found: Explanation, top: float) -> list[str]:
     parts: list[str] = []
     for i, (rows, name, value) in enumerate(zip((found.rows, found.ideal), names, values, strict=True)):
         y = 98 + 50 * i
-        parts += [_text(512, y + 25, name, 17, "rg-quiet", "end"), _rect(524, y, 560, 36, "rg-empty")]
-        parts += [_text(1160, y + 25, number(value, 3), 17, "rg-text", "end")]
+        parts += [text(512, y + 25, name, 17, "rg-quiet", "end"), rect(524, y, 560, 36, "rg-empty")]
+        parts += [text(1160, y + 25, number(value, 3), 17, "rg-text", "end")]
         parts += _segments(524, y, rows, 560 / whole, top)
     return parts
 
@@ -109,7 +100,7 @@ def _segments(x: float, y: float, rows: Sequence[Row], scale: float, top: float)
         if width >= 0.5:
             parts.append(_chip_box(x, y, width - min(1.5, width / 5), 36, row.grade, top))
         if width >= 22:
-            parts.append(_text(x + width / 2, y + 24, str(row.rank), 15, _on(row.grade, top), "middle"))
+            parts.append(text(x + width / 2, y + 24, str(row.rank), 15, _on(row.grade, top), "middle"))
         x += width
     return parts
 
@@ -119,7 +110,7 @@ def _heads(x: int, name: str, found: Explanation) -> list[str]:
     heads = [(x, name, "start"), (x + 206, "grade", "middle"), (x + 520, "adds", "end")]
     heads += [(x + 352, "gain ÷ discount", "end")] if discounted else []
     rule = f'<line class="rg-line" x1="{x}" x2="{x + 520}" y1="248" y2="248" stroke-width="1"/>'
-    return [*(_text(at, 238, head, 14, "rg-quiet", anchor) for at, head, anchor in heads), rule]
+    return [*(text(at, 238, head, 14, "rg-quiet", anchor) for at, head, anchor in heads), rule]
 
 
 def _list(x: int, rows: list[Row | int], top: float, most: float) -> list[str]:
@@ -127,7 +118,7 @@ def _list(x: int, rows: list[Row | int], top: float, most: float) -> list[str]:
     for i, row in enumerate(rows):
         y = 274 + LINE * i
         if isinstance(row, int):
-            parts.append(_text(x + 36, y, f"… {row:,} more", 15, "rg-quiet"))
+            parts.append(text(x + 36, y, f"… {row:,} more", 15, "rg-quiet"))
         else:
             parts += _row(x, y, row, top, most)
     return parts
@@ -139,12 +130,12 @@ def _row(x: int, y: int, row: Row, top: float, most: float) -> list[str]:
     known = "rg-text" if row.grade is not None else "rg-quiet"
     worth = f"{grade_text(row.gain)} ÷ {number(row.discount, 3)}" if row.discount is not None else ""
     return [
-        _text(x + 24, y, str(row.rank), 16, "rg-quiet", "end"),
-        _text(x + 36, y, short(row.doc_id, 19), 16 if len(row.doc_id) < 16 else 12, known),
+        text(x + 24, y, str(row.rank), 16, "rg-quiet", "end"),
+        text(x + 36, y, short(row.doc_id, 19), 16 if len(row.doc_id) < 16 else 12, known),
         *_chip(x + 190, y - 17, row.grade, top),
-        _text(x + 352, y, worth, 15, "rg-quiet", "end"),
-        _rect(at, y - 15, width, 20, "rg-bar" if row.contribution >= 0 else "rg-loss") if width >= 0.5 else "",
-        _text(x + 520, y, number(row.contribution), 16, "rg-text" if row.contribution else "rg-quiet", "end"),
+        text(x + 352, y, worth, 15, "rg-quiet", "end"),
+        rect(at, y - 15, width, 20, "rg-bar" if row.contribution >= 0 else "rg-loss") if width >= 0.5 else "",
+        text(x + 520, y, number(row.contribution), 16, "rg-text" if row.contribution else "rg-quiet", "end"),
     ]
 
 
@@ -153,20 +144,20 @@ def _share(y: int, share: Share, top: float, most: float) -> list[str]:
     ranks = ("–" if rank is None else str(rank) for rank in (share.rank_a, share.rank_b))
     at, loss = (900.0, "rg-bar") if share.points >= 0 else (900.0 - width, "rg-loss")
     return [
-        _text(LEFT, y, short(share.doc_id, 36), 16),
+        text(LEFT, y, short(share.doc_id, 36), 16),
         *_chip(404, y - 17, share.grade, top),
-        *(_text(530 + 110 * i, y, rank, 16, "rg-text", "end") for i, rank in enumerate(ranks)),
-        _rect(at, y - 15, width, 20, loss) if width >= 0.5 else "",
-        _text(1160, y, signed(share.points), 16, "rg-text" if share.points else "rg-quiet", "end"),
+        *(text(530 + 110 * i, y, rank, 16, "rg-text", "end") for i, rank in enumerate(ranks)),
+        rect(at, y - 15, width, 20, loss) if width >= 0.5 else "",
+        text(1160, y, signed(share.points), 16, "rg-text" if share.points else "rg-quiet", "end"),
     ]
 
 
 def _foot(y: int, changes: Sequence[Change]) -> list[str]:
     """What would raise the value."""
-    parts = [_text(LEFT, y + 6, "What would raise it most", 17, weight=600)] if changes else []
+    parts = [text(LEFT, y + 6, "What would raise it most", 17, weight=600)] if changes else []
     for i, change in enumerate(changes):
-        parts += [_text(LEFT + 72, y + 36 + 26 * i, f"{change.points:+.4f}", 16, "rg-text", "end")]
-        parts += [_text(LEFT + 88, y + 36 + 26 * i, change_words(change), 16, "rg-quiet")]
+        parts += [text(LEFT + 72, y + 36 + 26 * i, f"{change.points:+.4f}", 16, "rg-text", "end")]
+        parts += [text(LEFT + 88, y + 36 + 26 * i, change_words(change), 16, "rg-quiet")]
     return parts
 
 
@@ -183,17 +174,17 @@ def _cut(rows: list[Row | int]) -> list[Row | int]:
 def _chip(x: float, y: float, grade: float | None, top: float) -> list[str]:
     """A grade in its colour; a dash is an unjudged document."""
     if grade is None:
-        return [_text(x + 16, y + 16, grade_text(grade), 15, "rg-quiet", "middle")]
+        return [text(x + 16, y + 16, grade_text(grade), 15, "rg-quiet", "middle")]
     return [
         _chip_box(x, y, 32, 22, grade, top),
-        _text(x + 16, y + 16, grade_text(grade), 15, _on(grade, top), "middle"),
+        text(x + 16, y + 16, grade_text(grade), 15, _on(grade, top), "middle"),
     ]
 
 
 def _chip_box(x: float, y: float, width: float, height: float, grade: float | None, top: float) -> str:
     if grade is None or grade <= 0:
-        return _rect(x, y, width, height, "rg-chip0")
-    return _rect(x, y, width, height, "", "#{:02x}{:02x}{:02x}".format(*_colour(grade, top)))
+        return rect(x, y, width, height, "rg-chip0")
+    return rect(x, y, width, height, "", "#{:02x}{:02x}{:02x}".format(*_colour(grade, top)))
 
 
 def _colour(grade: float, top: float) -> tuple[int, ...]:
@@ -208,27 +199,6 @@ def _on(grade: float | None, top: float) -> str:
     return "rg-dark" if sum(_colour(grade, top)) > 420 else "rg-light"
 
 
-def _text(
-    x: float, y: float, text: str, size: int, kind: str = "rg-text", anchor: str = "start", weight: int = 400
-) -> str:
-    place = f'x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}" font-weight="{weight}"'
-    return f'<text class="{kind}" {place}>{escape(text)}</text>' if text else ""
-
-
-def _rect(x: float, y: float, width: float, height: float, kind: str, fill: str = "") -> str:
-    look = f'fill="{fill}"' if fill else f'class="{kind}"'
-    return f'<rect {look} x="{x:.2f}" y="{y:g}" width="{width:.2f}" height="{height:g}" rx="3"/>'
-
-
-def _drawn(parts: list[str], height: int, value: float) -> str:
+def _framed(parts: list[str], height: int, value: float) -> str:
     """The whole picture."""
-    rules = [f".{name}{{{look}}}" for name, look in LIGHT.items()]
-    dark = "".join(f".{name}{{{look}}}" for name, look in DARK.items())
-    fixed = ".rg-dark{fill:#0d1b26}.rg-light{fill:#ffffff}"
-    style = f"<style>{''.join(rules)}{fixed}@media (prefers-color-scheme:dark){{{dark}}}</style>"
-    fonts = "font-family=\"'Inter','Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-serif\""
-    size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
-    label = f'role="img" aria-label="value {number(value)}"'
-    back = f'<rect class="rg-bg" x="0" y="0" width="{WIDTH}" height="{height}"/>'
-    body = "\n".join([style, back, *filter(None, parts)])
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {fonts} {label}>\n{body}\n</svg>\n'
+    return document(parts, height, f"value {number(value)}")

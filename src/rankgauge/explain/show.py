@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.grid import bar, short
 from rankgauge.measures.gains import number_text
 
 if TYPE_CHECKING:
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
     from rankgauge.explain.explanation import Change, Explanation, Row
 
 __all__ = ["as_json", "as_markdown", "as_table", "cells", "change_words", "difference_markdown", "difference_table"]
-__all__ += ["coloured", "grade_text", "headline", "kept_rows", "number", "share_cells", "short", "signed"]
+__all__ += ["coloured", "grade_text", "headline", "kept_rows", "number", "share_cells", "signed"]
 
 UNJUDGED: Final = "–"
-EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-BAR, WIDEST, FIRST_ROWS, MOST_ROWS = 12, 28, 10, 60
+FIRST_ROWS, MOST_ROWS = 10, 60
 
 
 def headline(found: Explanation) -> str:
@@ -43,21 +43,6 @@ def signed(points: float) -> str:
 def grade_text(grade: float | None) -> str:
     """A grade for people; – is unjudged."""
     return UNJUDGED if grade is None else number_text(grade)
-
-
-def short(text: str, width: int = WIDEST) -> str:
-    """The text, with its middle left out where it is long, on one line."""
-    text = "".join(char if char.isprintable() else "�" for char in text)
-    half = (width - 1) // 2
-    return text if len(text) <= width else f"{text[: width - 1 - half]}…{text[-half:]}"
-
-
-def bar(value: float, most: float, width: int = BAR) -> str:
-    """A bar of blocks, an eighth of a character fine; a negative one is hatched."""
-    eighths = round(abs(value) / most * width * 8) if most > 0 else 0
-    full, part = divmod(eighths, 8)
-    text = EIGHTHS[8] * full + EIGHTHS[part].strip()
-    return text if value >= 0 else "░" * max(1, len(text))
 
 
 def kept_rows(rows: Sequence[Row]) -> list[Row | int]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import MatchError
+from rankgauge.errors import MatchError, counted
 from rankgauge.match.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.match.hits import Hits, Ideal
 from rankgauge.match.nested import match_nested
@@ -65,15 +66,15 @@ def searching(protocol: Protocol) -> Protocol:
 def find(judgments: Judgments, run: Run, protocol: Protocol) -> Found:
     """Find every judged document in the ranking of its query: the part of `match` that takes time."""
     queries = sorted(judgments.queries)
-    answered_ids = set(run.answered)
-    missing = sorted(set(queries) - answered_ids)
+    answered_ids = run.answered
+    answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
+    missing = [] if answered.all() else list(compress(queries, (~answered).tolist()))
     if len(missing) == len(queries):
         raise no_query_in_common(judgments, run)
     if missing and protocol.missing == "error":
         raise MatchError(_missing_message(run, missing))
     if missing and protocol.missing == "skip":
-        queries = [query for query in queries if query in answered_ids]
-    answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
+        queries, answered = list(compress(queries, answered.tolist())), answered[answered]
     if run.is_nested and not (run.is_columns and protocol.duplicates in REPEATING):
         parts = match_nested(_as_dicts(judgments), run, queries, protocol)
     else:
@@ -101,6 +102,6 @@ def _as_dicts(judgments: Judgments) -> Judgments:
 
 def _missing_message(run: Run, missing: list[str]) -> str:
     return (
-        f"{run.source} does not answer {len(missing):,} judged queries, such as {missing[0]!r}; "
-        "with missing='zero' they count 0, with missing='skip' they are left out"
+        f"{run.source} does not answer {counted(len(missing), 'judged query', 'judged queries')}, "
+        f"such as {missing[0]!r}; with missing='zero' they count 0, with missing='skip' they are left out"
     )

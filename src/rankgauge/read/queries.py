@@ -14,9 +14,13 @@ from rankgauge.read.frames import is_frame
 from rankgauge.read.names import SPELLINGS
 from rankgauge.read.records import id_text
 
-__all__ = ["column_of_frame", "read_query_table"]
+__all__ = ["column_of_frame", "frame_table", "is_query_column", "read_query_table", "table_of_file"]
 
-VALUES = {"group": ("group", "segment", "stratum", "by", "category", "class"), "weight": ("weight", "traffic", "count")}
+VALUES = {
+    "group": ("group", "segment", "stratum", "by", "category", "class"),
+    "weight": ("weight", "traffic", "count"),
+    "cluster": ("cluster", "user", "user_id", "session", "session_id", "intent"),
+}
 
 
 def read_query_table(source: Any, what: str) -> dict[str, Any]:
@@ -25,19 +29,19 @@ def read_query_table(source: Any, what: str) -> dict[str, Any]:
     `FILE:COLUMN` names the column of a file that has several.
     """
     if is_frame(source):
-        return _pairs(*_frame_table(source), what, None, "the frame")
+        return _pairs(*frame_table(source), what, None, "the frame")
     if not isinstance(source, (str, bytes)) and not hasattr(source, "__fspath__"):
         raise InputError(f"a table of queries is a mapping, a frame or a file, not a {type(source).__name__}")
     path, column = _split(str(source))
     file = find_source(path)
-    return _pairs(*_file_table(file), what, column, file.name)
+    return _pairs(*table_of_file(file), what, column, file.name)
 
 
 def column_of_frame(frame: Any, column: str) -> dict[str, str] | None:
     """Query id → value of a column of the judgments frame; None if there is no such column."""
     if not is_frame(frame):
         return None
-    names, rows = _frame_table(frame)
+    names, rows = frame_table(frame)
     if column not in names:
         return None
     return {query: str(value) for query, value in _pairs(names, rows, column, column, "the judgments").items()}
@@ -50,7 +54,8 @@ def _split(path: str) -> tuple[str, str | None]:
     return (head, column) if colon and not os.path.exists(path) and os.path.exists(head) else (path, None)
 
 
-def _frame_table(frame: Any) -> tuple[list[str], list[Sequence[Any]]]:
+def frame_table(frame: Any) -> tuple[list[str], list[Sequence[Any]]]:
+    """The names of a frame's columns, and its rows."""
     import polars as pl
 
     if type(frame).__module__.partition(".")[0] == "pandas":
@@ -61,7 +66,8 @@ def _frame_table(frame: Any) -> tuple[list[str], list[Sequence[Any]]]:
     return loaded.columns, list(loaded.iter_rows())
 
 
-def _file_table(file: Source) -> tuple[list[str], list[Sequence[Any]]]:
+def table_of_file(file: Source) -> tuple[list[str], list[Sequence[Any]]]:
+    """The names of the columns of a file with a header, and its rows: CSV, TSV, JSON, JSON lines, Parquet, Arrow."""
     with file.open() as stream:
         data = stream.read()
     if data[:4] == b"PAR1" or data[:6] == b"ARROW1":
@@ -73,7 +79,7 @@ def _file_table(file: Source) -> tuple[list[str], list[Sequence[Any]]]:
             # polars raises many kinds for a damaged file, not all of them its own.
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise InputError(f"{file.name}: not a whole file ({reason}); fetch or write it again") from error
-        return _frame_table(frame)
+        return frame_table(frame)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -124,6 +130,11 @@ def _normal(column: str) -> str:
 
 def _query_names() -> set[str]:
     return {_normal(spelling) for spelling in SPELLINGS["query_id"]}
+
+
+def is_query_column(name: str) -> bool:
+    """Whether a column of this name holds the ids of queries."""
+    return _normal(name) in _query_names()
 
 
 def _pairs(names: list[str], rows: list[Sequence[Any]], what: str, column: str | None, source: str) -> dict[str, Any]:

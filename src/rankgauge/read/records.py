@@ -6,14 +6,16 @@ Hits. A record converts itself when the other form is asked for and keeps what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import DuplicateError, FormatError
+from rankgauge.errors import DuplicateError, FormatError, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,7 +140,8 @@ class Record:
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self):,} rows, {len(self.queries):,} queries, from {self.source})"
+        rows, queries = counted(len(self), "row"), counted(len(self.queries), "query", "queries")
+        return f"{type(self).__name__}({rows}, {queries}, from {self.source})"
 
 
 class Judgments(Record):
@@ -147,24 +150,38 @@ class Judgments(Record):
     kind = "judgments"
     number = "relevance"
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of every judgment: equal content in any order and format gives one value."""
+        queries, docs, grades = _sorted_columns(self._columns) if self._columns is not None else _sorted_rows(self)
+        digest = hashlib.sha256()
+        for ids in (queries, docs):
+            digest.update("\n".join(ids).encode())
+        digest.update(np.ascontiguousarray(np.asarray(grades, np.float64) + 0.0, "<f8").tobytes())
+        return digest.hexdigest()[:16]
+
 
 class Run(Record):
     """Query → document → score; the order given is kept.
 
     `by` says what the scores stand for: "score", or "rank" when they are negated ranks; `has_scores` whether the source
-    has scores at all (MS MARCO runs have none, and are ordered by rank whatever is asked).
+    has scores at all (MS MARCO runs have none, and are ordered by rank whatever is asked); `head` is the start of a
+    TREC file, in which ranks stand beside scores, all of it where `whole_head`.
     """
 
     kind = "run"
     number = "score"
     has_scores: bool = True
+    head: bytes = b""
+    whole_head: bool = False
 
     @property
-    def answered(self) -> list[str]:
+    def answered(self) -> Set[str]:
         """The queries that have results: an empty list is no answer."""
         if self._columns is not None:
-            return self._columns.queries
-        return [query for query, docs in self.nested.items() if docs]
+            return set(self._columns.queries)
+        nested = self.nested
+        return nested.keys() if all(nested.values()) else {query for query, docs in nested.items() if docs}
 
     def __init__(self, rows: Nested | Columns, *, by: str = "score", tag: str = "", **more: Any) -> None:
         super().__init__(rows, **more)
@@ -180,6 +197,22 @@ def _with_text_keys(rows: Nested) -> Nested:
     if len(result) < len(rows):
         raise FormatError("two query ids have the same spelling, such as 7 and '7'")
     return result
+
+
+def _sorted_rows(record: Record) -> tuple[list[str], list[str], Any]:
+    """Queries, documents and numbers, row by row, in code-point order of the ids."""
+    rows = sorted(record, key=lambda row: row[:2])
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+
+
+def _sorted_columns(columns: Columns) -> tuple[list[str], list[str], Any]:
+    """The same, from columns, each row once."""
+    import polars as pl
+
+    ids = pl.Series("query", columns.queries, dtype=pl.String).gather(columns.query)
+    frame = pl.DataFrame({"query": ids, "doc": columns.doc, "number": columns.number})
+    ordered = frame.unique().sort("query", "doc", "number")
+    return ordered["query"].to_list(), ordered["doc"].to_list(), ordered["number"].to_numpy()
 
 
 def _nest(columns: Columns) -> dict[str, dict[str, float]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.result import Result
 
-__all__ = ["TieNote", "tie_notes", "tie_warnings"]
+__all__ = ["TieNote", "mean_ends", "tie_notes", "tie_warnings"]
 
 WIDE: Final = 0.005
 MOST: Final = 4
@@ -48,12 +48,13 @@ def _notes(results: list[Result]) -> Iterator[TieNote]:
         for measure in result.measures:
             _, hits = result.computed(measure)
             if not is_text(measure) and not hits.averaged and (hits.tied > 1).any():
-                note = TieNote(result.name, measure, result[measure], *_ends(result, measure), _share(hits))
+                note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), _share(hits))
                 if f"{note.low:.4f}" != f"{note.high:.4f}":
                     yield note
 
 
-def _ends(result: Result, measure: Measure) -> tuple[float, float]:
+def mean_ends(result: Result, measure: Measure) -> tuple[float, float]:
+    """The smallest and the largest mean that an order of equal scores gives: quick, and mostly exact."""
     own = measure.definition.aggregate
     weights = None if result.weights is None else result._selected(result.weights)
     computed, hits = result.computed(measure)
@@ -88,7 +89,7 @@ def tie_warnings(results: list[Result]) -> list[str]:
     return [
         f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
         f"{note.range}; {note.share:.0%} of the judged documents found are tied with others. "
-        "Compare with --ties average, look with --tie-band"
+        f"Compare with ties='average' (--ties average), look with result.ties({str(note.measure)!r}) (--tie-band)"
         for note in widest.values()
     ]
 

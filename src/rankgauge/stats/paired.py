@@ -1,0 +1,255 @@
+"""Two systems on the same queries: the mean difference, how sure it is, and how large it is against its scatter.
+
+Everything is written for *units*: what is drawn, flipped and counted as one. A unit is a query, or a cluster of queries
+(paraphrases, the queries of one user); queries may have weights. With one query a unit and equal weights, each formula
+is the textbook's: the standard error is s/√n, the degrees of freedom n − 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = [
+    "NOWHERE",
+    "TIE",
+    "Interval",
+    "Moments",
+    "Units",
+    "added_up",
+    "effect_interval",
+    "effect_size",
+    "hedges",
+    "mean_interval",
+    "moments",
+    "posterior",
+    "relative_change",
+    "t_interval",
+    "t_test",
+    "tost",
+    "units_of",
+    "wins_ties_losses",
+]
+
+TIE: Final = 1e-10  # values closer than this (in units of the largest, if that is above 1) are equal
+Interval = tuple[float, float]
+NOWHERE: Final[Interval] = (float("-inf"), float("inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Sums of weighted values: `sums[c, j]` adds up w·x over the queries of unit c, `share[c]` adds up w; Σ share = 1.
+
+    The mean of system j is `sums[:, j].sum()`.
+    """
+
+    share: Floats
+    sums: Floats
+
+    def __len__(self) -> int:
+        return len(self.share)
+
+    @property
+    def effective(self) -> float:
+        """How many units of equal weight tell as much (Kish)."""
+        return float(1 / (self.share**2).sum())
+
+
+def units_of(table: Floats, weights: Floats | None = None, clusters: Ints | None = None) -> Units:
+    """The units of a table of values, a row per query and a column per system."""
+    queries, systems = table.shape
+    share = np.full(queries, 1 / queries) if weights is None else weights / weights.sum()
+    sums = table * share[:, None]
+    if clusters is None:
+        return Units(share, sums)
+    number = int(clusters.max()) + 1
+    together = np.stack([added_up(clusters, sums[:, j], number) for j in range(systems)], axis=1)
+    present = np.bincount(clusters, minlength=number) > 0
+    return Units(added_up(clusters, share, number)[present], together[present])
+
+
+def added_up(clusters: Ints, values: Floats, number: int) -> Floats:
+    """The sum of the values of every cluster."""
+    result: Floats = np.bincount(clusters, values, number)  # type: ignore[assignment]  # numpy's stubs forget the weights
+    return result
+
+
+class Moments(NamedTuple):
+    """Of a difference: its mean, the standard error of that, the degrees of freedom, the skewness.
+
+    `other` is the mean that a relative change refers to, with its variance and its covariance with the difference.
+    """
+
+    difference: float
+    error: float
+    freedom: int
+    skewness: float
+    other: float
+    other_variance: float
+    covariance: float
+
+    @property
+    def t(self) -> float:
+        """The difference in standard errors; infinite where it never varies, 0 where there is none."""
+        if self.error > 0:
+            return self.difference / self.error
+        return float(np.copysign(np.inf, self.difference)) if self.difference else 0.0
+
+
+def moments(units: Units, a: int, b: int | None) -> Moments:
+    """The moments of system a − system b (of system a alone, where b is None)."""
+    first = units.sums[:, a]
+    second = units.sums[:, b] if b is not None else np.zeros(len(units))
+    mean, other = float((first - second).sum()), float(second.sum())
+    apart = (first - second) - units.share * mean
+    beside = second - units.share * other
+    number = len(units)
+    scale = number / (number - 1) if number > 1 else float("nan")
+    square = float((apart**2).sum())
+    if number > 1 and square <= (TIE * max(float(np.abs(first).max()), float(np.abs(second).max()))) ** 2 * number:
+        square = 0.0  # rounding, not scatter
+        mean = 0.0 if np.array_equal(first, second) else mean
+    skewness = float((apart**3).mean() / (square / number) ** 1.5) if square > 0 else 0.0
+    return Moments(
+        mean,
+        float(np.sqrt(scale * square)),
+        number - 1,
+        skewness,
+        other,
+        scale * float((beside**2).sum()),
+        scale * float((apart * beside).sum()),
+    )
+
+
+def t_test(found: Moments) -> float:
+    """The two-sided p of the paired t-test: 1 where nothing differs, 0 where the difference never varies."""
+    from scipy.special import stdtr
+
+    if found.freedom < 1:
+        return float("nan")
+    return float(2 * stdtr(found.freedom, -abs(found.t)))
+
+
+def t_interval(found: Moments, alpha: float = 0.05) -> Interval:
+    """The paired-t interval of the mean difference."""
+    half = _critical(found.freedom, alpha) * found.error
+    return found.difference - half, found.difference + half
+
+
+def mean_interval(units: Units, system: int, alpha: float = 0.05) -> Interval:
+    """The t interval of one system's mean."""
+    return t_interval(moments(units, system, None), alpha)
+
+
+def _critical(freedom: int, alpha: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 1 - alpha / 2)) if freedom > 0 else float("nan")
+
+
+def relative_change(found: Moments, alpha: float = 0.05) -> tuple[float, Interval]:
+    """The difference as a share of the other mean, with Fieller's interval; infinite where that mean may be 0.
+
+    Fieller: the ratios r for which difference − r · mean is not significantly different from 0.
+    """
+    if not found.other:
+        return (0.0, (0.0, 0.0)) if not found.difference and not found.error else (float("nan"), NOWHERE)
+    ratio = found.difference / found.other
+    square = _critical(found.freedom, alpha) ** 2
+    lead = found.other**2 - square * found.other_variance
+    middle = found.difference * found.other - square * found.covariance
+    last = found.difference**2 - square * found.error**2
+    under = middle**2 - lead * last
+    if not lead > 0 or not under >= 0:
+        return ratio, NOWHERE
+    low, high = sorted((middle + sign * np.sqrt(under)) / lead for sign in (-1, 1))
+    return ratio, (float(low), float(high))
+
+
+def effect_size(found: Moments, units: Units) -> float:
+    """d_z: the mean difference in standard deviations of the differences."""
+    return float(found.t / np.sqrt(units.effective))
+
+
+def hedges(freedom: int) -> float:
+    """J, which makes g_z = J · d_z of d_z: it takes out the bias of small samples."""
+    from scipy.special import gammaln
+
+    if freedom < 2:
+        return float("nan")
+    return float(np.exp(gammaln(freedom / 2) - gammaln((freedom - 1) / 2)) / np.sqrt(freedom / 2))
+
+
+def effect_interval(t: Floats, freedom: int, effective: float, alpha: float = 0.05) -> Floats:
+    """The intervals of d_z, a row each: the noncentral t distributions under which t is at the edge of likely."""
+    from scipy.special import nctdtrinc
+
+    result: Floats = np.stack([np.where(t == 0, 0.0, t)] * 2, axis=1) / np.sqrt(effective)
+    varying = np.isfinite(t)
+    if freedom < 1 or not varying.any():
+        return result
+    for end, level in enumerate((1 - alpha / 2, alpha / 2)):
+        start = nctdtrinc(freedom, level, t[varying])
+        result[varying, end] = _refined(start, freedom, level, t[varying]) / np.sqrt(effective)
+    return result
+
+
+def _refined(start: Floats, freedom: int, level: float, t: Floats) -> Floats:
+    """Two secant steps: the library's inverse is right to some eight digits only."""
+    from scipy.special import nctdtr
+
+    before, at = start + 1e-4, start
+    off_before, off = nctdtr(freedom, before, t) - level, nctdtr(freedom, at, t) - level
+    for _ in range(2):
+        slope = (off - off_before) / np.where(at == before, 1.0, at - before)
+        step = np.where(slope != 0, off / np.where(slope == 0, 1.0, slope), 0.0)
+        before, off_before = at, off
+        at = at - step
+        off = nctdtr(freedom, at, t) - level
+    better = np.isfinite(at) & (np.abs(at - start) < 1e-3 * (1 + np.abs(start)))
+    result: Floats = np.where(better, at, start)
+    return result
+
+
+def wins_ties_losses(difference: Floats, largest: float = 1.0) -> tuple[int, int, int]:
+    """Queries that are better, equal (to ten decimals) and worse."""
+    margin = TIE * max(1.0, largest)
+    wins, losses = int((difference > margin).sum()), int((difference < -margin).sum())
+    return wins, len(difference) - wins - losses, losses
+
+
+def tost(found: Moments, margin: float) -> float:
+    """The p of two one-sided t-tests: small where the difference is shown to lie within ± margin."""
+    from scipy.special import stdtr
+
+    if found.freedom < 1:
+        return float("nan")
+    if not found.error:
+        return float(abs(found.difference) >= margin)
+    above, below = (found.difference + margin) / found.error, (found.difference - margin) / found.error
+    return float(max(stdtr(found.freedom, -above), stdtr(found.freedom, below)))
+
+
+def posterior(found: Moments, low: float, high: float) -> float:
+    """The probability that the true difference is between low and high, under the reference prior.
+
+    The posterior is a t distribution around the mean difference, with the standard error as its scale.
+    """
+    from scipy.special import stdtr
+
+    if found.freedom < 1:
+        return float("nan")
+    if not found.error:
+        on_edge = found.difference in (low, high)  # equal everywhere: neither better nor worse
+        return 0.5 if on_edge else float(low < found.difference < high)
+    ends = ((end - found.difference) / found.error for end in (low, high))
+    below_low, below_high = (float(stdtr(found.freedom, end)) for end in ends)
+    return below_high - below_low
