@@ -15,6 +15,7 @@ import rankgauge
 from rankgauge.errors import MeasureError
 from rankgauge.match import Hits, match
 from rankgauge.measures import MEASURES, parse
+from rankgauge.protocol import DEFAULT, SIGNED
 from rankgauge.ties import tie_band, tie_ends
 from rankgauge.ties.worth import BY_NAME, NEVER_EXACT, sorting_is_exact
 
@@ -41,10 +42,12 @@ def all_orders(run: dict[str, float]) -> list[list[str]]:
     ]
 
 
-def values_of_all_orders(judgments: dict[str, int], run: dict[str, float], text: str) -> list[float]:
+def values_of_all_orders(
+    judgments: dict[str, int], run: dict[str, float], text: str, rules: rankgauge.Protocol = DEFAULT
+) -> list[float]:
     rankings = [{doc: -float(rank) for rank, doc in enumerate(order)} for order in all_orders(run)]
     queries = [f"{number:04}" for number in range(len(rankings))]
-    several = match(dict.fromkeys(queries, judgments), dict(zip(queries, rankings, strict=True)), rankgauge.Protocol())
+    several = match(dict.fromkeys(queries, judgments), dict(zip(queries, rankings, strict=True)), rules)
     return [float(value) for value in parse(text)(several)]
 
 
@@ -78,6 +81,32 @@ def test_the_ends_are_those_of_all_orders(text: str, case: tuple[dict[str, int],
         assert band.expected == pytest.approx(np.mean(values), abs=1e-12)
     else:
         assert band.expected == pytest.approx(np.mean(values), abs=max(6 * band.error, 1e-9))
+
+
+@pytest.mark.filterwarnings("ignore:NO JUDGED")
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"ideal": "retrieved"}, {"ideal": "retrieved", "empty": "one"}, {"ideal_order": "given"},
+        {"ideal_depth": "all"}, {"ideal_depth": "returned"},
+        *({"ideal": ideal, "negative": negative} for ideal in ("judged", "retrieved") for negative in SIGNED),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("text", ["nDCG@3", "nDCG(gain=exp)", "DCG@2", "AP@3", "RR", "ERR@3"])
+@settings(max_examples=25)
+@given(case=small_cases())
+def test_sorting_is_exact_under_other_tools_rules(
+    text: str, rules: dict[str, str], case: tuple[dict[str, int], dict[str, float]]
+) -> None:
+    judgments, run = case
+    protocol = rankgauge.Protocol(**rules)  # type: ignore[arg-type]
+    hits = match({"q": judgments}, {"q": run}, protocol)
+    assert sorting_is_exact(hits, parse(text))
+    values = values_of_all_orders(judgments, run, text, protocol)
+    low, high = tie_ends(hits, parse(text))
+    assert low[0] == pytest.approx(min(values), abs=1e-12)
+    assert high[0] == pytest.approx(max(values), abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:NO JUDGED")

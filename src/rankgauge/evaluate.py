@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, n
 from rankgauge.match import match
 from rankgauge.match.hits import Hits
 from rankgauge.match.peek import Peek, peek
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import Measure, as_written, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import id_text
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "chosen_dialect",
     "evaluate",
+    "evaluate_in_dialect",
     "groups_of",
     "masks_of",
     "measure_hits",
@@ -59,12 +61,13 @@ def evaluate(
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
     """
-    parsed = _parsed(measures)
+    parsed = _parsed(measures, as_written if dialect is not None else parse)
     protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
     groups = groups_of(by, judgments)
     if dialect is not None:
         spoken = chosen_dialect(dialect, protocol)
-        return measure_in_dialect(spoken, judgments, reader(run), parsed, weights=weights, groups=groups, name=name)
+        judged, read = read_judgments(judgments), reader(run)
+        return evaluate_in_dialect(spoken, judged, read, parsed, weights=weights, groups=groups, name=name)
     judged, ranked = read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates)
     result = measure_run(judged, ranked, protocol, parsed, weights=weights, groups=groups, name=name or ranked.source)
     if not result.hits.averaged and (result.hits.tied > 1).any():
@@ -73,13 +76,13 @@ def evaluate(
     return result
 
 
-def _parsed(measures: Any) -> list[Measure]:
+def _parsed(measures: Any, read: Callable[[str], Measure]) -> list[Measure]:
     single = isinstance(measures, (str, Measure)) or not isinstance(measures, Iterable)
     wanted = [measures] if single else list(measures)
     for each in wanted:
         if not isinstance(each, (str, Measure)):
             raise MeasureError(f"a measure is a text such as 'nDCG@10', not {each!r}")
-    return [parse(str(each)) for each in wanted]
+    return [read(str(each)) for each in wanted]
 
 
 def measure_run(
@@ -131,30 +134,42 @@ def reader(run: Any) -> Callable[[Protocol], Run]:
     return lambda protocol: read(protocol.by, protocol.duplicates)
 
 
-def measure_in_dialect(
+def evaluate_in_dialect(
     dialect: Dialect,
-    judgments: Any,
+    judgments: Judgments,
     read: Callable[[Protocol], Run],
     measures: Iterable[Measure],
     *,
+    name: str,
+    **more: Any,
+) -> Result:
+    """What another tool says of what can be read; `more` is what `measure_in_dialect` takes."""
+    result = measure_in_dialect(dialect, measures, lambda rules: match(judgments, read(rules), rules), **more)
+    ranked = read(dialect.protocol)
+    seen = peek(judgments, ranked, result.hits)
+    return replace(result, name=name or ranked.source, judgments=judgments, peek=seen)
+
+
+def measure_in_dialect(
+    dialect: Dialect,
+    measures: Iterable[Measure],
+    matched: Callable[[Protocol], Hits],
+    *,
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
-    name: str = "",
 ) -> Result:
     """What another tool says: its rules and definitions, rounded as it rounds, under the names that were asked for."""
     own = {measure: dialect.own(measure) for measure in measures}
-    judged = read_judgments(judgments)
     protocols = dict.fromkeys([dialect.protocol, *(each.protocol for each in own.values())])
-    hits = {protocol: match(judged, read(protocol), protocol) for protocol in protocols}
+    hits = {protocol: matched(protocol) for protocol in protocols}
     values = {measure: each.rounded(each.measure(hits[each.protocol])) for measure, each in own.items()}
     main = hits[dialect.protocol]
-    if dialect.undefined_ties and (main.tied > 1).any():
+    if dialect.undefined_ties and ((main.tied > 1) & (main.retrieved[main.query] > dialect.stable_up_to)).any():
         warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
     weight = weights_of(weights, main.queries) if weights is not None else None
     masks = masks_of(groups, main.queries) if groups is not None else {}
-    ranked = read(dialect.protocol)
-    more: dict[str, Any] = {"dialect": dialect, "judgments": judged, "peek": peek(judged, ranked, main)}
-    return Result(name or ranked.source, main, values, weight, masks, **more)
+    own_hits = {measure: hits[each.protocol] for measure, each in own.items()}
+    return Result("", main, values, weight, masks, dialect=dialect, own_hits=own_hits)
 
 
 def ndcg(

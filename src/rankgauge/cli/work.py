@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.errors import InputError
-from rankgauge.evaluate import chosen_dialect, groups_of, measure_in_dialect, measure_run
-from rankgauge.measures import parse
+from rankgauge.evaluate import chosen_dialect, evaluate_in_dialect, groups_of, measure_run
+from rankgauge.measures import as_written, parse
 from rankgauge.read import FORMATS, read_judgments, read_run
 from rankgauge.read.files import LAYERS, find_source
 from rankgauge.read.queries import read_query_table
@@ -45,8 +45,8 @@ def evaluate_files(
     weights: str | None = None,
 ) -> list[Result]:
     """The results of several runs on one set of judgments, with a progress bar on a terminal."""
-    parsed = [parse(measure) for measure in measures]
     spoken = chosen_dialect(dialect, protocol) if dialect else None
+    parsed = [(as_written if spoken else parse)(measure) for measure in measures]
     named = named_runs(runs)
     one_standard_input([qrels, *named.values(), by, weights])
     groups = groups_of(by, None) if by else None
@@ -57,7 +57,7 @@ def evaluate_files(
         for name, path in named.items():
             read = reading.each(advance(path))
             if spoken is not None:
-                result = measure_in_dialect(spoken, judged, read, parsed, weights=weight, groups=groups, name=name)
+                result = evaluate_in_dialect(spoken, judged, read, parsed, weights=weight, groups=groups, name=name)
             else:
                 run = read(protocol)
                 result = measure_run(judged, run, protocol, parsed, weights=weight, groups=groups, name=name)

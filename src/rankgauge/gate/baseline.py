@@ -10,11 +10,11 @@ from rankgauge.compare.tables import values_of_tables
 from rankgauge.compare.values import comparable
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.evaluate import evaluate
+from rankgauge.machine import Look, as_data
 from rankgauge.protocol import Protocol
 from rankgauge.read.files import find_source
 from rankgauge.result import Result
 from rankgauge.saved import MAKE, Saved, one_run, read_saved
-from rankgauge.show import Look, as_data
 from rankgauge.write import opened
 
 if TYPE_CHECKING:
