@@ -31,6 +31,7 @@ LATER = [
     "write",
     "explain",
     "compare",
+    "charts",
     "plan",
     "gate",
     "trec_eval",

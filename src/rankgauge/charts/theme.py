@@ -1,0 +1,162 @@
+"""How every chart looks: two themes, one palette that the colour-blind can tell apart, and the frame around the marks.
+
+Colours of systems are those of Okabe and Ito (2008) without yellow and black, which vanish on white and on dark; better
+is blue and worse is orange, as in all other pictures here. Lines differ by their dashes, too, from the eighth on.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rankgauge import drawing
+from rankgauge.errors import InputError, choices, nearest
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["PALETTE", "THEMES", "WIDTH", "Frame", "Theme", "altair", "data", "theme_named"]
+
+PALETTE: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8F98")
+DARK_PALETTE: Final = ("#3B9BE0", "#F0793A", "#2DBE92", "#DC93BB", "#F0B429", "#A9DCF7", "#9AA3AD")  # the same, lighter
+DASHES: Final = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+FONT: Final = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+WIDTH: Final = 720
+NARROW: Final = 240  # pixels, below which nothing can be read
+LETTER, BOLD_LETTER = 0.54, 0.66  # the width of a letter, in units of the size of the font
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """The colours of a theme."""
+
+    name: str
+    background: str
+    text: str
+    quiet: str
+    line: str
+    gain: str
+    loss: str
+    empty: str
+    systems: tuple[str, ...]
+
+
+def _theme(name: str, classes: dict[str, str]) -> Theme:
+    """The theme of the pictures that are drawn by hand."""
+    wanted = ("rg-bg", "rg-text", "rg-quiet", "rg-line", "rg-bar", "rg-loss", "rg-empty")
+    background, *rest = (classes[each].partition(":")[2] for each in wanted)
+    return Theme(name, background, *rest, PALETTE if name == "light" else DARK_PALETTE)
+
+
+THEMES: Final = {"light": _theme("light", drawing.LIGHT), "dark": _theme("dark", drawing.DARK)}
+
+
+def altair() -> ModuleType:
+    """The library, imported when the first chart is asked for."""
+    try:
+        import altair
+    except ImportError:
+        raise InputError("a chart needs altair: pip install 'rankgauge[charts]'") from None
+    return altair
+
+
+def theme_named(name: str) -> Theme:
+    """The theme of this name."""
+    if name not in THEMES:
+        close = nearest(str(name), THEMES)
+        meant = f"; did you mean {close!r}?" if close else ""
+        raise InputError(f"theme={name!r} is not known; expected {choices(THEMES)}{meant}")
+    return THEMES[name]
+
+
+def data(rows: Sequence[dict[str, Any]]) -> Any:
+    """Rows of a chart, however many: the rows themselves, to which no limit applies."""
+    return altair().InlineData(values=list(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is around the marks: theme, width, and how text and legends fit into it."""
+
+    theme: Theme
+    width: int = WIDTH
+
+    @staticmethod
+    def of(theme: str, width: int) -> Frame:
+        """A frame, checked."""
+        if not isinstance(width, int) or width < NARROW:
+            raise InputError(f"width={width!r}: give a whole number of pixels, {NARROW} or more")
+        return Frame(theme_named(theme), width)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it is made for a telephone."""
+        return self.width < 560
+
+    @property
+    def label_limit(self) -> int:
+        """The pixels that a name may take beside the marks."""
+        return self.width // 3 if self.narrow else 220
+
+    def chart(self, layers: Sequence[Any], *, title: str, caption: str, height: Any) -> Any:
+        """The layers as one chart, exactly as wide as the frame."""
+        alt = altair()
+        size = 15 if self.narrow else 18
+        made = alt.layer(*layers).properties(
+            title=alt.TitleParams(
+                text=_wrapped(title, self.width, size * BOLD_LETTER),
+                subtitle=_wrapped(caption, self.width, (11 if self.narrow else 12) * LETTER),
+            ),
+            width=self.width,
+            height=height,
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+            padding=12,
+        )
+        return made.configure(**self._config(size))
+
+    def legend(self, names: Sequence[str], *, beside: int = 50) -> Any:
+        """A legend above the marks, in as many columns as fit; `beside`: the pixels that axes take."""
+        room = self.width - 24 - beside
+        longest = min(max(len(name) for name in names) * 12 * BOLD_LETTER, room - 36)
+        columns = max(1, int(room // (longest + 36)))
+        return altair().Legend(title=None, orient="top", columns=columns, labelLimit=room - 36, symbolType="stroke")
+
+    def colours(self, names: Sequence[str]) -> Any:
+        """The scale of the systems' colours."""
+        shades = [self.theme.systems[at % len(PALETTE)] for at in range(len(names))]
+        return altair().Scale(domain=list(names), range=shades)
+
+    def dashes(self, names: Sequence[str]) -> Any:
+        """The scale of dashes: other ones when colours are used a second time."""
+        return altair().Scale(
+            domain=list(names), range=[DASHES[at // len(PALETTE) % len(DASHES)] for at in range(len(names))]
+        )
+
+    def _config(self, size: int) -> dict[str, Any]:
+        theme = self.theme
+        quiet = {"labelColor": theme.quiet, "titleColor": theme.quiet}
+        return {
+            "background": theme.background,
+            "font": FONT,
+            "view": {"stroke": None},
+            "axis": {
+                **quiet, "gridColor": theme.line, "domainColor": theme.line, "tickColor": theme.line,
+                "gridOpacity": 0.7, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
+                "titlePadding": 8, "labelPadding": 6, "labelFlush": False,
+            },
+            "axisX": {"tickCount": 5 if self.narrow else 8},
+            "legend": {"labelColor": theme.text, "labelFontSize": 12, "symbolStrokeWidth": 3, "symbolSize": 160},
+            "title": {
+                "anchor": "start", "frame": "bounds", "color": theme.text, "subtitleColor": theme.quiet,
+                "fontSize": size, "fontWeight": 600, "subtitleFontSize": 11 if self.narrow else 12,
+                "subtitlePadding": 6, "offset": 14,
+            },
+            "text": {"color": theme.text, "fontSize": 12},
+        }  # fmt: skip
+
+
+def _wrapped(text: str, width: int, letter: float) -> list[str]:
+    """Lines of letters of this width that fit."""
+    return textwrap.wrap(text, max(20, int((width - 24) / letter))) or [""]
