@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types unit test-peers bench clean help
+.PHONY: demo test lint types unit test-slow test-peers bench clean help
 
 help:
 	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
 	@echo "make test    install, then lint, types and tests"
+	@echo "make test-slow   install, then the simulations that check error rates and coverage"
 	@echo "make test-peers  install the heavy tools and check the dialects against them"
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
@@ -26,6 +27,9 @@ types: .venv/ready-test
 
 unit: .venv/ready-test
 	$(BIN)/pytest
+
+test-slow: .venv/ready-test
+	$(BIN)/pytest -m slow
 
 test-peers: .venv/ready-peers
 	$(BIN)/pytest -W ignore -rs tests/peers/test_heavy.py

@@ -188,8 +188,8 @@ def _as_table(results: list[Result], look: Look) -> str:
         "  ".join(padded(head, width, i < left) for i, (head, width) in enumerate(zip(heads, widths, strict=True)))
     ]
     for row in rows:
-        padded = [padded(cell.text, width, i < left) for i, (cell, width) in enumerate(zip(row, widths, strict=True))]
-        shown = [bold(text) if cell.best and look.bold else text for cell, text in zip(row, padded, strict=True)]
+        cells = [padded(cell.text, width, i < left) for i, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        shown = [bold(text) if cell.best and look.bold else text for cell, text in zip(row, cells, strict=True)]
         lines.append("  ".join(shown).rstrip())
     return "\n".join([*(line.rstrip() for line in lines), *([""] if results else []), *footer(results)]) + "\n"
 

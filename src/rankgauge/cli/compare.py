@@ -16,7 +16,7 @@ from rankgauge.cli.options import (
     protocol_options,
     reading_options,
 )
-from rankgauge.compare.settings import ALSO, METHODS, Settings
+from rankgauge.stats.methods import ALSO, METHODS
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
@@ -111,7 +111,7 @@ def _compared(
     **settings: Any,
 ) -> Comparison:
     from rankgauge.cli.work import evaluate_files
-    from rankgauge.compare import compare_results, compare_tables
+    from rankgauge.compare import Settings, compare_results, compare_tables
     from rankgauge.evaluate import groups_of, query_table
 
     chosen = Settings(**settings)

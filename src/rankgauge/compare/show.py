@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.compare.settings import ALSO, INTERVALS
 from rankgauge.compare.verdict import NOT_SEPARABLE, p_text, percent
 from rankgauge.grid import short
 from rankgauge.show import LATEX, Cell, bold, padded
+from rankgauge.stats.methods import ALSO, INTERVALS
 
 if TYPE_CHECKING:
     from rankgauge.compare.comparison import Compared, Comparison
@@ -265,9 +265,7 @@ def _latex(text: str) -> str:
 
 def _as_csv(comparison: Comparison, style: Style) -> str:
     """A row per measure, group and pair, every digit."""
-    from rankgauge.compare.comparison import rows_of
-
-    rows = list(rows_of(comparison))
+    rows = list(comparison.rows())
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
