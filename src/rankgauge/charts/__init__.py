@@ -12,13 +12,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from rankgauge.charts.depth import at_k, precision_recall
+from rankgauge.charts.files import figure, page, png, script, styles, svg
 from rankgauge.charts.pairs import detectable, differences, matrix, scatter
 from rankgauge.charts.systems import distribution, forest, groups
 from rankgauge.charts.theme import PALETTE, THEMES
 
 __all__ = [
-    "KINDS", "PALETTE", "THEMES", "at_k", "detectable", "differences", "distribution", "forest", "groups", "matrix",
-    "precision_recall", "scatter",
+    "KINDS", "PALETTE", "THEMES", "at_k", "detectable", "differences", "distribution", "figure", "forest", "groups",
+    "matrix", "page", "png", "precision_recall", "scatter", "script", "styles", "svg",
 ]  # fmt: skip
 
 # Kind, as the command line spells it → the function.

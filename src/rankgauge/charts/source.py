@@ -27,7 +27,7 @@ def results_of(source: Source) -> dict[str, Result]:
     if isinstance(source, Result):
         return {source.name or "run": source}
     if isinstance(source, Mapping) and source and all(isinstance(each, Result) for each in source.values()):
-        return dict(source)
+        return {str(name): each for name, each in source.items() if isinstance(each, Result)}
     if isinstance(source, Sequence) and source and all(isinstance(each, Result) for each in source):
         names = [each.name or f"run {at}" for at, each in enumerate(source, 1)]
         twice = next((name for name in names if names.count(name) > 1), None)

@@ -43,14 +43,19 @@ class Theme:
     systems: tuple[str, ...]
 
 
-def _theme(name: str, classes: dict[str, str]) -> Theme:
-    """The theme of the pictures that are drawn by hand."""
-    wanted = ("rg-bg", "rg-text", "rg-quiet", "rg-line", "rg-bar", "rg-loss", "rg-empty")
-    background, *rest = (classes[each].partition(":")[2] for each in wanted)
-    return Theme(name, background, *rest, PALETTE if name == "light" else DARK_PALETTE)
+def _theme(name: str, classes: dict[str, str], systems: tuple[str, ...]) -> Theme:
+    """The colours of the pictures that are drawn by hand, and those of systems."""
+    colour = {short.removeprefix("rg-"): look.partition(":")[2] for short, look in classes.items()}
+    return Theme(
+        name, colour["bg"], colour["text"], colour["quiet"], colour["line"], colour["bar"], colour["loss"],
+        colour["empty"], systems,
+    )  # fmt: skip
 
 
-THEMES: Final = {"light": _theme("light", drawing.LIGHT), "dark": _theme("dark", drawing.DARK)}
+THEMES: Final = {
+    "light": _theme("light", drawing.LIGHT, PALETTE),
+    "dark": _theme("dark", drawing.DARK, DARK_PALETTE),
+}
 
 
 def altair() -> ModuleType:
