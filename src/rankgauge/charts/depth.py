@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,6 +23,8 @@ __all__ = ["at_k", "precision_recall"]
 
 DEEPEST: Final = 100
 RECALLS: Final = tuple(tenth / 10 for tenth in range(11))
+# Result → what was measured for a chart of it: a page draws the same chart four times.
+MEASURED: Final[WeakKeyDictionary[Result, dict[Measure, Any]]] = WeakKeyDictionary()
 
 
 def at_k(
@@ -47,13 +50,8 @@ def at_k(
     if isinstance(asked.cutoff, int) and asked.cutoff <= to:
         layers.insert(0, _at_this_k(frame, asked.cutoff, x))
     words = f"Mean at every k from 1 to {to}"
-    said = caption(values, words, definition=values.definition.replace(f"k={values_k(values)}", "k=1…" + str(to)))
+    said = caption(values, words, definition=values.definition.replace("[k=1, ", "[").replace("[k=1]", ""))
     return frame.chart(layers, title=f"{name}@k", caption=said, height=260 if frame.narrow else 320)
-
-
-def values_k(values: Values) -> Any:
-    """The cut-off of the values."""
-    return parse(values.measure).cutoff
 
 
 def precision_recall(
@@ -94,29 +92,33 @@ def _cut(measure: Measure, cutoff: Any) -> Measure:
 def _along(results: dict[str, Result], family: dict[Any, Measure], name: str) -> tuple[list[dict[str, Any]], Values]:
     """A row per system and point; every measure is computed from the hits that are there already."""
     measured = {system: _measured(result, list(family.values())) for system, result in results.items()}
-    tables = values_of_results(measured)
-    rows = [
-        {"system": system, name: at, "value": tables[str(each)].mean(system)}
-        for system in results
-        for at, each in family.items()
-    ]
-    return rows, next(iter(tables.values()))
+    (first,) = values_of_results(measured, [next(iter(family.values()))]).values()
+    rows = []
+    for system, result in measured.items():
+        place = {query: at for at, query in enumerate(result.query_ids)}
+        index = np.array([place[query] for query in first.queries])  # the queries that count for every system
+        for at, each in family.items():
+            values = result._selected(result.measured[each])[index]
+            rows.append({"system": system, name: at, "value": float(np.average(values, weights=first.weights))})
+    return rows, first
 
 
 def _measured(result: Result, measures: list[Measure]) -> Result:
-    """The result with other measures, by the same rules and in the same dialect."""
+    """The result with other measures, by the same rules and in the same dialect; each is computed once."""
+    known = MEASURED.setdefault(result, {})
+    for measure in measures:
+        if measure not in known:
+            known[measure] = _values(result, measure)
+    return replace(result, measured={measure: known[measure] for measure in measures})
+
+
+def _values(result: Result, measure: Measure) -> Any:
     if result.dialect is None:
-        return replace(result, measured={each: each(result.hits) for each in measures})
-    own = {each: result.dialect.own(each) for each in measures}
-    foreign = [each for each, theirs in own.items() if theirs.protocol != result.protocol]
-    if foreign:
-        raise MeasureError(
-            f"{result.dialect.name} has rules of its own for {foreign[0]}; this chart knows one set of rules"
-        )
-    return replace(
-        result,
-        measured={each: np.asarray(theirs.rounded(theirs.measure(result.hits))) for each, theirs in own.items()},
-    )
+        return measure(result.hits)
+    own = result.dialect.own(measure)
+    if own.protocol != result.protocol:
+        raise MeasureError(f"{result.dialect.name} has rules of its own for {measure}; leave the dialect out here")
+    return np.asarray(own.rounded(own.measure(result.hits)))
 
 
 def _lines(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["detectable", "differences", "matrix", "scatter"]
 
 MANY: Final = 1_200  # bars, beyond which those in the middle are drawn together: a screen has no more columns
+THIN: Final = 150  # bars, beyond which there is no gap between them
 ENDS: Final = 300  # queries at either end that keep a bar of their own
 
 
@@ -54,10 +55,10 @@ def differences(
     title = f"queries, sorted by {a} − {b}" if len(a + b) < frame.width // 16 else "queries, sorted by the difference"
     bars = (
         alt.Chart(data(rows))
-        .mark_bar(binSpacing=0)
+        .mark_bar(binSpacing=0, strokeWidth=0.7)
         .encode(
             x=alt.X("from", type="quantitative", axis=axis, scale=scale, title=title), x2="to", y=y, y2=alt.datum(0),
-            color=colour, tooltip=tooltip,
+            color=colour, stroke=colour if len(rows) > THIN else alt.value(frame.theme.background), tooltip=tooltip,
         )
     )  # fmt: skip
     words = f"Each bar is a query; the dashed line is the mean difference, {_signed(_mean_difference(values, a, b))}"
@@ -82,7 +83,7 @@ def _mean_difference(values: Values, a: str, b: str) -> float:
 
 
 def _signed(number: float) -> str:
-    return f"{number:+.4f}".replace("-", "−")
+    return f"{number:+.4f}".replace("-", "−") if number else "0.0000"
 
 
 def _bars(values: Values, a: str, b: str) -> list[dict[str, Any]]:
@@ -131,10 +132,11 @@ def _annotations(frame: Frame, values: Values, a: str, b: str) -> list[Any]:
     won, lost, number = int((apart > tie).sum()), int((apart < -tie).sum()), len(apart)
     mean = alt.Chart(data([{"difference": _mean_difference(values, a, b)}]))
     line = mean.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=frame.theme.text).encode(
-        y=alt.Y("difference", type="quantitative")
+        y=alt.Y("difference", type="quantitative"),
+        tooltip=[alt.Tooltip("difference", type="quantitative", format="+.4f", title="mean difference")],
     )
     top = {"x": "width", "y": 4, "align": "right", "baseline": "top", "color": frame.theme.gain}
-    foot = {"x": 0, "y": "height", "align": "left", "baseline": "bottom", "color": frame.theme.loss}
+    foot = {"x": 8, "y": "height", "align": "left", "baseline": "bottom", "color": frame.theme.loss}
     limit = frame.width * 2 // 3
     texts = [
         alt.Chart(data([{"words": f"{name} better: {count:,} of {number:,}"}]))
@@ -175,11 +177,12 @@ def scatter(
     )
     tooltip = [alt.Tooltip("query", type="nominal"), alt.Tooltip("queries", type="quantitative", format=",")]
     tooltip += [alt.Tooltip(name, type="quantitative", format=".4f", title=who) for name, who in (("a", a), ("b", b))]
+    dot = 55 if len(rows) < 1000 else 22
     largest = max(row["queries"] for row in rows)
-    sizes = alt.Scale(type="sqrt", domain=[1, max(2, largest)], range=[55, 55 if largest == 1 else 400])
+    sizes = alt.Scale(type="sqrt", domain=[1, max(2, largest)], range=[dot, dot if largest == 1 else 400])
     dots = (
         alt.Chart(data(rows))
-        .mark_point(filled=True, opacity=0.65 if len(rows) < 1000 else 0.4)
+        .mark_point(filled=True, opacity=0.65 if len(rows) < 1000 else 0.45)
         .encode(
             x=x, y=y, tooltip=tooltip, size=alt.Size("queries", type="quantitative", scale=sizes, legend=None),
             color=alt.Color("better", type="nominal", legend=legend,

@@ -200,7 +200,8 @@ def groups(source: Source, measure: str | Measure | None = None, *, theme: str =
         label = f"{group}\n{counted(len(only.queries))}"
         rows += [row | {"group": group, "label": label} for row in _means(only, alpha)]
     labels, names = list(dict.fromkeys(row["label"] for row in rows)), values.systems
-    legend = frame.legend(names, beside=min(frame.label_limit, 8 * max(map(len, labels)) + 30))
+    longest = max(len(line) for label in labels for line in label.split("\n"))
+    legend = frame.legend(names, beside=min(frame.label_limit, 7 * longest + 20), symbol=None)
     axis = alt.Axis(
         labelLimit=frame.label_limit,
         labelColor=frame.theme.text,
@@ -212,13 +213,14 @@ def groups(source: Source, measure: str | Measure | None = None, *, theme: str =
     base = alt.Chart(data(rows)).encode(
         y=alt.Y("label", type="nominal", sort=labels, title=None, axis=axis, scale=alt.Scale(paddingInner=0.25)),
         yOffset=alt.YOffset("system", type="nominal", sort=names),
-        color=alt.Color("system", type="nominal", scale=frame.colours(names), legend=legend),
+        color=alt.Color("system", type="nominal", scale=frame.colours(names), legend=legend, sort=names),
         tooltip=[alt.Tooltip("group", type="nominal"), *_interval_tooltip()],
     )
     x = alt.X("mean", type="quantitative", scale=alt.Scale(zero=False), title=f"mean {values.measure}")
     ends = base.mark_rule(strokeWidth=2, strokeCap="round").encode(x=alt.X("low", type="quantitative"), x2="high")
-    points = base.mark_point(filled=True, size=70, opacity=1).encode(x=x)
-    step = alt.Step(max(9, 40 // len(names)) if len(names) > 3 else 16, **{"for": "offset"})
+    shape = alt.Shape("system", type="nominal", scale=frame.shapes(names), legend=legend, sort=names)
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(x=x, shape=shape)
+    height = len(labels) * max(46, 12 * len(names) + 14)
     words = f"Lines: {percent(alpha)} t intervals of each mean"
     title = f"{values.measure} by group of queries"
-    return frame.chart([ends, points], title=title, caption=caption(values, words), height=step)
+    return frame.chart([ends, points], title=title, caption=caption(values, words), height=height)

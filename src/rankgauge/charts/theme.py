@@ -1,7 +1,8 @@
 """How every chart looks: two themes, one palette that the colour-blind can tell apart, and the frame around the marks.
 
-Colours of systems are those of Okabe and Ito (2008) without yellow and black, which vanish on white and on dark; better
-is blue and worse is orange, as in all other pictures here. Lines differ by their dashes, too, from the eighth on.
+Colours of systems are those of Okabe and Ito (2008) without yellow, which vanishes on white, and with a dark grey for
+black; on dark they are lighter. Better is blue and worse is orange, as in all other pictures here. From the eighth
+system on, lines differ by their dashes and points by their shapes.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from rankgauge.errors import InputError, choices, nearest
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["PALETTE", "THEMES", "WIDTH", "Frame", "Theme", "altair", "data", "theme_named"]
+__all__ = ["INHERIT", "PALETTE", "THEMES", "WIDTH", "Frame", "Theme", "altair", "data", "theme_named"]
 
-PALETTE: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8F98")
-DARK_PALETTE: Final = ("#3B9BE0", "#F0793A", "#2DBE92", "#DC93BB", "#F0B429", "#A9DCF7", "#9AA3AD")  # the same, lighter
+PALETTE: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#454B54")
+DARK_PALETTE: Final = ("#3B9BE0", "#E8602C", "#1FB58A", "#D98BB9", "#F5BE3D", "#A9E0FF", "#69727C")  # the same, lighter
 DASHES: Final = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+SHAPES: Final = ("circle", "diamond", "square", "triangle-up")
 FONT: Final = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 WIDTH: Final = 720
 NARROW: Final = 240  # pixels, below which nothing can be read
@@ -56,6 +58,10 @@ THEMES: Final = {
     "light": _theme("light", drawing.LIGHT, PALETTE),
     "dark": _theme("dark", drawing.DARK, DARK_PALETTE),
 }
+# Readable on white and on dark; `text` stands for the colour of the surroundings and is replaced by it.
+INHERIT: Final = Theme(
+    "inherit", "transparent", "#010203", "#808a94", "#808a9455", "#2f86cf", "#d9702f", "#808a9440", PALETTE
+)  # fmt: skip
 
 
 def altair() -> ModuleType:
@@ -69,6 +75,8 @@ def altair() -> ModuleType:
 
 def theme_named(name: str) -> Theme:
     """The theme of this name."""
+    if name == INHERIT.name:
+        return INHERIT
     if name not in THEMES:
         close = nearest(str(name), THEMES)
         meant = f"; did you mean {close!r}?" if close else ""
@@ -77,8 +85,10 @@ def theme_named(name: str) -> Theme:
 
 
 def data(rows: Sequence[dict[str, Any]]) -> Any:
-    """Rows of a chart, however many: the rows themselves, to which no limit applies."""
-    return altair().InlineData(values=list(rows))
+    """Rows of a chart, however many: no limit applies to them. Put in afterwards, they are not checked row by row."""
+    made = altair().InlineData(values=[])
+    made["values"] = list(rows)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +131,13 @@ class Frame:
         )
         return made.configure(**self._config(size))
 
-    def legend(self, names: Sequence[str], *, beside: int = 50) -> Any:
+    def legend(self, names: Sequence[str], *, beside: int = 50, symbol: str | None = "stroke") -> Any:
         """A legend above the marks, in as many columns as fit; `beside`: the pixels that axes take."""
         room = self.width - 24 - beside
         longest = min(max(len(name) for name in names) * 12 * BOLD_LETTER, room - 36)
         columns = max(1, int(room // (longest + 36)))
-        return altair().Legend(title=None, orient="top", columns=columns, labelLimit=room - 36, symbolType="stroke")
+        kept = {} if symbol is None else {"symbolType": symbol}
+        return altair().Legend(title=None, orient="top", columns=columns, labelLimit=room - 36, **kept)
 
     def colours(self, names: Sequence[str]) -> Any:
         """The scale of the systems' colours."""
@@ -138,6 +149,11 @@ class Frame:
         return altair().Scale(
             domain=list(names), range=[DASHES[at // len(PALETTE) % len(DASHES)] for at in range(len(names))]
         )
+
+    def shapes(self, names: Sequence[str]) -> Any:
+        """The scale of shapes: other ones when colours are used a second time."""
+        shapes = [SHAPES[at // len(PALETTE) % len(SHAPES)] for at in range(len(names))]
+        return altair().Scale(domain=list(names), range=shapes)
 
     def _config(self, size: int) -> dict[str, Any]:
         theme = self.theme
