@@ -236,7 +236,7 @@ def test_equal_values_of_many_queries_are_one_bar() -> None:
 
 
 # Machado, Oliveira and Fernandes (2009): what red-, green- and blue-blind eyes see, in linear RGB.
-BLINDNESS = {
+BLINDNESS: dict[str, list[list[float]]] = {
     "none": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
     "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
     "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],

@@ -33,6 +33,7 @@ from rankgauge.validate import CODES
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
+PAGES += ["docs/charts.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -101,6 +102,27 @@ def test_the_picture_of_the_page_on_explain_is_the_one_that_is_drawn(checkout: P
     arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
     subprocess.run(arguments, cwd=checkout, check=True)
     assert (checkout / "drawn.svg").read_text(encoding="utf-8") == text_of("docs/explain.svg")
+
+
+def test_every_chart_is_listed_with_what_it_needs() -> None:
+    from rankgauge.cli.plot import KINDS
+
+    rows = table_of("docs/charts.md", "kind", "function")
+    assert [quoted(row["kind"])[0] for row in rows] == list(KINDS)
+    assert all(quoted(row["function"])[0] == f"charts.{quoted(row['kind'])[0].replace('-', '_')}" for row in rows)
+
+
+def test_the_pictures_of_the_page_on_charts_are_the_ones_that_are_drawn(checkout: Path) -> None:
+    lines = re.findall(r"^    rankgauge (plot .*) -o (docs/\S+\.svg)$", text_of("docs/charts.md"), re.MULTILINE)
+    assert len(lines) == 2
+    for line, target in lines:
+        arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
+        subprocess.run(arguments, cwd=checkout, check=True)
+        drawn, kept = (re.findall(r">([^<>]+)</text>", each) for each in (
+            (checkout / "drawn.svg").read_text(encoding="utf-8"), text_of(target)
+        ))  # fmt: skip
+        assert drawn == kept  # the words and numbers; where they stand depends on the fonts of the machine
+        assert len(text_of(target)) < 60_000
 
 
 def test_the_readme_shows_a_command() -> None:
