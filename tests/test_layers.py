@@ -30,10 +30,12 @@ LATER = [
     "reproduce",
     "write",
     "explain",
+    "saved",
     "compare",
     "charts",
     "plan",
     "gate",
+    "pytest_plugin",
     "trec_eval",
     "cli",
 ]

@@ -49,8 +49,7 @@ def differences(
     scale = alt.Scale(domain=[0, len(values.queries)], nice=False)
     y = alt.Y("difference", type="quantitative", title=f"{values.measure}: difference", scale=_around(values, a, b))
     colour = alt.condition("datum.difference > 0", alt.value(frame.theme.gain), alt.value(frame.theme.loss))
-    tooltip = [alt.Tooltip("query", type="nominal")]
-    tooltip += [alt.Tooltip(name, type="quantitative", format=".4f", title=name) for name in ("a", "b")]
+    tooltip = [alt.Tooltip("query", type="nominal"), *_both(a, b)]
     tooltip += [alt.Tooltip("words", type="nominal", title="difference")]
     title = f"queries, sorted by {a} − {b}" if len(a + b) < frame.width // 16 else "queries, sorted by the difference"
     bars = (
@@ -166,29 +165,8 @@ def scatter(
     y = alt.Y("a", type="quantitative", scale=scale, title=a)
     corners = alt.Chart(data([{"a": low, "b": low}, {"a": high, "b": high}]))
     diagonal = corners.mark_line(color=frame.theme.quiet, strokeDash=[5, 4], strokeWidth=1).encode(x=x, y=y)
-    wins = {a: frame.theme.gain, b: frame.theme.loss, "same": frame.theme.quiet}
-    legend = alt.Legend(
-        title="better:",
-        orient="top",
-        labelLimit=frame.label_limit,
-        titleColor=frame.theme.quiet,
-        titleOrient="left",
-        titleFontWeight="normal",
-    )
-    tooltip = [alt.Tooltip("query", type="nominal"), alt.Tooltip("queries", type="quantitative", format=",")]
-    tooltip += [alt.Tooltip(name, type="quantitative", format=".4f", title=who) for name, who in (("a", a), ("b", b))]
-    dot = 55 if len(rows) < 1000 else 22
     largest = max(row["queries"] for row in rows)
-    sizes = alt.Scale(type="sqrt", domain=[1, max(2, largest)], range=[dot, dot if largest == 1 else 400])
-    dots = (
-        alt.Chart(data(rows))
-        .mark_point(filled=True, opacity=0.65 if len(rows) < 1000 else 0.45)
-        .encode(
-            x=x, y=y, tooltip=tooltip, size=alt.Size("queries", type="quantitative", scale=sizes, legend=None),
-            color=alt.Color("better", type="nominal", legend=legend,
-                            scale=alt.Scale(domain=list(wins), range=list(wins.values()))),
-        )
-    )  # fmt: skip
+    dots = _dots(frame, rows, (a, b), largest).encode(x=x, y=y)
     words = "Each point is a query" + ("; larger: several queries of the same values" if largest > 1 else "")
     return frame.chart(
         [diagonal, dots],
@@ -196,6 +174,32 @@ def scatter(
         caption=caption(values, words),
         height=min(frame.width - 90, 460),
     )
+
+
+def _dots(frame: Frame, rows: list[dict[str, Any]], pair: tuple[str, str], largest: int) -> Any:
+    """The points, in the colour of the system that is better there, as large as there are queries."""
+    alt, (a, b) = altair(), pair
+    wins = {a: frame.theme.gain, b: frame.theme.loss, "same": frame.theme.quiet}
+    title = {"titleColor": frame.theme.quiet, "titleOrient": "left", "titleFontWeight": "normal"}
+    legend = alt.Legend(title="better:", orient="top", labelLimit=frame.label_limit, **title)
+    tooltip = [alt.Tooltip("query", type="nominal"), alt.Tooltip("queries", type="quantitative", format=",")]
+    dot, opacity = (55, 0.65) if len(rows) < 1000 else (22, 0.45)
+    sizes = alt.Scale(type="sqrt", domain=[1, max(2, largest)], range=[dot, dot if largest == 1 else 400])
+    colours = alt.Scale(domain=list(wins), range=list(wins.values()))
+    return (
+        alt.Chart(data(rows))
+        .mark_point(filled=True, opacity=opacity)
+        .encode(
+            tooltip=[*tooltip, *_both(a, b)],
+            size=alt.Size("queries", type="quantitative", scale=sizes, legend=None),
+            color=alt.Color("better", type="nominal", legend=legend, scale=colours),
+        )
+    )
+
+
+def _both(a: str, b: str) -> list[Any]:
+    """The values of the two systems, under their names."""
+    return [altair().Tooltip(name, type="quantitative", format=".4f", title=who) for name, who in (("a", a), ("b", b))]
 
 
 def _points(values: Values, a: str, b: str) -> list[dict[str, Any]]:

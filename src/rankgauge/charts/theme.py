@@ -136,7 +136,7 @@ class Frame:
         room = self.width - 24 - beside
         longest = min(max(len(name) for name in names) * 12 * BOLD_LETTER, room - 36)
         columns = max(1, int(room // (longest + 36)))
-        kept = {} if symbol is None else {"symbolType": symbol}
+        kept: dict[str, Any] = {"symbolSize": 80} if symbol is None else {"symbolType": symbol}
         return altair().Legend(title=None, orient="top", columns=columns, labelLimit=room - 36, **kept)
 
     def colours(self, names: Sequence[str]) -> Any:
