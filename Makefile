@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types unit test-slow test-peers bench clean help
+.PHONY: demo test lint types unit chromium test-slow test-peers bench clean help
 
 help:
 	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
@@ -25,8 +25,14 @@ lint: .venv/ready-test
 types: .venv/ready-test
 	$(BIN)/mypy
 
-unit: .venv/ready-test
+unit: .venv/ready-test chromium
 	$(BIN)/pytest
+
+# Pages are looked at in a browser; without one those tests are skipped, and say so.
+chromium:
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+	  (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 || \
+	  echo "no Chromium, and apt-get cannot install one: the tests of pages will be skipped"
 
 test-slow: .venv/ready-test
 	$(BIN)/pytest -m slow

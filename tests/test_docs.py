@@ -33,6 +33,7 @@ from rankgauge.validate import CODES
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
+PAGES += ["docs/charts.md"]
 PAGES += ["docs/gate.md", "docs/plan.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
@@ -131,6 +132,27 @@ def test_the_workflow_checks_what_it_says(checkout: Path, tmp_path: Path) -> Non
     assert done.stdout.startswith("FAIL: candidate against judged/baseline.json")
     assert (tmp_path / "check.md").read_text(encoding="utf-8").startswith("### ❌ FAIL")
     assert {path.name for path in tmp_path.glob("check.*")} == {"check.md", "check.xml"}
+
+
+def test_every_chart_is_listed_with_what_it_needs() -> None:
+    from rankgauge.cli.plot import KINDS
+
+    rows = table_of("docs/charts.md", "kind", "function")
+    assert [quoted(row["kind"])[0] for row in rows] == list(KINDS)
+    assert all(quoted(row["function"])[0] == f"charts.{quoted(row['kind'])[0].replace('-', '_')}" for row in rows)
+
+
+def test_the_pictures_of_the_page_on_charts_are_the_ones_that_are_drawn(checkout: Path) -> None:
+    lines = re.findall(r"^    rankgauge (plot .*) -o (docs/\S+\.svg)$", text_of("docs/charts.md"), re.MULTILINE)
+    assert len(lines) == 2
+    for line, target in lines:
+        arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
+        subprocess.run(arguments, cwd=checkout, check=True)
+        drawn, kept = (re.findall(r">([^<>]+)</text>", each) for each in (
+            (checkout / "drawn.svg").read_text(encoding="utf-8"), text_of(target)
+        ))  # fmt: skip
+        assert drawn == kept  # the words and numbers; where they stand depends on the fonts of the machine
+        assert len(text_of(target)) < 60_000
 
 
 def test_the_readme_shows_a_command() -> None:

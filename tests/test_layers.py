@@ -34,6 +34,7 @@ LATER = [
     "explain",
     "saved",
     "compare",
+    "charts",
     "plan",
     "gate",
     "pytest_plugin",

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgauge import charts as charts
     from rankgauge.compare import Comparison as Comparison
     from rankgauge.compare import compare as compare
     from rankgauge.dialects import DIALECTS as DIALECTS
@@ -92,8 +93,13 @@ _WHERE = {
 }
 __all__ = [*_WHERE]
 
+# Modules that are imported when they are first named: `rankgauge.charts.forest(…)`.
+_MODULES = ("charts",)
+
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"rankgauge.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module 'rankgauge' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"rankgauge.{_WHERE[name]}"), name)
@@ -102,7 +108,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_WHERE, "__version__"])
+    return sorted([*_WHERE, *_MODULES, "__version__"])
 
 
 class _Package(ModuleType):

@@ -279,9 +279,10 @@ class Result(Mapping[str, float]):
         return plain([self])
 
     def _repr_html_(self) -> str:
+        import rankgauge
         from rankgauge.show import html
 
-        return html([self])
+        return rankgauge.charts.in_notebook(self, html([self]))
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

@@ -140,9 +140,10 @@ class Comparison(Mapping[str, Compared]):
         return show(self).rstrip("\n")
 
     def _repr_html_(self) -> str:
+        import rankgauge
         from rankgauge.compare.show import html
 
-        return html(self)
+        return rankgauge.charts.in_notebook(self, html(self))
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
