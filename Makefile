@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types unit test-peers bench clean help
+.PHONY: demo test lint types unit chromium test-slow test-peers bench clean help
 
 help:
 	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
 	@echo "make test    install, then lint, types and tests"
+	@echo "make test-slow   install, then the simulations that check error rates and coverage"
 	@echo "make test-peers  install the heavy tools and check the dialects against them"
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
@@ -25,8 +26,17 @@ lint: .venv/ready-test
 types: .venv/ready-test
 	$(BIN)/mypy
 
-unit: .venv/ready-test
+unit: .venv/ready-test chromium
 	$(BIN)/pytest
+
+# Pages are looked at in a browser; without one those tests are skipped, and say so.
+chromium:
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+	  (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 || \
+	  echo "no Chromium, and apt-get cannot install one: the tests of pages will be skipped"
+
+test-slow: .venv/ready-test
+	$(BIN)/pytest -m slow
 
 test-peers: .venv/ready-peers
 	$(BIN)/pytest -W ignore -rs tests/peers/test_heavy.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 import shutil
@@ -15,7 +16,9 @@ import pytest
 
 import rankgauge
 from rankgauge.cli import COMMANDS
-from rankgauge.dialects import DIALECTS
+from rankgauge.compare.doubts import CODES as DOUBTS
+from rankgauge.compare.pairs import Pair
+from rankgauge.dialects import DIALECTS, Own
 from rankgauge.errors import RankgaugeError
 from rankgauge.grades import hits_of_grades
 from rankgauge.measures import MEASURES, parse
@@ -23,12 +26,15 @@ from rankgauge.protocol import RULES
 from rankgauge.read.files import LAYERS
 from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
+from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.trec_eval import ROWS
 from rankgauge.validate import CODES
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
-PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md"]
+PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
+PAGES += ["docs/charts.md"]
+PAGES += ["docs/gate.md", "docs/plan.md"]
 PAGES += ["docs/judgments.md", "docs/agreement.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
@@ -70,7 +76,12 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run([sys.executable, f"demo/{script}.py", "demo/out"], cwd=folder, check=True)
     judges = ["demo/qrels.txt", "demo/out/model.txt", "--matrix", "-o", "demo/out/judge.csv"]
     subprocess.run([sys.executable, "-m", "rankgauge", "agree", *judges], cwd=folder, check=True)
+    (saving,) = re.findall(r"^    rankgauge (eval .* -o demo/baseline.json)$", text_of("docs/gate.md"), re.MULTILINE)
+    subprocess.run([sys.executable, "-m", "rankgauge", *shlex.split(saving)], cwd=folder, check=True)
     return folder
+
+
+EXITS = {"FAIL": 1, "INCONCLUSIVE": 3}  # of a gate, by how its output begins
 
 
 def console_examples() -> Iterator[tuple[str, str]]:
@@ -89,14 +100,19 @@ def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) 
     done = subprocess.run(
         [sys.executable, "-m", "rankgauge", *arguments], cwd=checkout, capture_output=True, text=True, encoding="utf-8"
     )
-    assert done.returncode == 0
+    assert done.returncode == EXITS.get(shown.partition(":")[0], 0)
     assert [line for line in done.stderr.splitlines() if not line.startswith("warning: ")] == []
     assert shown
     # A page may show the table without the notes below it.
     assert done.stdout.splitlines()[: len(shown.splitlines())] == shown.splitlines()
 
 
-PICTURES = {"docs/explain.md": "explain", "docs/judgments.md": "open", "docs/agreement.md": "agreement"}
+PICTURES = {
+    "docs/explain.md": "explain",
+    "docs/plan.md": "plan",
+    "docs/judgments.md": "open",
+    "docs/agreement.md": "agreement",
+}
 
 
 @pytest.mark.parametrize(("page", "name"), PICTURES.items())
@@ -105,6 +121,49 @@ def test_the_picture_of_a_page_is_the_one_that_is_drawn(page: str, name: str, ch
     arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
     subprocess.run(arguments, cwd=checkout, check=True)
     assert (checkout / "drawn.svg").read_text(encoding="utf-8") == text_of(f"docs/{name}.svg")
+
+
+def test_the_workflow_checks_what_it_says(checkout: Path, tmp_path: Path) -> None:
+    """The step of the workflow as GitHub would run it, on the demo's runs."""
+    yaml = pytest.importorskip("yaml")
+    ((_, lines),) = blocks("docs/gate.md", "yaml")
+    (job,) = yaml.safe_load("\n".join(lines))["jobs"].values()
+    (command,) = (step["run"] for step in job["steps"] if "rankgauge check" in step.get("run", ""))
+    (tmp_path / "judged").mkdir()
+    for source, target in (
+        ("qrels.txt", "judged/qrels.txt"),
+        ("baseline.json", "judged/baseline.json"),
+        ("out/fields.run", "candidate.run"),
+    ):
+        shutil.copy(checkout / "demo" / source, tmp_path / target)
+    program, *arguments = shlex.split(command)
+    assert program == "rankgauge"
+    done = subprocess.run([sys.executable, "-m", "rankgauge", *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("FAIL: candidate against judged/baseline.json")
+    assert (tmp_path / "check.md").read_text(encoding="utf-8").startswith("### ❌ FAIL")
+    assert {path.name for path in tmp_path.glob("check.*")} == {"check.md", "check.xml"}
+
+
+def test_every_chart_is_listed_with_what_it_needs() -> None:
+    from rankgauge.cli.plot import KINDS
+
+    rows = table_of("docs/charts.md", "kind", "function")
+    assert [quoted(row["kind"])[0] for row in rows] == list(KINDS)
+    assert all(quoted(row["function"])[0] == f"charts.{quoted(row['kind'])[0].replace('-', '_')}" for row in rows)
+
+
+def test_the_pictures_of_the_page_on_charts_are_the_ones_that_are_drawn(checkout: Path) -> None:
+    lines = re.findall(r"^    rankgauge (plot .*) -o (docs/\S+\.svg)$", text_of("docs/charts.md"), re.MULTILINE)
+    assert len(lines) == 2
+    for line, target in lines:
+        arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
+        subprocess.run(arguments, cwd=checkout, check=True)
+        drawn, kept = (re.findall(r">([^<>]+)</text>", each) for each in (
+            (checkout / "drawn.svg").read_text(encoding="utf-8"), text_of(target)
+        ))  # fmt: skip
+        assert drawn == kept  # the words and numbers; where they stand depends on the fonts of the machine
+        assert len(text_of(target)) < 60_000
 
 
 def test_the_readme_shows_a_command() -> None:
@@ -183,6 +242,18 @@ def test_every_dialect_is_listed_as_it_is() -> None:
         each.name: [f"{rule}={value}" for rule, value in each.protocol.changed.items()] for each in DIALECTS.values()
     }
     assert {quoted(row["dialect"])[0]: quoted(row["rules"]) for row in rules} == changed
+    assert {quoted(row["dialect"])[0]: row["measures"] for row in rules} == {
+        each.name: "; ".join(own_words(key, own) for key, own in each.measures.items() if own_words(key, own))
+        for each in DIALECTS.values()
+    }
+
+
+def own_words(key: str, own: Own) -> str:
+    """A tool's own definition of a measure, as the page has it: nothing where it is as ours."""
+    settings = {**own.parameters, **own.rules}
+    words = [f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings.items()]
+    words += [f"{own.rounding.digits} digits"] if own.rounding else []
+    return f"`{key}`: {', '.join(words)}" if words else ""
 
 
 def test_every_format_and_its_suffixes_are_listed() -> None:
@@ -210,6 +281,21 @@ def test_every_finding_is_listed() -> None:
     rows = table_of("docs/validate.md", "code")
     listed = {quoted(row["code"])[0]: (row["severity"], row["what"], row["what to do"]) for row in rows}
     assert listed == {code: tuple(kind) for code, kind in CODES.items()}
+
+
+def test_every_warning_and_method_of_compare_is_listed() -> None:
+    rows = {quoted(row["code"])[0]: row["when"] for row in table_of("docs/compare.md", "code", "when")}
+    assert rows == DOUBTS
+    methods = {quoted(row["method"])[0]: row["controls"] for row in table_of("docs/compare.md", "method", "controls")}
+    assert methods == METHODS
+    page = text_of("docs/compare.md")
+    assert [name for name in ALSO if f"`{name}`" not in page] == []
+
+
+def test_every_number_of_a_pair_is_explained() -> None:
+    listed = {word for row in table_of("docs/compare.md", "number", "what it is") for word in quoted(row["number"])}
+    own = {"a", "b", "queries", "both_zero", "exact", "others", "intervals", "mean"}
+    assert listed | own == {field.name for field in dataclasses.fields(Pair)} | {"mean"}
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -269,6 +355,7 @@ def computed(case: dict[str, str]) -> float:
     return rankgauge.evaluate(judgments, run, measure, protocol=protocol_of(case["rules"]))[measure]
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 @pytest.mark.parametrize("case", CASES, ids=[next(iter(case.values())) for case in CASES])
 def test_a_number_of_the_page_on_conventions(case: dict[str, str]) -> None:
     if case["value"] == "error":

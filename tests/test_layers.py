@@ -11,6 +11,7 @@ FIRST = [
     "errors",
     "grid",
     "drawing",
+    "band",
     "stats",
     "protocol",
     "read",
@@ -22,6 +23,7 @@ FIRST = [
     "validate",
 ]
 LATER = [
+    "machine",
     "show",
     "result",
     "tie_table",
@@ -30,14 +32,17 @@ LATER = [
     "reproduce",
     "write",
     "explain",
+    "saved",
     "compare",
     "regrade",
     "unjudged",
     "quality",
     "agree",
     "ppi",
+    "charts",
     "plan",
     "gate",
+    "pytest_plugin",
     "trec_eval",
     "cli",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgauge.errors import InputError
@@ -69,7 +69,8 @@ def test_power_is_that_of_statsmodels(
     kind = "two-sided" if sides == 2 else "larger"
     expected = power_module.TTestPower().power(effect, queries, alpha, alternative=kind)
     found = power_of(deviation, effect * deviation, queries, alpha=alpha, sides=sides)
-    assert found == pytest.approx(expected, abs=1e-9)
+    if not np.isnan(expected):  # where a tail underflows, statsmodels has no answer
+        assert found == pytest.approx(expected, abs=1e-9)
 
 
 @given(DEVIATIONS, QUERIES, ALPHAS, POWERS, st.sampled_from([1, 2]))
@@ -78,8 +79,10 @@ def test_the_detectable_difference_has_the_power(
 ) -> None:
     found = detectable(deviation, queries, alpha=alpha, power=power, sides=sides)
     kind = "two-sided" if sides == 2 else "larger"
+    assert power_of(deviation, found, queries, alpha=alpha, sides=sides) == pytest.approx(power, abs=1e-9)
     reached = power_module.TTestPower().power(found / deviation, queries, alpha, alternative=kind)
-    assert reached == pytest.approx(power, abs=1e-9)
+    if not np.isnan(reached):  # where a tail underflows, statsmodels has no answer
+        assert reached == pytest.approx(power, abs=1e-9)
 
 
 @given(st.floats(0.03, 2.0), ALPHAS, POWERS, st.sampled_from([1, 2]))
@@ -114,6 +117,8 @@ def test_pairs_are_counted() -> None:
 
 
 @given(DEVIATIONS, st.integers(2, 500), st.floats(0.0, 6.0), ALPHAS)
+@example(0.5, 2, 1e-86, 0.05)
+@example(0.5, 2, 1e-9, 0.05)
 def test_two_systems_are_the_paired_t_test(deviation: float, queries: int, errors: float, alpha: float) -> None:
     difference = errors * deviation / math.sqrt(queries)
     two = power_of_range(deviation, difference, queries, 2, alpha=alpha)

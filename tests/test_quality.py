@@ -34,6 +34,7 @@ ROOT = Path(__file__).parents[1]
 # ---- the same ranking under other grades -----------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 @pytest.mark.parametrize(
     "rules",
     [

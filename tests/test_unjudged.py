@@ -139,6 +139,7 @@ def test_ties_depth_and_repeated_documents_are_those_of_match() -> None:
     assert twice.mean.value == rankgauge.evaluate(judgments, rows, "nDCG@2", protocol={"duplicates": "first"})["nDCG@2"]
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 @pytest.mark.parametrize("rules", [{"ties": "id-ascending"}, {"order": "given"}, {"scores": "float32"}, {}])
 def test_the_value_between_the_bounds_is_that_of_evaluate(rules: dict[str, str]) -> None:
     random = np.random.default_rng(5)

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgauge import charts as charts
     from rankgauge.agree import Agreement as Agreement
     from rankgauge.agree import agree as agree
     from rankgauge.compare import Comparison as Comparison
@@ -32,11 +33,15 @@ if TYPE_CHECKING:
     from rankgauge.evaluate import ndcg as ndcg
     from rankgauge.explain import Explanation as Explanation
     from rankgauge.explain import explain as explain
+    from rankgauge.gate import Check as Check
+    from rankgauge.gate import check as check
     from rankgauge.match import Hits as Hits
     from rankgauge.match import match as match
     from rankgauge.measures import Measure as Measure
     from rankgauge.measures import measure as measure
     from rankgauge.measures import parse as parse
+    from rankgauge.plan import Plan as Plan
+    from rankgauge.plan import plan as plan
     from rankgauge.ppi import PredictionPowered as PredictionPowered
     from rankgauge.ppi import ppi as ppi
     from rankgauge.protocol import Protocol as Protocol
@@ -63,6 +68,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "Agreement": "agree",
     "Bounds": "unjudged",
+    "Check": "gate",
     "Comparison": "compare",
     "DIALECTS": "dialects",
     "Dialect": "dialects",
@@ -75,6 +81,7 @@ _WHERE = {
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
+    "Plan": "plan",
     "PredictionPowered": "ppi",
     "Protocol": "protocol",
     "ProtocolError": "errors",
@@ -84,6 +91,7 @@ _WHERE = {
     "Result": "result",
     "Run": "read",
     "TieBand": "ties",
+    "check": "gate",
     "agree": "agree",
     "compare": "compare",
     "evaluate": "evaluate",
@@ -93,6 +101,7 @@ _WHERE = {
     "measure": "measures",
     "ndcg": "evaluate",
     "parse": "measures",
+    "plan": "plan",
     "ppi": "ppi",
     "quality": "quality",
     "read_judgments": "read",
@@ -104,8 +113,13 @@ _WHERE = {
 }
 __all__ = [*_WHERE]
 
+# Modules that are imported when they are first named: `rankgauge.charts.forest(…)`.
+_MODULES = ("charts",)
+
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"rankgauge.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module 'rankgauge' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"rankgauge.{_WHERE[name]}"), name)
@@ -114,7 +128,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_WHERE, "__version__"])
+    return sorted([*_WHERE, *_MODULES, "__version__"])
 
 
 class _Package(ModuleType):

@@ -22,6 +22,9 @@ __all__ = ["main"]
 COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
     "compare": ("compare:compare_runs", "Compare systems: which differences are real, and how large they are."),
+    "plot": ("plot:plot_runs", "Draw a chart: intervals, differences, values against K, … as PNG, SVG or a page."),
+    "check": ("check:check_run", "A gate: PASS, FAIL or INCONCLUSIVE against a baseline, by bounds and a margin."),
+    "plan": ("plan:plan_queries", "How many queries an experiment needs, and what a set of queries can show."),
     "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
     "validate": ("validate:validate", "Look for what is wrong in judgments and runs, and what it does to the score."),
     "judgments": ("judgments:judgments", "What judgments hold, what they leave open, and what to judge next."),
@@ -93,6 +96,8 @@ def cli() -> None:
       rankgauge eval qrels.txt bm25.run reranked.run -m nDCG@10 -m R@100
       rankgauge eval qrels.tsv.gz run.parquet --per-query --format csv
       rankgauge compare qrels.txt bm25.run reranked.run -m nDCG@10
+      rankgauge plot forest qrels.txt bm25.run reranked.run -o forest.png
+      rankgauge check qrels.txt new.run --baseline old.run --margin 0.01
       rankgauge explain qrels.txt bm25.run --query 17
       rankgauge measures nDCG
       rankgauge trec_eval -m all_trec -q qrels.txt bm25.run
@@ -101,9 +106,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2, never a traceback."""
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # nothing here multiplies matrices, and starting threads takes time
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small here, and starting threads takes time
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # an old terminal shows ? instead of a traceback

@@ -7,11 +7,11 @@ judgments and rules, so that files of different origin are refused.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,8 +22,12 @@ from rankgauge.read.files import Source, find_source
 from rankgauge.read.frames import is_frame
 from rankgauge.read.queries import frame_table, is_query_column, table_of_file
 from rankgauge.read.records import id_text
+from rankgauge.saved import read_saved
 
-__all__ = ["values_of_tables"]
+if TYPE_CHECKING:
+    from rankgauge.read import Judgments
+
+__all__ = ["on_judgments", "values_of_tables"]
 
 SYSTEMS: Final = ("run", "system", "run_id", "model")
 NAMELESS: Final = "value"
@@ -44,6 +48,26 @@ def values_of_tables(
         comparable({each.name: each.prints for each in found if each.prints is not None})
     wanted = list(measures) if measures else list(dict.fromkeys(name for each in found for name in each.columns))
     return {measure: _together(found, measure, skip) for measure in wanted}
+
+
+def on_judgments(values: Values, judgments: Judgments) -> Values:
+    """The same values, held against the judgments that they are said to rest on: the same ones, the same queries."""
+    known = values.fingerprints.get("judgments")
+    if known is not None and known != judgments.fingerprint:
+        raise InputError(
+            f"the values rest on other judgments ({known}) than {judgments.source} ({judgments.fingerprint}); "
+            "evaluate the runs again on these"
+        )
+    judged = set(judgments.queries)
+    strange = next((query for query in values.queries if query not in judged), None)
+    if strange is not None:
+        raise InputError(
+            f"query {strange!r} has values but no judgments in {judgments.source}; are the ids of one kind?"
+        )
+    without = judged.difference(values.queries, values.dropped)
+    dropped = values.dropped | dict.fromkeys(sorted(without), "is judged and has no values")
+    prints = values.fingerprints | {"judgments": judgments.fingerprint}
+    return replace(values, dropped=dropped, fingerprints=prints)
 
 
 def _opened(source: Any) -> Any:
@@ -122,34 +146,15 @@ def _together(tables: list[_Table], measure: str, skip: bool) -> Values:
 
 def _saved(file: Source) -> _Table | None:
     """The JSON of `rankgauge eval --per-query --format json`, or None where it is something else."""
-    if not file.head().lstrip().startswith(b"{"):
+    runs = read_saved(file)
+    if runs is None:
         return None
-    with file.open_text() as stream:
-        try:
-            loaded = json.load(stream)
-        except ValueError:
-            return None
-    if not isinstance(loaded, dict) or not isinstance(loaded.get("runs"), list) or "protocol" not in loaded:
-        return None
-    return _saved_table(loaded, file.name)
-
-
-def _saved_table(loaded: Mapping[str, Any], name: str) -> _Table:
     columns: dict[str, dict[str, Column]] = {}
-    for run in loaded["runs"]:
-        if "per_query" not in run:
-            raise InputError(
-                f"{name}: has no values of queries; save them with rankgauge eval --per-query --format json"
-            )
-        for query, values in run["per_query"].items():
-            for measure, value in values.items():
-                column = columns.setdefault(measure, {}).setdefault(run["run"], {})
-                column[query] = _number(value, f"{name}: run {run['run']}, query {query}")
-    table = _Table(name, columns)
-    prints = loaded.get("fingerprints") or {}
-    table.protocol, table.definitions = dict(loaded["protocol"]), dict(loaded.get("definitions", {}))
-    rules = json.dumps([loaded["protocol"], loaded.get("dialect")], sort_keys=True)
-    table.prints = {"judgments": prints.get("judgments"), "protocol": prints.get("protocol", rules)}
+    for run in runs:
+        for measure, column in run.values.items():
+            columns.setdefault(measure, {})[run.name] = column
+    table = _Table(file.name, columns)
+    table.protocol, table.definitions, table.prints = runs[0].protocol, runs[0].definitions, runs[0].fingerprints
     table.skips = "skip" in (table.protocol.get("missing"), table.protocol.get("empty"))
     return table
 

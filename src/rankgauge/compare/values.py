@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest
-from rankgauge.evaluate import chosen_dialect, measure_hits, measure_in_dialect, reader
-from rankgauge.match import match
+from rankgauge.evaluate import chosen_dialect, evaluate_in_dialect, measure_run, reader
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments, read_run
@@ -25,7 +24,15 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.result import Result
 
-__all__ = ["Values", "comparable", "results_of_runs", "values_of_results", "values_of_runs", "with_clusters"]
+__all__ = [
+    "Values",
+    "comparable",
+    "results_of_runs",
+    "values_of_results",
+    "values_of_runs",
+    "with_clusters",
+    "without_weightless",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +113,10 @@ def results_of_runs(
     for name, run in runs.items():
         if spoken is not None:
             read = reader(run)
-            found[name] = measure_in_dialect(spoken, judged, read, measures, weights=weights, groups=groups, name=name)
+            found[name] = evaluate_in_dialect(spoken, judged, read, measures, weights=weights, groups=groups, name=name)
             continue
-        hits = match(judged, read_run(run, by=protocol.by, duplicates=protocol.duplicates), protocol)
-        found[name] = measure_hits(hits, measures, weights=weights, groups=groups, name=name, judgments=judged)
+        ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+        found[name] = measure_run(judged, ranked, protocol, measures, weights=weights, groups=groups, name=name)
     return found
 
 
@@ -197,6 +204,17 @@ def _why_dropped(systems: list[str], answered: Any, values: Any) -> str:
         return f"not answered by {', '.join(unanswered)}"
     empty = [name for name, value in zip(systems, values.tolist(), strict=True) if value != value]
     return "has nothing relevant" if len(empty) == len(systems) else f"has no value for {', '.join(empty)}"
+
+
+def without_weightless(values: Values) -> Values:
+    """The same values without the queries of weight 0, which say nothing and are no evidence either."""
+    if values.weights is None or (values.weights > 0).all():
+        return values
+    kept: Bools = values.weights > 0
+    gone = [query for query, stays in zip(values.queries, kept.tolist(), strict=True) if not stays]
+    groups = {name: mask[kept] for name, mask in values.groups.items() if mask[kept].any()}
+    dropped = values.dropped | dict.fromkeys(gone, "has weight 0")
+    return replace(values.only(kept), groups=groups, dropped=dropped)
 
 
 def with_clusters(values: Values, clusters: Mapping[str, Any] | None) -> Values:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgauge.match.hits import Hits, positions_within
-from rankgauge.protocol import DEFAULT
+from rankgauge.protocol import DEFAULT, SIGNED
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
@@ -92,7 +92,7 @@ def assemble(
     judged = np.bincount(parts.judgment_query, minlength=len(queries))
     query, grade = parts.judgment_query, parts.judgment_grade
     keep = grade >= 0
-    if not keep.all() and protocol.negative != "as-is":
+    if not keep.all() and protocol.negative not in SIGNED:
         query, grade = query[keep], grade[keep]
     rows = (parts.query, parts.rank, parts.first, parts.tied, parts.grade)
     hits = Hits(queries, answered, parts.retrieved, judged, *rows, query, grade, protocol, left_out, missing)
@@ -107,7 +107,7 @@ def _ideal_of_retrieved(hits: Hits) -> Hits:
     """The ideal of a tool that knows only what was retrieved. An unjudged document counts 0 there, and only where
     negative grades are part of the ideal does it matter that it comes before them."""
     query, grade = hits.query, hits.grade
-    if hits.protocol.negative == "as-is":
+    if hits.signed:
         unjudged = hits.retrieved - np.bincount(query, minlength=len(hits.queries))
         query = np.concatenate([query, np.repeat(np.arange(len(hits.queries)), unjudged)])
         grade = np.concatenate([grade, np.zeros(int(unjudged.sum()))])

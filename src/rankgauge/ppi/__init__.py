@@ -11,7 +11,8 @@ import numpy as np
 
 from rankgauge.agree.sets import judged_once
 from rankgauge.errors import InputError, MeasureError, choices
-from rankgauge.evaluate import evaluate
+from rankgauge.evaluate import measure_hits
+from rankgauge.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_run
@@ -185,8 +186,7 @@ def _values(
     human: Judgments, machine: Judgments, run: Any, measure: Measure, protocol: Protocol
 ) -> tuple[Floats, Floats, Floats]:
     """Under people's judgments; under the model's, of the same queries; and of the others."""
-    ours = evaluate(human, run, measure, protocol=protocol)
-    theirs = evaluate(machine, run, measure, protocol=protocol)
+    ours, theirs = (measure_hits(match(each, run, protocol), [measure]) for each in (human, machine))
     truth = dict(zip(ours.query_ids, ours.measured[measure].tolist(), strict=True))
     predicted = dict(zip(theirs.query_ids, theirs.measured[measure].tolist(), strict=True))
     lacking = [q for q in human.queries if truth.get(q) is None or truth[q] != truth[q]]

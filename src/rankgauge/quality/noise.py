@@ -16,7 +16,8 @@ import numpy as np
 
 from rankgauge.aggregate import aggregate
 from rankgauge.errors import InputError
-from rankgauge.evaluate import evaluate
+from rankgauge.evaluate import measure_hits
+from rankgauge.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.gains import number_text
 from rankgauge.protocol import DEFAULT, Protocol
@@ -146,7 +147,8 @@ def label_noise(
     counts = np.bincount(label[rows.number >= 0], minlength=len(scale))
     truth = _truth(scale, counts, error_rate, confusion)
     read = {name: read_run(run, by=protocol.by, duplicates=protocol.duplicates) for name, run in runs.items()}
-    value = np.array([evaluate(judged, run, measure, protocol=protocol)[measure] for run in read.values()])
+    results = (measure_hits(match(judged, run, protocol), [measure]) for run in read.values())
+    value = np.array([result[measure] for result in results])
     traced = [trace(rows, run, protocol) for run in read.values()]
     table = _drawn(traced, measure, rows.number, label, truth, scale, draws, seed)
     return LabelNoise(str(measure), list(read), value, table, truth, scale, seed)

@@ -70,7 +70,8 @@ def triples_found(triples: Callable[[], Iterable[Any]], ask: Ask) -> Found:
 
 
 def _found(rows: Rows, ask: Ask) -> Found:
-    return Found(gather(rows, ask, may_be_empty=True), by="rank" if number_role(ask) == "rank" else "score")
+    by = "rank" if number_role(ask) == "rank" else "score"
+    return Found(gather(rows, ask, may_be_empty=True), by=by, origin=rows)
 
 
 def item_rows(items: Iterable[Any], ask: Ask, name: str) -> Iterator[Row]:

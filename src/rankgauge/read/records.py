@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import DuplicateError, FormatError
+from rankgauge.errors import DuplicateError, FormatError, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,7 +140,8 @@ class Record:
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self):,} rows, {len(self.queries):,} queries, from {self.source})"
+        rows, queries = counted(len(self), "row"), counted(len(self.queries), "query", "queries")
+        return f"{type(self).__name__}({rows}, {queries}, from {self.source})"
 
 
 class Judgments(Record):
@@ -164,12 +165,15 @@ class Run(Record):
     """Query → document → score; the order given is kept.
 
     `by` says what the scores stand for: "score", or "rank" when they are negated ranks; `has_scores` whether the source
-    has scores at all (MS MARCO runs have none, and are ordered by rank whatever is asked).
+    has scores at all (MS MARCO runs have none, and are ordered by rank whatever is asked); `head` is the start of a
+    TREC file, in which ranks stand beside scores, all of it where `whole_head`.
     """
 
     kind = "run"
     number = "score"
     has_scores: bool = True
+    head: bytes = b""
+    whole_head: bool = False
 
     @property
     def answered(self) -> Set[str]:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rankgauge.stats.paired import TIE
+
 if TYPE_CHECKING:
     from rankgauge.stats.paired import Floats, Units
 
 __all__ = ["KINDS", "bootstrap_intervals"]
 
 RESAMPLES: Final = 10_000
+MOST_VARY: Final = 0.9  # of the resamples; where fewer have an error of their own there is no studentised interval
 AT_ONCE: Final = 64  # pairs whose resamples are held at the same time
 KINDS: Final = {
     "bca": "bias-corrected and accelerated bootstrap (Efron 1987)",
@@ -94,10 +97,12 @@ def _studentised(means: Floats, errors: Floats, apart: Floats, share: Floats, al
     units, observed = len(apart), apart.sum(axis=0)
     error = np.sqrt(((apart - share[:, None] * observed) ** 2).sum(axis=0) * units / max(units - 1, 1))
     result = np.stack([observed, observed], axis=1)
-    for pair in np.flatnonzero(error > 0).tolist():
+    for pair in np.flatnonzero(error > TIE * np.abs(apart).max(axis=0, initial=0.0)).tolist():
         varying = errors[:, pair] > 1e-9 * error[pair]
         t = (means[varying, pair] - observed[pair]) / errors[varying, pair]
-        if len(t):
-            high, low = np.quantile(t, [alpha / 2, 1 - alpha / 2])
-            result[pair] = observed[pair] - low * error[pair], observed[pair] - high * error[pair]
+        if varying.mean() < MOST_VARY:
+            result[pair] = np.nan
+            continue
+        high, low = np.quantile(t, [alpha / 2, 1 - alpha / 2])
+        result[pair] = observed[pair] - low * error[pair], observed[pair] - high * error[pair]
     return result

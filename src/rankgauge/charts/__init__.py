@@ -1,0 +1,37 @@
+"""Every picture, once: from a Result, several, or a Comparison to a chart, for notebooks, reports, files and the web.
+
+>>> from rankgauge import charts, evaluate
+>>> results = {name: evaluate({"q": {"a": 1}}, {"q": {"a": score, "b": 1.0}}) for name, score in (("x", 2), ("y", 0))}
+>>> charts.scatter(results).to_dict()["title"]["text"]
+['nDCG@10: x against y']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from rankgauge.charts.depth import at_k, precision_recall
+from rankgauge.charts.files import figure, page, png, script, styles, svg
+from rankgauge.charts.notebook import in_notebook
+from rankgauge.charts.pairs import detectable, differences, matrix, scatter
+from rankgauge.charts.systems import distribution, forest, groups
+from rankgauge.charts.theme import PALETTE, THEMES
+
+__all__ = [
+    "KINDS", "PALETTE", "THEMES", "at_k", "detectable", "differences", "distribution", "figure", "forest", "groups",
+    "in_notebook", "matrix", "page", "png", "precision_recall", "scatter", "script", "styles", "svg",
+]  # fmt: skip
+
+# Kind, as the command line spells it → the function.
+KINDS: Final[dict[str, Callable[..., Any]]] = {
+    "forest": forest,
+    "differences": differences,
+    "scatter": scatter,
+    "distribution": distribution,
+    "at-k": at_k,
+    "precision-recall": precision_recall,
+    "groups": groups,
+    "matrix": matrix,
+    "detectable": detectable,
+}

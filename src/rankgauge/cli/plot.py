@@ -1,0 +1,140 @@
+"""`rankgauge plot`: a chart of runs as a PNG, an SVG or a page."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from rankgauge.cli.options import FILE, complete_measures, measures_from_option, protocol_options, reading_options
+from rankgauge.errors import choices, nearest
+
+if TYPE_CHECKING:
+    from rankgauge.cli.work import Reading
+    from rankgauge.protocol import Protocol
+    from rankgauge.result import Result
+
+__all__ = ["plot_runs"]
+
+# Kind → what it shows. Help must not import the charts: they load numpy.
+KINDS: Final = {
+    "forest": "the mean of every system with its interval",
+    "differences": "the difference of two systems on every query, sorted",
+    "scatter": "one system's value against another's, a point per query",
+    "distribution": "how many queries have which value",
+    "at-k": "a measure at every cut-off from 1 to 100",
+    "precision-recall": "interpolated precision against recall",
+    "groups": "every group of queries (--by)",
+    "matrix": "the difference of every pair, and which are separable",
+    "detectable": "the difference that so many queries could show",
+}
+ENDINGS: Final = (".png", ".svg", ".html")
+COMPARING: Final = frozenset({"forest", "matrix", "detectable"})  # of two systems or more
+
+
+def known_kind(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """The kind of chart; of another word, the nearest is named."""
+    if value not in KINDS:
+        close = nearest(value.replace("_", "-"), KINDS)
+        meant = f" Did you mean {close}?" if close else ""
+        raise click.BadParameter(f"there is no chart {value!r}.{meant} There are {', '.join(KINDS)}.")
+    return value
+
+
+def complete_kinds(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Kinds that begin with what was typed."""
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+@click.command("plot")
+@click.argument("kind", callback=known_kind, shell_complete=complete_kinds)
+@click.argument("qrels", type=FILE)
+@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="[NAME=]RUN...")
+@click.option("-o", "--output", required=True, metavar="FILE", help=f"What to write: {choices(ENDINGS)}.")
+@click.option("-m", "--measure", help="The measure.  [nDCG@10]", shell_complete=complete_measures)
+@measures_from_option
+@click.option("--pair", nargs=2, metavar="A B", help="Two systems: A − B.  [the first two]")
+@click.option("--baseline", metavar="NAME", help="Compare each system with this one only.  [every pair]")
+@click.option("--to", type=click.IntRange(2, 10_000), help="at-k: the last cut-off.  [100]")
+@click.option("--theme", type=click.Choice(["light", "dark"]), default="light", help="Of a PNG or SVG.  [light]")
+@click.option("--width", type=click.IntRange(240, 4000), default=720, help="Pixels of a PNG or SVG.  [720]")
+@click.option("--dialect", metavar="NAME", help="Plot what another tool says; 'rankgauge dialects' lists them.")
+@click.option("--by", metavar="FILE", help="Groups of queries: a table with a query and a group column.")
+@click.option("--weights", metavar="FILE", help="Weights of queries: a table with a query and a weight column.")
+@protocol_options
+@reading_options
+def plot_runs(kind: str, output: str, theme: str, width: int, **asked: Any) -> None:
+    """Draw a chart of runs: KIND, the judgments, and one run or more.
+
+    A PNG is twice as fine as its width says. A page (.html) loads nothing, shows the numbers under the pointer, and
+    follows the reader's theme and the width of the window.
+
+    \b
+    Examples:
+      rankgauge plot forest qrels.txt bm25.run reranked.run -o forest.png
+      rankgauge plot differences qrels.txt old=a.run new=b.run --pair new old -o differences.html
+      rankgauge plot at-k qrels.txt bm25.run reranked.run -m R@10 --to 1000 -o recall.svg
+      rankgauge plot groups qrels.txt a.run b.run --by segments.csv -o groups.svg --theme dark
+      rankgauge plot matrix qrels.txt runs/*.run -o matrix.png --width 1200
+    """
+    ending = os.path.splitext(output)[1].lower()
+    if ending not in ENDINGS:
+        raise click.UsageError(f"-o {output}: a chart is written to {choices(ENDINGS)}, not to {ending or 'this'!r}")
+    from rankgauge.charts.files import FILES
+    from rankgauge.write import opened
+
+    made = FILES[ending](_draw(kind, **asked), kind, theme, width)
+    with opened(output) as stream:
+        stream.write(made)
+
+
+plot_runs.help = f"{inspect.cleandoc(plot_runs.help or '')}\n\n\b\nKinds:\n" + "\n".join(
+    f"  {kind:17} {words}" for kind, words in KINDS.items()
+)
+
+
+def _draw(
+    kind: str,
+    qrels: str,
+    runs: tuple[str, ...],
+    *,
+    measure: str | None,
+    pair: tuple[str, str] | None,
+    baseline: str | None,
+    to: int | None,
+    protocol: Protocol,
+    reading: Reading,
+    **asked: Any,
+) -> Any:
+    """The chart as a function of theme and width."""
+    from rankgauge import charts
+    from rankgauge.charts.theme import altair
+    from rankgauge.cli.work import evaluate_files
+
+    altair()  # before there is work to be lost
+    for option, given, kinds in (("--pair", pair, ("differences", "scatter", "detectable")), ("--to", to, ("at-k",))):
+        if given and kind not in kinds:
+            raise click.UsageError(f"{option} is for {choices(kinds)}, not for {kind}")
+    wanted = (measure or "nDCG@10",)
+    results = evaluate_files(qrels, runs, wanted, protocol, reading, **asked)
+    more: dict[str, Any] = {name: value for name, value in (("pair", pair), ("to", to)) if value}
+    if measure is not None and kind == "precision-recall":
+        more["measure"] = measure
+    return functools.partial(charts.KINDS[kind], _source(kind, results, baseline), **more)
+
+
+def _source(kind: str, results: list[Result], baseline: str | None) -> Any:
+    """The results, or their comparison where the chart shows decisions."""
+    from rankgauge.compare import Settings, compare_results
+
+    named = {result.name: result for result in results}
+    if baseline is not None and baseline not in named:
+        close = nearest(baseline, named)
+        meant = f"; did you mean {close}?" if close else ""
+        raise click.UsageError(f"--baseline {baseline}: there is no such system{meant}; there are {', '.join(named)}")
+    if len(named) < 2 or (kind not in COMPARING and baseline is None) or kind in ("at-k", "precision-recall"):
+        return named
+    return compare_results(named, Settings(baseline=baseline))

@@ -1,0 +1,62 @@
+"""A headless Chromium for tests that must see a page as a reader does: offline, and with every complaint noted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ARGUMENTS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+
+def chromium() -> str:
+    """Where Chromium is; without one the test is skipped, saying how to get it."""
+    known = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in known if name and (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("no Chromium here: apt-get install chromium, or name one in CHROMIUM")
+    return found
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """The browser."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS.split())
+        yield browser
+        browser.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A page, what its console said, and what it asked for besides itself."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, width: int, theme: Any) -> Iterator[Seen]:
+    """A file, opened with the network off."""
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=theme, offline=True)
+    seen = Seen(context.new_page())
+    seen.page.on("console", lambda message: seen.complaints.append(message.text))
+    seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+    seen.page.on("request", lambda request: seen.requests.append(request.url))
+    seen.page.goto(path.as_uri())
+    yield seen
+    context.close()

@@ -1,0 +1,378 @@
+"""Charts: their data are the library's numbers, their specifications are valid, their files really show something."""
+
+from __future__ import annotations
+
+import functools
+import json
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankgauge
+from rankgauge import Comparison, Result, charts
+from rankgauge.charts.pairs import ENDS, MANY
+from rankgauge.charts.source import defined
+from rankgauge.charts.theme import DARK_PALETTE, PALETTE
+from rankgauge.cli import plot
+from rankgauge.compare.values import Values
+from rankgauge.errors import InputError, MeasureError
+from rankgauge.stats.power import power_of
+
+QRELS = {f"q{i}": {f"d{j}": (i * j) % 4 for j in range(8)} for i in range(1, 13)}
+SEGMENTS = {query: "even" if int(query[1:]) % 2 == 0 else "odd" for query in QRELS}
+
+
+def run_of(step: int) -> dict[str, dict[str, float]]:
+    return {
+        query: {doc: float((int(doc[1:]) * step + int(query[1:])) % 9) for doc in docs} for query, docs in QRELS.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Result]:
+    return {f"s{step}": rankgauge.evaluate(QRELS, run_of(step), ["nDCG@3", "P@2"], by=SEGMENTS) for step in (2, 4, 5)}
+
+
+@pytest.fixture(scope="module")
+def comparison(results: dict[str, Result]) -> Comparison:
+    return rankgauge.compare(None, results)
+
+
+def rows_of(chart: Any, *fields: str) -> list[dict[str, Any]]:
+    """The rows of the data that have these fields."""
+    (rows,) = (rows for rows in chart.to_dict()["datasets"].values() if rows and set(fields) <= rows[0].keys())
+    return list(rows)
+
+
+def source_of(kind: str, results: dict[str, Result], comparison: Comparison) -> Any:
+    return results if kind in ("at-k", "precision-recall") else comparison
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def test_forest_shows_means_and_intervals_best_first(results: dict[str, Result], comparison: Comparison) -> None:
+    rows = rows_of(charts.forest(comparison), "mean")
+    for row in rows:
+        assert row["mean"] == pytest.approx(results[row["system"]]["nDCG@3"], abs=1e-15)
+        assert (row["low"], row["high"]) == comparison["nDCG@3"].systems[row["system"]].interval
+    assert [row["mean"] for row in rows] == sorted((row["mean"] for row in rows), reverse=True)
+    alike = {
+        system
+        for pair in comparison.pairs
+        for system, other in ((pair.a, pair.b), (pair.b, pair.a))
+        if other == rows[0]["system"] and pair.decision == "not separable"
+    }
+    assert {row["system"] for row in rows if row["top"]} == alike | {rows[0]["system"]}
+
+
+def test_differences_show_every_query(results: dict[str, Result]) -> None:
+    a, b = (results[name].to_dict() for name in ("s5", "s2"))
+    rows = rows_of(charts.differences(results, pair=("s5", "s2")), "from")
+    shown = {query: row for row in rows for query in row["query"].split(", ")}
+    assert shown.keys() == QRELS.keys()
+    for query, row in shown.items():
+        assert row["a"] == a[query]["nDCG@3"]
+        assert row["difference"] == a[query]["nDCG@3"] - b[query]["nDCG@3"]
+    assert [row["from"] for row in rows] == [0, *(row["to"] for row in rows[:-1])]
+    assert rows[-1]["to"] == len(QRELS)
+    assert [row["difference"] for row in rows] == sorted((row["difference"] for row in rows), reverse=True)
+
+
+def test_scatter_puts_queries_of_the_same_values_together(results: dict[str, Result]) -> None:
+    a, b = (results[name].to_dict() for name in ("s2", "s4"))
+    rows = rows_of(charts.scatter(results, "P@2"), "better")
+    places: dict[tuple[float, float], int] = {}
+    for query in QRELS:
+        place = a[query]["P@2"], b[query]["P@2"]
+        places[place] = places.get(place, 0) + 1
+    assert {(row["a"], row["b"]): row["queries"] for row in rows} == places
+    assert max(places.values()) > 1
+    for row in rows:
+        assert row["better"] == ("same" if row["a"] == row["b"] else "s2" if row["a"] > row["b"] else "s4")
+
+
+def test_distribution_counts_every_query_once(results: dict[str, Result]) -> None:
+    chart = charts.distribution(results)
+    rows, centres = rows_of(chart, "share"), rows_of(chart, "median")
+    for name, result in results.items():
+        values = result.per_query["nDCG@3"].to_list()
+        mine = [row for row in rows if row["system"] == name]
+        assert sum(row["queries"] for row in mine) == len(QRELS)
+        for row in mine:
+            last = row["to"] == 1.0
+            inside = [v for v in values if row["from"] <= v and (v < row["to"] or (last and v == 1.0))]
+            assert row["queries"] == len(inside)
+        (centre,) = (row for row in centres if row["system"] == name)
+        assert centre["median"] == result.median("nDCG@3")
+        assert centre["mean"] == pytest.approx(result["nDCG@3"], abs=1e-15)
+
+
+def test_at_k_is_what_evaluate_says_at_every_k(results: dict[str, Result]) -> None:
+    rows = rows_of(charts.at_k(results, "P@2", to=6), "value")
+    assert [row["k"] for row in rows] == [1, 2, 3, 4, 5, 6] * 3
+    for row in rows:
+        alone = rankgauge.evaluate(QRELS, run_of(int(row["system"][1:])), f"P@{row['k']}")
+        assert row["value"] == pytest.approx(alone[f"P@{row['k']}"], abs=1e-15)
+
+
+def test_precision_recall_is_what_evaluate_says(results: dict[str, Result]) -> None:
+    rows = rows_of(charts.precision_recall(results), "recall")
+    assert sorted({row["recall"] for row in rows}) == [tenth / 10 for tenth in range(11)]
+    for row in rows:
+        measure = f"IPrec@{row['recall']:g}"
+        alone = rankgauge.evaluate(QRELS, run_of(int(row["system"][1:])), measure)
+        assert row["value"] == pytest.approx(alone[measure], abs=1e-15)
+
+
+def test_groups_show_the_means_of_each_group(results: dict[str, Result], comparison: Comparison) -> None:
+    for row in rows_of(charts.groups(comparison), "group"):
+        part = comparison["nDCG@3"].groups[row["group"]].systems[row["system"]]
+        assert row["mean"] == pytest.approx(results[row["system"]].by[row["group"]]["nDCG@3"], abs=1e-15)
+        assert (row["low"], row["high"]) == pytest.approx(part.interval, abs=1e-14)
+        assert row["queries"] == sum(group == row["group"] for group in SEGMENTS.values())
+
+
+def test_matrix_has_every_pair_both_ways(comparison: Comparison) -> None:
+    rows = {(row["row"], row["column"]): row for row in rows_of(charts.matrix(comparison), "separable")}
+    assert len(rows) == 6
+    for pair in comparison.pairs:
+        assert rows[pair.a, pair.b]["difference"] == pair.difference
+        assert rows[pair.b, pair.a]["difference"] == -pair.difference
+        assert {rows[pair.a, pair.b]["p"], rows[pair.b, pair.a]["p"]} == {pair.p_adjusted}
+        assert rows[pair.a, pair.b]["separable"] is (pair.decision != "not separable")
+
+
+def test_matrix_against_a_baseline_has_one_column(results: dict[str, Result]) -> None:
+    rows = rows_of(charts.matrix(rankgauge.compare(None, results, baseline="s4")), "separable")
+    assert [(row["row"], row["column"]) for row in rows] == [("s2", "s4"), ("s5", "s4")]
+
+
+def test_detectable_has_a_power_of_four_fifths_everywhere(comparison: Comparison) -> None:
+    deviation = {f"{pair.a} − {pair.b}": pair.deviation for pair in comparison.pairs}
+    rows = rows_of(charts.detectable(comparison), "here")
+    for row in rows:
+        assert power_of(deviation[row["pair"]], row["difference"], row["queries"]) == pytest.approx(0.8, abs=1e-9)
+    here = {row["pair"]: row["difference"] for row in rows if row["here"]}
+    assert here == pytest.approx({f"{pair.a} − {pair.b}": pair.detectable for pair in comparison.pairs})
+
+
+# ---- the picture -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", charts.KINDS)
+@pytest.mark.parametrize("theme", charts.THEMES)
+def test_a_chart_is_valid_and_says_what_it_shows(
+    kind: str, theme: str, results: dict[str, Result], comparison: Comparison
+) -> None:
+    for width in (390, 720):
+        chart = charts.KINDS[kind](source_of(kind, results, comparison), theme=theme, width=width)
+        spec = chart.to_dict(validate=True)
+        caption = " ".join(spec["title"]["subtitle"])
+        assert caption.startswith("12 queries. ")
+        assert "precision" in caption if kind == "precision-recall" else "DCG@k over the DCG@k of the ideal" in caption
+        assert spec["config"]["background"] == charts.THEMES[theme].background
+        lines = [*spec["title"]["text"], *spec["title"]["subtitle"]]
+        assert max(map(len, lines)) < width / 5
+
+
+@pytest.mark.parametrize("kind", charts.KINDS)
+def test_a_png_is_as_wide_as_asked_for(kind: str, results: dict[str, Result], comparison: Comparison) -> None:
+    data = charts.png(charts.KINDS[kind](source_of(kind, results, comparison), width=390, theme="dark"))
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", data[16:24])
+    # The slanted heads of a matrix may lean out by a little.
+    assert width == pytest.approx(2 * 390, abs=40 if kind == "matrix" else 2)
+    assert 300 < height < 3000
+    assert len(data) > 10_000
+
+
+def test_an_svg_shows_names_as_text() -> None:
+    names = ["<script>alert(1)</script>", "a & b"]
+    found = {name: rankgauge.evaluate(QRELS, run_of(step)) for name, step in zip(names, (2, 5), strict=True)}
+    picture = charts.svg(charts.forest(found))
+    texts = [each.text for each in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"a & b", "0.0"} & set(texts) >= {"a & b"}
+    assert "<script" not in picture
+
+
+def test_thousands_of_queries_have_no_limit_and_few_rows() -> None:
+    random = np.random.default_rng(7)
+    queries, systems = [f"q{i:04d}" for i in range(7000)], [f"s{j}" for j in range(5)]
+    values = Values("nDCG@10", systems, queries, random.random((7000, 5)))
+    apart = values.difference("s0", "s1")
+    rows = rows_of(charts.differences(values), "from")
+    assert len(rows) <= MANY
+    assert sum(row["to"] - row["from"] for row in rows) == 7000
+    assert sum(row["difference"] * (row["to"] - row["from"]) for row in rows) == pytest.approx(apart.sum())
+    ordered = np.argsort(-apart)
+    for at in [*range(ENDS), *range(-ENDS, 0)]:
+        assert (rows[at]["query"], rows[at]["difference"]) == (queries[ordered[at]], apart[ordered[at]])
+    points = rows_of(charts.scatter(values), "better")
+    assert {row["query"]: (row["a"], row["b"]) for row in points} == {
+        query: (a, b) for query, a, b in zip(queries, values.of("s0"), values.of("s1"), strict=True)
+    }
+    assert len(charts.figure(functools.partial(charts.scatter, values))) < 1_000_000
+    for kind in ("forest", "distribution"):
+        assert len(json.dumps(charts.KINDS[kind](values).to_dict())) < 60_000
+
+
+def test_equal_values_of_many_queries_are_one_bar() -> None:
+    table = np.repeat([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]], 1000, axis=0)
+    values = Values("RR@10", ["a", "b"], [f"q{i}" for i in range(3000)], table)
+    rows = rows_of(charts.differences(values), "from")
+    assert [(row["from"], row["to"], row["difference"]) for row in rows] == [
+        (0, 1000, 1.0), (1000, 2000, 0.0), (2000, 3000, -1.0)
+    ]  # fmt: skip
+    assert rows[0]["query"].endswith("and 997 more")
+
+
+# Machado, Oliveira and Fernandes (2009): what red-, green- and blue-blind eyes see, in linear RGB.
+BLINDNESS: dict[str, list[list[float]]] = {
+    "none": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def lab(colour: str, seen: list[list[float]]) -> Any:
+    """A colour as an eye sees it, in CIE L*a*b* (D65)."""
+    encoded = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    linear = np.clip(np.array(seen) @ linear, 0, 1)
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    x, y, z = (np.cbrt(each) for each in to_xyz @ linear / [0.95047, 1.0, 1.08883])
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("palette", [PALETTE, DARK_PALETTE], ids=["light", "dark"])
+@pytest.mark.parametrize("blindness", BLINDNESS)
+def test_colours_can_be_told_apart(palette: tuple[str, ...], blindness: str) -> None:
+    seen = [lab(colour, BLINDNESS[blindness]) for colour in palette]
+    nearest = {(a, b): float(np.linalg.norm(seen[a] - seen[b])) for a, b in combinations(range(len(palette)), 2)}
+    assert min(nearest.values()) > 12, min(nearest, key=lambda pair: nearest[pair])  # 2.3 is just noticeable
+
+
+def test_a_caption_has_the_definition_without_what_is_not_set() -> None:
+    assert defined("Precision. Formula: a / b [c] [k=5, rel=None, by=k]") == "Precision [k=5, by=k]"
+    assert defined("Average. Formula: Σ [k=None, rel=None]") == "Average."
+    assert defined("A table") == "A table"
+
+
+# ---- in a notebook ---------------------------------------------------------------------------------------------------
+
+
+def test_a_notebook_shows_tables_and_pictures(results: dict[str, Result], comparison: Comparison) -> None:
+    one, several = results["s2"]._repr_html_(), comparison._repr_html_()
+    assert (one.count("<svg"), several.count("<svg")) == (2, 2)
+    assert "Distribution of nDCG@3" in one
+    assert "every pair" in several
+    assert "currentColor" in one
+    assert "#010203" not in one + several
+    assert "<table" in one
+    assert "<table" in several
+
+
+def test_without_the_chart_library_a_notebook_shows_tables(
+    results: dict[str, Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    shown = results["s2"]._repr_html_()
+    assert "<table" in shown
+    assert "<svg" not in shown
+    with pytest.raises(InputError, match=r"pip install 'rankgauge\[charts\]'"):
+        charts.forest(results)
+
+
+def test_altair_is_not_imported_before_a_chart_is_asked_for() -> None:
+    code = "import sys, rankgauge; rankgauge.charts.KINDS; sys.exit(bool({'altair', 'vl_convert'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---- what cannot be drawn --------------------------------------------------------------------------------------------
+
+
+def bad_calls() -> Iterator[tuple[str, Any, type[Exception], str]]:
+    one = {"only": rankgauge.evaluate(QRELS, run_of(2))}
+    two = one | {"other": rankgauge.evaluate(QRELS, run_of(5))}
+    yield "two systems", lambda: charts.differences(one), InputError, "needs two systems, and there is only one, only"
+    yield "compared", lambda: charts.matrix(one), InputError, "there is only one, only"
+    yield "no groups", lambda: charts.groups(two), InputError, "no groups of queries"
+    yield "no rankings", lambda: charts.at_k(rankgauge.compare(None, two)), InputError, "needs Results"
+    yield "nothing", lambda: charts.forest([]), InputError, "got nothing"
+    yield "theme", lambda: charts.forest(two, theme="drak"), InputError, "did you mean 'dark'"
+    yield "width", lambda: charts.forest(two, width=10), InputError, "240 or more"
+    yield "system", lambda: charts.scatter(two, pair=("only", "othr")), InputError, "did you mean other"
+    yield "same", lambda: charts.scatter(two, pair=("only", "only")), InputError, "given twice"
+    yield "measure", lambda: charts.forest(two, "P@5"), MeasureError, "P@5 was not evaluated"
+    yield "no k", lambda: charts.at_k(two, "Rprec"), MeasureError, "has no cut-off"
+    yield "names", lambda: charts.forest([two["only"]] * 2), InputError, "give each system a name"
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), [pytest.param(*rest, id=name) for name, *rest in bad_calls()])
+def test_what_cannot_be_drawn_is_said(call: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call()
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    rankgauge.write(rankgauge.read_judgments(QRELS), tmp_path / "qrels.txt")
+    for step in (2, 5):
+        rankgauge.write(rankgauge.read_run(run_of(step)), tmp_path / f"s{step}.run")
+    (tmp_path / "by.csv").write_text("query_id,group\n" + "".join(f"{q},{g}\n" for q, g in SEGMENTS.items()))
+    return tmp_path
+
+
+def called(folder: Path, *arguments: str) -> Any:
+    from click.testing import CliRunner
+
+    from rankgauge.cli import cli
+
+    paths = [str(folder / each) if (folder / each).is_file() else each for each in arguments]
+    return CliRunner().invoke(cli, ["plot", *paths])
+
+
+def test_the_command_knows_every_kind_and_every_file() -> None:
+    from rankgauge.charts.files import FILES
+
+    assert list(plot.KINDS) == list(charts.KINDS)
+    assert list(plot.ENDINGS) == list(FILES)
+
+
+@pytest.mark.parametrize("kind", charts.KINDS)
+def test_the_command_writes_every_kind(kind: str, files: Path) -> None:
+    target = files / f"{kind}.svg"
+    done = called(files, kind, "qrels.txt", "s2.run", "s5.run", "--by", "by.csv", "-m", "nDCG@3", "-o", str(target))
+    assert (done.exit_code, done.output) == (0, "")
+    assert len(list(ET.fromstring(target.read_text()).iter())) > 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["forrest", "qrels.txt", "s2.run", "-o", "x.png"], "Did you mean forest?"),
+        (["at_k", "qrels.txt", "s2.run", "-o", "x.png"], "Did you mean at-k?"),
+        (["forest", "qrels.txt", "s2.run", "-o", "x.pdf"], ".png, .svg or .html, not to '.pdf'"),
+        (["forest", "qrels.txt", "s2.run"], "Missing option '-o'"),
+        (["forest", "qrels.txt", "s2.run", "s5.run", "--baseline", "s3", "-o", "x.svg"], "there are s2, s5"),
+        (["forest", "qrels.txt", "s2.run", "s5.run", "--pair", "s2", "s5", "-o", "x.svg"], "--pair is for differences"),
+    ],
+)
+def test_a_wrong_call_is_explained(arguments: list[str], message: str, files: Path) -> None:
+    done = called(files, *arguments)
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.split())
+    assert not list(files.glob("x.*"))

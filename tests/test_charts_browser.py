@@ -1,0 +1,114 @@
+"""A page of charts in a browser: offline, under a policy that evaluates nothing, on a telephone and on a desk."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import rankgauge
+from browser import launched, opened
+from rankgauge import charts
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+QUERY = "<img src=x onerror=alert(1)>"
+QRELS = {f"q{i}": {f"d{j}": (i * j) % 4 for j in range(8)} for i in range(1, 13)} | {QUERY: {"d1": 1, "d2": 0}}
+
+
+def run_of(step: int) -> dict[str, dict[str, float]]:
+    scored = {query: {doc: float((int(doc[1:]) * step) % 9) for doc in docs} for query, docs in QRELS.items()}
+    return scored | {QUERY: {"d1": float(step), "d2": 3.0}}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every chart on one page."""
+    names = ("</script><b>bold</b>", "other")
+    by = {query: "one" if at % 2 else "two" for at, query in enumerate(QRELS)}
+    found = {name: rankgauge.evaluate(QRELS, run_of(step), by=by) for name, step in zip(names, (2, 5), strict=True)}
+    comparison = rankgauge.compare(None, found)
+    draws = {
+        kind: functools.partial(draw, found if kind in ("at-k", "precision-recall") else comparison)
+        for kind, draw in charts.KINDS.items()
+    }
+    path = tmp_path_factory.mktemp("page") / "charts.html"
+    path.write_bytes(charts.page(draws))
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as found:
+        yield found
+
+
+def wait_for_all(page: Page) -> None:
+    """Until every chart is drawn."""
+    page.wait_for_function(f"document.querySelectorAll('figure[data-drawn]').length == {len(charts.KINDS)}")
+
+
+def test_the_page_has_a_policy_without_eval_and_names_no_address(page: Path) -> None:
+    text = page.read_text()
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert "default-src 'none'" in policy
+    assert "unsafe-eval" not in policy
+    assert re.search(r"script-src 'sha256-[^']+';", policy)
+    before, program, _ = text.partition(f"<script>{charts.script()}</script>")
+    assert program
+    assert not re.search(r"(src|href)=|https?://(?!vega\.github\.io/schema)", before.replace("\\u003cimg src=", ""))
+    assert len(text) < 1_500_000
+    assert text.count("</script>") == len(charts.KINDS) + 1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_chart_is_drawn_offline_without_a_complaint(page: Path, browser: Browser, theme: str, width: int) -> None:
+    with opened(browser, page, width, theme) as seen:
+        wait_for_all(seen.page)
+        assert seen.complaints == []
+        assert seen.requests == [page.as_uri()]
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+        colours = seen.page.evaluate(
+            "[...document.querySelectorAll('figure svg.marks')].map((svg) => getComputedStyle(svg).backgroundColor)"
+        )
+        wanted = charts.THEMES[theme].background
+        assert colours == [f"rgb({', '.join(str(int(wanted[at : at + 2], 16)) for at in (1, 3, 5))})"] * len(
+            charts.KINDS
+        )
+        widths = seen.page.evaluate("[...document.querySelectorAll('figure svg.marks')].map((svg) => svg.clientWidth)")
+        assert all(min(width, 960) * 0.9 < each <= min(width, 960) + 20 for each in widths)
+
+
+def test_hovering_names_the_query_as_text(page: Path, browser: Browser) -> None:
+    with opened(browser, page, 1280, "light") as seen:
+        wait_for_all(seen.page)
+        bars = seen.page.locator("figure").nth(list(charts.KINDS).index("differences")).locator("g.mark-rect path")
+        shown = [bars.nth(at).get_attribute("aria-label") or "" for at in range(bars.count())]
+        (worst,) = (at for at, label in enumerate(shown) if f"query: {QUERY}; " in label)
+        bars.nth(worst).scroll_into_view_if_needed()
+        box = bars.nth(worst).bounding_box()
+        assert box is not None
+        seen.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 4, steps=5)
+        seen.page.locator("#vg-tooltip-element.visible", has_text=QUERY).wait_for(timeout=10_000)
+        assert seen.page.locator("#vg-tooltip-element img").count() == 0
+        assert seen.complaints == []
+
+
+def test_the_page_follows_the_theme_and_the_width(page: Path, browser: Browser) -> None:
+    with opened(browser, page, 1280, "light") as seen:
+        first = seen.page.locator("figure").first
+        seen.page.wait_for_selector("figure[data-drawn='light960']")
+        seen.page.emulate_media(color_scheme="dark")
+        seen.page.wait_for_selector("figure[data-drawn='dark960']")
+        seen.page.set_viewport_size({"width": 390, "height": 800})
+        seen.page.wait_for_selector("figure[data-drawn='dark390']")
+        seen.page.evaluate("document.documentElement.dataset.theme = 'light'")
+        seen.page.wait_for_selector("figure[data-drawn='light390']")
+        assert first.locator("svg.marks").count() == 1
+        assert seen.complaints == []
