@@ -19,8 +19,11 @@ import rankgauge
 from rankgauge.agree import POLICIES
 from rankgauge.agree.sets import judged_once
 from rankgauge.agree.show import matrix_csv, show
+from rankgauge.cli.agree import REPEATED
+from rankgauge.cli.ppi import ppi
 from rankgauge.errors import DuplicateError, InputError
 from rankgauge.read.matrix import read_matrix
+from rankgauge.stats.ppi import INTERVALS
 
 HUMAN = {"q": {"a": 2, "b": 0, "c": 1, "d": 3}, "r": {"a": 0, "b": 1, "x": 2}, "s": {"a": 1}}
 MODEL = {"q": {"a": 2, "b": 1, "c": 1, "d": 0}, "r": {"a": 0, "b": 3, "y": 1}}
@@ -107,6 +110,12 @@ ROWS = [("q", "a", 3), ("q", "a", 0), ("q", "b", 1), ("q", "a", 1), ("q", "a", 0
 def test_a_policy_settles_what_is_there_more_than_once(policy: str, grade: float) -> None:
     """Grades 3, 0, 1, 0, 1: of 0 and 1, given twice each, 1 is the nearer to the mean, which is 1."""
     assert dict(judged_once(ROWS, policy).nested) == {"q": {"a": grade, "b": 1}}
+
+
+def test_the_command_offers_every_policy_and_interval() -> None:
+    assert tuple(POLICIES) == REPEATED
+    (option,) = (each for each in ppi.params if each.name == "interval")
+    assert list(option.type.choices) == list(INTERVALS)  # type: ignore[attr-defined]
 
 
 def test_the_same_grade_again_is_told_and_counted_once() -> None:

@@ -72,6 +72,16 @@ def test_bounds_are_those_of_every_way_to_grade(gain: str, start: int) -> None:
         assert single.value == pytest.approx(ndcg(grades, one, k, gain), abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:NO JUDGED DOCUMENT")
+def test_without_a_cut_off_every_unjudged_document_is_open() -> None:
+    for seed in range(20):
+        grades, (one, other), _, scale = random_case(seed)
+        sheet = sheet_of({"q": grades}, {"a": run_of(one), "b": run_of(other)}, "nDCG", grades=scale)
+        both = reachable(grades, [one, other], 99, "linear", scale)
+        found = bounds_of_pair(sheet, "a", "b")["q"]
+        assert (found.low, found.high) == pytest.approx((min(both), max(both)), abs=1e-12), seed
+
+
 def test_a_high_grade_lowers_the_value_where_the_ideal_moves_more() -> None:
     judgments, run = {"q": {"a": 1}}, {"q": {"a": 2.0, "u": 1.0}}
     found = unjudged_bounds(judgments, run, measure="nDCG(gain=exp)@10", grades=[0, 1, 2, 3])

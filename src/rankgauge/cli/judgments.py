@@ -122,7 +122,7 @@ def _picture(found: Quality, output: str, suffix: str) -> None:
     from rankgauge.quality.picture import intervals_svg, noise_svg
     from rankgauge.quality.show import tables
 
-    if not found.runs:
+    if found.sheet is None:
         raise click.UsageError("a picture shows runs; give one or more")
     drawn = intervals_svg(found) if found.noise is None else noise_svg(found.noise)
     write_picture(drawn, found.measure, "".join(table.html() for table in tables(found)), output, suffix)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -35,11 +36,20 @@ class Quality:
 
     summary: Summary
     measure: str
-    runs: list[RunCoverage] = field(default_factory=list)
-    pairs: list[PairCoverage] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
     noise: LabelNoise | None = None
     sheet: Sheet | None = None
+    seed: int = 0
+
+    @cached_property
+    def runs(self) -> list[RunCoverage]:
+        """Each run: the judged share, the value, the interval, the condensed and the expected value."""
+        return cover_runs(self.sheet, self.seed) if self.sheet is not None else []
+
+    @cached_property
+    def pairs(self) -> list[PairCoverage]:
+        """Each pair of runs: the judged share of both, and the interval of the difference."""
+        return cover_pairs(self.sheet) if self.sheet is not None else []
 
     def run(self, name: str) -> RunCoverage:
         """What was found for a run."""
@@ -130,7 +140,7 @@ def quality(
     if leave_one_out and len(runs) < 2:
         raise InputError("leaving a run out of the pool needs two runs or more")
     left_out = leave_one_run_out(sheet, pool_depth) if leave_one_out else []
-    return Quality(summary, str(measure), cover_runs(sheet, seed), cover_pairs(sheet), left_out, noise, sheet)
+    return Quality(summary, str(measure), left_out, noise, sheet, seed)
 
 
 Found = TypeVar("Found")

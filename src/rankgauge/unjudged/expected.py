@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Expected", "bin_of", "chances", "expected_values"]
 
 CELLS: Final = 20_000  # numbers of documents per grade, up to which every combination is gone through
-AT_ONCE: Final = 1 << 20
-DRAWS: Final = 1_000
+AT_ONCE: Final = 1 << 16  # numbers worked on together: few enough to stay in the processor's cache
+DRAWS: Final = (100, 1_000)  # so many of a query, at least and at most
+ALL_DRAWS: Final = 100_000  # of all queries together, where there are many
 
 
 class Expected(NamedTuple):
@@ -72,7 +73,8 @@ def expected_values(sheet: Sheet, name: str, seed: int = 0) -> Expected:
         if (size + 1) ** len(sheet.scale.gains) <= CELLS:
             result[queries] = _exact(case)
         else:
-            result[queries], error[queries] = _sampled(case, seed + int(queries[0]))
+            draws = int(np.clip(ALL_DRAWS // int((sizes > 0).sum()), *DRAWS))
+            result[queries], error[queries] = _sampled(case, seed + int(queries[0]), draws)
     return Expected(result, error)
 
 
@@ -99,49 +101,49 @@ def _groups(sizes: Ints, left_out: Bools, levels: int) -> Iterator[tuple[Ints, i
 
 def _exact(case: _Case) -> Floats:
     """Go through every number of documents per gain: how likely it is, and the numerator to expect with it."""
-    size, levels = case.weight.shape[1], len(case.gains)
-    shape = (len(case.fixed),) + (size + 1,) * levels
-    chance, summed = np.zeros(shape), np.zeros(shape)
-    chance[(slice(None),) + (0,) * levels] = 1.0
-    for at in range(size):
+    levels = len(case.gains)
+    chance = np.ones((len(case.fixed),) + (1,) * levels)
+    summed = np.zeros(chance.shape)
+    for at in range(case.weight.shape[1]):
         chance, summed = _with_document(chance, summed, case, at)
-    counts = np.indices(shape[1:])
+    counts = np.indices(chance.shape[1:])
     reached = np.cumsum(counts[::-1], axis=0)[::-1]
     held = case.levels.reshape((*case.levels.shape, *([1] * levels)))
-    ideal = np.tensordot(case.setting.steps, case.setting.ideal(held, reached), axes=(0, 1))
+    ideal = sum(
+        step * case.setting.ideal(held[:, level], reached[level])
+        for level, step in enumerate(case.setting.steps.tolist())
+    )
     spread = (slice(None), *([None] * levels))
-    ratio = np.zeros(shape)
+    ratio = np.where(ideal > 0, 0.0, chance * case.value[spread])  # without any gain, what the rule `empty` says
     np.divide(case.fixed[spread] * chance + summed, ideal, out=ratio, where=ideal > 0)
-    nothing = np.where(ideal > 0, 0.0, chance * case.value[spread])
-    result: Floats = (ratio + nothing).reshape(len(case.fixed), -1).sum(axis=1)
+    result: Floats = ratio.reshape(len(case.fixed), -1).sum(axis=1)
     return result
 
 
 def _with_document(chance: Floats, summed: Floats, case: _Case, at: int) -> tuple[Floats, Floats]:
-    """The same after one more document, which is worth each gain with its chance."""
-    spread = (slice(None), *([None] * len(case.gains)))
-    likely, weight = case.likely[:, at], case.weight[:, at]
-    more, sums = likely[:, 0][spread] * chance, likely[:, 0][spread] * summed
-    for level, gain in enumerate(case.gains.tolist()):
-        into = (slice(None),) * (level + 1) + (slice(1, None),)
-        out_of = (slice(None),) * (level + 1) + (slice(None, -1),)
-        share = likely[:, level + 1][spread]
-        more[into] += share * chance[out_of]
-        sums[into] += share * (summed[out_of] + (gain * weight)[spread] * chance[out_of])
+    """The same after one more document, which is worth each gain with its chance: a count of one more per gain."""
+    levels = len(case.gains)
+    spread, shape = (slice(None), *([None] * levels)), (len(chance), *(size + 1 for size in chance.shape[1:]))
+    more, sums = np.zeros(shape), np.zeros(shape)
+    for level, gain in enumerate([0.0, *case.gains.tolist()]):
+        place = tuple(slice(1, None) if axis + 1 == level else slice(0, -1) for axis in range(levels))
+        share = case.likely[:, at, level][spread]
+        more[(slice(None), *place)] += share * chance
+        sums[(slice(None), *place)] += share * summed + (share * (gain * case.weight[:, at])[spread]) * chance
     return more, sums
 
 
-def _sampled(case: _Case, seed: int) -> tuple[Floats, Floats]:
+def _sampled(case: _Case, seed: int, draws: int) -> tuple[Floats, Floats]:
     """The mean over random draws and its standard error, query by query."""
     random = np.random.default_rng(seed)
     worth, means, errors = np.r_[0.0, case.gains], [], []
     for at in range(len(case.fixed)):
-        drawn = random.random((DRAWS, case.weight.shape[1], 1)) > np.cumsum(case.likely[at], axis=1)[:, :-1]
+        drawn = random.random((draws, case.weight.shape[1], 1)) > np.cumsum(case.likely[at], axis=1)[:, :-1]
         level = drawn.sum(axis=2)
         reached = (level[:, :, None] > np.arange(len(case.gains))).sum(axis=1)
         ideal = case.setting.ideal(case.levels[at], reached) @ case.setting.steps
-        value = np.full(DRAWS, case.value[at])
+        value = np.full(draws, case.value[at])
         np.divide(case.fixed[at] + worth[level] @ case.weight[at], ideal, out=value, where=ideal > 0)
         means.append(float(value.mean()))
-        errors.append(float(value.std(ddof=1) / np.sqrt(DRAWS)))
+        errors.append(float(value.std(ddof=1) / np.sqrt(draws)))
     return np.array(means), np.array(errors)
