@@ -193,6 +193,19 @@ def test_a_significant_difference_that_is_turned_round() -> None:
     assert "turns a significant difference round: x and y" in repr(found)
 
 
+def test_the_first_judge_is_the_reference_of_the_order() -> None:
+    """x, y, z for people, y, z, x for the model: τ_AP is 0 with people as the reference, −1/2 the other way round."""
+    queries = ["q1", "q2", "q3"]
+    people = {query: {"a": 3, "b": 2, "c": 1} for query in queries}
+    model = {query: {"b": 3, "c": 2, "a": 1} for query in queries}
+    runs = {name: {query: {doc: 1.0} for query in queries} for name, doc in (("x", "a"), ("y", "b"), ("z", "c"))}
+    for sets, tau, among in (((people, model), 0.0, -1), ((model, people), -0.5, 1)):
+        found = rankgauge.agree(*sets, runs=runs, measure="nDCG@1", top=2).systems
+        assert found is not None
+        assert found.orders[0].tau_ap == pytest.approx(tau)
+        assert (found.orders[0].top, found.orders[0].tau_top) == (2, among)  # the best two by the first
+
+
 def test_systems_on_shared_pairs_only() -> None:
     """`x` is judged by the human alone; without it r's ideal is smaller."""
     runs = {"x": {"q": {"a": 1.0}, "r": {"b": 2.0, "x": 1.0}}, "y": {"q": {"d": 1.0}, "r": {"a": 2.0, "b": 1.0}}}
