@@ -137,11 +137,7 @@ def label_noise(
     if not runs or draws < 1:
         raise InputError("label noise needs a run or more, and a draw or more")
     judged = read_judgments(judgments)
-    rows = numbered(judged)
-    if isinstance(confusion, (str, os.PathLike)):
-        confusion = read_matrix(confusion)
-    if isinstance(confusion, Matrix):
-        confusion, grades = confusion.counts, confusion.grades or grades
+    rows, (confusion, grades) = numbered(judged), _matrix(confusion, grades)
     scale = grades_of(rows.number, grades)
     label = np.searchsorted(scale, rows.number)
     counts = np.bincount(label[rows.number >= 0], minlength=len(scale))
@@ -152,6 +148,15 @@ def label_noise(
     traced = [trace(rows, run, protocol) for run in read.values()]
     table = _drawn(traced, measure, rows.number, label, truth, scale, draws, seed)
     return LabelNoise(str(measure), list(read), value, table, truth, scale, seed)
+
+
+def _matrix(confusion: Any, grades: Iterable[float] | None) -> tuple[Any, Iterable[float] | None]:
+    """The matrix, from a file too, and the scale, which a file may name."""
+    if isinstance(confusion, (str, os.PathLike)):
+        confusion = read_matrix(confusion)
+    if isinstance(confusion, Matrix):
+        return confusion.counts, confusion.grades or grades
+    return confusion, grades
 
 
 def _truth(scale: Floats, counts: Ints, error_rate: float | None, confusion: Any) -> Floats:
