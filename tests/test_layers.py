@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 FIRST = [
     "errors",
     "grid",
+    "marks",
     "drawing",
     "stats",
     "protocol",
@@ -31,6 +32,7 @@ LATER = [
     "write",
     "explain",
     "compare",
+    "bench",
     "plan",
     "gate",
     "trec_eval",
