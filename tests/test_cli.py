@@ -896,7 +896,9 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert heavy("import rankgauge") == set()
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["eval", "--help"], ["trec_eval", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["eval", "--help"], ["compare", "--help"], ["trec_eval", "--help"]]
+)
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     assert heavy(calling(*words)) == set()
 

@@ -32,8 +32,13 @@ def letters(numbers: Iterable[int]) -> str:
 def change(value: float, baseline: float, kind: str, digits: int) -> str:
     """The difference from a baseline: +0.0123, or +3.1 %."""
     if kind == "relative":
-        return f"{100 * (value - baseline) / baseline:+.1f} %" if baseline else "–"
-    return f"{value - baseline:+.{digits}f}"
+        return f"{_rounded(100 * (value - baseline) / baseline, 1):+.1f} %" if baseline else "–"
+    return f"{_rounded(value - baseline, digits):+.{digits}f}"
+
+
+def _rounded(value: float, digits: int) -> float:
+    """The value as it is shown, without a negative 0."""
+    return round(value, digits) + 0.0
 
 
 def legend(lead: str, test: str, alpha: float, *, baseline: str | None, deltas: str, systems: int) -> str:

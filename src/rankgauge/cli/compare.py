@@ -16,8 +16,8 @@ from rankgauge.cli.options import (
     protocol_options,
     reading_options,
 )
-from rankgauge.compare.settings import ALSO, METHODS, Settings
 from rankgauge.marks import DELTAS
+from rankgauge.stats.methods import ALSO, METHODS
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
@@ -117,7 +117,7 @@ def _compared(
     **settings: Any,
 ) -> Comparison:
     from rankgauge.cli.work import evaluate_files
-    from rankgauge.compare import compare_results, compare_tables
+    from rankgauge.compare import Settings, compare_results, compare_tables
     from rankgauge.evaluate import groups_of, query_table
 
     chosen = Settings(**settings)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from rankgauge.compare.doubts import Doubt
 from rankgauge.compare.pairs import Pair
-from rankgauge.compare.settings import METHODS, Settings
+from rankgauge.compare.settings import Settings
 from rankgauge.errors import InputError, MeasureError
+from rankgauge.stats.methods import METHODS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,7 +123,16 @@ class Comparison(Mapping[str, Compared]):
         """A polars frame with a row per measure, group and pair."""
         import polars as pl
 
-        return pl.DataFrame([*rows_of(self)], infer_schema_length=None)
+        return pl.DataFrame([*self.rows()], infer_schema_length=None)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One flat row per measure, group and pair, every digit of it."""
+        for measure, whole in self.measures.items():
+            for group, part in [("all", whole), *whole.groups.items()]:
+                for pair in part.pairs:
+                    row = {"measure": measure, "group": group, "a": pair.a, "b": pair.b, "queries": pair.queries}
+                    row |= {"mean_a": part.systems[pair.a].mean, "mean_b": part.systems[pair.b].mean}
+                    yield row | _flat(pair)
 
     def __repr__(self) -> str:
         from rankgauge.compare.show import show
@@ -136,16 +146,6 @@ class Comparison(Mapping[str, Compared]):
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
-
-
-def rows_of(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """One flat row per measure, group and pair, every digit of it."""
-    for measure, whole in comparison.measures.items():
-        for group, part in [("all", whole), *whole.groups.items()]:
-            for pair in part.pairs:
-                row = {"measure": measure, "group": group, "a": pair.a, "b": pair.b, "queries": pair.queries}
-                row |= {"mean_a": part.systems[pair.a].mean, "mean_b": part.systems[pair.b].mean}
-                yield row | _flat(pair)
 
 
 def _flat(pair: Pair) -> dict[str, Any]:
@@ -170,6 +170,7 @@ def _compared_data(compared: Compared) -> dict[str, Any]:
     data: dict[str, Any] = {
         "queries": len(compared.values.queries),
         "effective_queries": compared.effective,
+        "flips": {"number": compared.flips, "exact": compared.exact},
         "systems": {name: asdict(system) for name, system in compared.systems.items()},
         "pairs": [_pair_data(pair) for pair in compared.pairs],
     }

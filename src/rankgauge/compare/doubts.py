@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.compare.settings import TUKEYS
+from rankgauge.stats.methods import TUKEYS
 
 if TYPE_CHECKING:
     from rankgauge.compare.pairs import Pair
@@ -27,6 +27,7 @@ SHOWN: Final = 3
 # Code → when it is said.
 CODES: Final = {
     "few-queries": f"fewer than {FEW} queries (or clusters of queries)",
+    "few-differences": f"a pair of systems that differ on fewer than {FEW} queries, though on some",
     "skewed": f"|skewness| / √queries of a pair's differences above {SKEWED:g}",
     "tie-band": "another order of equal scores could move a difference by more than its size",
     "judged-unequal": f"the judged shares at the cut-off differ by more than {JUDGED_APART:g}",
@@ -58,9 +59,22 @@ def doubts_of_pairs(values: Values, pairs: Sequence[Pair], settings: Settings, u
             f"{measure}: {units} {what} are few; below {FEW} "
             "an interval or a p-value is only as good as the differences are symmetric; judge more queries",
         )
+    else:
+        yield from _few_differences(measure, pairs)
     yield from _skewed(measure, pairs, units)
     yield from _unequal(measure, pairs, settings)
     yield from _few_flips(measure, pairs, settings)
+
+
+def _few_differences(measure: str, pairs: Sequence[Pair]) -> Iterator[Doubt]:
+    few = sorted((p for p in pairs if 0 < p.wins + p.losses < FEW), key=lambda p: p.wins + p.losses)
+    if few:
+        first = few[0]
+        yield Doubt(
+            "few-differences",
+            f"{measure}: {_names(few)} differ on few queries ({first.wins + first.losses} of {first.queries:,}), on "
+            f"which the answer rests; below {FEW} it is only as good as the differences are symmetric",
+        )
 
 
 def _skewed(measure: str, pairs: Sequence[Pair], units: int) -> Iterator[Doubt]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankgauge.compare.settings import INTERVALS, METHODS, RANKS, TUKEYS, Settings
+from rankgauge.compare.settings import Settings
 from rankgauge.compare.verdict import decide, verdict
 from rankgauge.errors import InputError
 from rankgauge.stats import families, paired
 from rankgauge.stats.bootstrap import bootstrap_intervals
 from rankgauge.stats.flips import Flipped, centred, sign_flips
+from rankgauge.stats.methods import INTERVALS, METHODS, RANKS, TUKEYS
 from rankgauge.stats.power import detectable
 from rankgauge.stats.ranks import sign_test, wilcoxon
 

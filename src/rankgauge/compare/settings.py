@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from rankgauge.errors import InputError, choices, nearest
+from rankgauge.stats.methods import ALSO, METHODS
 
-__all__ = ["ALSO", "INTERVALS", "METHODS", "RANKS", "TUKEYS", "Settings"]
-
-# Method → what it controls. FWER: the chance of any false claim in the family; FDR: the expected share of false ones.
-METHODS: Final = {
-    "maxt": "FWER",
-    "holm": "FWER",
-    "bh": "FDR",
-    "by": "FDR",
-    "tukey": "FWER",
-    "randomised-tukey": "FWER",
-    "none": "nothing",
-}
-TUKEYS: Final = frozenset({"tukey", "randomised-tukey"})
-RANKS: Final = {"wilcoxon": "descriptive", "sign": "descriptive"}
-INTERVALS: Final = {"bca": "bootstrap interval", "studentised": "bootstrap interval"}
-# What can be shown beside the decision.
-ALSO: Final = {**{name: METHODS[name] for name in METHODS if name != "none"}, **RANKS, **INTERVALS}
+__all__ = ["Settings"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.compare.paper import paper_latex, paper_markdown
-from rankgauge.compare.settings import ALSO, INTERVALS
 from rankgauge.compare.verdict import NOT_SEPARABLE, p_text, percent
-from rankgauge.grid import MISSING, Cell, Grid, html_table, latex_table, markdown_table, markdown_text, short, text_table
+from rankgauge.grid import (
+    MISSING,
+    Cell,
+    Grid,
+    html_table,
+    latex_table,
+    markdown_table,
+    markdown_text,
+    short,
+    text_table,
+)
+from rankgauge.stats.methods import ALSO, INTERVALS
 
 if TYPE_CHECKING:
     from rankgauge.compare.comparison import Compared, Comparison
@@ -216,9 +226,7 @@ def _as_latex(comparison: Comparison, style: Style) -> str:
 
 def _as_csv(comparison: Comparison, style: Style) -> str:
     """A row per measure, group and pair, every digit."""
-    from rankgauge.compare.comparison import rows_of
-
-    rows = list(rows_of(comparison))
+    rows = list(comparison.rows())
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()

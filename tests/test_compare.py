@@ -1,0 +1,631 @@
+"""compare: what it says of systems, in Python and on the command line; what it warns of; what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+
+import rankgauge
+from rankgauge import Comparison, Protocol, compare
+from rankgauge import cli as command_line
+from rankgauge.compare.doubts import CODES
+from rankgauge.compare.show import COMPARISON_FORMATS, Style, show
+from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
+from rankgauge.stats.methods import ALSO, METHODS
+from rankgauge.stats.power import detectable
+
+A = [0.60, 0.42, 0.88, 0.13, 0.75, 0.51, 0.97, 0.33, 0.64, 0.20, 0.71, 0.55]
+B = [0.52, 0.45, 0.80, 0.10, 0.75, 0.40, 0.95, 0.36, 0.50, 0.22, 0.60, 0.47]
+QUERIES = [f"q{number:02d}" for number in range(12)]
+PAIR = {"a": dict(zip(QUERIES, A, strict=True)), "b": dict(zip(QUERIES, B, strict=True))}
+
+Values = dict[str, dict[str, float]]
+
+
+def random_values(queries: int = 40, systems: int = 4, seed: int = 0) -> Values:
+    random = np.random.default_rng(seed)
+    table = np.clip(random.random((queries, 1)) + 0.15 * random.standard_normal((queries, systems)), 0, 1)
+    table[:, 0] += 0.15
+    names = "abcdefgh"[:systems]
+    return {name: {f"q{query}": float(table[query, at]) for query in range(queries)} for at, name in enumerate(names)}
+
+
+def codes(comparison: Comparison) -> list[str]:
+    return [doubt.code for doubt in comparison.warnings]
+
+
+class TestOnePair:
+    @pytest.fixture
+    def found(self) -> Comparison:
+        return compare(None, PAIR, "nDCG@10", margin=0.05, rope=0.02)
+
+    def test_the_published_fixture(self, found: Comparison) -> None:
+        pair = found.pair("a", "b")
+        assert (pair.p, pair.p_adjusted, pair.exact) == (112 / 4096, 112 / 4096, True)
+        assert pair.difference == pytest.approx(0.0475, abs=1e-9)
+        assert pair.interval == pytest.approx((0.009462146646235209, 0.08553785335376478), abs=1e-9)
+        assert pair.p_t == pytest.approx(0.018941606751471555, abs=1e-9)
+        assert (pair.d_z, pair.g_z) == pytest.approx((0.7934217493169422, 0.7378503392254341), abs=1e-9)
+        assert pair.d_z_interval == pytest.approx((0.12635, 1.43387), abs=5e-6)
+        assert pair.relative == pytest.approx(0.093137, abs=5e-7)
+        assert pair.relative_interval == pytest.approx((0.019274, 0.177354), abs=5e-7)
+        assert (pair.wins, pair.ties, pair.losses, pair.queries) == (8, 1, 3, 12)
+        assert pair.tost == pytest.approx(0.4437988221049308, abs=1e-9)
+        assert pair.detectable == pytest.approx(detectable(0.059867277448460175, 12), abs=1e-12)
+
+    def test_the_decision_in_words(self, found: Comparison) -> None:
+        pair = found.pair("a", "b")
+        assert pair.decision == "better"
+        words = "a is better than b by 0.0475 nDCG@10 points (95 % interval 0.0095 to 0.0855; p = 0.0273)"
+        assert pair.verdict == words
+
+    def test_the_other_way_round(self) -> None:
+        pair = compare(None, {"b": PAIR["b"], "a": PAIR["a"]}, "nDCG@10").pair("b", "a")
+        assert pair.decision == "worse"
+        assert pair.difference == pytest.approx(-0.0475)
+        assert pair.verdict.startswith("a is better than b by 0.0475 nDCG@10 points (95 % interval 0.0095 to 0.0855")
+
+    def test_not_separable_says_what_could_be_detected(self) -> None:
+        pair = compare(None, PAIR, "nDCG@10", alpha=0.01).pair("a", "b")
+        assert pair.decision == "not separable"
+        words = "not separable: a − b is 0.0475 nDCG@10 points (99 % interval -0.0062 to 0.1012; p = 0.0273); "
+        assert pair.verdict == f"{words}this set could detect {pair.detectable:.4f}"
+        assert pair.detectable == pytest.approx(detectable(0.059867277448460175, 12, alpha=0.01))
+
+    def test_identical_systems(self) -> None:
+        pair = compare(None, {"a": PAIR["a"], "b": PAIR["a"]}).pair("a", "b")
+        assert (pair.p, pair.p_t, pair.difference, pair.d_z, pair.decision) == (1, 1, 0, 0, "not separable")
+        assert pair.verdict == "not separable: a and b have the same value on every query"
+
+    def test_probabilities(self, found: Comparison) -> None:
+        pair = found.pair("a", "b")
+        t = scipy.stats.t(11, 0.0475, 0.059867277448460175 / math.sqrt(12))
+        assert pair.better == pytest.approx(t.sf(0), abs=1e-9)
+        assert pair.within_rope == pytest.approx(t.cdf(0.02) - t.cdf(-0.02), abs=1e-9)
+
+
+class TestManySystems:
+    def test_every_pair_in_order_or_each_against_the_baseline(self) -> None:
+        values = random_values()
+        every = compare(None, values, flips=2000)
+        assert [(p.a, p.b) for p in every.pairs] == list(itertools.combinations("abcd", 2))
+        against = compare(None, values, baseline="c", flips=2000)
+        assert [(p.a, p.b) for p in against.pairs] == [("a", "c"), ("b", "c"), ("d", "c")]
+        assert against.pair("a", "c").difference == pytest.approx(every.pair("a", "c").difference)
+        assert against.pair("d", "c").difference == pytest.approx(-every.pair("c", "d").difference)
+
+    def test_the_adjusted_p_decides(self) -> None:
+        found = compare(None, random_values(systems=6, seed=3), flips=5000)
+        assert all(pair.p_adjusted >= pair.p for pair in found.pairs)
+        assert any(pair.p_adjusted > pair.p for pair in found.pairs)
+        for pair in found.pairs:
+            assert (pair.decision != "not separable") == (pair.p_adjusted <= 0.05)
+        assert found.family == {"method": "maxt", "controls": "FWER", "size": 15}
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_every_method_labels_what_it_controls(self, method: str) -> None:
+        found = compare(None, random_values(), method=method, flips=2000)
+        assert found.family["controls"] == METHODS[method] in ("FWER", "FDR", "nothing")
+        if method == "none":
+            assert [pair.p_adjusted for pair in found.pairs] == [pair.p for pair in found.pairs]
+
+    def test_what_is_asked_for_stands_beside_the_decision(self) -> None:
+        plain = compare(None, random_values(), flips=2000)
+        found = compare(None, random_values(), flips=2000, also=list(ALSO))
+        assert [p.p_adjusted for p in found.pairs] == [p.p_adjusted for p in plain.pairs]
+        for pair in found.pairs:
+            shown = {name: each["controls"] for name, each in pair.others.items()} | dict.fromkeys(
+                pair.intervals, "bootstrap interval"
+            )
+            assert shown == ALSO
+            assert all(low < pair.difference < high for low, high in pair.intervals.values())
+
+    def test_holm_is_on_the_sign_flip_p(self) -> None:
+        found = compare(None, random_values(), flips=2000, also="holm")
+        p = sorted(pair.p for pair in found.pairs)
+        strongest = min(found.pairs, key=lambda pair: pair.p)
+        assert strongest.others["holm"]["p"] == pytest.approx(min(1, 6 * p[0]))
+
+    def test_systems_count_what_they_are_better_than(self) -> None:
+        found = compare(None, random_values(), flips=2000)
+        for name, system in found.first.systems.items():
+            decisions = [p.decision for p in found.pairs if p.a == name]
+            decisions += [
+                {"better": "worse", "worse": "better"}.get(p.decision, p.decision) for p in found.pairs if p.b == name
+            ]
+            assert system.better_than == decisions.count("better")
+            assert system.worse_than == decisions.count("worse")
+            assert system.not_separable_from == decisions.count("not separable")
+
+    def test_the_interval_of_a_mean_is_the_t_interval(self) -> None:
+        system = compare(None, PAIR).first.systems["a"]
+        theirs = scipy.stats.ttest_1samp(A, 0).confidence_interval()
+        assert system.interval == pytest.approx(theirs, abs=1e-12)
+
+
+class TestRuns:
+    JUDGMENTS = {f"q{n}": {"x": 2, "y": 1} for n in range(30)}  # noqa: RUF012
+    GOOD = {f"q{n}": {"x": 2.0, "y": 1.0} for n in range(30)}  # noqa: RUF012
+
+    def worse(self, number: int) -> dict[str, dict[str, float]]:
+        return {q: ({"y": 2.0, "x": 1.0} if int(q[1:]) < number else docs) for q, docs in self.GOOD.items()}
+
+    def test_values_are_those_of_evaluate(self) -> None:
+        found = compare(self.JUDGMENTS, {"good": self.GOOD, "worse": self.worse(20)}, ["nDCG@10", "P@1"])
+        result = rankgauge.evaluate(self.JUDGMENTS, self.worse(20), ["nDCG@10", "P@1"])
+        assert list(found) == ["nDCG@10", "P@1"]
+        assert found["nDCG@10"].systems["worse"].mean == pytest.approx(result["nDCG@10"])
+        assert found["ndcg_cut_10"].pairs == found.pairs
+        assert found.pair("good", "worse").decision == "better"
+
+    def test_missing_queries_follow_the_protocol(self) -> None:
+        part = {query: docs for query, docs in self.GOOD.items() if query != "q7"}
+        zero = compare(self.JUDGMENTS, {"good": self.GOOD, "part": part})
+        assert (zero.pair("good", "part").wins, zero.first.values.dropped) == (1, {})
+        skip = compare(self.JUDGMENTS, {"good": self.GOOD, "part": part}, protocol=Protocol(missing="skip"))
+        assert skip.to_dict()["queries"] == {
+            "used": 29,
+            "dropped": 1,
+            "dropped_ids": {"q7": "not answered by part"},
+        }
+        assert codes(skip) == ["dropped-queries"]  # and that nothing differs needs no warning
+
+    def test_results_and_runs_compare_alike(self) -> None:
+        runs = {"good": self.GOOD, "worse": self.worse(9)}
+        results = {name: rankgauge.evaluate(self.JUDGMENTS, run) for name, run in runs.items()}
+        assert compare(None, results).to_dict() == compare(self.JUDGMENTS, runs).to_dict()
+
+    def test_a_dialect_is_compared_in(self) -> None:
+        found = compare(self.JUDGMENTS, {"good": self.GOOD, "worse": self.worse(9)}, dialect="sklearn")
+        assert found.pair("good", "worse").losses == 0
+
+    def test_results_of_other_judgments_or_rules_are_refused(self) -> None:
+        ours = rankgauge.evaluate(self.JUDGMENTS, self.GOOD)
+        swapped = rankgauge.evaluate({q: {"x": 1, "y": 2} for q in self.JUDGMENTS}, self.GOOD)
+        with pytest.raises(InputError, match="different judgments"):
+            compare(None, {"a": ours, "b": swapped})
+        ruled = rankgauge.evaluate(self.JUDGMENTS, self.GOOD, protocol=Protocol(rel=2))
+        with pytest.raises(ProtocolError, match=r"rel=1.0 and 2.0"):
+            compare(None, {"a": ours, "b": ruled})
+
+
+class TestClustersWeightsGroups:
+    def test_clusters_flip_together(self) -> None:
+        """Each query three times is no more evidence than once."""
+        tripled = {name: {f"{q}-{n}": v for q, v in column.items() for n in range(3)} for name, column in PAIR.items()}
+        clusters = {query: query[:3] for query in tripled["a"]}
+        once, thrice = compare(None, PAIR).pair("a", "b"), compare(None, tripled, clusters=clusters).pair("a", "b")
+        assert thrice.p == once.p
+        assert (thrice.p_t, thrice.d_z) == pytest.approx((once.p_t, once.d_z))
+        assert thrice.interval == pytest.approx(once.interval)
+        naive = compare(None, tripled).pair("a", "b")
+        assert naive.p < once.p / 10
+
+    def test_weights_move_the_mean_and_the_flips(self) -> None:
+        weights = {query: 1 + at for at, query in enumerate(QUERIES)}
+        found = compare(None, PAIR, weights=weights)
+        pair, shares = found.pair("a", "b"), np.arange(1, 13) / 78
+        assert pair.difference == pytest.approx(float((shares * (np.array(A) - B)).sum()))
+        assert found.first.effective == pytest.approx(1 / (shares**2).sum())
+        whole = [(1 + at) * round(100 * (a - b)) for at, (a, b) in enumerate(zip(A, B, strict=True))]
+        flips = itertools.product((1, -1), repeat=12)
+        sums = [abs(sum(s * d for s, d in zip(signs, whole, strict=True))) for signs in flips]
+        assert pair.p == sum(each >= abs(sum(whole)) for each in sums) / 4096
+
+    def test_groups_are_one_family(self) -> None:
+        values = random_values(queries=60, systems=3, seed=5)
+        by = {query: "head" if int(query[1:]) < 25 else "tail" for query in values["a"]}
+        found = compare(None, values, by=by, flips=4000)
+        groups = found.first.groups
+        assert {name: len(group.values.queries) for name, group in groups.items()} == {"head": 25, "tail": 35}
+        for name, group in groups.items():
+            queries = [query for query in values["a"] if by[query] == name]
+            alone = compare(None, {s: {q: column[q] for q in queries} for s, column in values.items()}, flips=4000)
+            for pair, other in zip(group.pairs, alone.pairs, strict=True):
+                assert pair.difference == pytest.approx(other.difference)
+                assert pair.interval == pytest.approx(other.interval)
+                assert pair.p == pytest.approx(other.p, abs=0.03)
+        adjusted = [pair.p_adjusted for group in groups.values() for pair in group.pairs]
+        every = [pair.p for group in groups.values() for pair in group.pairs]
+        holm = [min(1.0, 6 * p) for p in sorted(every)]
+        assert max(adjusted) <= 1
+        assert min(every) <= min(adjusted) <= holm[0] + 0.02
+        assert set(found.to_dict()["measures"]["value"]["groups"]) == {"head", "tail"}
+
+    def test_tukey_takes_none_of_them(self) -> None:
+        for more in ({"weights": dict.fromkeys(QUERIES, 1)}, {"clusters": {"q01": "x", "q02": "x"}}):
+            with pytest.raises(InputError, match="neither weights nor clusters"):
+                compare(None, PAIR, method="tukey", **more)
+        with pytest.raises(InputError, match="no groups"):
+            compare(None, PAIR, also="tukey", by={"q01": "x"})
+
+
+class TestWarnings:
+    def test_few_queries(self) -> None:
+        assert codes(compare(None, PAIR)) == ["few-queries"]
+        assert codes(compare(None, random_values())) == []
+
+    def test_few_queries_that_differ(self) -> None:
+        values = random_values(systems=2)
+        values["b"] |= {query: values["a"][query] for query in list(values["a"])[:20]}
+        found = compare(None, values)
+        assert codes(found) == ["few-differences"]
+        assert "differ on few queries (20 of 40)" in found.warnings[0].text
+
+    def test_skew_for_the_number_of_queries(self) -> None:
+        values = {"a": {f"q{n}": 0.9 if n == 0 else 0.5 + 0.001 * (n % 5) for n in range(40)}}
+        values["b"] = dict.fromkeys(values["a"], 0.5)
+        (doubt,) = compare(None, values).warnings
+        assert doubt.code == "skewed"
+        assert "a and b" in doubt.text
+
+    def test_ties_wider_than_the_difference(self) -> None:
+        judgments = {f"q{n}": {"x": 1, "y": 0} for n in range(60)}
+        tied = {f"q{n}": {"x": 1.0, "y": 1.0} for n in range(60)}
+        other = {f"q{n}": {"x": 1.0, "y": 2.0 if n % 2 else 0.0} for n in range(60)}
+        found = compare(judgments, {"tied": tied, "other": other}, "nDCG@10")
+        assert codes(found) == ["tie-band"]
+        assert "ranges from 0.6309 to 1.0000" in found.warnings[0].text
+        assert codes(compare(judgments, {"tied": tied, "other": other}, protocol=Protocol(ties="average"))) == []
+
+    def test_judged_shares_apart(self) -> None:
+        judgments = {f"q{n}": {"x": 1, "y": 0} for n in range(30)}
+        known = {f"q{n}": {"x": 2.0, "y": 1.0} for n in range(30)}
+        unknown = {f"q{n}": {"x": 2.0, "z": 1.0} for n in range(30)}
+        assert codes(compare(judgments, {"known": known, "unknown": unknown}, "nDCG@2")) == ["judged-unequal"]
+
+    def test_unequal_variances_under_tukey(self) -> None:
+        values = random_values(systems=3)
+        values["c"] = {query: value + 0.01 * (-1) ** int(query[1:]) for query, value in values["b"].items()}
+        assert codes(compare(None, values, also="tukey")) == ["unequal-variances"]
+        assert codes(compare(None, values)) == []
+
+    def test_too_few_flips_for_holm(self) -> None:
+        values = random_values(systems=8)
+        assert codes(compare(None, values, method="holm", flips=500)) == ["few-flips"]
+        assert codes(compare(None, values, method="holm", flips=5000)) == []
+
+    def test_harsh_skew_with_25_queries(self) -> None:
+        """Half of the differences 0, most others small losses, a few large wins."""
+        random, fired = np.random.default_rng(0), 0
+        for _ in range(200):
+            kind = random.random(25)
+            d = np.where(
+                kind < 0.5, 0.0, np.where(kind < 0.9, -random.exponential(0.05, 25), random.exponential(0.2, 25))
+            )
+            values = {"a": {str(q): v for q, v in enumerate(d.tolist())}, "b": {str(q): 0.0 for q in range(25)}}
+            found = codes(compare(None, values, flips=100))
+            fired += "skewed" in found
+            assert "few-differences" in found
+        assert fired > 140
+
+    def test_every_code_is_known(self) -> None:
+        assert set(CODES) == {
+            *("few-queries", "few-differences", "skewed", "tie-band", "judged-unequal"),
+            *("unequal-variances", "dropped-queries", "few-flips"),
+        }
+
+
+# ---- how it is shown -------------------------------------------------------------------------------------------------
+
+
+class TestShown:
+    def test_the_table(self) -> None:
+        lines = show(compare(None, PAIR, "nDCG@10")).splitlines()
+        assert lines[:8] == [
+            "nDCG@10, 12 queries",
+            "system    mean     95 % interval",
+            "a       0.5575  0.3942 to 0.7208",
+            "b       0.5100  0.3573 to 0.6627",
+            "",
+            "a  b    a − b     95 % interval  relative       p    a is",
+            "a  b  +0.0475  0.0095 to 0.0855    +9.3 %  0.0273  better",
+            "",
+        ]
+        assert "a is better than b by 0.0475 nDCG@10 points (95 % interval 0.0095 to 0.0855; p = 0.0273)." in lines
+        assert "p: sign-flip test of the mean difference, two-sided, all 4,096 flips." in lines
+        assert lines[-1].startswith("WARNING few-queries: nDCG@10: 12 queries are few")
+
+    def test_the_table_of_many_pairs_shows_the_clearest(self) -> None:
+        random = np.random.default_rng(1)
+        values = {f"system-{n:02d}": {f"q{q}": float(v) for q, v in enumerate(random.random(30))} for n in range(11)}
+        found = compare(None, values, flips=200)
+        assert "The 45 clearest of 55 pairs; --every-pair shows all" in show(found)
+        assert "clearest" not in show(found, style=Style(every_pair=True))
+        assert show(found, style=Style(every_pair=True)).count("system-10") == 11
+        assert all(len(line) <= 100 for line in show(found).splitlines()[:60])
+
+    def test_the_best_is_bold_on_a_terminal_and_in_documents(self) -> None:
+        found = compare(None, PAIR)
+        assert "\x1b[1m0.5575\x1b[0m" in show(found, style=Style(bold=True))
+        assert "\x1b" not in show(found)
+        assert "| a | **0.5575** | 0.3942 to 0.7208 |" in show(found, "markdown")
+        assert r"a & \textbf{0.5575} & 0.3942 to 0.7208 \\" in show(found, "latex")
+        assert "<td><b>0.5575</b></td>" in found._repr_html_()
+
+    def test_html_and_latex_escape(self) -> None:
+        values = {"<a&b>": PAIR["a"], "b_c|d": PAIR["b"]}
+        found = compare(None, values)
+        assert "&lt;a&amp;b&gt;" in found._repr_html_()
+        assert "<a&b>" not in found._repr_html_()
+        assert r"b\_c\textbar{}d" in show(found, "latex")
+        assert r"b_c\|d" in show(found, "markdown")
+
+    def test_csv_keeps_every_digit(self) -> None:
+        found = compare(None, random_values(), ["x"], flips=500, also=["holm", "bca"], rope=0.01)
+        rows = list(csv.DictReader(io.StringIO(show(found, "csv"))))
+        assert len(rows) == 6
+        for row, pair in zip(rows, found.pairs, strict=True):
+            assert (row["measure"], row["group"], row["a"], row["b"]) == ("x", "all", pair.a, pair.b)
+            assert float(row["difference"]) == pair.difference
+            assert (float(row["interval_low"]), float(row["interval_high"])) == pair.interval
+            assert float(row["p_holm"]) == pair.others["holm"]["p"]
+            assert float(row["bca_low"]) == pair.intervals["bca"][0]
+            assert row["verdict"] == pair.verdict
+
+    def test_the_frame_has_a_row_per_pair(self) -> None:
+        frame = compare(None, random_values(), flips=500).to_frame()
+        assert isinstance(frame, pl.DataFrame)
+        assert frame["a"].to_list() == list("aaabbc")
+
+    def test_the_representation_is_the_table(self) -> None:
+        found = compare(None, PAIR)
+        assert repr(found) + "\n" == show(found)
+
+    def test_json_has_what_was_promised(self) -> None:
+        data = json.loads(show(compare(None, PAIR, "nDCG@10"), "json"))
+        assert data["queries"] == {"used": 12, "dropped": 0, "dropped_ids": {}}
+        assert data["flips"] == {"number": 4096, "exact": True, "seed": 0}
+        assert data["family"] == {"method": "maxt", "controls": "FWER", "size": 1}
+        assert set(data) >= {"protocol", "fingerprints", "measures", "warnings"}
+        assert data["warnings"][0].keys() == {"code", "text"}
+        (pair,) = data["measures"]["nDCG@10"]["pairs"]
+        assert data["measures"]["nDCG@10"]["systems"]["a"]["mean"] == pytest.approx(0.5575)
+        assert list(pair)[:18] == [
+            *("a", "b", "difference", "interval", "relative", "relative_interval", "p", "p_adjusted", "p_t", "d_z"),
+            *("d_z_interval", "g_z", "wins", "ties", "losses", "detectable", "decision", "verdict"),
+        ]
+
+    def test_what_is_not_finite_is_null(self) -> None:
+        values = {"a": {q: v + 0.1 for q, v in PAIR["b"].items()}, "b": PAIR["b"], "c": dict.fromkeys(QUERIES, 0.0)}
+        data = json.loads(show(compare(None, values), "json"))
+        pairs = {(p["a"], p["b"]): p for p in data["measures"]["value"]["pairs"]}
+        assert pairs["a", "b"]["d_z"] is None
+        assert pairs["a", "b"]["interval"] == pytest.approx([0.1, 0.1])
+        assert pairs["a", "c"]["relative"] is None
+        for name in COMPARISON_FORMATS:
+            assert "nan" not in show(compare(None, values), name)
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Cli = Callable[..., Outcome]
+QRELS = "".join(f"q{n} 0 x 2\nq{n} 0 y 1\n" for n in range(30))
+GOOD = "".join(f"q{n} Q0 x 1 2 t\nq{n} Q0 y 2 1 t\n" for n in range(30))
+WORSE = "".join(f"q{n} Q0 {'yx'[n % 2]} 1 2 t\nq{n} Q0 {'xy'[n % 2]} 2 1 t\n" for n in range(30))
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Cli:
+    """The command line, in a folder with judgments and two runs."""
+    for name, text in {"qrels.txt": QRELS, "good.run": GOOD, "worse.run": WORSE}.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["rankgauge", "compare", *words])
+        with pytest.raises(SystemExit) as ended:
+            command_line.main()
+        out, err = capfd.readouterr()
+        return Outcome(int(ended.value.code or 0), out, err)
+
+    return call
+
+
+def table(values: Values, *, order: str = "") -> str:
+    names = list(order or values)
+    rows = [",".join(["query_id", *names])]
+    rows += [",".join([query, *(repr(values[name][query]) for name in names)]) for query in values[names[0]]]
+    return "\n".join(rows) + "\n"
+
+
+class TestCommand:
+    def test_two_runs(self, cli: Cli) -> None:
+        done = cli("qrels.txt", "good.run", "new=worse.run", "--format", "json")
+        assert (done.code, done.err) == (0, "")
+        (pair,) = json.loads(done.out)["measures"]["nDCG@10"]["pairs"]
+        assert (pair["a"], pair["b"], pair["wins"], pair["ties"], pair["decision"]) == ("good", "new", 15, 15, "better")
+        assert pair["p"] == 2 / 2**15
+
+    def test_measures_baseline_and_seed(self, cli: Cli) -> None:
+        options = ("-m", "nDCG@10", "-m", "P(rel=2)@1", "--baseline", "good", "--seed", "7", "--flips", "64")
+        data = json.loads(cli("qrels.txt", "good.run", "worse.run", *options, "--format", "json").out)
+        assert list(data["measures"]) == ["nDCG@10", "P(rel=2)@1"]
+        assert (data["measures"]["P(rel=2)@1"]["pairs"][0]["a"], data["baseline"]) == ("worse", "good")
+        assert data["flips"] == {"number": 64, "exact": False, "seed": 7}
+        assert data["fingerprints"]["judgments"] == rankgauge.read_judgments("qrels.txt").fingerprint
+        assert data["protocol"] == Protocol().to_dict()
+
+    def test_a_table_of_values(self, cli: Cli, tmp_path: Path) -> None:
+        (tmp_path / "v.csv").write_text(table(PAIR))
+        data = json.loads(cli("--values", "v.csv", "-m", "nDCG@10", "--format", "json").out)
+        assert data["measures"]["nDCG@10"]["pairs"][0]["p"] == 112 / 4096
+
+    @pytest.mark.parametrize("format", ["csv", "json"])
+    def test_what_eval_saved_is_a_table_of_values(self, cli: Cli, format: str, tmp_path: Path) -> None:
+        saved = [
+            sys.executable,
+            "-m",
+            "rankgauge",
+            "eval",
+            "qrels.txt",
+            "good.run",
+            "worse.run",
+            "-m",
+            "nDCG@10",
+            "-m",
+            "AP",
+        ]
+        subprocess.run([*saved, "--per-query", "--format", format, "-o", f"s.{format}"], check=True, cwd=tmp_path)
+        from_runs = json.loads(cli("qrels.txt", "good.run", "worse.run", "-m", "AP", "--format", "json").out)
+        from_saved = json.loads(cli("--values", f"s.{format}", "-m", "AP", "--format", "json").out)
+        assert from_saved["measures"]["AP"]["pairs"] == from_runs["measures"]["AP"]["pairs"]
+        if format == "json":
+            assert from_saved["protocol"] == from_runs["protocol"]
+            assert from_saved["fingerprints"]["judgments"] == from_runs["fingerprints"]["judgments"]
+
+    def test_saved_results_on_other_judgments_are_refused(self, cli: Cli, tmp_path: Path) -> None:
+        (tmp_path / "other.txt").write_text(QRELS.replace("x 2", "x 1").replace("y 1", "y 2"))
+        for qrels, run in (("qrels.txt", "good"), ("other.txt", "worse")):
+            words = ["eval", qrels, f"{run}.run", "--per-query", "-o", f"{run}.json"]
+            subprocess.run([sys.executable, "-m", "rankgauge", *words], check=True, cwd=tmp_path)
+        done = cli("--values", "good.json", "--values", "worse.json")
+        assert done.code == 2
+        assert "rest on different judgments" in done.err
+
+    def test_formats_by_suffix_and_files(self, cli: Cli, tmp_path: Path) -> None:
+        assert cli("qrels.txt", "good.run", "worse.run", "-o", "c.md") == (0, "", "")
+        assert (tmp_path / "c.md").read_text().startswith("|  | system | nDCG@10 |\n")
+        assert "\n**nDCG@10, 30 queries**\n\n| system |" in (tmp_path / "c.md").read_text()
+
+    def test_groups_clusters_and_weights_from_files(self, cli: Cli, tmp_path: Path) -> None:
+        (tmp_path / "by.csv").write_text(
+            "query_id,group\n" + "".join(f"q{n},{'odd' if n % 2 else 'even'}\n" for n in range(30))
+        )
+        (tmp_path / "users.csv").write_text("query_id,user\n" + "".join(f"q{n},u{n // 3}\n" for n in range(30)))
+        (tmp_path / "w.csv").write_text("query_id,weight\n" + "".join(f"q{n},{1 + n}\n" for n in range(30)))
+        options = ("--by", "by.csv", "--clusters", "users.csv", "--weights", "w.csv", "--format", "json")
+        data = json.loads(cli("qrels.txt", "good.run", "worse.run", *options).out)["measures"]["nDCG@10"]
+        assert set(data["groups"]) == {"odd", "even"}
+        assert data["effective_queries"] < 10
+        even = data["groups"]["even"]["pairs"][0]
+        assert (even["wins"], even["ties"]) == (15, 0)
+        assert data["groups"]["odd"]["pairs"][0]["decision"] == "not separable"
+
+    def test_the_default_path_does_without_scipy_stats(self, tmp_path: Path) -> None:
+        (tmp_path / "v.csv").write_text(table(random_values()))
+        code = (
+            "import sys; sys.argv = ['rankgauge', 'compare', '--values', 'v.csv', '--rope', '.01', '--margin', '.01', "
+            "'--also', 'bca', '--also', 'wilcoxon', '--also', 'holm']\nfrom rankgauge.cli import main\n"
+            "try: main()\nexcept SystemExit as exit: assert not exit.code\n"
+            "print('scipy.special' in sys.modules, 'scipy.stats' in sys.modules, 'polars' in sys.modules)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "True False False"
+
+
+BAD_VALUES = {
+    "one-system": ("query_id,a\nq1,1\nq2,1\n", "there is only one system, a; a comparison needs two or more"),
+    "nothing-shared": ("query_id,a,b\nq1,1,\nq2,,1\n", "no query has a value for every system (a, b)"),
+    "nan": ("query_id,a,b\nq1,1,nan\nq2,1,1\n", "v.csv, row 1, column b, query q1: 'nan' is not a finite number"),
+    "text": ("query_id,a,b\nq1,1,x\n", "v.csv, row 1, column b, query q1: 'x' is not a number"),
+    "unequal": ("query_id,a,b\nq1,1,1\nq2,1,\nq3,1,1\n", "1 of 3 lack a value, such as 'q2' (no value for b)"),
+    "twice": ("query_id,a,a\nq1,1,1\n", "v.csv: there are two columns 'a'"),
+    "query-twice": ("query_id,a,b\nq1,1,1\nq1,1,1\n", "v.csv, row 2, column a: query 'q1' has a value already"),
+    "no-query": ("a,b\n1,1\n", "v.csv: no query column among a, b; call it query_id"),
+    "ragged": ("query_id,a,b\nq1,1\n", "v.csv:2: expected 3 columns, as the header has, got 2"),
+    "one-query": ("query_id,a,b\nq1,1,0\n", "there is only one query to compare on; give two or more"),
+    "other-measure": ("run,query_id,AP\na,q1,1\nb,q1,1\n", "v.csv: holds no nDCG@10; there is AP"),
+    "empty": ("", "v.csv: is empty"),
+}
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("case", BAD_VALUES)
+    def test_values(self, cli: Cli, case: str, tmp_path: Path) -> None:
+        text, message = BAD_VALUES[case]
+        (tmp_path / "v.csv").write_text(text)
+        done = cli("--values", "v.csv", "-m", "nDCG@10")
+        assert (done.code, done.out) == (2, "")
+        assert message in done.err
+        assert "Traceback" not in done.err
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["qrels.txt", "good.run"], "give the judgments and two runs or more"),
+            ([], "give the judgments and two runs or more, or --values FILE"),
+            (["qrels.txt", "a=good.run", "a=worse.run"], "two runs are named a"),
+            (["qrels.txt", "good.run", "good.run"], "good.run is given twice"),
+            (["qrels.txt", "good.run", "worse.run", "--baseline", "god"], "no system 'god'; did you mean good?"),
+            (["qrels.txt", "good.run", "worse.run", "--margin", "-1"], "margin=-1.0: give a difference above 0"),
+            (["qrels.txt", "good.run", "worse.run", "--alpha", "2"], "alpha=2.0: the level is between 0 and 1"),
+            (["qrels.txt", "good.run", "worse.run", "-m", "gm_map"], "not a mean over queries"),
+            (["qrels.txt", "good.run", "worse.run", "-m", "ndgc@10"], "did you mean nDCG"),
+            (["qrels.txt", "good.run", "worse.run", "--values", "v.csv"], "--values replaces the judgments"),
+            (["qrels.txt", "good.run", "nowhere.run"], "nowhere.run: there is no such file"),
+            (["qrels.txt", "good.run", "other.run"], "no query"),
+            (["qrels.txt", "good.run", "worse.run", "--clusters", "c.csv"], "no query is in any cluster"),
+            (["--values", "saved.json"], "saved.json: has no values of queries"),
+        ],
+    )  # fmt: skip
+    def test_words(self, cli: Cli, words: list[str], message: str, tmp_path: Path) -> None:
+        (tmp_path / "other.run").write_text("z1 Q0 x 1 2 t\n")
+        (tmp_path / "c.csv").write_text("query_id,cluster\nz,u\n")
+        (tmp_path / "v.csv").write_text(table(PAIR))
+        (tmp_path / "saved.json").write_text('{"runs": [{"run": "a"}], "protocol": {}}')
+        done = cli(*words)
+        assert (done.code, done.out) == (2, "")
+        assert message in done.err
+        assert "Traceback" not in done.err
+
+    def test_queries_without_a_value_may_be_left_out(self, cli: Cli, tmp_path: Path) -> None:
+        (tmp_path / "v.csv").write_text(BAD_VALUES["unequal"][0])
+        data = json.loads(cli("--values", "v.csv", "--missing", "skip", "--format", "json").out)
+        assert data["queries"] == {"used": 2, "dropped": 1, "dropped_ids": {"q2": "no value for b"}}
+
+    @pytest.mark.parametrize(
+        ("runs", "error", "message"),
+        [
+            ({"a": PAIR["a"]}, InputError, "only one system"),
+            ({"a": {"q1": float("nan")}, "b": {"q1": 1.0}}, FormatError, "not a finite number"),
+            ({"a": {"q1": 1.0, "q2": 0.5}, "b": {"q1": 1.0}}, InputError, "do not have the same queries"),
+            ({"a": {"q1": 1.0}, "b": {"q2": 1.0}}, InputError, "no query has a value for every system"),
+            ({"a": [1.0], "b": [2.0]}, InputError, "expected query → value"),
+            (3, InputError, "values are a file, a frame, or system → query → value"),
+        ],
+    )
+    def test_in_python(self, runs: Any, error: type[RankgaugeError], message: str) -> None:
+        with pytest.raises(error, match=message):
+            compare(None, runs)
+
+    def test_one_run(self) -> None:
+        with pytest.raises(InputError, match="only one system"):
+            compare({"q1": {"d": 1}}, {"a": {"q1": {"d": 1.0}}})
+
+    def test_a_result_without_the_measure(self) -> None:
+        results = {name: rankgauge.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "AP") for name in "ab"}
+        with pytest.raises(MeasureError, match=r"nDCG@10 was not evaluated; there are AP"):
+            compare(None, results, "nDCG@10")
+
+    @pytest.mark.parametrize(
+        "settings", [{"method": "max-t"}, {"also": "hollm"}, {"rope": 0}, {"flips": 0}, {"seed": -1}]
+    )
+    def test_settings(self, settings: dict[str, Any]) -> None:
+        with pytest.raises(InputError):
+            compare(None, PAIR, **settings)
+
+    def test_inputs_are_not_changed(self) -> None:
+        before = json.dumps(PAIR)
+        compare(None, PAIR, also=list(ALSO))
+        assert json.dumps(PAIR) == before
