@@ -170,7 +170,7 @@ def compiled(tmp_path: Path) -> object:
     if shutil.which("pdflatex") is None:
         pytest.skip("there is no pdflatex; 'make test-latex' installs it from Debian's packages")
 
-    def compile(body: str) -> str:
+    def run(body: str) -> str:
         lead = r"\documentclass{article}\usepackage[landscape,margin=1cm]{geometry}\usepackage{booktabs}"
         page = f"{lead}\\begin{{document}}\\footnotesize\n{body}\n\\end{{document}}\n"
         (tmp_path / "page.tex").write_text(page, encoding="utf-8")
@@ -183,7 +183,7 @@ def compiled(tmp_path: Path) -> object:
         subprocess.run(["pdftotext", "-layout", "page.pdf"], cwd=tmp_path, check=True)
         return (tmp_path / "page.txt").read_text(encoding="utf-8")
 
-    return compile
+    return run
 
 
 @pytest.mark.latex

@@ -16,6 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgauge.bench import Leaderboard as Leaderboard
+    from rankgauge.bench import bench as bench
     from rankgauge.compare import Comparison as Comparison
     from rankgauge.compare import compare as compare
     from rankgauge.dialects import DIALECTS as DIALECTS
@@ -59,6 +61,7 @@ _WHERE = {
     "Hits": "match",
     "InputError": "errors",
     "Judgments": "read",
+    "Leaderboard": "bench",
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
@@ -69,6 +72,7 @@ _WHERE = {
     "Result": "result",
     "Run": "read",
     "TieBand": "ties",
+    "bench": "bench",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",

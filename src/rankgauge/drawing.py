@@ -33,6 +33,9 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2rem aut
 svg { width: 100%; height: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
+.rg-name { text-align: left; }
+.rg-wide { overflow-x: auto; margin: 1rem 0; }
+caption { text-align: left; font-weight: 600; }
 """
 
 

@@ -171,7 +171,7 @@ def latex_table(grid: Grid, *, caption: str = "") -> str:
     columns = "".join("l" if at < grid.left or marked else "r" for at, marked in enumerate(grid.marked))
     tabular = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
     if caption:
-        head = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(caption)}}}"]
+        head = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(caption)}}}", r"\smallskip"]
         tabular = [*head, *tabular, r"\end{table}"]
     title = [f"% {_printable(grid.title)}"] if grid.title else []
     return "\n".join([*title, *tabular]) + "\n"
@@ -188,16 +188,20 @@ def _latex_cell(cell: Cell) -> str:
 
 def html_table(grid: Grid) -> str:
     """A table for a page or a notebook."""
-    head = "".join(f"<th>{escape(_printable(text))}</th>" for text in grid.heads)
-    body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in grid.rows)
+    kinds = [' class="rg-name"' if at < grid.left else "" for at in range(len(grid.heads))]
+    head = "".join(f"<th{kind}>{escape(_printable(text))}</th>" for text, kind in zip(grid.heads, kinds, strict=True))
+    rows = (
+        "".join(f"<td{kind}>{_html_text(cell)}</td>" for cell, kind in zip(r, kinds, strict=True)) for r in grid.rows
+    )
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
     caption = f"<caption>{escape(_printable(grid.title))}</caption>" if grid.title else ""
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _html_cell(cell: Cell) -> str:
+def _html_text(cell: Cell) -> str:
     text = escape(_printable(cell.text))
     text = f"<b>{text}</b>" if cell.best else f"<u>{text}</u>" if cell.second else text
-    return f"<td>{text}{f'<sup>{escape(cell.mark)}</sup>' if cell.mark else ''}</td>"
+    return f"{text}<sup>{escape(cell.mark)}</sup>" if cell.mark else text
 
 
 # ---- texts and bars --------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ __all__ = ["main"]
 COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
     "compare": ("compare:compare_runs", "Compare systems: which differences are real, and how large they are."),
+    "bench": ("bench:bench_suite", "Measure systems on many data sets: a leaderboard with intervals."),
     "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
     "validate": ("validate:validate", "Look for what is wrong in judgments and runs, and what it does to the score."),
     "dialects": ("dialects:dialects", "What other tools say of the same files, and which one gives a number."),
@@ -90,6 +91,7 @@ def cli() -> None:
       rankgauge eval qrels.txt bm25.run reranked.run -m nDCG@10 -m R@100
       rankgauge eval qrels.tsv.gz run.parquet --per-query --format csv
       rankgauge compare qrels.txt bm25.run reranked.run -m nDCG@10
+      rankgauge bench beir/ --baseline bm25
       rankgauge explain qrels.txt bm25.run --query 17
       rankgauge measures nDCG
       rankgauge trec_eval -m all_trec -q qrels.txt bm25.run

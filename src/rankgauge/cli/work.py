@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,8 +15,9 @@ from rankgauge.errors import InputError
 from rankgauge.evaluate import chosen_dialect, groups_of, measure_hits, measure_in_dialect
 from rankgauge.match import match
 from rankgauge.measures import parse
-from rankgauge.read import FORMATS, read_judgments, read_run
-from rankgauge.read.files import LAYERS, find_source
+from rankgauge.read import read_judgments, read_run
+from rankgauge.read.files import find_source
+from rankgauge.read.formats import bare_name
 from rankgauge.read.queries import read_query_table
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Reading", "evaluate_files", "named_runs"]
 
-KNOWN = [suffix for each in FORMATS.values() for suffix in each.suffixes]
-KNOWN += [suffix for layer in LAYERS for suffix in layer.suffixes]
-SUFFIXES = re.compile(f"({'|'.join(map(re.escape, KNOWN))})+$", re.IGNORECASE)
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
 
@@ -121,7 +118,7 @@ def _name_and_path(argument: str) -> tuple[str, str]:
     name, equals, path = argument.partition("=")
     if equals and path and os.sep not in name and not os.path.exists(argument):
         return name, path
-    return SUFFIXES.sub("", os.path.basename(argument)) or argument, argument
+    return bare_name(argument) or argument, argument
 
 
 @contextmanager
