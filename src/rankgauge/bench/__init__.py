@@ -91,6 +91,12 @@ def _check(suite: Suite, ways: Ways) -> None:
     names, systems = list(suite.datasets), suite.systems
     if ways.baseline is not None and ways.baseline not in systems:
         raise InputError(f"there is no system {ways.baseline!r} to be the baseline; there are {', '.join(systems)}")
+    lacking = [name for name, each in suite.datasets.items() if ways.baseline not in (None, *each.runs)]
+    if lacking:
+        raise InputError(
+            f"the baseline {ways.baseline} has no run for {', '.join(lacking)}, so it has no macro-average to compare "
+            "with; give it one, leave these data sets out (--dataset), or take another baseline"
+        )
     if not systems:
         raise InputError(f"{suite.name}: none of the systems has a run for {', '.join(names)}")
     several = any(sum(system in each.runs for each in suite.datasets.values()) > 1 for system in systems)

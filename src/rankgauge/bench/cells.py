@@ -215,7 +215,7 @@ class Store:
         try:
             with open(self.path(key), "rb") as stream:
                 return _unpacked(stream.read())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             warn(f"{self.path(key)}: cannot be read ({error}); measured again")

@@ -34,6 +34,10 @@ def notes(leaderboard: Leaderboard) -> Iterator[str]:
     if board.pairs:
         drawn = f"all {board.flips:,} flips" if board.exact else f"{board.flips:,} random flips, seed {ways.seed}"
         yield (
+            "Possible: the ranks that the decisions between pairs leave open, for all systems at once; where systems "
+            "are nearly equal, trust these, for the bootstrap's are too narrow."
+        )
+        yield (
             f"Groups: no two systems of a group are separable (sign flips of macro differences, {drawn}, step-down "
             f"max-T over {len(board.pairs):,} pairs: the chance of any false claim is at most {100 * ways.alpha:g} %)."
         )

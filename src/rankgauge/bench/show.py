@@ -62,12 +62,13 @@ def _standings(leaderboard: Leaderboard, board: Board, style: Style, *, marked: 
     means = [Cell(_number(each.macro, style), mark=marks.get(each.system, "")) for each in standings]
     columns: dict[str, list[Cell]] = {"system": [Cell(each.system) for each in standings]}
     columns |= {"macro": ranked(means), f"{level} interval": [_interval(each, style) for each in standings]}
-    if ways.baseline in board.complete and style.deltas != "none":
+    if ways.baseline is not None and style.deltas != "none":
         against = board.standings[ways.baseline].macro
         columns["Δ"] = [_delta(each, ways.baseline, against, style) for each in standings]
     columns["median"] = ranked([Cell(_number(each.median, style)) for each in standings])
     columns["rank"] = [Cell(str(each.rank or MISSING)) for each in standings]
-    columns[f"{level} of ranks"] = [Cell(_ranks(each)) for each in standings]
+    columns[f"{level} of ranks"] = [Cell(_ranks(each.rank_interval)) for each in standings]
+    columns["possible"] = [Cell(_ranks(each.rank_range)) for each in standings]
     columns["Borda"] = ranked(
         [Cell(_number(each.borda, Style(digits=0 if _whole(board) else 1))) for each in standings]
     )
@@ -94,10 +95,10 @@ def _delta(standing: Standing, baseline: str | None, against: float, style: Styl
     return Cell(change(standing.macro, against, style.deltas, style.digits))
 
 
-def _ranks(standing: Standing) -> str:
-    if standing.rank_interval is None:
+def _ranks(ends: tuple[int, int] | None) -> str:
+    if ends is None:
         return MISSING
-    low, high = standing.rank_interval
+    low, high = ends
     return str(low) if low == high else f"{low} to {high}"
 
 
@@ -143,8 +144,8 @@ def _legend(leaderboard: Leaderboard, board: Board, style: Style) -> str:
         f"sign-flip test of macro differences, step-down max-T over {pairs:,} pairs" if pairs > 1 else "sign-flip test"
     )
     lead = f"{board.measure}, macro-average over {len(board.cells):,} data sets."
-    baseline, systems = ways.baseline if ways.baseline in board.complete else None, len(board.complete)
-    return legend(lead, test, ways.alpha, baseline=baseline, deltas=style.deltas, systems=systems)
+    systems = len(board.complete)
+    return legend(lead, test, ways.alpha, baseline=ways.baseline, deltas=style.deltas, systems=systems)
 
 
 # ---- formats ---------------------------------------------------------------------------------------------------------
