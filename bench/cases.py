@@ -22,6 +22,7 @@ class Case:
     floors: Mapping[str, float] = field(default_factory=dict)
     memory_ceiling: float | None = None  # most of pytrec_eval's peak memory rankgauge may take
     repetitions: int = 1
+    peak_ceiling: float | None = None  # most megabytes rankgauge may take
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ SECTION_TITLES = {
     "memory": "In memory, from dictionaries",
     "startup": "Start-up",
     "ten": "Ten runs over one set of judgments",
+    "compare": "Comparing systems",
     "scaling": "Scaling",
 }
 

@@ -20,6 +20,7 @@ import cases
 import startup
 from cases import Case, Measured
 from chart import scaling_chart
+from compare_speed import measure_compare
 from in_memory import measure_in_fresh_process
 from measure import Outcome, interleave, say
 from peers import NAMES, OURS, Tool, installed_tools
@@ -79,6 +80,11 @@ class Bench:
             outcome = measure_in_fresh_process(
                 label, made.qrels, made.run, tools, self.rounds, self.timeout, case.repetitions
             )
+            self.keep(case, outcome)
+
+    def compare(self) -> None:
+        """Comparing systems: against scipy, and the whole command."""
+        for case, outcome in measure_compare(self.rounds, self.timeout, self.data):
             self.keep(case, outcome)
 
     def startup(self) -> None:

@@ -225,6 +225,15 @@ class TestClustersWeightsGroups:
         sums = [abs(sum(s * d for s, d in zip(signs, whole, strict=True))) for signs in flips]
         assert pair.p == sum(each >= abs(sum(whole)) for each in sums) / 4096
 
+    def test_a_query_of_weight_0_is_left_out(self) -> None:
+        weights = dict.fromkeys(QUERIES, 1.0) | {"q11": 0.0}
+        found = compare(None, PAIR, weights=weights, by=dict.fromkeys(QUERIES, "all of them"))
+        rest = {name: {query: column[query] for query in QUERIES[:11]} for name, column in PAIR.items()}
+        assert found.pair("a", "b").p == compare(None, rest).pair("a", "b").p
+        assert found.pair("a", "b").interval == pytest.approx(compare(None, rest).pair("a", "b").interval)
+        assert found.first.values.dropped == {"q11": "has weight 0"}
+        assert found.first.groups["all of them"].pairs[0].queries == 11
+
     def test_groups_are_one_family(self) -> None:
         values = random_values(queries=60, systems=3, seed=5)
         by = {query: "head" if int(query[1:]) < 25 else "tail" for query in values["a"]}
@@ -471,6 +480,35 @@ class TestCommand:
         data = json.loads(cli("--values", "v.csv", "-m", "nDCG@10", "--format", "json").out)
         assert data["measures"]["nDCG@10"]["pairs"][0]["p"] == 112 / 4096
 
+    def test_values_may_be_held_against_judgments(self, cli: Cli, tmp_path: Path) -> None:
+        values = {name: {f"q{n}": (n * k) % 7 / 7 for n in range(28)} for name, k in (("a", 2), ("b", 3))}
+        (tmp_path / "v.csv").write_text(table(values))
+        data = json.loads(cli("qrels.txt", "--values", "v.csv", "--format", "json").out)
+        assert data["queries"]["dropped_ids"] == dict.fromkeys(["q28", "q29"], "is judged and has no values")
+        assert data["fingerprints"]["judgments"] == rankgauge.read_judgments("qrels.txt").fingerprint
+        (tmp_path / "few.txt").write_text("q1 0 x 1\n")
+        done = cli("few.txt", "--values", "v.csv")
+        assert done.code == 2
+        assert "query 'q0' has values but no judgments in few.txt" in done.err
+        saved = [
+            sys.executable,
+            "-m",
+            "rankgauge",
+            "eval",
+            "qrels.txt",
+            "good.run",
+            "worse.run",
+            "--per-query",
+            "-o",
+            "s.json",
+        ]
+        subprocess.run(saved, check=True, cwd=tmp_path)
+        assert cli("qrels.txt", "--values", "s.json").code == 0
+        (tmp_path / "other.txt").write_text(QRELS.replace("x 2", "x 3"))
+        done = cli("other.txt", "--values", "s.json")
+        assert done.code == 2
+        assert "rest on other judgments" in done.err
+
     @pytest.mark.parametrize("format", ["csv", "json"])
     def test_what_eval_saved_is_a_table_of_values(self, cli: Cli, format: str, tmp_path: Path) -> None:
         saved = [
@@ -572,7 +610,7 @@ class TestBadInput:
             (["qrels.txt", "good.run", "worse.run", "--alpha", "2"], "alpha=2.0: the level is between 0 and 1"),
             (["qrels.txt", "good.run", "worse.run", "-m", "gm_map"], "not a mean over queries"),
             (["qrels.txt", "good.run", "worse.run", "-m", "ndgc@10"], "did you mean nDCG"),
-            (["qrels.txt", "good.run", "worse.run", "--values", "v.csv"], "--values replaces the judgments"),
+            (["qrels.txt", "good.run", "worse.run", "--values", "v.csv"], "--values takes the place of runs"),
             (["qrels.txt", "good.run", "nowhere.run"], "nowhere.run: there is no such file"),
             (["qrels.txt", "good.run", "other.run"], "no query"),
             (["qrels.txt", "good.run", "worse.run", "--clusters", "c.csv"], "no query is in any cluster"),
@@ -629,3 +667,25 @@ class TestBadInput:
         before = json.dumps(PAIR)
         compare(None, PAIR, also=list(ALSO))
         assert json.dumps(PAIR) == before
+
+
+# ---- real runs -------------------------------------------------------------------------------------------------------
+
+
+def test_real_runs_compare_as_scipy_says(shared: Path) -> None:
+    """Eight runs of a TREC track: t-tests and intervals are scipy's, sign flips come as near as both are random."""
+    folder = shared / "dl19"
+    runs = {path.name.removeprefix("input.").removesuffix(".gz"): path for path in (folder / "runs").iterdir()}
+    judgments = rankgauge.read_judgments(folder / "qrels.dl19-passage.txt")
+    found = compare(judgments, runs, "nDCG@10")
+    values = {name: rankgauge.evaluate(judgments, path).per_query["nDCG@10"].to_numpy() for name, path in runs.items()}
+    assert len(found.pairs) == 28
+    for pair in found.pairs:
+        theirs = scipy.stats.ttest_rel(values[pair.a], values[pair.b])
+        assert pair.p_t == pytest.approx(theirs.pvalue, rel=1e-9)
+        assert pair.interval == pytest.approx(theirs.confidence_interval(), abs=1e-12)
+    for pair in found.pairs[:6]:
+        flipped = scipy.stats.permutation_test(
+            (values[pair.a] - values[pair.b],), np.mean, permutation_type="samples", n_resamples=20_000, rng=1
+        )
+        assert pair.p == pytest.approx(flipped.pvalue, abs=0.001 + 5 * math.sqrt(pair.p / 20_000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 import shutil
@@ -15,6 +16,8 @@ import pytest
 
 import rankgauge
 from rankgauge.cli import COMMANDS
+from rankgauge.compare.doubts import CODES as DOUBTS
+from rankgauge.compare.pairs import Pair
 from rankgauge.dialects import DIALECTS
 from rankgauge.errors import RankgaugeError
 from rankgauge.grades import hits_of_grades
@@ -23,12 +26,13 @@ from rankgauge.protocol import RULES
 from rankgauge.read.files import LAYERS
 from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
+from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.trec_eval import ROWS
 from rankgauge.validate import CODES
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
-PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md"]
+PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -202,6 +206,21 @@ def test_every_finding_is_listed() -> None:
     rows = table_of("docs/validate.md", "code")
     listed = {quoted(row["code"])[0]: (row["severity"], row["what"], row["what to do"]) for row in rows}
     assert listed == {code: tuple(kind) for code, kind in CODES.items()}
+
+
+def test_every_warning_and_method_of_compare_is_listed() -> None:
+    rows = {quoted(row["code"])[0]: row["when"] for row in table_of("docs/compare.md", "code", "when")}
+    assert rows == DOUBTS
+    methods = {quoted(row["method"])[0]: row["controls"] for row in table_of("docs/compare.md", "method", "controls")}
+    assert methods == METHODS
+    page = text_of("docs/compare.md")
+    assert [name for name in ALSO if f"`{name}`" not in page] == []
+
+
+def test_every_number_of_a_pair_is_explained() -> None:
+    listed = {word for row in table_of("docs/compare.md", "number", "what it is") for word in quoted(row["number"])}
+    own = {"a", "b", "queries", "both_zero", "exact", "others", "intervals", "mean"}
+    assert listed | own == {field.name for field in dataclasses.fields(Pair)} | {"mean"}
 
 
 @pytest.mark.parametrize("name", MEASURES)

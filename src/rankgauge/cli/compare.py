@@ -123,10 +123,12 @@ def _compared(
     chosen = Settings(**settings)
     belonging = query_table(clusters, "cluster") if clusters else None
     if values:
-        if files:
-            raise click.UsageError(f"--values replaces the judgments and the runs; leave {files[0]} out")
+        if len(files) > 1:
+            raise click.UsageError(f"--values takes the place of runs; leave {files[1]} out")
+        judged = reading.judgments(files[0]) if files else None
         groups, skip = groups_of(by, None), protocol.missing == "skip"
-        return compare_tables(values, measures, chosen, weights=weights, groups=groups, clusters=belonging, skip=skip)
+        more: dict[str, Any] = {"groups": groups, "clusters": belonging, "skip": skip, "judgments": judged}
+        return compare_tables(values, measures, chosen, weights=weights, **more)
     if len(files) < 3:
         raise click.UsageError("give the judgments and two runs or more, or --values FILE")
     qrels, *runs = files

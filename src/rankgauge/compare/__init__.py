@@ -10,8 +10,8 @@ from rankgauge.compare.comparison import Compared, Comparison, System
 from rankgauge.compare.doubts import Doubt, doubts_of_pairs, doubts_of_results
 from rankgauge.compare.pairs import Family, compare_groups, compare_pairs
 from rankgauge.compare.settings import Settings
-from rankgauge.compare.tables import values_of_tables
-from rankgauge.compare.values import Values, results_of_runs, values_of_results, with_clusters
+from rankgauge.compare.tables import on_judgments, values_of_tables
+from rankgauge.compare.values import Values, results_of_runs, values_of_results, with_clusters, without_weightless
 from rankgauge.errors import InputError
 from rankgauge.evaluate import groups_of, masks_of, query_table, weights_of
 from rankgauge.measures import Measure, parse
@@ -21,6 +21,7 @@ from rankgauge.stats import paired
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
+    from rankgauge.read import Judgments
 
 __all__ = ["Comparison", "Settings", "Values", "compare", "compare_results", "compare_tables", "compare_values"]
 
@@ -102,11 +103,12 @@ def compare_tables(
     groups: Mapping[str, str] | None = None,
     clusters: Mapping[str, Any] | None = None,
     skip: bool = False,
+    judgments: Judgments | None = None,
 ) -> Comparison:
-    """Compare values from tables; `skip` leaves queries out that lack one."""
+    """Compare values from tables; `skip` leaves queries out that lack one, `judgments` are what they should rest on."""
     values = values_of_tables(tables, measures, skip=skip)
     for name, each in values.items():
-        each = with_clusters(each, clusters)
+        each = with_clusters(each if judgments is None else on_judgments(each, judgments), clusters)
         weight = None if weights is None else weights_of(weights, each.queries)
         values[name] = replace(each, weights=weight, groups={} if groups is None else masks_of(groups, each.queries))
     return compare_values(values, settings)
@@ -116,7 +118,8 @@ def compare_values(values: Mapping[str, Values], settings: Settings) -> Comparis
     """Compare the systems of every table of values."""
     measures: dict[str, Compared] = {}
     doubts: list[Doubt] = []
-    for name, each in values.items():
+    for name, given in values.items():
+        each = without_weightless(given)
         if len(each.systems) < 2:
             raise InputError(f"there is only one system, {each.systems[0]}; a comparison needs two or more")
         family = compare_pairs(each, settings)

@@ -28,7 +28,7 @@ SHOWN: Final = 3
 CODES: Final = {
     "few-queries": f"fewer than {FEW} queries (or clusters of queries)",
     "few-differences": f"a pair of systems that differ on fewer than {FEW} queries, though on some",
-    "skewed": f"|skewness| / √queries of a pair's differences above {SKEWED:g}",
+    "skewed": f"skewness / √queries of a pair's differences beyond ± {SKEWED:g}",
     "tie-band": "another order of equal scores could move a difference by more than its size",
     "judged-unequal": f"the judged shares at the cut-off differ by more than {JUDGED_APART:g}",
     "unequal-variances": f"a Tukey method, and deviations of differences more than a factor of {UNEQUAL:g} apart",

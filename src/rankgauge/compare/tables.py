@@ -11,7 +11,8 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -23,7 +24,10 @@ from rankgauge.read.frames import is_frame
 from rankgauge.read.queries import frame_table, is_query_column, table_of_file
 from rankgauge.read.records import id_text
 
-__all__ = ["values_of_tables"]
+if TYPE_CHECKING:
+    from rankgauge.read import Judgments
+
+__all__ = ["on_judgments", "values_of_tables"]
 
 SYSTEMS: Final = ("run", "system", "run_id", "model")
 NAMELESS: Final = "value"
@@ -44,6 +48,26 @@ def values_of_tables(
         comparable({each.name: each.prints for each in found if each.prints is not None})
     wanted = list(measures) if measures else list(dict.fromkeys(name for each in found for name in each.columns))
     return {measure: _together(found, measure, skip) for measure in wanted}
+
+
+def on_judgments(values: Values, judgments: Judgments) -> Values:
+    """The same values, held against the judgments that they are said to rest on: the same ones, the same queries."""
+    known = values.fingerprints.get("judgments")
+    if known is not None and known != judgments.fingerprint:
+        raise InputError(
+            f"the values rest on other judgments ({known}) than {judgments.source} ({judgments.fingerprint}); "
+            "evaluate the runs again on these"
+        )
+    judged = set(judgments.queries)
+    strange = next((query for query in values.queries if query not in judged), None)
+    if strange is not None:
+        raise InputError(
+            f"query {strange!r} has values but no judgments in {judgments.source}; are the ids of one kind?"
+        )
+    without = judged.difference(values.queries, values.dropped)
+    dropped = values.dropped | dict.fromkeys(sorted(without), "is judged and has no values")
+    prints = values.fingerprints | {"judgments": judgments.fingerprint}
+    return replace(values, dropped=dropped, fingerprints=prints)
 
 
 def _opened(source: Any) -> Any:

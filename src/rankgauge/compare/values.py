@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.result import Result
 
-__all__ = ["Values", "comparable", "results_of_runs", "values_of_results", "values_of_runs", "with_clusters"]
+__all__ = [
+    "Values",
+    "comparable",
+    "results_of_runs",
+    "values_of_results",
+    "values_of_runs",
+    "with_clusters",
+    "without_weightless",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +205,17 @@ def _why_dropped(systems: list[str], answered: Any, values: Any) -> str:
         return f"not answered by {', '.join(unanswered)}"
     empty = [name for name, value in zip(systems, values.tolist(), strict=True) if value != value]
     return "has nothing relevant" if len(empty) == len(systems) else f"has no value for {', '.join(empty)}"
+
+
+def without_weightless(values: Values) -> Values:
+    """The same values without the queries of weight 0, which say nothing and are no evidence either."""
+    if values.weights is None or (values.weights > 0).all():
+        return values
+    kept: Bools = values.weights > 0
+    gone = [query for query, stays in zip(values.queries, kept.tolist(), strict=True) if not stays]
+    groups = {name: mask[kept] for name, mask in values.groups.items() if mask[kept].any()}
+    dropped = values.dropped | dict.fromkeys(gone, "has weight 0")
+    return replace(values.only(kept), groups=groups, dropped=dropped)
 
 
 def with_clusters(values: Values, clusters: Mapping[str, Any] | None) -> Values:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Flipped", "centred", "sign_flips", "whole_numbers"]
 
-CHUNK: Final = 4096  # flips that are walked through at once: their vectors stay in the cache
-BLOCK: Final = 64  # bytes of signs (8 queries each) that are multiplied at once
+CHUNK: Final = 8192  # flips that are walked through at once: their vectors stay in the cache
+BLOCK: Final = 32  # bytes of signs (8 queries each) that are multiplied at once
 FEW: Final = 6  # up to so many columns, looking sums up in tables is quicker than multiplying
 ROOM: Final = 51  # bits of a sum: differences of two of them, doubled, fit into the 53 of a float64
 SLACK: Final = 1e-9
@@ -229,26 +229,25 @@ def _all_sums_share(difference: Floats, floor: float) -> float:
 
 def _walk(chunks: Iterator[Floats], family: _Family) -> tuple[Ints, Ints]:
     """How many flips count against each pair, alone and as the maximum over all pairs that are no stronger."""
-    alone, together = (np.zeros(len(family.order), np.int64) for _ in range(2))
+    alone, together = [0] * len(family.order), [0] * len(family.order)
+    lists = (each.tolist() for each in (family.first, family.second, family.floor, family.scale, family.bar))
+    first, second, floor, scale, bar = lists  # plain numbers: this loop runs a million times
     order, single = family.order.tolist(), len(family.order) == 1
-    first, second = family.first.tolist(), family.second.tolist()
-    gap, top, reached = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK, bool)
     for sums in chunks:
-        size = sums.shape[1]
-        gap, top, reached = gap[:size], top[:size], reached[:size]
-        top.fill(0.0)
+        rows, size = list(sums), sums.shape[1]
+        gap, top, reached = np.empty(size), np.zeros(size), np.empty(size, bool)
         for pair in order:
-            np.subtract(sums[first[pair]], sums[second[pair]], out=gap)
-            np.abs(gap, out=gap)
-            np.greater_equal(gap, family.floor[pair], out=reached)
+            np.subtract(rows[first[pair]], rows[second[pair]], gap)
+            np.abs(gap, gap)
+            np.greater_equal(gap, floor[pair], reached)
             alone[pair] += np.count_nonzero(reached)
             if single:
                 continue
-            np.multiply(gap, family.scale[pair], out=gap)
+            np.multiply(gap, scale[pair], gap)
             np.maximum(top, gap, out=top)
-            np.greater_equal(top, family.bar[pair], out=reached)
+            np.greater_equal(top, bar[pair], reached)
             together[pair] += np.count_nonzero(reached)
-    return alone, alone if single else together
+    return np.array(alone), np.array(alone if single else together)
 
 
 def _stepped_down(adjusted: Floats, p: Floats, weakest_first: Ints) -> Floats:

@@ -1,0 +1,201 @@
+"""How long comparing takes, against scipy.stats.permutation_test; each piece of work in a process of its own.
+
+python bench/compare_speed.py WORK      # one of the pieces below: prints its seconds and a digest of its p-values
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases import Case
+from measure import CommandFailed, Outcome, Timing, run_command, say
+from peers import OURS, Argv
+from shapes import dataset
+
+Floats = NDArray[np.float64]
+Work = Callable[[], "tuple[float, list[float]]"]
+
+PAIR_FLIPS, FAMILY_FLIPS = 10_000, 100_000
+ONE_SAMPLE, TWO_SAMPLES = "scipy, differences", "scipy, two samples"
+THREADS = ("1", "2", "4")
+
+
+def values(queries: int, systems: int) -> Floats:
+    """Values like those of nDCG: 0 to 1, systems alike on each query."""
+    random = np.random.default_rng(50)
+    return np.clip(random.random((queries, 1)) + 0.1 * random.standard_normal((queries, systems)), 0.0, 1.0)
+
+
+def timed(call: Callable[[], list[float]]) -> tuple[float, list[float]]:
+    """The seconds of a call and what it returns."""
+    started = time.perf_counter()
+    found = call()
+    return time.perf_counter() - started, found
+
+
+# ---- the pieces of work ----------------------------------------------------------------------------------------------
+
+
+def family() -> tuple[float, list[float]]:
+    """50 systems, 1,000 queries: all 1,225 pairs, max-T, 100,000 flips."""
+    from rankgauge.stats.flips import centred, sign_flips
+
+    table, pairs = values(1000, 50), list(itertools.combinations(range(50), 2))
+
+    def call() -> list[float]:
+        found = sign_flips(centred(table), pairs, flips=FAMILY_FLIPS)
+        return [*found.p.tolist(), *found.adjusted.tolist()]
+
+    return timed(call)
+
+
+def pair() -> tuple[float, list[float]]:
+    """One pair, 1,000 queries, 10,000 flips."""
+    from rankgauge.stats.flips import centred, sign_flips
+
+    table = values(1000, 2)
+    sign_flips(centred(table), [(0, 1)], flips=100)
+    return timed(lambda: sign_flips(centred(table), [(0, 1)], flips=PAIR_FLIPS).p.tolist())
+
+
+def pair_scipy_differences() -> tuple[float, list[float]]:
+    """The same in scipy, from the differences: its quicker form."""
+    from scipy.stats import permutation_test
+
+    table = values(1000, 2)
+    difference = table[:, 0] - table[:, 1]
+
+    def call() -> list[float]:
+        found = permutation_test(
+            (difference,), _mean, permutation_type="samples", vectorized=True, n_resamples=PAIR_FLIPS, rng=1
+        )
+        return [float(found.pvalue)]
+
+    return timed(call)
+
+
+def pair_scipy_two_samples() -> tuple[float, list[float]]:
+    """The same in scipy, from the two samples, as its documentation has it."""
+    from scipy.stats import permutation_test
+
+    table = values(1000, 2)
+
+    def call() -> list[float]:
+        both = (table[:, 0], table[:, 1])
+        found = permutation_test(
+            both, _mean_difference, permutation_type="samples", vectorized=True, n_resamples=PAIR_FLIPS, rng=1
+        )
+        return [float(found.pvalue)]
+
+    return timed(call)
+
+
+def _mean(x: Floats, axis: int = -1) -> Floats:
+    return np.asarray(x.mean(axis=axis))
+
+
+def _mean_difference(x: Floats, y: Floats, axis: int = -1) -> Floats:
+    return np.asarray((x - y).mean(axis=axis))
+
+
+def many_queries() -> tuple[float, list[float]]:
+    """Two systems, 100,000 queries: the whole comparison, 100,000 flips."""
+    from rankgauge import compare
+
+    table = values(100_000, 2)
+    columns = {name: {str(q): v for q, v in enumerate(table[:, at].tolist())} for at, name in enumerate("ab")}
+    return timed(lambda: [compare(None, columns).pair("a", "b").p])
+
+
+WORKS: dict[str, Work] = {
+    "family": family,
+    "pair": pair,
+    "pair-scipy-differences": pair_scipy_differences,
+    "pair-scipy-two-samples": pair_scipy_two_samples,
+    "many-queries": many_queries,
+}
+
+
+# ---- measuring them --------------------------------------------------------------------------------------------------
+
+FAMILY = Case(
+    "compare",
+    "1,225 pairs, 100,000 flips, against one pair at 10,000",
+    "",
+    (),
+    {ONE_SAMPLE: 0.5, TWO_SAMPLES: 0.5},
+    peak_ceiling=200,
+)
+PAIR = Case("compare", "one pair, 10,000 flips", "", (), {ONE_SAMPLE: 40, TWO_SAMPLES: 40})
+MANY = Case("compare", "100,000 queries, 2 systems, 100,000 flips", "", (), peak_ceiling=300)
+FILES = Case("compare", "the command on 50 files of 1,000 queries × 10 documents", "fifty", ())
+SCIPY = {ONE_SAMPLE: "pair-scipy-differences", TWO_SAMPLES: "pair-scipy-two-samples"}
+
+
+def measure_compare(rounds: int, timeout: float, data: Path) -> Iterator[tuple[Case, Outcome]]:
+    """Every case with what was measured; the p-values must be the same for 1, 2 and 4 threads."""
+    yield FAMILY, _threads_agree(_measure(FAMILY.title, {OURS: "family", **SCIPY}, rounds, timeout), timeout)
+    yield PAIR, _measure(PAIR.title, {OURS: "pair", **SCIPY}, rounds, timeout)
+    yield MANY, _measure(MANY.title, {OURS: "many-queries"}, rounds, timeout)
+    made = dataset(FILES.data, data)
+    command = [sys.executable, "-m", "rankgauge", "compare", str(made.qrels), *map(str, made.runs), "--format", "csv"]
+    outcome = Outcome()
+    for _ in range(rounds):
+        _note(FILES.title, OURS, outcome, lambda: run_command(command, timeout)[0])
+    yield FILES, outcome
+
+
+def _measure(label: str, works: Mapping[str, str], rounds: int, timeout: float) -> Outcome:
+    outcome = Outcome()
+    for _ in range(rounds):
+        for tool, work in works.items():
+            _note(label, tool, outcome, lambda work=work: _timing(work, timeout)[0])  # type: ignore[misc]
+    return outcome
+
+
+def _note(label: str, tool: str, outcome: Outcome, run: Callable[[], Timing]) -> None:
+    try:
+        timing = run()
+    except CommandFailed as problem:
+        outcome.problems.append(f"compare {label}: {tool}: {problem}")
+        return
+    say(f"compare {label} {tool}: {timing.seconds:.4f} s, {timing.peak_mb or 0:.0f} MB")
+    outcome.best[tool] = timing.best(outcome.best.get(tool, timing))
+
+
+def _timing(work: str, timeout: float, threads: str = "1") -> tuple[Timing, str]:
+    """The seconds that a piece of work says it took, the peak of its process, and the digest of its p-values."""
+    command: Argv = ["env", f"OPENBLAS_NUM_THREADS={threads}", sys.executable, os.path.abspath(__file__), work]
+    timing, printed = run_command(command, timeout)
+    seconds, digest = printed.split()
+    return Timing(float(seconds), timing.peak_mb), digest
+
+
+def _threads_agree(outcome: Outcome, timeout: float) -> Outcome:
+    try:
+        digests = {threads: _timing("family", timeout, threads)[1] for threads in THREADS}
+    except CommandFailed as problem:
+        outcome.problems.append(f"compare threads: {problem}")
+        return outcome
+    if len({*digests.values()}) > 1:
+        outcome.problems.append(f"compare: p-values differ between numbers of threads: {digests}")
+    return outcome
+
+
+def main() -> None:
+    """Do one piece of work and print its seconds and the digest of what it found."""
+    seconds, found = WORKS[sys.argv[1]]()
+    print(seconds, hashlib.sha256(repr(found).encode()).hexdigest()[:16])
+
+
+if __name__ == "__main__":
+    main()
