@@ -77,9 +77,12 @@ def test_changes() -> None:
 
 
 def test_best_and_second_go_by_the_digits_that_are_shown() -> None:
-    found = ranked([Cell(text) for text in ("0.71", "0.69", "–", "0.71", "0.70", "0.70")])
-    assert [cell.best for cell in found] == [True, False, False, True, False, False]
-    assert [cell.second for cell in found] == [False, False, False, False, True, True]
+    found = ranked([Cell(text) for text in ("0.71", "0.69", "–", "0.70", "0.70")])
+    assert [cell.best for cell in found] == [True, False, False, False, False]
+    assert [cell.second for cell in found] == [False, False, False, True, True]
+    shared = ranked([Cell(text) for text in ("0.71", "0.69", "0.71")])
+    assert [cell.best for cell in shared] == [True, False, True]
+    assert not any(cell.second for cell in shared)
     assert not any(cell.second for cell in ranked([Cell("0.2"), Cell("0.1"), Cell("–")]))
     assert ranked([Cell("-0.1"), Cell("-0.2"), Cell("-0.3")])[0].best
     assert not any(cell.best or cell.second for cell in ranked([Cell("–"), Cell("–"), Cell("–")]))

@@ -64,11 +64,14 @@ class Grid:
 
 
 def ranked(cells: Sequence[Cell]) -> list[Cell]:
-    """The same cells, with the best and (of three or more) the second marked, by the digits that are shown."""
+    """The same cells, with the best and the second marked, by the digits that are shown.
+
+    There is a second of three or more, where one alone is the best.
+    """
     numbers = [None if cell.text == MISSING else float(cell.text) for cell in cells]
     found = sorted({number for number in numbers if number is not None}, reverse=True)
     best, second = (found[at] if at < len(found) else None for at in (0, 1))
-    seconds = sum(number is not None for number in numbers) >= ENOUGH
+    seconds = sum(number is not None for number in numbers) >= ENOUGH and numbers.count(best) == 1
     return [
         replace(cell, best=number is not None and number == best, second=seconds and None is not number == second)
         for cell, number in zip(cells, numbers, strict=True)
