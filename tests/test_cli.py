@@ -897,7 +897,15 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["--version"], ["eval", "--help"], ["compare", "--help"], ["trec_eval", "--help"]]
+    "words",
+    [
+        ["--help"],
+        ["--version"],
+        ["eval", "--help"],
+        ["compare", "--help"],
+        ["bench", "--help"],
+        ["trec_eval", "--help"],
+    ],
 )
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     assert heavy(calling(*words)) == set()

@@ -390,6 +390,13 @@ class TestShown:
         assert isinstance(frame, pl.DataFrame)
         assert frame["a"].to_list() == list("aaabbc")
 
+    def test_groups_say_that_they_are_one_family(self) -> None:
+        by = {query: "first" if query < "q06" else "last" for query in QUERIES}
+        text = show(compare(None, PAIR, by=by))
+        assert "value, first, 6 queries" in text
+        assert text.count("adjusted p") == 2
+        assert "Groups of queries: 2 comparisons, adjusted as one family." in text
+
     def test_the_representation_is_the_table(self) -> None:
         found = compare(None, PAIR)
         assert repr(found) + "\n" == show(found)

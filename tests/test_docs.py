@@ -33,7 +33,7 @@ from rankgauge.validate import CODES
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
-PAGES += ["docs/bench.md"]
+PAGES += ["docs/bench.md", "docs/gate.md", "docs/plan.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -71,7 +71,12 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(ROOT / "demo", folder / "demo", ignore=shutil.ignore_patterns("out", "__pycache__"))
     subprocess.run([sys.executable, "demo/rankers.py", "demo/out"], cwd=folder, check=True)
+    (saving,) = re.findall(r"^    rankgauge (eval .* -o demo/baseline.json)$", text_of("docs/gate.md"), re.MULTILINE)
+    subprocess.run([sys.executable, "-m", "rankgauge", *shlex.split(saving)], cwd=folder, check=True)
     return folder
+
+
+EXITS = {"FAIL": 1, "INCONCLUSIVE": 3}  # of a gate, by how its output begins
 
 
 def console_examples() -> Iterator[tuple[str, str]]:
@@ -90,18 +95,42 @@ def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) 
     done = subprocess.run(
         [sys.executable, "-m", "rankgauge", *arguments], cwd=checkout, capture_output=True, text=True, encoding="utf-8"
     )
-    assert done.returncode == 0
+    assert done.returncode == EXITS.get(shown.partition(":")[0], 0)
     assert [line for line in done.stderr.splitlines() if not line.startswith("warning: ")] == []
     assert shown
     # A page may show the table without the notes below it.
     assert done.stdout.splitlines()[: len(shown.splitlines())] == shown.splitlines()
 
 
-def test_the_picture_of_the_page_on_explain_is_the_one_that_is_drawn(checkout: Path) -> None:
-    (line,) = re.findall(r"^    rankgauge (explain .*) -o docs/explain.svg$", text_of("docs/explain.md"), re.MULTILINE)
+@pytest.mark.parametrize("command", ["explain", "plan"])
+def test_the_picture_of_a_page_is_the_one_that_is_drawn(checkout: Path, command: str) -> None:
+    page, shown = text_of(f"docs/{command}.md"), text_of(f"docs/{command}.svg")
+    (line,) = re.findall(rf"^    rankgauge ({command} .*) -o docs/{command}.svg$", page, re.MULTILINE)
     arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
     subprocess.run(arguments, cwd=checkout, check=True)
-    assert (checkout / "drawn.svg").read_text(encoding="utf-8") == text_of("docs/explain.svg")
+    assert (checkout / "drawn.svg").read_text(encoding="utf-8") == shown
+
+
+def test_the_workflow_checks_what_it_says(checkout: Path, tmp_path: Path) -> None:
+    """The step of the workflow as GitHub would run it, on the demo's runs."""
+    yaml = pytest.importorskip("yaml")
+    ((_, lines),) = blocks("docs/gate.md", "yaml")
+    (job,) = yaml.safe_load("\n".join(lines))["jobs"].values()
+    (command,) = (step["run"] for step in job["steps"] if "rankgauge check" in step.get("run", ""))
+    (tmp_path / "judged").mkdir()
+    for source, target in (
+        ("qrels.txt", "judged/qrels.txt"),
+        ("baseline.json", "judged/baseline.json"),
+        ("out/fields.run", "candidate.run"),
+    ):
+        shutil.copy(checkout / "demo" / source, tmp_path / target)
+    program, *arguments = shlex.split(command)
+    assert program == "rankgauge"
+    done = subprocess.run([sys.executable, "-m", "rankgauge", *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("FAIL: candidate against judged/baseline.json")
+    assert (tmp_path / "check.md").read_text(encoding="utf-8").startswith("### ❌ FAIL")
+    assert {path.name for path in tmp_path.glob("check.*")} == {"check.md", "check.xml"}
 
 
 def test_the_readme_shows_a_command() -> None:

@@ -31,10 +31,12 @@ LATER = [
     "reproduce",
     "write",
     "explain",
+    "saved",
     "compare",
     "bench",
     "plan",
     "gate",
+    "pytest_plugin",
     "trec_eval",
     "cli",
 ]

@@ -69,7 +69,8 @@ def test_power_is_that_of_statsmodels(
     kind = "two-sided" if sides == 2 else "larger"
     expected = power_module.TTestPower().power(effect, queries, alpha, alternative=kind)
     found = power_of(deviation, effect * deviation, queries, alpha=alpha, sides=sides)
-    assert found == pytest.approx(expected, abs=1e-9)
+    if not np.isnan(expected):  # where a tail underflows, statsmodels has no answer
+        assert found == pytest.approx(expected, abs=1e-9)
 
 
 @given(DEVIATIONS, QUERIES, ALPHAS, POWERS, st.sampled_from([1, 2]))
@@ -78,8 +79,10 @@ def test_the_detectable_difference_has_the_power(
 ) -> None:
     found = detectable(deviation, queries, alpha=alpha, power=power, sides=sides)
     kind = "two-sided" if sides == 2 else "larger"
+    assert power_of(deviation, found, queries, alpha=alpha, sides=sides) == pytest.approx(power, abs=1e-9)
     reached = power_module.TTestPower().power(found / deviation, queries, alpha, alternative=kind)
-    assert reached == pytest.approx(power, abs=1e-9)
+    if not np.isnan(reached):  # where a tail underflows, statsmodels has no answer
+        assert reached == pytest.approx(power, abs=1e-9)
 
 
 @given(st.floats(0.03, 2.0), ALPHAS, POWERS, st.sampled_from([1, 2]))

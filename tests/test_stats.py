@@ -148,6 +148,12 @@ class TestPairedAgainstOthers:
         assert paired.posterior(found, 0, np.inf) == pytest.approx(1 - paired.t_test(found) / 2, abs=1e-12)
         assert paired.posterior(found, -0.03, 0.03) == pytest.approx(t.cdf(0.03) - t.cdf(-0.03), abs=1e-12)
 
+    @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e6])
+    def test_ties_do_not_depend_on_the_units(self, scale: float) -> None:
+        difference, largest = scale * (A - B), scale * float(A.max())
+        assert paired.wins_ties_losses(difference, largest) == (8, 1, 3)
+        assert ranks.wilcoxon(difference, largest=largest) == (9.5, 0.03515625)
+
 
 class TestUnits:
     def test_whole_weights_are_repetitions_in_the_mean(self) -> None:
@@ -459,6 +465,10 @@ class TestBootstrap:
         for kind in together:
             alone = [bootstrap_intervals(units, [pair], [kind])[kind][0] for pair in pairs]
             assert together[kind] == pytest.approx(np.array(alone), abs=1e-12)
+
+    def test_too_few_queries_have_no_studentised_interval(self) -> None:
+        units = units_of(np.array([[1.0, 0.5], [0.5, 0.1]]))
+        assert np.isnan(bootstrap_intervals(units, [(0, 1)], ["studentised"])["studentised"]).all()
 
     def test_nothing_varies(self) -> None:
         units = units_of(np.stack([A + 0.1, A], axis=1))

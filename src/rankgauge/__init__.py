@@ -32,11 +32,15 @@ if TYPE_CHECKING:
     from rankgauge.evaluate import ndcg as ndcg
     from rankgauge.explain import Explanation as Explanation
     from rankgauge.explain import explain as explain
+    from rankgauge.gate import Check as Check
+    from rankgauge.gate import check as check
     from rankgauge.match import Hits as Hits
     from rankgauge.match import match as match
     from rankgauge.measures import Measure as Measure
     from rankgauge.measures import measure as measure
     from rankgauge.measures import parse as parse
+    from rankgauge.plan import Plan as Plan
+    from rankgauge.plan import plan as plan
     from rankgauge.protocol import Protocol as Protocol
     from rankgauge.read import Judgments as Judgments
     from rankgauge.read import Run as Run
@@ -53,6 +57,7 @@ __version__ = "0.1.0"
 
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
+    "Check": "gate",
     "Comparison": "compare",
     "DIALECTS": "dialects",
     "Dialect": "dialects",
@@ -65,6 +70,7 @@ _WHERE = {
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
+    "Plan": "plan",
     "Protocol": "protocol",
     "ProtocolError": "errors",
     "RankgaugeError": "errors",
@@ -73,6 +79,7 @@ _WHERE = {
     "Run": "read",
     "TieBand": "ties",
     "bench": "bench",
+    "check": "gate",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
@@ -80,6 +87,7 @@ _WHERE = {
     "measure": "measures",
     "ndcg": "evaluate",
     "parse": "measures",
+    "plan": "plan",
     "read_judgments": "read",
     "read_run": "read",
     "tie_band": "ties",

@@ -35,6 +35,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
 .rg-name { text-align: left; }
 .rg-wide { overflow-x: auto; margin: 1rem 0; }
+.rg-wide th, .rg-wide td { white-space: nowrap; }
 caption { text-align: left; font-weight: 600; }
 """
 

@@ -191,7 +191,7 @@ def _latex_cell(cell: Cell) -> str:
 
 def html_table(grid: Grid) -> str:
     """A table for a page or a notebook."""
-    kinds = [' class="rg-name"' if at < grid.left else "" for at in range(len(grid.heads))]
+    kinds = [' class="rg-name"' if at < grid.left or marked else "" for at, marked in enumerate(grid.marked)]
     head = "".join(f"<th{kind}>{escape(_printable(text))}</th>" for text, kind in zip(grid.heads, kinds, strict=True))
     rows = (
         "".join(f"<td{kind}>{_html_text(cell)}</td>" for cell, kind in zip(r, kinds, strict=True)) for r in grid.rows

@@ -23,6 +23,8 @@ COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
     "compare": ("compare:compare_runs", "Compare systems: which differences are real, and how large they are."),
     "bench": ("bench:bench_suite", "Measure systems on many data sets: a leaderboard with intervals."),
+    "check": ("check:check_run", "A gate: PASS, FAIL or INCONCLUSIVE against a baseline, by bounds and a margin."),
+    "plan": ("plan:plan_queries", "How many queries an experiment needs, and what a set of queries can show."),
     "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
     "validate": ("validate:validate", "Look for what is wrong in judgments and runs, and what it does to the score."),
     "dialects": ("dialects:dialects", "What other tools say of the same files, and which one gives a number."),
@@ -92,6 +94,7 @@ def cli() -> None:
       rankgauge eval qrels.tsv.gz run.parquet --per-query --format csv
       rankgauge compare qrels.txt bm25.run reranked.run -m nDCG@10
       rankgauge bench beir/ --baseline bm25
+      rankgauge check qrels.txt new.run --baseline old.run --margin 0.01
       rankgauge explain qrels.txt bm25.run --query 17
       rankgauge measures nDCG
       rankgauge trec_eval -m all_trec -q qrels.txt bm25.run

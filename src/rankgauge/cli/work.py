@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankgauge.read.files import Source
     from rankgauge.result import Result
 
-__all__ = ["Reading", "evaluate_files", "named_runs"]
+__all__ = ["Reading", "evaluate_files", "named_runs", "split_name"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -115,10 +115,15 @@ def named_runs(arguments: tuple[str, ...]) -> dict[str, str]:
 
 
 def _name_and_path(argument: str) -> tuple[str, str]:
+    name, path = split_name(argument)
+    return name or bare_name(argument) or argument, path
+
+
+def split_name(argument: str) -> tuple[str | None, str]:
+    """NAME=FILE → both; a file alone has no name."""
     name, equals, path = argument.partition("=")
-    if equals and path and os.sep not in name and not os.path.exists(argument):
-        return name, path
-    return bare_name(argument) or argument, argument
+    given = equals and path and os.sep not in name and not os.path.exists(argument)
+    return (name, path) if given else (None, argument)
 
 
 @contextmanager

@@ -48,15 +48,9 @@ def compare(
     """Compare systems on the same queries: every pair of them, or each against the baseline.
 
     `runs` maps the name of each system to its run. With judgments=None it maps names to Results instead, or is a table
-    of values from anywhere: a path, a frame, or system → query → value. The measure is nDCG@10 unless said otherwise.
-
-    One p decides: that of the sign-flip test, adjusted over the family of pairs by `method` (step-down max-T). `also`
-    names what to show beside it. `weights`, `by` (groups) and `clusters` (queries that belong together) are by query.
-
-    >>> a = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1, "d4": 0}}
-    >>> b = {"q1": {"d2": 2, "d1": 1}, "q2": {"d4": 1, "d3": 0}}
-    >>> compare({"q1": {"d1": 1}, "q2": {"d3": 1}}, {"a": a, "b": b}).pair("a", "b").p
-    0.5
+    of values: a path, a frame, or system → query → value. One p decides: that of the sign-flip test, adjusted over the
+    family of pairs by `method`; `also` names what to show beside it. The measure is nDCG@10 unless said otherwise;
+    `weights`, `by` (groups) and `clusters` (queries that belong together) are by query.
     """
     also = (also,) if isinstance(also, str) else tuple(also)
     settings = Settings(baseline, method, also, alpha, margin, rope, flips, seed)

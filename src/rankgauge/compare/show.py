@@ -60,14 +60,14 @@ def show(comparison: Comparison, format: str = "table", style: Style | None = No
 def _grids(comparison: Comparison, style: Style) -> Iterator[Grid]:
     for measure, whole in comparison.measures.items():
         yield _systems(comparison, measure, whole, style)
-        yield _pairs(comparison, whole, style)
+        yield _pairs(comparison, whole, style, len(whole.pairs))
         if style.details or len(whole.pairs) <= DETAILED:
             yield _details(comparison, whole, style)
         if comparison.settings.beside:
             yield _beside(comparison, whole, style)
         for name, group in whole.groups.items():
             yield _systems(comparison, f"{measure}, {name}", group, style)
-            yield _pairs(comparison, group, style)
+            yield _pairs(comparison, group, style, len(whole.groups) * len(group.pairs))
 
 
 def _systems(comparison: Comparison, title: str, compared: Compared, style: Style) -> Grid:
@@ -82,13 +82,14 @@ def _systems(comparison: Comparison, title: str, compared: Compared, style: Styl
         rows.append([*row, *(Cell(str(count)) for count in counts)])
     heads = ["system", "mean", f"{percent(comparison.settings.alpha)} interval"]
     heads += ["better than", "not separable", "worse than"] if counted else []
-    return Grid(f"{title}, {len(compared.values.queries):,} queries", heads, rows, 1)
+    queries = len(compared.values.queries)
+    return Grid(f"{title}, {queries:,} {'query' if queries == 1 else 'queries'}", heads, rows, 1)
 
 
-def _pairs(comparison: Comparison, compared: Compared, style: Style) -> Grid:
+def _pairs(comparison: Comparison, compared: Compared, style: Style, size: int) -> Grid:
     """The decisions: difference, interval, relative change, the p that decides."""
     shown = _shown(compared.pairs, style)
-    family = len(compared.pairs) > 1 and comparison.settings.method != "none"
+    family = size > 1 and comparison.settings.method != "none"
     heads = ["a", "b", "a − b", f"{percent(comparison.settings.alpha)} interval", "relative"]
     heads += ["adjusted p" if family else "p", "a is"]
     rows = [
@@ -187,6 +188,9 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     if first.values.weights is not None or first.values.clusters is not None:
         what = "clusters and weights" if first.values.clusters is not None else "weights"
         yield f"With {what} the queries tell as much as {first.effective:.1f} independent ones."
+    if first.groups and settings.method != "none":
+        size = len(first.groups) * len(first.pairs)
+        yield f"Groups of queries: {size:,} comparisons, adjusted as one family."
     yield from (f"WARNING {doubt.code}: {doubt.text}." for doubt in comparison.warnings)
 
 

@@ -7,7 +7,6 @@ judgments and rules, so that files of different origin are refused.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from rankgauge.read.files import Source, find_source
 from rankgauge.read.frames import is_frame
 from rankgauge.read.queries import frame_table, is_query_column, table_of_file
 from rankgauge.read.records import id_text
+from rankgauge.saved import read_saved
 
 if TYPE_CHECKING:
     from rankgauge.read import Judgments
@@ -146,34 +146,15 @@ def _together(tables: list[_Table], measure: str, skip: bool) -> Values:
 
 def _saved(file: Source) -> _Table | None:
     """The JSON of `rankgauge eval --per-query --format json`, or None where it is something else."""
-    if not file.head().lstrip().startswith(b"{"):
+    runs = read_saved(file)
+    if runs is None:
         return None
-    with file.open_text() as stream:
-        try:
-            loaded = json.load(stream)
-        except ValueError:
-            return None
-    if not isinstance(loaded, dict) or not isinstance(loaded.get("runs"), list) or "protocol" not in loaded:
-        return None
-    return _saved_table(loaded, file.name)
-
-
-def _saved_table(loaded: Mapping[str, Any], name: str) -> _Table:
     columns: dict[str, dict[str, Column]] = {}
-    for run in loaded["runs"]:
-        if "per_query" not in run:
-            raise InputError(
-                f"{name}: has no values of queries; save them with rankgauge eval --per-query --format json"
-            )
-        for query, values in run["per_query"].items():
-            for measure, value in values.items():
-                column = columns.setdefault(measure, {}).setdefault(run["run"], {})
-                column[query] = _number(value, f"{name}: run {run['run']}, query {query}")
-    table = _Table(name, columns)
-    prints = loaded.get("fingerprints") or {}
-    table.protocol, table.definitions = dict(loaded["protocol"]), dict(loaded.get("definitions", {}))
-    rules = json.dumps([loaded["protocol"], loaded.get("dialect")], sort_keys=True)
-    table.prints = {"judgments": prints.get("judgments"), "protocol": prints.get("protocol", rules)}
+    for run in runs:
+        for measure, column in run.values.items():
+            columns.setdefault(measure, {})[run.name] = column
+    table = _Table(file.name, columns)
+    table.protocol, table.definitions, table.prints = runs[0].protocol, runs[0].definitions, runs[0].fingerprints
     table.skips = "skip" in (table.protocol.get("missing"), table.protocol.get("empty"))
     return table
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "bootstrap_intervals", "draws"]
 
 RESAMPLES: Final = 10_000
+MOST_VARY: Final = 0.9  # of the resamples; where fewer have an error of their own there is no studentised interval
 AT_ONCE: Final = 64  # pairs whose resamples are held at the same time
 KINDS: Final = {
     "bca": "bias-corrected and accelerated bootstrap (Efron 1987)",
@@ -100,7 +101,9 @@ def _studentised(means: Floats, errors: Floats, apart: Floats, share: Floats, al
     for pair in np.flatnonzero(error > 0).tolist():
         varying = errors[:, pair] > 1e-9 * error[pair]
         t = (means[varying, pair] - observed[pair]) / errors[varying, pair]
-        if len(t):
-            high, low = np.quantile(t, [alpha / 2, 1 - alpha / 2])
-            result[pair] = observed[pair] - low * error[pair], observed[pair] - high * error[pair]
+        if varying.mean() < MOST_VARY:
+            result[pair] = np.nan
+            continue
+        high, low = np.quantile(t, [alpha / 2, 1 - alpha / 2])
+        result[pair] = observed[pair] - low * error[pair], observed[pair] - high * error[pair]
     return result

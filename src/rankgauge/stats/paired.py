@@ -39,7 +39,7 @@ __all__ = [
     "wins_ties_losses",
 ]
 
-TIE: Final = 1e-10  # values closer than this (in units of the largest, if that is above 1) are equal
+TIE: Final = 1e-10  # values closer than this, in units of the largest, are equal
 Interval = tuple[float, float]
 NOWHERE: Final[Interval] = (float("-inf"), float("inf"))
 
@@ -221,7 +221,7 @@ def _refined(start: Floats, freedom: int, level: float, t: Floats) -> Floats:
 
 def wins_ties_losses(difference: Floats, largest: float = 1.0) -> tuple[int, int, int]:
     """Queries that are better, equal (to ten decimals) and worse."""
-    margin = TIE * max(1.0, largest)
+    margin = TIE * largest
     wins, losses = int((difference > margin).sum()), int((difference < -margin).sum())
     return wins, len(difference) - wins - losses, losses
 

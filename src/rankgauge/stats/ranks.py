@@ -36,7 +36,7 @@ def wilcoxon(difference: Floats, zeros: str = "wilcox", largest: float = 1.0) ->
     Differences are rounded to ten decimals first, for equal ones must be tied. `zeros="wilcox"` leaves those of 0 out;
     `zeros="pratt"` ranks them and then leaves them out. No continuity correction.
     """
-    rounded = np.rint(difference / (TIE * max(1.0, largest)))
+    rounded = np.rint(difference / (TIE * (largest or 1.0)))
     if zeros == "wilcox":
         rounded = rounded[rounded != 0]
     ranks = midranks(np.abs(rounded))

@@ -1,0 +1,288 @@
+"""The gate: may this run replace the baseline? PASS, FAIL or INCONCLUSIVE, by bounds and not by a guess.
+
+    judgments + run ──evaluate──▶ candidate ─┐
+    a run, or what eval saved ──▶ baseline ──┴─check──▶ Check ──show──▶ people, pull requests, CI
+
+A difference passes when its one-sided 95 % lower bound is not below −margin, fails when its upper bound is, and is
+inconclusive otherwise. A small set of queries therefore makes a gate that cannot tell, never one that lets things pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge.aggregate import aggregate
+from rankgauge.compare.doubts import FEW, SKEWED, Doubt
+from rankgauge.errors import InputError
+from rankgauge.evaluate import evaluate
+from rankgauge.gate.baseline import read_baseline, values_of
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import read_judgments
+from rankgauge.saved import Saved
+from rankgauge.stats.paired import TIE, moments, t_interval, units_of
+from rankgauge.stats.power import ALPHA, queries_needed
+
+if TYPE_CHECKING:
+    from rankgauge.compare.values import Values
+    from rankgauge.result import Result
+    from rankgauge.stats.paired import Moments
+
+__all__ = ["ANSWERS", "Check", "Compared", "Drift", "Lost", "Minimum", "check", "check_result", "margins_of"]
+
+ANSWERS: Final = ("fail", "inconclusive", "pass")  # the worst first
+LOST: Final = 5  # queries that are named, for each measure
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A number with its one-sided 95 % bounds."""
+
+    value: float
+    lower: float
+    upper: float
+
+    def answer(self, limit: float) -> str:
+        """Whether the number is shown to be at least the limit, shown to be below it, or neither."""
+        if self.lower >= limit:
+            return "pass"
+        return "fail" if self.upper < limit else "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How far the candidate is from the first baseline that this one descends from."""
+
+    first: float
+    bounds: Bounds
+    baselines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One measure of the candidate against the baseline."""
+
+    measure: str
+    candidate: float
+    baseline: float
+    bounds: Bounds  # of candidate − baseline
+    margin: float
+    answer: str
+    queries: int
+    dropped: dict[str, str]
+    queries_needed: int | None
+    drift: Drift | None
+    doubts: tuple[Doubt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """One measure of the candidate against a number that its mean must reach."""
+
+    measure: str
+    bounds: Bounds
+    minimum: float
+    answer: str
+    queries: int
+    queries_needed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A query that is worse than it was."""
+
+    measure: str
+    query_id: str
+    candidate: float
+    baseline: float
+
+    @property
+    def difference(self) -> float:
+        """Candidate − baseline."""
+        return self.candidate - self.baseline
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """The answer of the gate, and everything it rests on."""
+
+    name: str
+    baseline: str
+    compared: tuple[Compared, ...]
+    minimums: tuple[Minimum, ...]
+    lost_most: tuple[Lost, ...]
+    fingerprints: dict[str, Any]
+    protocol: dict[str, Any]
+    candidate: Result = field(repr=False)
+    old: Saved | None = field(repr=False)
+
+    @property
+    def answer(self) -> str:
+        """The worst answer of all."""
+        answers = [*(each.answer for each in self.compared), *(each.answer for each in self.minimums)]
+        return min(answers, key=ANSWERS.index)
+
+    @property
+    def better(self) -> bool:
+        """Whether a measure went up and none went down."""
+        differences = [each.bounds.value for each in self.compared]
+        return bool(differences) and min(differences) >= 0 and max(differences) > 0
+
+    def __str__(self) -> str:
+        from rankgauge.gate.show import as_table
+
+        return as_table(self)
+
+
+def check(
+    judgments: Any,
+    run: Any,
+    baseline: Any = None,
+    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    *,
+    margin: float | Mapping[str, float] | None = None,
+    minimums: Mapping[str, float] | None = None,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    lost: int = LOST,
+    name: str = "",
+) -> Check:
+    """Check a run against a baseline and against minimums.
+
+    `baseline` is a run, a result, or a file of `rankgauge eval --per-query --format json`. `margin` is the largest loss
+    that does not matter, in units of the measure, for all measures or by measure; it has no default. `minimums` maps
+    measures to the means that they must reach.
+    """
+    wanted = [measures] if isinstance(measures, (str, Measure)) else [*measures]
+    compared = [parse(str(measure)) for measure in wanted] if baseline is not None else []
+    floors = {str(parse(measure)): float(value) for measure, value in (minimums or {}).items()}
+    everything = [*dict.fromkeys([*map(str, compared), *floors])]
+    if not everything:
+        raise InputError("there is nothing to check: give a baseline with a margin, or a minimum")
+    margins = margins_of([str(each) for each in compared], margin)
+    judged = read_judgments(judgments)
+    result = evaluate(judged, run, everything, protocol=protocol, name=name)
+    old = read_baseline(baseline, judged, [*map(str, compared)], result.protocol) if baseline is not None else None
+    return check_result(result, old, margins, floors, lost=lost)
+
+
+def check_result(
+    result: Result, old: Saved | None, margins: Mapping[str, float], minimums: Mapping[str, float], *, lost: int = LOST
+) -> Check:
+    """The same, for a result and a baseline that are there already."""
+    new = Saved.of(result)
+    tables = {measure: values_of(new, old, measure) for measure in margins} if old is not None else {}
+    return Check(
+        result.name,
+        old.title if old is not None else "",
+        tuple(_compared(tables[measure], margin, new, old) for measure, margin in margins.items()),
+        tuple(_minimum(new, measure, minimum) for measure, minimum in minimums.items()),
+        tuple(each for values in tables.values() for each in _lost_most(values, lost)),
+        result.fingerprints
+        | {"candidate": result.fingerprint}
+        | ({"baseline": old.fingerprint} if old is not None else {}),
+        result.protocol.to_dict(),
+        result,
+        old,
+    )
+
+
+def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) -> dict[str, float]:
+    """Measure → margin; a mapping may have a margin for all others under an empty name."""
+    given = margin if isinstance(margin, Mapping) else {} if margin is None else {"": margin}
+    table = {str(parse(name)) if name else "": float(value) for name, value in given.items()}
+    for name, value in table.items():
+        if not (math.isfinite(value) and value >= 0):
+            raise InputError(f"a margin is a number, 0 or more, not {value:g}; it is a loss that does not matter")
+        if name and name not in measures:
+            raise InputError(
+                f"there is a margin for {name}, which is not checked; the measures are {', '.join(measures)}"
+            )
+    for measure in measures:
+        if measure not in table and "" not in table:
+            raise InputError(
+                f"how much of {measure} may be lost? Give a margin, such as 0.01 for one point: it has no default, "
+                "because only you know what does not matter"
+            )
+    return {measure: table.get(measure, table.get("", 0.0)) for measure in measures}
+
+
+def _compared(values: Values, margin: float, new: Saved, old: Saved | None) -> Compared:
+    assert old is not None
+    found = moments(units_of(values.table), 0, 1)
+    bounds = _bounds(found)
+    answer = bounds.answer(-margin)
+    return Compared(
+        values.measure,
+        aggregate("mean", values.table[:, 0]),
+        aggregate("mean", values.table[:, 1]),
+        bounds,
+        margin,
+        answer,
+        len(values.queries),
+        values.dropped,
+        _settling(found, bounds.value + margin) if answer == "inconclusive" else None,
+        _drift(new, old, values.measure),
+        tuple(_doubts(values.measure, found)) if bounds.lower < bounds.upper else (),
+    )
+
+
+def _minimum(new: Saved, measure: str, minimum: float) -> Minimum:
+    if not math.isfinite(minimum):
+        raise InputError(f"the minimum of {measure} is a number, not {minimum}")
+    table = np.array([*new.of_measure(measure).values()])[:, None]
+    if not len(table):
+        raise InputError(f"no query has a value of {measure}; there is no mean to test")
+    found = moments(units_of(table), 0, None)
+    bounds = _bounds(found)
+    answer = bounds.answer(minimum)
+    needed = _settling(found, bounds.value - minimum) if answer == "inconclusive" else None
+    return Minimum(measure, bounds, minimum, answer, len(table), needed)
+
+
+def _bounds(found: Moments) -> Bounds:
+    """The one-sided 95 % bounds are the ends of the two-sided 90 % interval; one query has none."""
+    if found.freedom < 1:
+        return Bounds(found.difference, -math.inf, math.inf)
+    return Bounds(found.difference, *t_interval(found, 2 * ALPHA))
+
+
+def _doubts(measure: str, found: Moments) -> Iterator[Doubt]:
+    """Where the bounds should not be trusted as they stand."""
+    queries = found.freedom + 1
+    if queries < FEW:
+        yield Doubt("few-queries", f"{measure}: {queries} queries are few; below {FEW} bounds are only rough")
+    if abs(found.skewness) > SKEWED * math.sqrt(queries):
+        words = f"the differences are too skewed for {queries:,} queries (skewness {found.skewness:.1f})"
+        yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")
+
+
+def _settling(found: Moments, distance: float) -> int | None:
+    """How many queries like these would settle it, with power 0.80, if what was observed is the truth."""
+    deviation = found.error * math.sqrt(found.freedom + 1)
+    if found.freedom < 1 or not distance:
+        return None
+    try:
+        return queries_needed(deviation, abs(distance), sides=1)
+    except InputError:  # more than anyone will ever have
+        return None
+
+
+def _drift(new: Saved, old: Saved, measure: str) -> Drift | None:
+    """Against the first baseline, where the present one replaced another."""
+    if not old.first or measure not in old.first:
+        return None
+    values = values_of(new, old.as_first(), measure)
+    bounds = _bounds(moments(units_of(values.table), 0, 1))
+    return Drift(aggregate("mean", values.table[:, 1]), bounds, len(old.history) + 1)
+
+
+def _lost_most(values: Values, number: int) -> Iterator[Lost]:
+    difference = values.table[:, 0] - values.table[:, 1]
+    worst = np.argsort(difference, kind="stable")[:number]
+    for at in worst[difference[worst] < -TIE].tolist():
+        yield Lost(values.measure, values.queries[at], *values.table[at].tolist())

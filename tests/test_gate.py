@@ -1,0 +1,525 @@
+"""The gate: bounds against scipy and statsmodels, refusals, baselines that remember, and the command in CI's hands."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import sys
+import warnings
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankgauge
+from rankgauge import cli as command_line
+from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeError
+from rankgauge.gate import ANSWERS, Bounds, _bounds, check, check_result, margins_of
+from rankgauge.gate.show import as_data, as_json, as_junit, as_markdown, as_table
+from rankgauge.measures import parse
+from rankgauge.saved import Saved
+from rankgauge.show import Look, show
+from rankgauge.stats.paired import moments, units_of
+from rankgauge.stats.power import power_of, queries_needed
+
+QUERIES = [f"q{i:02}" for i in range(40)]
+JUDGMENTS = {query: {"d1": 2, "d2": 1, "d3": 0} for query in QUERIES}
+GOOD = {query: {"d1": 3.0, "d2": 2.0, "d3": 1.0} for query in QUERIES}
+
+
+def broken(number: int) -> dict[str, dict[str, float]]:
+    """The good run with so many queries broken: nothing relevant is found for them."""
+    return {query: {"d3": 1.0} if i < number else GOOD[query] for i, query in enumerate(QUERIES)}
+
+
+def noisy(seed: int, loss: float = 0.0) -> dict[str, dict[str, float]]:
+    """A run of many values between 0 and 1."""
+    rng = np.random.default_rng(seed)
+    docs = ["d1", "d2", "d3", "x", "y", "z"]
+    return {
+        query: dict(zip(docs, (rng.random(6) - [loss, loss, 0, 0, 0, 0]).tolist(), strict=True)) for query in QUERIES
+    }
+
+
+def values(run: Any, measure: str = "nDCG@10") -> Any:
+    result = rankgauge.evaluate(JUDGMENTS, run, measure)
+    return np.array([each[measure] for each in result.to_dict().values()])
+
+
+# ---- the answer -----------------------------------------------------------------------------------------------------
+
+
+def test_identical_runs_pass_at_any_margin() -> None:
+    for margin in (0.0, 0.01):
+        found = check(JUDGMENTS, noisy(1), noisy(1), margin=margin)
+        assert (found.answer, found.lost_most, found.better) == ("pass", (), False)
+        assert found.compared[0].bounds == Bounds(0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("number", "answer"), [(0, "pass"), (1, "inconclusive"), (2, "inconclusive"), (12, "fail")])
+def test_broken_queries_are_judged_by_their_bounds(number: int, answer: str) -> None:
+    from scipy import stats
+
+    found = check(JUDGMENTS, broken(number), GOOD, margin=0.02)
+    (one,) = found.compared
+    assert found.answer == one.answer == answer
+    assert one.bounds.value == pytest.approx(-number / 40)
+    if number:
+        low, high = stats.ttest_rel(values(broken(number)), values(GOOD)).confidence_interval(0.90)
+        assert (one.bounds.lower, one.bounds.upper) == pytest.approx((low, high), abs=1e-12)
+        expected = "pass" if low >= -0.02 else "fail" if high < -0.02 else "inconclusive"
+        assert answer == expected
+    assert [lost.query_id for lost in found.lost_most] == QUERIES[: min(number, 5)]
+
+
+@given(st.integers(0, 10_000), st.floats(-0.4, 0.4), st.sampled_from([0.0, 0.01, 0.05, 0.2]))
+@settings(max_examples=30)
+def test_the_answer_is_that_of_two_one_sided_tests(seed: int, loss: float, margin: float) -> None:
+    weights = pytest.importorskip("statsmodels.stats.weightstats")
+    new, old = noisy(seed, loss), noisy(seed + 1)
+    (one,) = check(JUDGMENTS, new, old, margin=margin).compared
+    difference = weights.DescrStatsW(values(new) - values(old))
+    shown_better = difference.ttest_mean(-margin, alternative="larger")[1]
+    shown_worse = difference.ttest_mean(-margin, alternative="smaller")[1]
+    assert one.answer == ("pass" if shown_better <= 0.05 else "fail" if shown_worse < 0.05 else "inconclusive")
+
+
+def test_the_worked_pair() -> None:
+    a = [0.60, 0.42, 0.88, 0.13, 0.75, 0.51, 0.97, 0.33, 0.64, 0.20, 0.71, 0.55]
+    b = [0.52, 0.45, 0.80, 0.10, 0.75, 0.40, 0.95, 0.36, 0.50, 0.22, 0.60, 0.47]
+    twelve = rankgauge.evaluate({query: JUDGMENTS[query] for query in QUERIES[:12]}, GOOD, "nDCG@10", name="a")
+    new, old = (replace(twelve, measured={parse("nDCG@10"): np.array(each)}) for each in (a, b))
+    found = check_result(new, Saved.of(old), {"nDCG@10": 0.01}, {})
+    (one,) = found.compared
+    # t(11) at 0.95 is 1.795885; the standard error is 0.059867277 / √12.
+    half = 1.7958848187036691 * 0.059867277448460175 / math.sqrt(12)
+    assert (one.bounds.lower, one.bounds.upper) == pytest.approx((0.0475 - half, 0.0475 + half), abs=1e-12)
+    assert (one.answer, one.queries) == ("pass", 12)
+    assert [doubt.code for doubt in one.doubts] == ["few-queries"]
+    assert [lost.query_id for lost in found.lost_most] == ["q01", "q07", "q09"]
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "answer"),
+    [
+        (-0.02, 0.1, "pass"),
+        (-0.021, 0.1, "inconclusive"),
+        (-0.1, -0.02, "inconclusive"),
+        (-0.1, -0.021, "fail"),
+        (-math.inf, math.inf, "inconclusive"),
+    ],
+)
+def test_the_limit_itself_is_within_the_margin(lower: float, upper: float, answer: str) -> None:
+    assert Bounds(0.0, lower, upper).answer(-0.02) == answer
+
+
+def test_better_is_no_measure_down_and_one_up() -> None:
+    up = {query: {"d1": 3.0, "d3": 2.0, "d2": 1.0} for query in QUERIES}  # R@1 stays, R@2 falls
+    assert check(JUDGMENTS, GOOD, up, ["R@1", "R@2"], margin=1).better
+    assert not check(JUDGMENTS, up, GOOD, ["R@1", "R@2"], margin=1).better
+    other = {query: {"d2": 3.0, "d3": 2.0, "d1": 1.0} for query in QUERIES}  # P(rel=2)@1 falls, nothing rises
+    more = {query: {"d3": 3.0, "d1": 2.0, "d2": 1.0} for query in QUERIES}
+    mixed = check(JUDGMENTS, more, other, ["P@1", "P(rel=2)@2"], margin=1)
+    assert [one.bounds.value for one in mixed.compared] == [-1.0, 0.5]
+    assert not mixed.better
+
+
+def test_one_query_cannot_tell() -> None:
+    one = {"q00": JUDGMENTS["q00"]}
+    found = check(one, {"q00": {"d2": 1.0}}, GOOD, margin=0.5)
+    assert (found.answer, found.compared[0].queries_needed) == ("inconclusive", None)
+    assert json.loads(json.dumps(as_data(found), allow_nan=False))["measures"]["nDCG@10"]["lower"] is None
+    assert "–" in as_table(found)
+
+
+@pytest.mark.parametrize("distance", [0.02, -0.02])
+def test_the_queries_that_would_settle_it(distance: float) -> None:
+    power = pytest.importorskip("statsmodels.stats.power")
+    new, old = noisy(3, 0.3), noisy(4)
+    difference = values(new) - values(old)
+    margin = distance - difference.mean()
+    assert margin > 0
+    (one,) = check(JUDGMENTS, new, old, margin=margin).compared
+    assert one.answer == "inconclusive"
+    effect = (difference.mean() + margin) / difference.std(ddof=1)
+    exact = power.TTestPower().solve_power(effect_size=abs(effect), alpha=0.05, power=0.8, alternative="larger")
+    assert one.queries_needed == math.ceil(exact) > 40
+
+
+def test_the_worst_answer_wins() -> None:
+    found = check(JUDGMENTS, broken(1), GOOD, ["nDCG@10", "P@1"], margin={"": 0.02, "P@1": 0.5})
+    assert [one.answer for one in found.compared] == ["inconclusive", "pass"]
+    assert found.answer == "inconclusive"
+    assert check(JUDGMENTS, broken(1), GOOD, margin=0.02, minimums={"R@10": 0.999, "P@1": 0.5}).answer == "inconclusive"
+    assert check(JUDGMENTS, broken(20), minimums={"nDCG@10": 0.9}).answer == "fail"
+    assert ANSWERS == ("fail", "inconclusive", "pass")
+
+
+def test_a_minimum_tests_a_mean() -> None:
+    from scipy import stats
+
+    run = noisy(5)
+    low, high = stats.ttest_1samp(values(run), 0).confidence_interval(0.90)
+    for minimum, answer in ((low - 0.001, "pass"), (0.6 * low + 0.4 * high, "inconclusive"), (high + 0.001, "fail")):
+        (one,) = check(JUDGMENTS, run, minimums={"nDCG@10": minimum}).minimums
+        assert one.answer == answer
+        assert (one.bounds.lower, one.bounds.upper) == pytest.approx((low, high), abs=1e-12)
+        assert (one.queries_needed is None) == (answer != "inconclusive")
+
+
+def test_skewed_differences_are_pointed_out() -> None:
+    (one,) = check(JUDGMENTS, broken(1), GOOD, margin=0.02).compared
+    assert [doubt.code for doubt in one.doubts] == ["skewed"]
+    assert "Beware: nDCG@10: the differences are too skewed" in as_table(check(JUDGMENTS, broken(1), GOOD, margin=0.02))
+
+
+# ---- refusals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """The good run as `eval --per-query --format json` saves it."""
+    path = tmp_path / "baseline.json"
+    path.write_text(show([rankgauge.evaluate(JUDGMENTS, GOOD, name="good")], "json", Look(True)))
+    return path
+
+
+def test_a_saved_baseline_is_as_good_as_the_run(saved: Path) -> None:
+    from_file, from_run = (check(JUDGMENTS, noisy(2), old, margin=0.02) for old in (saved, GOOD))
+    assert as_data(from_file)["measures"] == as_data(from_run)["measures"]
+    assert as_data(from_file)["fingerprints"] == as_data(from_run)["fingerprints"]
+
+
+def test_swapped_judgments_are_refused(saved: Path) -> None:
+    swapped = {**JUDGMENTS, "q07": {"d1": 1, "d2": 2, "d3": 0}}
+    with pytest.raises(InputError, match=r"rest on different judgments .* re-evaluate the old run: rankgauge eval"):
+        check(swapped, GOOD, saved, margin=0.02)
+
+
+def test_other_rules_are_refused(saved: Path) -> None:
+    with pytest.raises(ProtocolError, match=r"missing=skip and zero.* re-evaluate the old run"):
+        check(JUDGMENTS, GOOD, saved, margin=0.02, protocol={"missing": "skip"})
+
+
+def test_another_measure_is_refused(saved: Path) -> None:
+    with pytest.raises(MeasureError, match=r"no values of AP; it has nDCG@10\. Evaluate the run again: rankgauge eval"):
+        check(JUDGMENTS, GOOD, saved, "AP", margin=0.02)
+
+
+def test_another_meaning_of_a_measure_is_refused(saved: Path) -> None:
+    data = json.loads(saved.read_text())
+    data["definitions"]["nDCG@10"] = "something else"
+    saved.write_text(json.dumps(data))
+    with pytest.raises(MeasureError, match="does not mean the same"):
+        check(JUDGMENTS, GOOD, saved, margin=0.02)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda data: data.pop("fingerprints"), "does not say on which judgments"),
+        (lambda data: data["runs"][0].pop("per_query"), "--per-query"),
+        (lambda data: data.update(runs=[]), "holds no runs"),
+        (
+            lambda data: data["runs"][0]["per_query"]["q03"].update({"nDCG@10": math.nan}),
+            "of query q03 is not a number",
+        ),
+        (lambda data: data["runs"][0]["per_query"]["q03"].update({"nDCG@10": "0.5"}), "of query q03 is not a number"),
+        (lambda data: data["runs"].append(data["runs"][0]), "holds 2 runs; say which"),
+        (lambda data: data.update(protocol=[]), "protocol"),
+        (lambda data: data["runs"][0].update(per_query={"other": {"nDCG@10": 1.0}}), "no query has a value"),
+    ],
+)
+def test_a_damaged_baseline_is_refused(saved: Path, change: Callable[[Any], Any], words: str) -> None:
+    data = json.loads(saved.read_text())
+    change(data)
+    saved.write_text(json.dumps(data))
+    with pytest.raises(RankgaugeError, match=words):
+        check(JUDGMENTS, GOOD, saved, margin=0.02)
+
+
+@pytest.mark.parametrize(
+    ("margin", "words"),
+    [
+        (None, "no default"),
+        (-0.1, "0 or more"),
+        (math.nan, "0 or more"),
+        ({"AP": 0.1}, "which is not checked"),
+        ({}, "no default"),
+    ],
+)
+def test_a_margin_has_no_default(margin: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        check(JUDGMENTS, GOOD, GOOD, margin=margin)
+
+
+def test_margins_are_found_under_any_spelling() -> None:
+    assert margins_of(["nDCG@10", "AP"], {"": 0.02, "ndcg_cut_10": 0.01}) == {"nDCG@10": 0.01, "AP": 0.02}
+
+
+def test_nothing_to_check_is_refused() -> None:
+    with pytest.raises(InputError, match="nothing to check"):
+        check(JUDGMENTS, GOOD)
+
+
+def test_queries_that_only_one_side_has_are_named() -> None:
+    half = {query: GOOD[query] for query in QUERIES[:20]}
+    found = check(JUDGMENTS, half, GOOD, margin=0.02, protocol={"missing": "skip"})
+    assert (found.compared[0].queries, len(found.compared[0].dropped)) == (20, 20)
+    assert "20 queries do not count, such as q20" in as_table(found)
+
+
+# ---- shown ----------------------------------------------------------------------------------------------------------
+
+FAILED = check(JUDGMENTS, broken(12), GOOD, margin=0.02, minimums={"P@1": 0.2}, name="a<b|c")
+
+
+def test_json_is_as_promised() -> None:
+    data = json.loads(as_json(FAILED))
+    assert data["answer"] == "fail"
+    one = data["measures"]["nDCG@10"]
+    assert list(one)[:8] == ["candidate", "baseline", "difference", "lower", "upper", "margin", "answer", "queries"]
+    assert (one["candidate"], one["baseline"], one["queries_needed"]) == (pytest.approx(28 / 40), 1.0, None)
+    assert {"value", "minimum", "answer"} <= data["minimums"]["P@1"].keys()
+    assert data["lost_most"][0] == {
+        "query_id": "q00", "candidate": 0.0, "baseline": 1.0, "difference": -1.0, "measure": "nDCG@10",
+    }  # fmt: skip
+    assert {"judgments", "protocol", "candidate", "baseline"} == data["fingerprints"].keys()
+
+
+def test_markdown_is_for_a_pull_request() -> None:
+    text = as_markdown(FAILED)
+    assert text.startswith("### ❌ FAIL: a\\<b|c against ")
+    rows = [line for line in text.split("\n") if line.startswith("| nDCG@10")]
+    assert rows[0].endswith("| 0.02 | 40 | FAIL |")
+    assert "<details><summary>The queries that lost most nDCG@10</summary>" in text
+
+
+def test_junit_has_a_test_for_every_measure() -> None:
+    suite = ElementTree.fromstring(as_junit(FAILED))
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "1", "0")
+    first, second = suite.findall("testcase")
+    failure = first.find("failure")
+    assert failure is not None
+    assert failure.text == as_table(FAILED)
+    assert len(second) == 0
+
+
+@pytest.mark.parametrize(("inconclusive", "tag"), [(None, "failure"), ("fail", "failure"), ("pass", "skipped")])
+def test_junit_of_what_cannot_be_told(inconclusive: str | None, tag: str) -> None:
+    suite = ElementTree.fromstring(as_junit(check(JUDGMENTS, broken(1), GOOD, margin=0.02), inconclusive))
+    assert [each.tag for each in suite.iter() if each.get("type")] == [tag]
+
+
+def test_junit_survives_any_name() -> None:
+    odd = "q\x00\x1b\ufffe"
+    found = check(
+        {odd: {"d": 1}, "b": {"d": 1}}, {odd: {"x": 1.0}, "b": {"d": 1.0}}, {odd: {"d": 1.0}, "b": {"d": 1.0}}, margin=0
+    )
+    ElementTree.fromstring(as_junit(found))
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rankgauge.write(rankgauge.read_judgments(JUDGMENTS), tmp_path / "qrels.txt")
+    for name, run in (("good", GOOD), ("broken1", broken(1)), ("broken2", broken(2)), ("broken12", broken(12))):
+        rankgauge.write(rankgauge.read_run(run), tmp_path / f"{name}.run")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    def call(*words: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["rankgauge", *words])
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
+            command_line.main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return Outcome(int(ended.value.code or 0), out, err)
+
+    call("eval", "qrels.txt", "good.run", "-m", "nDCG@10", "-m", "AP", "-q", "--format", "json", "-o", "baseline.json")
+    return call
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["good.run"], 0),
+        (["broken12.run"], 1),
+        (["broken1.run"], 3),
+        (["broken1.run", "--inconclusive", "pass"], 0),
+        (["broken1.run", "--inconclusive", "fail"], 1),
+        (["broken12.run", "--inconclusive", "pass"], 1),
+        (["good.run", "--min", "R@100=0.8"], 0),
+        (["broken12.run", "--margin", "AP=0.9", "-m", "AP"], 0),
+        (["good.run", "--min", "R@100=1.1"], 1),
+        (["good.run", "--unjudged", "condensed"], 2),
+        (["good.run", "-m", "P@5"], 2),
+        (["good.run", "-m", "Q@5"], 2),
+        (["good.run", "--min", "0.8"], 2),
+        (["good.run", "--min", "nDCG@10=x"], 2),
+        (["good.run", "--margin", "AP=1"], 2),
+        (["good.run", "--baseline", "nowhere.json"], 2),
+        (["nowhere.run"], 2),
+    ],
+)
+def test_exit_codes(cli: Callable[..., Outcome], words: list[str], code: int) -> None:
+    given = ["--baseline", "baseline.json"] if "--baseline" not in words else []
+    given += ["--margin", "0.02"] if "-m" not in words or "AP" not in words else []
+    done = cli("check", "qrels.txt", *words, *given)
+    assert done.code == code
+    assert (done.out == "") == (code == 2)
+    assert (done.err == "") == (code != 2)
+
+
+def test_swapped_judgments_exit_with_2(cli: Callable[..., Outcome], here: Path) -> None:
+    (here / "swapped.txt").write_text((here / "qrels.txt").read_text().replace("q07 0 d1 2", "q07 0 d1 1"))
+    done = cli("check", "swapped.txt", "good.run", "--baseline", "baseline.json", "--margin", "0.02")
+    assert (done.code, done.out) == (2, "")
+    assert "re-evaluate the old run" in done.err
+
+
+def test_the_margin_is_asked_for(cli: Callable[..., Outcome]) -> None:
+    done = cli("check", "qrels.txt", "good.run", "--baseline", "baseline.json")
+    assert done.code == 2
+    assert "--margin is missing: how much may be lost?" in done.err
+
+
+def test_a_run_can_be_the_baseline_even_the_same_one(cli: Callable[..., Outcome]) -> None:
+    assert cli("check", "qrels.txt", "good.run", "--baseline", "good.run", "--margin", "0").code == 0
+    done = cli("check", "qrels.txt", "broken12.run", "--baseline", "good.run", "--margin", "0.02", "--format", "json")
+    data = json.loads(done.out)
+    assert (done.code, data["answer"], data["baseline"]) == (1, "fail", "good")
+
+
+def test_a_run_of_a_file_of_several_is_named(cli: Callable[..., Outcome]) -> None:
+    cli("eval", "qrels.txt", "good.run", "broken2.run", "-q", "--format", "json", "-o", "two.json")
+    check = ("check", "qrels.txt", "good.run", "--margin", "0", "--format", "json", "--baseline")
+    assert "must be alone in a file" in cli(*check, "good=two.json", "--ratchet").err
+    assert "holds 2 runs; say which: good=two.json" in cli(*check, "two.json").err
+    assert "no run 'brokn2', did you mean broken2?" in cli(*check, "brokn2=two.json").err
+    assert json.loads(cli(*check, "broken2=two.json").out)["measures"]["nDCG@10"]["difference"] == pytest.approx(0.05)
+
+
+def test_files_are_written(cli: Callable[..., Outcome], here: Path) -> None:
+    words = ["check", "qrels.txt", "broken12.run", "--baseline", "baseline.json", "--margin", "0.02"]
+    done = cli(*words, "--markdown", "c.md", "--junit", "c.xml", "-o", "c.json")
+    assert (done.code, done.out) == (1, "")
+    assert (here / "c.md").read_text().startswith("### ❌ FAIL")
+    assert ElementTree.parse(here / "c.xml").getroot().get("failures") == "1"
+    assert json.loads((here / "c.json").read_text())["answer"] == "fail"
+
+
+# ---- baselines that remember ----------------------------------------------------------------------------------------
+
+
+def test_only_what_passed_is_saved(cli: Callable[..., Outcome], here: Path) -> None:
+    words = ["--baseline", "baseline.json", "--margin", "0.02", "--save-baseline", "new.json"]
+    for run in ("broken12.run", "broken1.run"):
+        done = cli("check", "qrels.txt", run, *words)
+        assert "not saved: the answer is" in done.err
+        assert not (here / "new.json").exists()
+    assert cli("check", "qrels.txt", "broken1.run", *words, "--inconclusive", "pass").code == 0
+    assert json.loads((here / "new.json").read_text())["runs"][0]["run"] == "broken1"
+
+
+def test_a_ratchet_only_goes_up(cli: Callable[..., Outcome], here: Path) -> None:
+    cli("eval", "qrels.txt", "broken2.run", "-m", "nDCG@10", "-m", "AP", "-q", "--format", "json", "-o", "b.json")
+    before = (here / "b.json").read_bytes()
+    words = ["--baseline", "b.json", "--margin", "0.5", "--ratchet"]
+    assert "stays: broken2 passed and is not better" in cli("check", "qrels.txt", "broken2.run", *words).err
+    assert cli("check", "qrels.txt", "broken12.run", *words).code == 0  # a loss within the margin
+    assert "not saved" in cli("check", "qrels.txt", "broken12.run", *words, "--margin", "nDCG@10=0").err
+    assert (here / "b.json").read_bytes() == before
+    assert "b.json now holds the values of broken1" in cli("check", "qrels.txt", "broken1.run", *words).err
+    assert cli("check", "qrels.txt", "good.run", *words).code == 0
+    data = json.loads((here / "b.json").read_text())
+    assert [entry["run"] for entry in data["history"]] == ["broken2", "broken1"]
+    assert data["history"][0]["measures"] == pytest.approx({"nDCG@10": 0.95, "AP": 0.95})
+    assert data["runs"][0]["per_query"]["q00"] == {"nDCG@10": 1.0, "AP": 1.0}  # AP is kept, though it was not checked
+    assert data["first"]["nDCG@10"]["q00"] == 0.0
+
+
+def test_small_passes_that_add_up_are_pointed_out(cli: Callable[..., Outcome], here: Path) -> None:
+    words = ["--baseline", "baseline.json", "--margin", "0.06", "--inconclusive", "pass"]
+    for number in (2, 4, 6, 8):
+        rankgauge.write(rankgauge.read_run(broken(number)), here / "next.run")
+        done = cli("check", "qrels.txt", "next.run", *words, "--save-baseline", "baseline.json")
+        assert done.code == 0
+    rankgauge.write(rankgauge.read_run(broken(10)), here / "next.run")
+    done = cli("check", "qrels.txt", "next.run", *words)
+    assert "nDCG@10 since the first of 5 baselines: -0.2500" in done.out
+    assert "Small losses have added up to more than the margin." in done.out
+    data = json.loads(cli("check", "qrels.txt", "next.run", *words, "--format", "json").out)
+    drift = data["measures"]["nDCG@10"]["drift"]
+    assert (drift["first"], drift["difference"], drift["baselines"]) == (1.0, pytest.approx(-0.25), 5)
+
+
+def test_a_run_cannot_be_ratcheted(cli: Callable[..., Outcome]) -> None:
+    done = cli("check", "qrels.txt", "good.run", "--baseline", "good.run", "--margin", "0", "--ratchet")
+    assert done.code == 2
+    assert "--ratchet replaces saved values" in done.err
+
+
+def test_a_baseline_can_be_compressed(cli: Callable[..., Outcome], here: Path) -> None:
+    words = ["check", "qrels.txt", "good.run", "--margin", "0.02"]
+    assert cli(*words, "--baseline", "broken2.run", "--save-baseline", "b.json.gz").code == 0
+    assert (here / "b.json.gz").read_bytes().startswith(b"\x1f\x8b")
+    data = json.loads(cli(*words, "--baseline", "b.json.gz", "--format", "json").out)
+    assert data["measures"]["nDCG@10"]["drift"]["difference"] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "message"),
+    [
+        (["qrels.txt", "good.run", "--baseline", "-"], "baseline.json", ""),
+        (["qrels.txt", "good.run", "--baseline", "-"], "good.run", "must be a file"),
+        (["qrels.txt", "-", "--baseline", "-"], "good.run", "only one of the files"),
+        (["qrels.txt", "good.run", "--baseline", "-", "--ratchet"], "baseline.json", "alone in a file"),
+        (["qrels.txt", "-", "--baseline", "baseline.json"], "good.run", ""),
+    ],
+)
+def test_standard_input(
+    cli: Callable[..., Outcome], here: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], stdin: str, message: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((here / stdin).read_bytes())))
+    done = cli("check", *words, "--margin", "0.01")
+    assert done.code == (2 if message else 0)
+    assert message in done.err
+
+
+def test_the_gate_keeps_its_promises() -> None:
+    """At a true loss of the margin 5 % pass; with the queries that were planned, 80 % of equals do."""
+    rng, margin, deviation = np.random.default_rng(7), 0.02, 0.1
+    queries = queries_needed(deviation, 0, margin=margin)
+    for truth, share in ((-margin, 0.05), (0.0, power_of(deviation, margin, queries, sides=1))):
+        draws = rng.normal(truth, deviation, (4000, queries))
+        answers = [_bounds(moments(units_of(draw[:, None]), 0, None)).answer(-margin) for draw in draws]
+        assert answers.count("pass") / 4000 == pytest.approx(share, abs=0.015)
+
+
+def test_real_runs(shared: Path) -> None:
+    folder = shared / "dl19"
+    runs = sorted((folder / "runs").iterdir())[:2]
+    qrels = folder / "qrels.dl19-passage.txt"
+    found = check(qrels, runs[0], runs[1], ["nDCG@10", "AP"], margin=0.02)
+    for one in found.compared:
+        results = [rankgauge.evaluate(qrels, run, one.measure)[one.measure] for run in runs]
+        assert (one.candidate, one.baseline) == pytest.approx(results, abs=1e-12)

@@ -1,0 +1,275 @@
+"""Plans: the numbers against the exact power, a pilot against its definition, and what people see of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import xml.etree.ElementTree as ElementTree
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import rankgauge
+from rankgauge.cli import cli
+from rankgauge.compare.values import Values
+from rankgauge.errors import InputError, RankgaugeError
+from rankgauge.plan import QUESTIONS, SETS, SIZES, Setting, plan
+from rankgauge.plan.picture import PICTURES, picture, svg
+from rankgauge.plan.pilot import Deviation, deviation_of
+from rankgauge.plan.show import as_data, as_markdown, as_table
+from rankgauge.stats.power import detectable, queries_needed
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def values(table: Any, measure: str = "nDCG@10") -> Values:
+    array = np.array(table, dtype=float)
+    names = [chr(ord("a") + i) for i in range(array.shape[1])]
+    return Values(measure, names, [f"q{i}" for i in range(len(array))], array)
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+def test_published_numbers() -> None:
+    found = plan(0.2, differences=[0.02], margins=[0.01], queries=[50, 1000])
+    assert [(each.question, each.queries) for each in found.answers] == [("difference", 787), ("margin", 2475)]
+    assert {n: round(sizes["difference"], 4) for n, sizes in found.sets.items()} == {50: 0.0808, 1000: 0.0177}
+
+
+def test_nothing_asked_gives_the_usual_ladder() -> None:
+    found = plan(0.2)
+    assert found.questions == ("difference", "margin", "width")
+    assert [each.size for each in found.answers] == [*SIZES] * 3
+    assert [*found.sets] == [*SETS]
+    assert plan(30.0).answers[0].size == pytest.approx(0.5)  # a measure that is not between 0 and 1
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("setting", [Setting(), Setting(systems=7, power=0.9, alpha=0.01, expected=0.004)])
+def test_every_question_there_and_back(question: str, setting: Setting) -> None:
+    ask = QUESTIONS[question]
+    needed = ask.queries(setting, 0.17, 0.03)
+    assert ask.size(setting, 0.17, needed) <= 0.03 < ask.size(setting, 0.17, needed - 1)
+
+
+def test_many_systems_share_alpha() -> None:
+    found = plan(0.2, differences=[0.02], setting=Setting(systems=10))
+    pair, anova = found.answers
+    assert (pair.question, pair.queries) == ("difference", queries_needed(0.2, 0.02, alpha=0.05 / 45))
+    assert anova.question == "range"
+    against_one = plan(0.2, differences=[0.02], setting=Setting(systems=10, baseline=True))
+    assert [each.queries for each in against_one.answers] == [queries_needed(0.2, 0.02, alpha=0.05 / 9)]
+
+
+def test_a_better_system_passes_a_gate_sooner() -> None:
+    better = plan(0.2, margins=[0.01], setting=Setting(expected=0.01)).answers[0].queries
+    assert better == queries_needed(0.2, 0.02, sides=1)
+
+
+# ---- pilots ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_pilot_of_two_systems_is_the_deviation_of_their_differences() -> None:
+    rng = np.random.default_rng(1)
+    table = rng.random((40, 2))
+    found = deviation_of(values(table))
+    s = (table[:, 0] - table[:, 1]).std(ddof=1)
+    assert found.value == pytest.approx(s, rel=1e-12)
+    from scipy import stats
+
+    ends = [s * math.sqrt(39 / stats.chi2.ppf(q, 39)) for q in (0.975, 0.025)]
+    assert found.interval == pytest.approx(ends, rel=1e-10)
+    assert (found.queries, found.systems, found.smallest) == (40, ("a", "b"), None)
+
+
+def test_the_pilot_of_many_systems_is_twice_the_residual_variance() -> None:
+    formula = pytest.importorskip("statsmodels.formula.api")
+    import pandas as pd
+
+    rng = np.random.default_rng(2)
+    table = rng.random((12, 4)) + rng.random((12, 1))
+    long = pd.DataFrame([(i, j, table[i, j]) for i in range(12) for j in range(4)], columns=["q", "s", "y"])
+    residual = formula.ols("y ~ C(s) + C(q)", long).fit().mse_resid
+    found = deviation_of(values(table))
+    assert found.value == pytest.approx(math.sqrt(2 * residual), rel=1e-10)
+    of_pairs = [(table[:, i] - table[:, j]).std(ddof=1) for i, j in combinations(range(4), 2)]
+    assert found.value**2 == pytest.approx(np.mean(np.square(of_pairs)), rel=1e-12)
+    assert [found.smallest, found.largest] == pytest.approx([min(of_pairs), max(of_pairs)])
+
+
+def test_the_upper_end_of_the_deviation_needs_more_queries() -> None:
+    pilot = Deviation(0.2, (0.17, 0.25), "nDCG@10", 60, ("a", "b"))
+    (answer,) = plan(pilot, differences=[0.02]).answers
+    assert (answer.queries, answer.at_most) == (787, queries_needed(0.25, 0.02))
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ([[0.1], [0.2], [0.3]], "takes two"),
+        ([[0.1, 0.2], [0.2, 0.4]], "too few"),
+        ([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]], "same differences"),
+        ([[0.1, 0.2], [0.2, 0.3], [0.3, 0.4]], "same differences"),
+    ],
+)
+def test_a_pilot_that_tells_nothing_is_refused(table: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        deviation_of(values(table))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"deviation": 0.0},
+        {"deviation": math.nan},
+        {"deviation": 0.2, "differences": [0.0]},
+        {"deviation": 0.2, "margins": [-0.01]},
+        {"deviation": 0.2, "widths": [math.inf]},
+        {"deviation": 0.2, "queries": [1]},
+        {"deviation": 0.2, "setting": Setting(systems=1)},
+        {"deviation": 0.2, "setting": Setting(power=1.0)},
+        {"deviation": 0.2, "margins": [0.01], "setting": Setting(expected=-0.02)},
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked: dict[str, Any]) -> None:
+    with pytest.raises(RankgaugeError):
+        plan(asked.pop("deviation"), **asked)
+
+
+# ---- shown ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_the_numbers_and_the_curve() -> None:
+    text = as_table(plan(0.2))
+    assert "0.0200         787     620   1,539" in text
+    lengths = [line.count("█") for line in text.splitlines() if "█" in line]
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(lengths) == len(SETS)
+    assert lengths[0] == 32
+    assert "| 0.0200 | 787 | 620 | 1,539 |" in as_markdown(plan(0.2))
+
+
+def test_the_data_hold_what_was_asked() -> None:
+    data = as_data(plan(0.2, differences=[0.02], queries=[60], setting=Setting(systems=3)))
+    assert data["comparisons"] == 3
+    assert [(each["question"], each["size"]) for each in data["needed"]] == [("difference", 0.02), ("range", 0.02)]
+    assert data["sets"][0]["difference"] == detectable(0.2, 60, alpha=0.05 / 3)
+    assert (data["pilot"], data["deviation_interval"]) == (None, None)
+
+
+def test_the_picture_marks_what_was_asked() -> None:
+    pilot = Deviation(0.2, (0.17, 0.25), "nDCG@10", 60, ("a", "b"))
+    tree = ElementTree.fromstring(svg(plan(pilot, differences=[0.02], queries=[60])))
+    words = [node.text or "" for node in tree.iter(f"{SVG}text")]
+    assert "0.0200: 787 queries" in words
+    assert f"{detectable(0.2, 60):.4f}: 60 queries" in words
+    assert len(list(tree.iter(f"{SVG}circle"))) == 2
+    classes = [node.get("class") for node in tree.iter(f"{SVG}path")]
+    assert "rg-band" in classes
+    assert all(0 <= float(node.get("x") or 0) <= 1200 for node in tree.iter(f"{SVG}text"))
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"queries": [2]}, {"differences": [1e-5]}, {"widths": [3.0], "queries": [10**7]}]
+)
+@pytest.mark.parametrize("systems", [2, 30])
+def test_every_plan_can_be_drawn(asked: dict[str, Any], systems: int) -> None:
+    tree = ElementTree.fromstring(svg(plan(0.3, **asked, setting=Setting(systems=systems))))
+    for node in tree.iter(f"{SVG}path"):
+        assert "nan" not in (node.get("d") or "")
+        assert "inf" not in (node.get("d") or "")
+
+
+def test_files_of_every_kind() -> None:
+    found = plan(0.2, differences=[0.02])
+    assert set(PICTURES) == {".svg", ".png", ".html"}
+    assert picture(found, ".html").decode().count("<svg") == 1
+    pytest.importorskip("vl_convert")
+    assert picture(found, ".png").startswith(b"\x89PNG")
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------
+
+QRELS = "".join(f"q{i} 0 d{i} 1\n" for i in range(30))
+GOOD = "".join(f"q{i} Q0 d{i} 1 2 A\n" for i in range(30))
+OTHER = "".join(f"q{i} Q0 x 1 3 A\nq{i} Q0 d{i} 2 2 A\n" if i % 3 else f"q{i} Q0 d{i} 1 2 A\n" for i in range(30))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "a.run").write_text(GOOD)
+    (tmp_path / "b.run").write_text(OTHER)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["plan", *arguments])
+
+
+def test_a_pilot_of_runs_and_of_saved_values_say_the_same(here: Path) -> None:
+    runs = run("qrels.txt", "a.run", "b.run", "--difference", "0.02", "--format", "json")
+    CliRunner().invoke(cli, ["eval", "qrels.txt", "a.run", "b.run", "-q", "--format", "json", "-o", "saved.json"])
+    saved = run("--pilot", "saved.json", "--difference", "0.02", "--format", "json")
+    assert runs.exit_code == saved.exit_code == 0
+    assert json.loads(runs.output) == json.loads(saved.output)
+    lost = np.array([0 if i % 3 == 0 else 1 - 1 / math.log2(3) for i in range(30)])
+    data = json.loads(runs.output)
+    assert data["deviation"] == pytest.approx(lost.std(ddof=1))
+    assert data["needed"][0]["queries"] == queries_needed(lost.std(ddof=1), 0.02)
+
+
+def test_a_pilot_can_be_a_table_from_anywhere(here: Path) -> None:
+    a, b = [0.1, 0.5, 0.4, 0.9], [0.3, 0.5, 0.1, 0.8]
+    rows = [f"q{i},{x},{y}\n" for i, (x, y) in enumerate(zip(a, b, strict=True))]
+    (here / "values.csv").write_text("query_id,one,two\n" + "".join(rows))
+    data = json.loads(run("--pilot", "values.csv", "--format", "json").output)
+    assert data["deviation"] == pytest.approx(np.std(np.subtract(a, b), ddof=1))
+    assert data["pilot"]["systems"] == ["one", "two"]
+
+
+def test_the_suffix_says_what_to_write(here: Path) -> None:
+    for name, start in (("p.svg", b"<svg"), ("p.html", b"<!doctype"), ("p.json", b"{"), ("p.md", b"Deviation")):
+        assert run("--deviation", "0.2", "-o", name).exit_code == 0
+        assert (here / name).read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "give one of these"),
+        (["--deviation", "0.2", "--pilot", "x.json"], "give one of these"),
+        (["qrels.txt", "a.run"], "two runs or more"),
+        (["--pilot", "none.json"], "none.json"),
+        (["--pilot", "one.json"], "takes two"),
+        (["--pilot", "means.json"], "--per-query"),
+        (["--pilot", "saved.json", "-m", "P@5"], "holds no P@5"),
+        (["--pilot", "broken.csv"], "is not a number"),
+        (["--deviation", "-0.1"], "more than 0"),
+        (["--deviation", "0.2", "--queries", "1"], "--queries"),
+        (["--deviation", "0.2", "-o", "x.svg", "--format", "json"], "is to be a picture"),
+    ],
+)
+def test_bad_input(here: Path, arguments: list[str], words: str) -> None:
+    for name, more in (
+        ("one.json", ["a.run", "-q"]),
+        ("means.json", ["a.run"]),
+        ("saved.json", ["a.run", "b.run", "-q"]),
+    ):
+        CliRunner().invoke(cli, ["eval", "qrels.txt", *more, "--format", "json", "-o", name])
+    (here / "broken.csv").write_text("query_id,a,b\nq1,0.5,x\n")
+    done = run(*arguments)
+    said = done.output + (str(done.exception) if isinstance(done.exception, RankgaugeError) else "")
+    assert done.exit_code != 0
+    assert words in said
+    assert isinstance(done.exception, (RankgaugeError, SystemExit))
+
+
+def test_plan_is_public() -> None:
+    assert rankgauge.plan(0.2, differences=[0.02]).answers[0].queries == 787
