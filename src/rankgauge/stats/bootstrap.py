@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rankgauge.stats.paired import TIE
+
 if TYPE_CHECKING:
     from rankgauge.stats.paired import Floats, Units
 
@@ -98,7 +100,7 @@ def _studentised(means: Floats, errors: Floats, apart: Floats, share: Floats, al
     units, observed = len(apart), apart.sum(axis=0)
     error = np.sqrt(((apart - share[:, None] * observed) ** 2).sum(axis=0) * units / max(units - 1, 1))
     result = np.stack([observed, observed], axis=1)
-    for pair in np.flatnonzero(error > 0).tolist():
+    for pair in np.flatnonzero(error > TIE * np.abs(apart).max(axis=0, initial=0.0)).tolist():
         varying = errors[:, pair] > 1e-9 * error[pair]
         t = (means[varying, pair] - observed[pair]) / errors[varying, pair]
         if varying.mean() < MOST_VARY:
