@@ -241,6 +241,12 @@ def test_ranks_of_equal_systems_are_equal_in_every_resample() -> None:
     assert macro.rank_intervals(tables) == [(1, 1), (1, 1), (1, 1), (4, 4)]
 
 
+def test_one_query_less_is_drawn() -> None:
+    """Of two queries, won by 3 and lost by 1, one is drawn: half of the resamples are lost. Of two draws, a quarter."""
+    table = np.array([[3.0, 0.0], [0.0, 1.0]])
+    assert macro.rank_intervals([table], alpha=0.6) == [(1, 2), (1, 2)]
+
+
 def test_rank_intervals_are_those_of_a_bootstrap_written_out() -> None:
     random = np.random.default_rng(3)
     tables = [random.normal([0.0, 0.2, 0.5], size=(size, 3)) for size in (30, 12)]
@@ -618,7 +624,7 @@ def test_papers_marks(made: Path) -> None:
     }
 
 
-def nasty(number: int = 40) -> rankgauge.Leaderboard:
+def nasty(number: int = len(NASTY)) -> rankgauge.Leaderboard:
     names = NASTY[:number]
     runs = {name: runs_of(FIRST_PLACE if at % 2 else SECOND_PLACE) for at, name in enumerate(names)}
     return rankgauge.bench({f"set {name}": (TWO, runs) for name in names[:3]}, "nDCG@10", flips=10, resamples=10)

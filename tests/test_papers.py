@@ -31,6 +31,7 @@ NASTY = [f"x{char}y" for char in string.punctuation] + [
     "_a_",
     "**b**",
 ]
+NASTY += ["`code`", "~~gone~~", "[text](address)", "&amp;", "&#35;", "<!-- x -->"]
 
 
 def cells_of(page: str) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from rankgauge.bench.board import Board, Standing, Ways, board_of
-from rankgauge.bench.cells import CACHE, measure_cells
+from rankgauge.bench.cells import CACHE, Cells, measure_cells
 from rankgauge.bench.leaderboard import Leaderboard
 from rankgauge.bench.suite import Dataset, Suite, find_suite
 from rankgauge.errors import InputError, MeasureError, ProtocolError
@@ -30,7 +30,7 @@ def bench(
     split: str = "test",
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
     alpha: float = 0.05,
-    flips: int = 100_000,
+    flips: int = 10_000,
     resamples: int = 2_000,
     seed: int = 0,
     cache: str | os.PathLike[str] | bool | None = None,
@@ -58,11 +58,12 @@ def bench(
     cells = measure_cells(
         found, wanted, lambda each: rules[each.name], cache=_folder(cache, found), jobs=jobs, watch=watch
     )
-    boards = {
-        str(measure): replace(board_of(str(measure), cells.table, found.systems, ways), definition=measure.describe())
-        for measure in wanted
-    }
+    boards = {str(measure): _board(measure, cells, found, ways) for measure in wanted}
     return Leaderboard(found.name, boards, ways, {name: each.to_dict() for name, each in rules.items()}, cells)
+
+
+def _board(measure: Measure, cells: Cells, suite: Suite, ways: Ways) -> Board:
+    return replace(board_of(str(measure), cells.table, suite.systems, ways), definition=measure.describe())
 
 
 def _measures(measures: Any, suite: Suite) -> list[Measure]:

@@ -28,7 +28,7 @@ class Ways:
 
     baseline: str | None = None
     alpha: float = 0.05
-    flips: int = 100_000
+    flips: int = 10_000
     resamples: int = macro.RESAMPLES
     seed: int = 0
 

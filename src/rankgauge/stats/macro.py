@@ -54,7 +54,7 @@ def macro_interval(columns: Sequence[Floats], alpha: float = 0.05) -> Interval:
 
 
 def macro_flips(
-    tables: Sequence[Floats], pairs: Sequence[tuple[int, int]], *, flips: int = 100_000, seed: int = 0
+    tables: Sequence[Floats], pairs: Sequence[tuple[int, int]], *, flips: int = 10_000, seed: int = 0
 ) -> Flipped:
     """The sign-flip test of macro differences: the queries of every data set are flipped, each with its weight."""
     scaled = np.concatenate([centred(table) / (len(tables) * len(table)) for table in tables])
