@@ -33,8 +33,7 @@ from rankgauge.validate import CODES
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
-PAGES += ["docs/charts.md"]
-PAGES += ["docs/gate.md", "docs/plan.md"]
+PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 

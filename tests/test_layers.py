@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 FIRST = [
     "errors",
     "grid",
+    "marks",
     "drawing",
     "band",
     "stats",
@@ -35,6 +36,7 @@ LATER = [
     "saved",
     "compare",
     "charts",
+    "bench",
     "plan",
     "gate",
     "pytest_plugin",

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankgauge import charts as charts
+    from rankgauge.bench import Leaderboard as Leaderboard
+    from rankgauge.bench import bench as bench
     from rankgauge.compare import Comparison as Comparison
     from rankgauge.compare import compare as compare
     from rankgauge.dialects import DIALECTS as DIALECTS
@@ -65,6 +67,7 @@ _WHERE = {
     "Hits": "match",
     "InputError": "errors",
     "Judgments": "read",
+    "Leaderboard": "bench",
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
@@ -76,6 +79,7 @@ _WHERE = {
     "Result": "result",
     "Run": "read",
     "TieBand": "ties",
+    "bench": "bench",
     "check": "gate",
     "compare": "compare",
     "evaluate": "evaluate",
