@@ -35,6 +35,7 @@ LATER = [
     "charts",
     "plan",
     "gate",
+    "report",
     "pytest_plugin",
     "trec_eval",
     "cli",
