@@ -38,6 +38,7 @@ SECTION_TITLES = {
     "memory": "In memory, from dictionaries",
     "startup": "Start-up",
     "ten": "Ten runs over one set of judgments",
+    "explain": "Explaining one query",
     "compare": "Comparing systems",
     "scaling": "Scaling",
 }
@@ -63,6 +64,9 @@ MEMORY = (
 
 STARTUP = Case("startup", "--help", "", (OURS, "ir_measures"), {"ir_measures": 1})
 TEN = Case("ten", "ten runs in one command", "ten", EXACT_PEERS, {"pytrec_eval": 5})
+EVAL = f"{OURS} eval"  # what explaining is compared with
+EXPLAIN = Case("explain", "one query of M", "M", (OURS, EVAL), {EVAL: 0.83})
+QUICK_EXPLAIN = Case("explain", "one of the first 440 queries of M", "M-1x", (OURS, EVAL))
 SCALING = tuple(
     Case("scaling", title, data, (OURS, "pytrec_eval", "ir_measures"))
     for title, data in (("start", "tiny"), ("1x", "M-1x"), ("4x", "M-4x"), ("16x", "M"))

@@ -39,6 +39,12 @@ class Tool:
         build = _ONE_RUN[self.name]
         return [build(self.python, str(qrels), str(run)) for run in runs]
 
+    def explain_command(self, qrels: Path, run: Path) -> Argv:
+        """The command that explains the first query of the judgments."""
+        with qrels.open() as lines:
+            query = next(lines).split()[0]
+        return [self.python, "-m", OURS, "explain", str(qrels), str(run), "--query", query, "-m", MEASURES[0]]
+
     def help_command(self) -> Argv:
         """The command that prints the tool's help."""
         return [*console_command(self.python, self.name), "--help"]

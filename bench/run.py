@@ -71,6 +71,21 @@ class Bench:
         """Ten runs in one command against one command per run."""
         self.keep(cases.TEN, self.measure_cold(cases.TEN))
 
+    def explain(self) -> None:
+        """One query explained against all of them evaluated, on the same files."""
+        case = cases.QUICK_EXPLAIN if self.quick else cases.EXPLAIN
+        if OURS not in self.tools:
+            return
+        made = dataset(case.data, self.data)
+        warm(made)
+        ours = self.tools[OURS]
+        commands = {
+            OURS: [ours.explain_command(made.qrels, made.run)],
+            cases.EVAL: ours.commands(made.qrels, made.runs),
+        }
+        label = f"{case.section} {case.title}"
+        self.keep(case, interleave(label, commands, self.rounds, self.timeout, answers_expected=False))
+
     def memory(self) -> None:
         """From dictionaries, in one process."""
         for case in cases.QUICK_MEMORY if self.quick else cases.MEMORY:

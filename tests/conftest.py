@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from peer_client import Peers
 
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
@@ -19,3 +22,13 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"real data are not there: {SHARED.relative_to(Path(__file__).parents[2])}")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def peers() -> Iterator[Peers]:
+    """pytrec_eval and ir_measures in a process of their own."""
+    for module in ("pytrec_eval", "ir_measures"):
+        pytest.importorskip(module)
+    worker = Peers()
+    yield worker
+    worker.stop()

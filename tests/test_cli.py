@@ -100,6 +100,7 @@ Rules: order=score ties=id unjudged=not-relevant missing=zero empty=zero duplica
 TEXTS = {
     "table": (
         "run    queries  nDCG@10  NumRel\ngood         3   0.4841       4\nworse        3   0.4366       4\n" + FOOTER
+        + "RG202 the rank column contradicts the scores: 1 of 2 queries (worse).\n"
     ),
     "csv": (
         f"run,queries,nDCG@10,NumRel\ngood,3,{(Q1 + Q2) / 3!r},4.0\nworse,3,{(Q1_WORSE + Q2) / 3!r},4.0\n"
@@ -175,8 +176,8 @@ def test_a_constant_scorer_is_told_loudly(here: Path, cli: Cli) -> None:
     assert f"WARNING, ties: another order of equal scores gives nDCG@10 {low:.4f} to {high:.4f}." in outcome.out
     assert outcome.err == (
         f"warning: constant: nDCG@10 is {low:.4f} only by the order of equal scores, which could give {low:.4f} to "
-        "1.0000; 100% of the judged documents found are tied with others. Compare with --ties average, look with "
-        "--tie-band\n"
+        "1.0000; 100% of the judged documents found are tied with others. Compare with ties='average' "
+        "(--ties average), look with result.ties('nDCG@10') (--tie-band)\n"
     )
     assert "ties" not in cli("eval", "qrels.txt", "constant.run", "--ties", "average").err
 
@@ -216,6 +217,34 @@ def test_validate(here: Path, cli: Cli) -> None:
     fails(cli("validate", "nowhere.txt"), cli("eval", "nowhere.txt", "good.run").err.removeprefix("error: ").rstrip())
 
 
+def test_validate_of_named_runs_and_standard_input(here: Path, cli: Cli) -> None:
+    outcome = cli("validate", "qrels.txt", "new=worse.run", "good.run")
+    assert "warning RG202 new: the rank column contradicts the scores (1)\n    worse.run:2: query q1\n" in outcome.out
+    assert "warning RG302 good.run: a judged query has no results (1)\n" in outcome.out
+    fails(
+        cli("validate", "qrels.txt", "good.run", "good.run"),
+        "good.run is given twice; name them apart: A=good.run B=good.run",
+    )
+    fails(cli("validate", "-", "-"), "standard input (-) can be only one of the files")
+
+
+def test_validate_of_broken_files(here: Path, cli: Cli) -> None:
+    (here / "cut.run.gz").write_bytes(gzip.compress(RUN.encode())[:40])
+    (here / "binary.run").write_bytes(bytes(range(256)) * 9)
+    (here / "comments.run").write_text("\n# nothing\n")
+    (here / "empty.run").write_text("")
+    for run, message in {
+        "cut.run.gz": "cut.run.gz: not a whole gzip file",
+        "binary.run": "binary.run: holds NUL bytes",
+        "comments.run": "comments.run: holds no rows",
+        "empty.run": "empty.run: is empty",
+        "qrels.txt": "qrels.txt:1: expected 6 fields",
+    }.items():
+        outcome = cli("validate", "qrels.txt", run)
+        assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+        assert outcome.err.startswith(f"error: {message}")
+
+
 def summary(values: list[float]) -> Any:
     """The aggregates of three values, by hand."""
     low, middle, high = sorted(values)
@@ -236,13 +265,14 @@ def summary(values: list[float]) -> Any:
     )
 
 
-def run_data(name: str, values: list[float]) -> dict[str, Any]:
+def run_data(name: str, values: list[float], *notes: str) -> dict[str, Any]:
     return {
         "run": name,
         "queries": 3,
         "measures": {"nDCG@10": summary(values)},
         "counts": {"queries": 3, "answered": 2, "missing": 1, "without_relevant": 0, "unjudged": 0},
         "judged": {"10": pytest.approx((2 / 3 + 1 / 2) / 2)},
+        "notes": list(notes),
         "fingerprint": ANY,
     }
 
@@ -250,8 +280,9 @@ def run_data(name: str, values: list[float]) -> dict[str, Any]:
 def test_json(cli: Cli) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "worse.run", "--format", "json")
     loaded = json.loads(outcome.out)
+    note = "RG202 the rank column contradicts the scores: 1 of 2 queries."
     assert loaded == {
-        "runs": [run_data("good", [Q1, Q2, 0]), run_data("worse", [Q1_WORSE, Q2, 0])],
+        "runs": [run_data("good", [Q1, Q2, 0]), run_data("worse", [Q1_WORSE, Q2, 0], note)],
         "protocol": DEFAULT.to_dict(),
         "definitions": {"nDCG@10": parse("nDCG@10").describe()},
     }
@@ -486,6 +517,12 @@ def test_output_to_a_file(cli: Cli, here: Path) -> None:
     assert {*os.listdir()} == before | {"out.csv"}
 
 
+def test_output_is_compressed_where_its_name_says_so(cli: Cli, here: Path) -> None:
+    words = ("eval", "qrels.txt", "good.run", "--format", "csv")
+    assert cli(*words, "-o", "out.csv.gz") == Outcome(0, "", "")
+    assert gzip.decompress((here / "out.csv.gz").read_bytes()).decode() == cli(*words).out
+
+
 @pytest.mark.parametrize(
     ("path", "reason"),
     [("no/out.csv", "there is no folder {here}/no; make it first (mkdir -p)"), (".", "is a folder; name a file in it")],
@@ -702,7 +739,7 @@ def test_bad_measures(measure: str, cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        (["--missing", "error"], "good.run does not answer 1 judged queries, such as 'q3'"),
+        (["--missing", "error"], "good.run does not answer 1 judged query, such as 'q3'"),
         (["--ties", "average", "--order", "rank"], "ties='average' needs order='score'"),
         (["--ties", "average", "-m", "ERR@10"], "ERR@10 has no exact average over ties; these have: nDCG, "),
         (["--rel", "-1"], "rel=-1.0: the smallest relevant grade is a number, 0 or more"),

@@ -2,59 +2,25 @@
 
 Only the tools that are light: scikit-learn, LightGBM, XGBoost, pyNTCIREVAL, ir_measures (with cwl-eval), pytrec_eval.
 Trainers are given scores without training: XGBoost as `base_margin` with no rounds, LightGBM as `init_score` of a
-validation set. pytrec_eval hangs on a query whose grades are all negative, so there are no negative grades here.
+validation set. pytrec_eval hangs on a query whose grades are all negative, so there are no negative grades here, and it
+runs in a process whose time is bounded.
 """
 
 from __future__ import annotations
 
 import random
-import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rankgauge
-from rankgauge import DIALECTS, RankgaugeWarning
-from samples import Nested
+from peer_client import Peers
+from rankgauge import DIALECTS
+from samples import Nested, labels, mean, ours, random_files
 
-QUERIES = 40
 SEEDS = range(5)
-
-
-def random_files(
-    seed: int, *, grades: tuple[int, ...] = (0, 0, 0, 1, 1, 2, 3), ties: bool = True
-) -> tuple[Nested, Nested]:
-    """Judgments and a run; every query is judged and answered, some with nothing relevant, some with unjudged."""
-    dice = random.Random(seed)
-    judgments: Nested = {}
-    run: Nested = {}
-    for number in range(QUERIES):
-        docs = [f"d{i:02}" for i in range(dice.randint(2, 14))]
-        dice.shuffle(docs)
-        top = dice.choice([*grades[3:], 0])
-        judged: dict[str, float] = {doc: min(dice.choice(grades), top) for doc in docs if dice.random() < 0.8}
-        judgments[str(number)] = judged or {docs[0]: 1}
-        kept = docs[: dice.randint(2, len(docs))]
-        scores = [dice.randint(0, 5) / 4 if ties else dice.random() for _ in kept]
-        run[str(number)] = dict(zip(kept, scores, strict=True))
-    return judgments, run
-
-
-def ours(dialect: str, judgments: Nested, run: Any, measure: str) -> dict[str, float]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankgaugeWarning)
-        values = rankgauge.evaluate(judgments, run, measure, dialect=dialect).to_dict()
-    return {query: each[measure] for query, each in values.items()}
-
-
-def mean(values: dict[str, float]) -> float:
-    return sum(values.values()) / len(values)
-
-
-def labels(judgments: Nested, run: Nested, query: str) -> tuple[list[float], list[float]]:
-    """Grades and scores of what was retrieved: all that a tool sees that is given a list."""
-    return [judgments[query].get(doc, 0) for doc in run[query]], list(run[query].values())
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, None])
@@ -95,6 +61,18 @@ def test_xgboost(seed: int, metric: str, measure: str) -> None:
     values = ours("xgboost", judgments, run, measure)
     for query, theirs in xgboost_says(metric, judgments, run).items():
         assert values[query] == pytest.approx(theirs, abs=1e-6), query
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_options_of_xgboost(seed: int) -> None:
+    """A minus behind the metric: an empty query scores 0. And a gain that is given goes before its own."""
+    judgments, run = random_files(seed)
+    minus = replace(DIALECTS["xgboost"], protocol=replace(DIALECTS["xgboost"].protocol, empty="zero"))
+    values, linear = ours(minus, judgments, run, "nDCG@3"), ours("xgboost", judgments, run, "nDCG(gain=linear)@3")
+    for query, theirs in xgboost_says("ndcg@3-", judgments, run).items():
+        assert values[query] == pytest.approx(theirs, abs=1e-6), query
+    for query, theirs in xgboost_says("ndcg@3", judgments, run, ndcg_exp_gain=False).items():
+        assert linear[query] == pytest.approx(theirs, abs=1e-6), query
 
 
 @pytest.mark.parametrize(("metric", "measure"), [("ndcg", "nDCG@{}"), ("map", "AP@{}")])
@@ -138,21 +116,36 @@ def test_pyntcireval(seed: int) -> None:
         assert microsoft[query]["nDCG@5"] == pytest.approx(theirs, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pyntcireval_err_and_rbp(seed: int) -> None:
+    """Of queries without relevant documents, too."""
+    pytest.importorskip("pyNTCIREVAL")
+    from pyNTCIREVAL import Labeler
+    from pyNTCIREVAL.metrics import ERR, RBP
+
+    judgments, run = random_files(seed, in_order=True)
+    err, rbp = ours("ntcireval", judgments, run, "ERR"), ours("ntcireval", judgments, run, "RBP")
+    for query, docs in judgments.items():
+        labeler = Labeler(docs)
+        counts, ranked = labeler.compute_per_level_doc_num(4), labeler.label(run[query])
+        assert err[query] == pytest.approx(ERR(counts, [1, 2, 3]).compute(ranked), abs=1e-12)
+        assert rbp[query] == pytest.approx(RBP(counts, [1, 2, 3], 0.95).compute(ranked), abs=1e-12)
+
+
 @pytest.mark.parametrize(
     "measure",
     ["nDCG@5", "nDCG(gain=exp)@5", "ERR@5", "RR@3", "RR", "Judged@3", "AP@5", "P@5", "R@5", "Success@3", "Bpref"],
 )
 @pytest.mark.parametrize("seed", SEEDS)
-def test_ir_measures(seed: int, measure: str) -> None:
-    ir_measures = pytest.importorskip("ir_measures")
+def test_ir_measures(peers: Peers, seed: int, measure: str) -> None:
     judgments, run = random_files(seed)
     run.pop("3")
-    asked = ir_measures.parse_measure(measure.replace("gain=exp", "dcg='exp-log2'"))
+    asked = measure.replace("gain=exp", "dcg='exp-log2'")
     values = ours("ir_measures", judgments, run, measure)
-    theirs = {each.query_id: each.value for each in ir_measures.iter_calc([asked], judgments, run)}
-    for query, value in theirs.items():
-        assert values[query] == pytest.approx(value, abs=1e-12), query
-    assert mean(values) == pytest.approx(ir_measures.calc_aggregate([asked], judgments, run)[asked], abs=1e-12)
+    answer = peers.ask(judgments, run, [], [asked])
+    for query, each in answer["ir_measures"].items():
+        assert values[query] == pytest.approx(each[asked], abs=1e-12), query
+    assert mean(values) == pytest.approx(answer["means"][asked], abs=1e-12)
 
 
 def test_scaled_dcg_of_cwl() -> None:
@@ -167,14 +160,13 @@ def test_scaled_dcg_of_cwl() -> None:
 
 @pytest.mark.parametrize("name", ["ndcg_cut_5", "map", "P_5", "recall_5", "recip_rank"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_pytrec_eval_with_close_scores(seed: int, name: str) -> None:
+def test_pytrec_eval_with_close_scores(peers: Peers, seed: int, name: str) -> None:
     """Scores that only 64 bits tell apart, and queries that the run does not answer."""
-    pytrec_eval = pytest.importorskip("pytrec_eval")
     judgments, run = random_files(seed)
     dice = random.Random(seed)
     run = {q: {doc: score + dice.random() * 1e-9 for doc, score in docs.items()} for q, docs in run.items()}
     run.pop("3")
-    theirs = pytrec_eval.RelevanceEvaluator(judgments, {name}).evaluate(run)
+    theirs = peers.ask(judgments, run, [name], [])["pytrec_eval"]
     measure = str(rankgauge.parse(name))
     values = ours("pytrec_eval", judgments, run, measure)
     assert values.keys() == theirs.keys()

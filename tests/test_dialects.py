@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
+import json
 import warnings
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import pytest
 
 import rankgauge
 from rankgauge import DIALECTS, Protocol, RankgaugeWarning, Result
 from rankgauge.dialects import Rounding, find_dialect
-from rankgauge.errors import MatchError, MeasureError, ProtocolError, RankgaugeError
+from rankgauge.errors import FormatError, MatchError, MeasureError, ProtocolError, RankgaugeError
+from rankgauge.machine import Look
+from rankgauge.match import match
 from rankgauge.measures import MEASURES
 from rankgauge.protocol import RULES
+from rankgauge.saved import Saved
+from rankgauge.show import show
 
 NAMES = [
     "trec_eval", "trec_eval-9", "pytrec_eval", "ir_measures", "ranx", "ranx-burges", "gdeval", "msmarco", "beir",
@@ -124,7 +133,7 @@ def test_where_the_ideal_comes_from(dialect: str, grades: list[float], returned:
     ("dialect", "measure", "expected"),
     [
         ("spark-mllib", "nDCG@10", 1.6309), ("llamaindex", "nDCG@10", 1.6309), ("ntcireval", "nDCG@10", 2.0),
-        ("ntcireval", "nDCG(discount=zipf)@10", 1.5), ("haystack", "nDCG@10", 1.0), ("mlflow", "nDCG@10", 1.0),
+        ("ntcireval", "nDCG(discount=log2)@10", 1.6309), ("haystack", "nDCG@10", 1.0), ("mlflow", "nDCG@10", 1.0),
     ],
 )  # fmt: skip
 def test_a_document_twice(dialect: str, measure: str, expected: float) -> None:
@@ -146,6 +155,14 @@ def test_one_perfect_query_one_without_relevant_documents(dialect: str, expected
     assert value(dialect, *EMPTY) == expected
 
 
+def test_the_options_of_xgboost() -> None:
+    """ndcg@10-: an empty query scores 0; ndcg_exp_gain=False: linear gain."""
+    minus = replace(DIALECTS["xgboost"], protocol=replace(DIALECTS["xgboost"].protocol, empty="zero"))
+    assert rankgauge.evaluate(*EMPTY, dialect=minus)["nDCG@10"] == 0.5
+    linear = value("xgboost", ONE_RANKING, listed("c", "d", "a"), "nDCG(gain=linear)@3")
+    assert linear == pytest.approx(0.6885, abs=5e-5)
+
+
 @pytest.mark.parametrize("dialect", ["llamaindex", "ntcireval"])
 def test_a_query_without_relevant_documents_fails(dialect: str) -> None:
     with pytest.raises(MatchError, match="no relevant documents"):
@@ -161,6 +178,7 @@ def test_gdeval_through_ir_measures_counts_an_empty_query() -> None:
 )
 def test_two_judged_queries_one_answered(dialect: str, expected: float) -> None:
     assert value(dialect, *MISSING) == expected
+    assert rankgauge.evaluate(*MISSING)["nDCG@10"] == 0.5
 
 
 def test_an_unanswered_query_that_is_empty_too_follows_the_rule_of_empty_ones() -> None:
@@ -170,7 +188,7 @@ def test_an_unanswered_query_that_is_empty_too_follows_the_rule_of_empty_ones() 
 
 @pytest.mark.parametrize(
     ("dialect", "expected"),
-    pairs_of({1 / 3: "trec_eval", 1.0: "spark-mllib sentence-transformers xgboost lightgbm torchmetrics"}),
+    pairs_of({1 / 3: "trec_eval", 1.0: "spark-mllib sentence-transformers xgboost lightgbm catboost torchmetrics"}),
 )
 def test_average_precision_at_one(dialect: str, expected: float) -> None:
     # A tool that is given a list alone sees three relevant documents, too.
@@ -178,15 +196,25 @@ def test_average_precision_at_one(dialect: str, expected: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "expected"), pairs_of({0.5556: "trec_eval spark-mllib xgboost", 0.8333: "torchmetrics"})
+    ("dialect", "expected"), pairs_of({0.5556: "trec_eval spark-mllib xgboost catboost", 0.8333: "torchmetrics"})
 )
 def test_average_precision_at_three(dialect: str, expected: float) -> None:
     assert value(dialect, graded(1, 0, 1, 1, 0), first(5), "AP@3") == pytest.approx(expected, abs=5e-5)
 
 
-@pytest.mark.parametrize(("dialect", "expected"), pairs_of({0.4: "trec_eval", 2 / 3: "xgboost elasticsearch"}))
+@pytest.mark.parametrize(("dialect", "expected"), pairs_of({0.4: "trec_eval", 2 / 3: "xgboost catboost elasticsearch"}))
 def test_precision_of_less_than_k(dialect: str, expected: float) -> None:
     assert value(dialect, graded(1, 0, 1), first(3), "P@5") == pytest.approx(expected)
+
+
+def test_precision_of_opensearch() -> None:
+    """It divides by what was returned; its threshold, another one for every query, is why the preset has no P."""
+    rules = DIALECTS["opensearch"].protocol
+    assert rankgauge.evaluate(graded(1, 0, 1), first(3), "P(by=returned)@5", protocol=rules)[
+        "P(by=returned)@5"
+    ] == pytest.approx(2 / 3)
+    with pytest.raises(MeasureError, match="opensearch has no P@5"):
+        value("opensearch", graded(1, 0, 1), first(3), "P@5")
 
 
 def test_xgboost_means_32() -> None:
@@ -197,8 +225,11 @@ def test_xgboost_means_32() -> None:
 
 @pytest.mark.parametrize(
     ("dialect", "measure", "expected"),
-    [("gdeval", "ERR@3", 0.1992), ("ranx", "RBP(p=0.8)", 0.584), ("trec_eval", "RBP", 0.1143)],
-)
+    [
+        ("gdeval", "ERR@3", 0.1992), ("ntcireval", "ERR", 0.4375), ("ranx", "RBP(p=0.8)", 0.584),
+        ("trec_eval", "RBP", 0.1143), ("trec_eval", "RBP(p=0.8)", 0.1947), ("ntcireval", "RBP(p=0.8)", 0.1947),
+    ],
+)  # fmt: skip
 def test_other_measures_of_one_ranking(dialect: str, measure: str, expected: float) -> None:
     run = [("q", doc, score) for doc, score in zip("cda", (3.0, 2.0, 1.0), strict=True)]
     assert value(dialect, ONE_RANKING, run, measure) == pytest.approx(expected, abs=5e-5)
@@ -287,6 +318,101 @@ def test_a_result_says_whose_it_is() -> None:
 def test_undefined_ties_are_said() -> None:
     with pytest.warns(RankgaugeWarning, match="sklearn-ignore-ties: the files hold equal scores.*not stable"):
         rankgauge.evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}, dialect="sklearn-ignore-ties")
+
+
+def test_a_parameter_that_is_written_goes_before_the_tools_own() -> None:
+    """Our defaults too, once they are written; and the two are two measures."""
+    texts = ["nDCG@3", "nDCG(gain=linear)@3", "nDCG(discount=log2)@3"]
+    run = listed("c", "d", "a")
+    result = rankgauge.evaluate(ONE_RANKING, run, texts, dialect="xgboost")
+    assert [round(result[text], 4) for text in texts] == [0.5897, 0.6885, 0.5897]
+    assert list(result.to_dict()["q"]) == texts
+    assert "nDCG(gain=linear)@3 is nDCG@3;" in str(result)
+    assert value("ntcireval", ONE_RANKING, run, "nDCG(discount=log2)@3") == pytest.approx(0.5250, abs=5e-5)
+    assert value("trec_eval", ONE_RANKING, run, "RBP(p=0.8)") == pytest.approx(0.1947, abs=5e-5)
+    assert value("trec_eval", ONE_RANKING, run, "RBP(p=0.8,gain=binary)") == pytest.approx(0.328, abs=5e-5)
+    assert list(rankgauge.evaluate(ONE_RANKING, run, ["nDCG(gain=linear)@3"])) == ["nDCG@3"]  # elsewhere it is one
+
+
+class TestUndefinedTies:
+    """Where a tool's order of ties is not defined, there is a band instead of a number."""
+
+    JUDGMENTS: ClassVar = {"q": {f"d{i:02}": i % 4 for i in range(0, 20, 2)}, "p": {"a": 1, "b": 1}}
+    RUN: ClassVar = {"q": {f"d{i:02}": float(i // 3) for i in range(18)}, "p": {"a": 1.0, "x": 1.0, "b": 0.5}}
+
+    def result(self, dialect: str, *measures: str, by: Any = None) -> Result:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankgaugeWarning)
+            return rankgauge.evaluate(self.JUDGMENTS, self.RUN, measures, dialect=dialect, by=by)
+
+    @pytest.mark.parametrize("measure", ["nDCG@5", "AP@5", "Rprec", "RBP", "RR", "F@4"])
+    def test_the_ends_are_those_of_the_orders(self, measure: str) -> None:
+        """Every order of one tie group of three at a time: the groups of these runs add up apart."""
+        bands = self.result("ranx", measure).undefined[rankgauge.parse(measure)]
+        own = DIALECTS["ranx"].own(rankgauge.parse(measure))
+        docs = list(self.RUN["q"])
+        groups = [docs[start : start + 3] for start in range(15, -1, -3)]
+        values = []
+        for choice in itertools.product(*(itertools.permutations(group) for group in groups[:4])):
+            order = [doc for group in [*choice, *groups[4:]] for doc in group]
+            scored = {doc: -float(rank) for rank, doc in enumerate(order)}
+            values.append(scored)
+        queries = {f"{number:05}": each for number, each in enumerate(values)}
+        all_values = own.measure(match(dict.fromkeys(queries, self.JUDGMENTS["q"]), queries, own.protocol))
+        if measure != "RBP":  # whose last groups, which stay in place here, count too
+            assert bands["q"].low == pytest.approx(all_values.min(), abs=1e-12)
+            assert bands["q"].high == pytest.approx(all_values.max(), abs=1e-12)
+        assert bands["q"].low <= all_values.min() + 1e-12
+        assert bands["q"].high >= all_values.max() - 1e-12
+        assert bands["p"].width == 0  # at most 15 documents: ranx's sort is stable
+
+    def test_shown_for_people(self) -> None:
+        result = self.result("sklearn-ignore-ties", "nDCG@5", by={"q": "long", "p": "short"})
+        low, high = result.undefined[rankgauge.parse("nDCG@5")].mean[2:4]
+        assert low < result["nDCG@5"] < high
+        table = show([result])
+        assert f"  {low:.4f} to {high:.4f}\n" in table
+        assert "sklearn-ignore-ties may give any value in between" in table
+        assert "Ties:" not in table
+        short = result.by["short"].undefined[rankgauge.parse("nDCG@5")]["p"]
+        assert f"{short.low:.4f} to {short.high:.4f}" in show([result], "table", Look(per_query=True))
+        assert f"| {low:.4f} to {high:.4f} |" in show([result], "markdown")
+
+    def test_shown_for_machines(self) -> None:
+        result = self.result("ranx", "nDCG@5", "RR")
+        bands = result.undefined[rankgauge.parse("nDCG@5")]
+        data = json.loads(show([result], "json", Look(per_query=True)))["runs"][0]
+        low, high = bands.mean[2:4]
+        assert data["measures"]["nDCG@5"] == {"mean": None, "value": None, "low": low, "high": high, "exact": True}
+        assert data["per_query"]["q"]["nDCG@5"] == {"low": bands["q"].low, "high": bands["q"].high, "exact": True}
+        assert data["per_query"]["p"]["nDCG@5"] == bands["p"].value
+        (row,) = csv.DictReader(io.StringIO(show([result], "csv")))
+        assert (row["nDCG@5"], float(row["nDCG@5_low"]), float(row["nDCG@5_high"])) == ("", low, high)
+        rows = list(csv.DictReader(io.StringIO(show([result], "csv", Look(per_query=True)))))
+        assert {row["nDCG@5"] for row in rows if row["query_id"] == "q"} == {""}
+        assert {float(row[key]) for row in rows if row["query_id"] == "p" for key in row if "nDCG" in key} == {
+            bands["p"].value
+        }
+        lines = show([result], "trec").splitlines()
+        assert [line.split() for line in lines if "nDCG" in line] == [
+            ["nDCG@5_low", "all", f"{low:.4f}"], ["nDCG@5_high", "all", f"{high:.4f}"],
+        ]  # fmt: skip
+
+    def test_a_band_cannot_be_compared(self) -> None:
+        with pytest.raises(FormatError, match="nDCG@5 of query q is a band and no number"):
+            Saved.of(self.result("ranx", "nDCG@5"))
+
+    def test_a_number_where_no_order_matters(self) -> None:
+        clear = rankgauge.evaluate({"q": {"a": 1}}, {"q": {"a": 2.0, "b": 1.0}}, dialect="sklearn-ignore-ties")
+        assert clear.undefined == {}
+        few = rankgauge.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, dialect="ranx")  # and no warning
+        assert (few.undefined, few["nDCG@10"]) == ({}, 1.0)
+
+    def test_ties_of_a_dialect_are_those_of_its_own_definition(self) -> None:
+        result = rankgauge.evaluate(self.JUDGMENTS, self.RUN, ["nDCG@5"], dialect="lightgbm")
+        rules = DIALECTS["lightgbm"].protocol
+        plain = rankgauge.tie_band(match(self.JUDGMENTS, self.RUN, rules), "nDCG(gain=exp)@5")
+        assert result.ties("nDCG@5").mean == plain.mean
 
 
 def test_mistakes() -> None:

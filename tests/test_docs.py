@@ -18,7 +18,7 @@ import rankgauge
 from rankgauge.cli import COMMANDS
 from rankgauge.compare.doubts import CODES as DOUBTS
 from rankgauge.compare.pairs import Pair
-from rankgauge.dialects import DIALECTS
+from rankgauge.dialects import DIALECTS, Own
 from rankgauge.errors import RankgaugeError
 from rankgauge.grades import hits_of_grades
 from rankgauge.measures import MEASURES, parse
@@ -232,6 +232,18 @@ def test_every_dialect_is_listed_as_it_is() -> None:
         each.name: [f"{rule}={value}" for rule, value in each.protocol.changed.items()] for each in DIALECTS.values()
     }
     assert {quoted(row["dialect"])[0]: quoted(row["rules"]) for row in rules} == changed
+    assert {quoted(row["dialect"])[0]: row["measures"] for row in rules} == {
+        each.name: "; ".join(own_words(key, own) for key, own in each.measures.items() if own_words(key, own))
+        for each in DIALECTS.values()
+    }
+
+
+def own_words(key: str, own: Own) -> str:
+    """A tool's own definition of a measure, as the page has it: nothing where it is as ours."""
+    settings = {**own.parameters, **own.rules}
+    words = [f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings.items()]
+    words += [f"{own.rounding.digits} digits"] if own.rounding else []
+    return f"`{key}`: {', '.join(words)}" if words else ""
 
 
 def test_every_format_and_its_suffixes_are_listed() -> None:
@@ -338,6 +350,7 @@ def computed(case: dict[str, str]) -> float:
     return rankgauge.evaluate(judgments, run, measure, protocol=protocol_of(case["rules"]))[measure]
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 @pytest.mark.parametrize("case", CASES, ids=[next(iter(case.values())) for case in CASES])
 def test_a_number_of_the_page_on_conventions(case: dict[str, str]) -> None:
     if case["value"] == "error":

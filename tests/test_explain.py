@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import random
 import re
 import warnings
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rankgauge
@@ -170,11 +171,45 @@ def test_no_swap_and_no_insertion_is_forgotten(case: Cases, name: str) -> None:
         assert inserted == {doc for doc, grade in judged.items() if doc not in run and grade >= 1}
 
 
+CHANGES = importlib.import_module("rankgauge.explain.changes")
+
+
+@pytest.mark.parametrize("measure", [m for m in MEASURED if m.name != "IDCG"], ids=str)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(case=one_query(), protocol=st.sampled_from(PROTOCOLS), top=st.sampled_from([1, 3, 5]))
+def test_many_swaps_have_the_same_best(
+    monkeypatch: pytest.MonkeyPatch, measure: Measure, case: Cases, protocol: Protocol, top: int
+) -> None:
+    """Where not all are looked at, and where all are, in batches of one: the best are the best of all."""
+    judged, run = case
+    every = explain({"q": judged}, {"q": run}, "q", measure, protocol=protocol, top=top)
+    with monkeypatch.context() as small:
+        small.setattr(CHANGES, "MUCH", 1)
+        small.setattr(CHANGES, "MOST", 10**6)
+        some = explain({"q": judged}, {"q": run}, "q", measure, protocol=protocol, top=top)
+    assert [change.points for change in some.would_raise] == pytest.approx(
+        [change.points for change in every.would_raise], abs=1e-12
+    )
+    assert some.notes == every.notes
+
+
+def test_a_long_ranking_needs_few_swaps() -> None:
+    dice = random.Random(1)
+    grades = [dice.choice([None, None, 0, 1, 2, 3]) for _ in range(1000)]
+    found = explain(grades=grades, measure="AP", top=5)
+    assert found.notes == ()
+    relevant = [rank for rank, grade in enumerate(grades, 1) if grade]
+    others = [rank for rank, grade in enumerate(grades, 1) if not grade]
+    assert found.would_raise[0].ranks == (others[0], relevant[-1])
+
+
 def test_too_many_swaps_are_said_to_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a measure that need not like better documents higher."""
     grades = [0, 1, None, 2, 0, 1, None, 2, 3]
-    whole = explain(grades=grades, measure="AP", top=100)
-    monkeypatch.setattr(importlib.import_module("rankgauge.explain.changes"), "MUCH", 14 * 10)
-    some = explain(grades=grades, measure="AP", top=100)
+    whole = explain(grades=grades, measure="infAP", top=100)
+    monkeypatch.setattr(CHANGES, "MUCH", 14)
+    monkeypatch.setattr(CHANGES, "MOST", 10)
+    some = explain(grades=grades, measure="infAP", top=100)
     assert whole.notes == ()
     assert re.fullmatch(
         r"of \d\d swaps, 10 were looked at: those that bring a better document into the first \d ranks", some.notes[0]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -18,7 +20,7 @@ from rankgauge.errors import InputError
 from rankgauge.explain import difference, worst_queries
 from rankgauge.explain.page import picture, show
 from rankgauge.explain.picture import difference_svg, svg
-from rankgauge.explain.show import kept_rows
+from rankgauge.explain.show import as_table, coloured, kept_rows
 from rankgauge.grid import bar
 
 JUDGED = {"q1": {"d1": 3, "d2": 0, "d3": 2, "<&>\"'": 1}, "q2": {"d9": 1}, "q3": {"x": 1}}
@@ -272,6 +274,7 @@ class TestCommand:
         assert not any(here.glob("x.*"))
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 def test_the_value_of_a_column_of_a_large_file_and_of_a_dict_are_the_same(tmp_path: Path) -> None:
     """A file that is read as columns: only the query's rows are looked at."""
     lines = [f"q{q} Q0 d{(q * 7 + d) % 500} {d} {1000 - d // 3} t" for q in range(30) for d in range(300)]
@@ -284,3 +287,30 @@ def test_the_value_of_a_column_of_a_large_file_and_of_a_dict_are_the_same(tmp_pa
     for query in ("q0", "q17"):
         assert explain(judged, columns, query).to_dict() == explain(judged, nested, query).to_dict()
         assert explain(judged, columns, query).value == rankgauge.evaluate(judged, columns).to_dict()[query]["nDCG@10"]
+
+
+def test_colours_change_nothing_but_the_colour() -> None:
+    found = explain(grades=[3, 2, 3, 0, None, 2], ideal=[3, 3, 3, 2, 2, 0], gain="exp", k=6)
+    text = as_table(found)
+    painted = coloured(text)
+    assert re.sub(r"\x1b\[\d+m", "", painted) == text
+    assert painted.startswith("\x1b[1mnDCG(gain=exp)@6 of the grades given\x1b[0m\n")
+    assert "\x1b[1m  nDCG(gain=exp)@6 = 0.7750\x1b[0m\n" in painted
+    assert "\x1b[34m████████████\x1b[0m  │" in painted
+    assert "  \x1b[32m+0.1120\x1b[0m  insert" in painted
+
+
+@pytest.mark.parametrize(("plain", "painted"), [("", True), ("1", False)])
+def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch, plain: str, painted: bool) -> None:
+    """A terminal of its own; NO_COLOR turns them off."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if plain:
+        monkeypatch.setenv("NO_COLOR", plain)
+    mine, other = pty.openpty()
+    command = [sys.executable, "-m", "rankgauge", "explain", "--grades", "3,0,2"]
+    done = subprocess.run(command, stdout=other, stderr=subprocess.PIPE, check=True, timeout=60)
+    os.close(other)
+    shown = os.read(mine, 100_000).decode()
+    os.close(mine)
+    assert ("\x1b[1m" in shown) is painted
+    assert done.stderr == b""

@@ -11,6 +11,7 @@ FIRST = [
     "errors",
     "grid",
     "drawing",
+    "band",
     "stats",
     "protocol",
     "read",
@@ -22,6 +23,7 @@ FIRST = [
     "validate",
 ]
 LATER = [
+    "machine",
     "show",
     "result",
     "tie_table",

@@ -273,7 +273,7 @@ class TestRules:
             1,
         )
         assert hits_of(judgments, run, Protocol(missing="skip")).queries == ["q1"]
-        with pytest.raises(MatchError, match=r"does not answer 1 judged queries, such as 'q2'"):
+        with pytest.raises(MatchError, match=r"does not answer 1 judged query, such as 'q2'"):
             hits_of(judgments, run, Protocol(missing="error"))
 
     def test_queries_are_in_code_point_order(self) -> None:
@@ -340,7 +340,7 @@ class TestBadInput:
         run = Run({"q": {"a": 1.0}}) if form == "nested" else Run(columns_of({"q": {"a": 1.0}}))
         same = Columns(["q"], np.zeros(2, np.int32), pl.Series(["a", "a"]), np.array([1.0, 1.0]))
         other = Columns(["q"], np.zeros(2, np.int32), pl.Series(["a", "a"]), np.array([1.0, 2.0]))
-        with pytest.warns(RankgaugeWarning, match="1 judgments are there twice"):
+        with pytest.warns(RankgaugeWarning, match="1 judgment is there twice"):
             assert match(Judgments(same), run).judged.tolist() == [1]
         with pytest.raises(DuplicateError, match="judged 1 and 2"):
             match(Judgments(other), run)
@@ -363,7 +363,7 @@ class TestBadInput:
     def test_judgments_twice_in_columns(self) -> None:
         run = columns_of({"q": {"a": 1.0}})
         same = Columns(["q"], np.zeros(2, np.int32), pl.Series(["a", "a"]), np.array([1.0, 1.0]))
-        with pytest.warns(RankgaugeWarning, match="1 judgments are there twice"):
+        with pytest.warns(RankgaugeWarning, match="1 judgment is there twice"):
             assert match(Judgments(same), Run(run)).judged.tolist() == [1]
         other = Columns(["q"], np.zeros(2, np.int32), pl.Series(["a", "a"]), np.array([1.0, 2.0]))
         with pytest.raises(DuplicateError, match="judged 1 and 2"):

@@ -81,6 +81,7 @@ class TestWorkedNumbers:
             ("nDCG(discount=jk2)@3", 0.5137),
             ("ERR@3", 0.1992),
             ("ERR(max=3)@3", 0.3802),
+            ("ERR(max=3,gain=linear)@3", 0.4375),
             ("RBP", 0.328),
             ("RBP(gain=linear)", 0.584),
             ("RBP(gain=graded)", 0.1947),

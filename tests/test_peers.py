@@ -6,25 +6,16 @@ and every query has a grade of 0 or more, because pytrec_eval hangs or crashes w
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import threading
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgauge
+from peer_client import Peers
 from rankgauge import Protocol, RankgaugeWarning
 from samples import Nested, pairs
-
-WORKER = Path(__file__).with_name("peer_worker.py")
-SECONDS = 20
 
 # pytrec_eval's name → how it is asked for.
 PYTREC_EVAL = {
@@ -41,43 +32,6 @@ IR_MEASURES = [
     "AP(rel=2)", "Rprec", "Rprec(rel=2)", "Bpref", "Bpref(rel=2)", "Success@3", "SetP", "SetR", "SetF", "SetAP",
     "IPrec@0.3", "infAP", "NumRet", "NumRelRet",
 ]  # fmt: skip
-
-
-class Peers:
-    """The worker process; it is started again after it hung or died."""
-
-    def __init__(self) -> None:
-        self.process: subprocess.Popen[str] | None = None
-
-    def ask(self, judgments: Nested, run: Nested, level: int) -> dict[str, Any]:
-        request = {"judgments": judgments, "run": run, "level": level,
-                   "pytrec_eval": list(PYTREC_EVAL.values()), "ir_measures": IR_MEASURES}  # fmt: skip
-        if self.process is None or self.process.poll() is not None:
-            command = [sys.executable, str(WORKER)]
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        clock = threading.Timer(SECONDS, self.process.kill)
-        clock.start()
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        clock.cancel()
-        assert line, f"the peers gave no answer within {SECONDS} s or crashed on {request}"
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def stop(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.communicate()
-
-
-@pytest.fixture(scope="module")
-def peers() -> Iterator[Peers]:
-    worker = Peers()
-    yield worker
-    worker.stop()
 
 
 @st.composite
@@ -100,7 +54,7 @@ def evaluated(judgments: Nested, run: Nested, measures: list[str], level: int) -
 @given(data=askable(), level=st.sampled_from([1, 1, 2]))
 def test_pytrec_eval_and_ir_measures(peers: Peers, data: tuple[Nested, Nested], level: int) -> None:
     judgments, run = data
-    answer = peers.ask(judgments, run, level)
+    answer = peers.ask(judgments, run, list(PYTREC_EVAL.values()), IR_MEASURES, level)
     ours = evaluated(judgments, run, list(PYTREC_EVAL), level)
     for query, values in answer["pytrec_eval"].items():
         for name, value in values.items():

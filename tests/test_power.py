@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgauge.errors import InputError
@@ -117,6 +117,8 @@ def test_pairs_are_counted() -> None:
 
 
 @given(DEVIATIONS, st.integers(2, 500), st.floats(0.0, 6.0), ALPHAS)
+@example(0.5, 2, 1e-86, 0.05)
+@example(0.5, 2, 1e-9, 0.05)
 def test_two_systems_are_the_paired_t_test(deviation: float, queries: int, errors: float, alpha: float) -> None:
     difference = errors * deviation / math.sqrt(queries)
     two = power_of_range(deviation, difference, queries, 2, alpha=alpha)

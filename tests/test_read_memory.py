@@ -6,6 +6,8 @@ import builtins
 import copy
 from collections import namedtuple
 from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar, cast
 
 import ir_measures
@@ -17,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgauge import evaluate
 from rankgauge.errors import DuplicateError, FormatError, InputError, RankgaugeWarning
 from rankgauge.read import read_judgments, read_run
 
@@ -197,7 +200,27 @@ class TestDicts:
         with pytest.raises(FormatError, match="two query ids have the same spelling"):
             read_run({7: {"a": 1.0}, "7": {"a": 1.0}})
 
-    @pytest.mark.parametrize("inner", [["d1"], "d1", 1.0, [("d1", 1.0)], None])
+    def test_of_lists_of_documents(self) -> None:
+        run = read_run({"q": ["b", "a"], 7: ("c", 12)})
+        assert run.nested == {"q": {"b": -1.0, "a": -2.0}, "7": {"c": -1.0, "12": -2.0}}
+        assert read_run({"q": ["b"]}, by="rank").nested == {"q": {"b": -1.0}}
+        assert read_judgments({"q": {"a"}, "p": ["b", "c"]}).nested == {"q": {"a": 1.0}, "p": {"b": 1.0, "c": 1.0}}
+        assert evaluate({"q": {"a"}}, {"q": ["b", "a"]}, ["RR"])["RR"] == 0.5
+
+    @pytest.mark.parametrize(
+        ("lists", "message"),
+        [
+            ({"q": {"a", "b"}}, "query 'q' maps to a set, which has no order"),
+            ({"q": ["a", "b", "a"]}, "run, document 3: document 'a' is there twice for query 'q'"),
+            ({"q": ["a", None]}, "run, query 'q', document 2: an id is text or an integer, got None"),
+            ({"q": ["a"], "p": {"b": 1.0}}, r"query 'q' maps to \['a'\] \(list\); .* everywhere a list"),
+        ],
+    )
+    def test_bad_lists_of_documents(self, lists: Any, message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            read_run(lists)
+
+    @pytest.mark.parametrize("inner", ["d1", 1.0, None])
     def test_of_something_else(self, inner: object) -> None:
         with pytest.raises(FormatError, match=r"run: query 'q1' maps to .*; expected a dict of document → number"):
             read_run({"q1": inner})
@@ -232,6 +255,15 @@ class TestRows:
     def test_named_tuples_with_a_rank(self) -> None:
         Hit = namedtuple("Hit", "qid rank pid")
         assert read_run([Hit("q", 1, "a"), Hit("q", 2, "b")], by="rank").nested == {"q": {"a": -1.0, "b": -2.0}}
+
+    def test_rows_of_arrays(self) -> None:
+        assert read_run(np.array(ROWS, dtype=object)).nested == NESTED
+        names = [("query_id", "U9"), ("doc_id", "U9"), ("score", "f8")]
+        assert read_run(np.array(ROWS, dtype=names)).nested == NESTED
+        assert read_run(np.array([(1, 2, 3)])).nested == {"1": {"2": 3.0}}
+
+    def test_exact_numbers(self) -> None:
+        assert read_run([("q", "a", Decimal("0.5")), ("q", "b", Fraction(1, 4))]).nested == {"q": {"a": 0.5, "b": 0.25}}
 
     def test_integer_ids(self) -> None:
         assert read_run([(7, np.int32(12), np.float32(0.5))]).nested == {"7": {"12": 0.5}}

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -15,12 +19,20 @@ from rankgauge.cli.dialects import dialects
 from rankgauge.cli.eval import evaluate_runs
 from rankgauge.errors import RankgaugeError
 from rankgauge.evaluate import reader
+from rankgauge.match import match
 from rankgauge.measures import parse
+from rankgauge.protocol import RULES
 from rankgauge.read import read_judgments
 from rankgauge.reproduce import Files, Told, compare, search, telling_query
 
 JUDGMENTS = {"q1": {"a": 3, "b": 2, "c": 1, "d": 0}, "q2": {"a": 1, "b": 1}}
 RUN = {"q1": {"c": 3.0, "d": 2.0, "a": 1.0}, "q2": {"b": 1.0}}
+ROWS = pl.DataFrame(
+    {
+        "query_id": ["q1", "q1", "q1", "q2", "q2"], "doc_id": ["c", "d", "a", "q2", "b"],
+        "score": [1.0, 1.0 + 1e-9, 0.5, 1.0, 1.0], "rank": [3, 1, 2, 1, 2],
+    }
+)  # fmt: skip
 NDCG = parse("nDCG@3")
 
 
@@ -89,6 +101,32 @@ class TestSearch:
         assert [c.changes for c in found if c.name not in DIALECTS] == sorted(
             c.changes for c in found if c.name not in DIALECTS
         )
+
+    @pytest.mark.parametrize("run", [RUN, ROWS], ids=["dicts", "columns"])
+    def test_what_was_found_holds_for_the_other_rules(self, run: Any) -> None:
+        """Every two rules at once: looked up in what was found before, and matched from the start."""
+        q1, q2, q3 = {"c": 1, "a": -1, "b": 2.5, "d": 0}, {"a": 1, "q2": 1, "b": 0}, {"a": 1}
+        judgments = read_judgments({"q1": q1, "q2": q2, "q3": q3})
+        tied = Files(judgments, reader(run))
+        compared = 0
+        for one, two in itertools.combinations([(rule, value) for rule in RULES for value in RULES[rule]], 2):
+            try:
+                rules = Protocol.from_dict(dict([one, two]))
+                expected = match(judgments, tied.read(rules), rules)
+            except RankgaugeError:
+                continue
+            got = tied.hits(rules)
+            compared += 1
+            for name in ("queries", "retrieved", "judged", "query", "rank", "first", "tied", "grade", "judgment_query",
+                         "judgment_grade", "protocol", "missing", "left_out"):  # fmt: skip
+                assert np.array_equal(getattr(got, name), getattr(expected, name)), (one, two, name)
+        assert compared > 300
+        assert len(tied.found) < compared / 4
+
+    def test_an_order_of_ties_that_is_not_defined_may_give_any_value_of_its_band(self) -> None:
+        tied = Files(read_judgments({"q": {"a": 1, "b": 0}}), reader({"q": {"a": 1.0, "b": 1.0}}))
+        names = {each.name: each.value for each in search(tied, parse("nDCG@10"), Told("0.8"))}
+        assert names["sklearn-ignore-ties, in another order of ties"] == 0.8
 
     def test_a_query_that_tells_them_apart(self) -> None:
         tie = Files(

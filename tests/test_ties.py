@@ -15,6 +15,7 @@ import rankgauge
 from rankgauge.errors import MeasureError
 from rankgauge.match import Hits, match
 from rankgauge.measures import MEASURES, parse
+from rankgauge.protocol import DEFAULT, SIGNED
 from rankgauge.ties import tie_band, tie_ends
 from rankgauge.ties.worth import BY_NAME, NEVER_EXACT, sorting_is_exact
 
@@ -41,10 +42,12 @@ def all_orders(run: dict[str, float]) -> list[list[str]]:
     ]
 
 
-def values_of_all_orders(judgments: dict[str, int], run: dict[str, float], text: str) -> list[float]:
+def values_of_all_orders(
+    judgments: dict[str, int], run: dict[str, float], text: str, rules: rankgauge.Protocol = DEFAULT
+) -> list[float]:
     rankings = [{doc: -float(rank) for rank, doc in enumerate(order)} for order in all_orders(run)]
     queries = [f"{number:04}" for number in range(len(rankings))]
-    several = match(dict.fromkeys(queries, judgments), dict(zip(queries, rankings, strict=True)), rankgauge.Protocol())
+    several = match(dict.fromkeys(queries, judgments), dict(zip(queries, rankings, strict=True)), rules)
     return [float(value) for value in parse(text)(several)]
 
 
@@ -78,6 +81,32 @@ def test_the_ends_are_those_of_all_orders(text: str, case: tuple[dict[str, int],
         assert band.expected == pytest.approx(np.mean(values), abs=1e-12)
     else:
         assert band.expected == pytest.approx(np.mean(values), abs=max(6 * band.error, 1e-9))
+
+
+@pytest.mark.filterwarnings("ignore:NO JUDGED")
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"ideal": "retrieved"}, {"ideal": "retrieved", "empty": "one"}, {"ideal_order": "given"},
+        {"ideal_depth": "all"}, {"ideal_depth": "returned"},
+        *({"ideal": ideal, "negative": negative} for ideal in ("judged", "retrieved") for negative in SIGNED),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("text", ["nDCG@3", "nDCG(gain=exp)", "DCG@2", "AP@3", "RR", "ERR@3"])
+@settings(max_examples=25)
+@given(case=small_cases())
+def test_sorting_is_exact_under_other_tools_rules(
+    text: str, rules: dict[str, str], case: tuple[dict[str, int], dict[str, float]]
+) -> None:
+    judgments, run = case
+    protocol = rankgauge.Protocol(**rules)  # type: ignore[arg-type]
+    hits = match({"q": judgments}, {"q": run}, protocol)
+    assert sorting_is_exact(hits, parse(text))
+    values = values_of_all_orders(judgments, run, text, protocol)
+    low, high = tie_ends(hits, parse(text))
+    assert low[0] == pytest.approx(min(values), abs=1e-12)
+    assert high[0] == pytest.approx(max(values), abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:NO JUDGED")
@@ -120,6 +149,27 @@ def test_a_measure_of_the_users_is_at_least() -> None:
         del MEASURES["Mine"]
 
 
+def test_python_warns_where_equal_scores_decide(recwarn: pytest.WarningsRecorder) -> None:
+    judgments, constant = {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
+    assert rankgauge.evaluate(judgments, constant)["nDCG@10"] == pytest.approx(0.6309, abs=1e-4)
+    (warning,) = recwarn.list
+    assert warning.filename == __file__  # it points at the caller
+    assert "run: nDCG@10 is 0.6309 only by the order of equal scores, which could give 0.6309 to 1.0000" in str(
+        warning.message
+    )
+    recwarn.clear()
+    rankgauge.evaluate(judgments, constant, protocol={"ties": "average"})
+    rankgauge.evaluate({"q": {"a": 1, "b": 1}}, constant)  # tied, and it does not matter
+    many = {f"q{i:03}": {"a": 2.0, "b": 1.0} for i in range(99)} | {"tied": {"a": 1.0, "b": 1.0}}
+    narrow = rankgauge.evaluate({query: {"a": 1} for query in many}, many)
+    assert narrow.notes == [
+        "Ties: another order of equal scores gives nDCG@10 0.9963 to 1.0000.",
+        "RG206 a ranking has one score for all documents: 1 query.",
+    ]
+    assert not recwarn.list
+
+
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 def test_the_band_of_the_mean_is_the_mean_of_the_bands() -> None:
     judgments = {"a": {"x": 1}, "b": {"x": 1}}
     result = rankgauge.evaluate(judgments, {"a": {"x": 1, "y": 1}, "b": {"x": 2, "y": 1}}, ["RR", "gm_map"])
@@ -132,6 +182,7 @@ def test_the_band_of_the_mean_is_the_mean_of_the_bands() -> None:
     assert weighted.ties("RR").mean.low == 0.625
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 def test_groups_of_queries_have_bands_of_their_own() -> None:
     judgments = {"a": {"x": 1}, "b": {"x": 1}}
     run = {"a": {"x": 1, "y": 1}, "b": {"x": 2, "y": 1}}
@@ -141,6 +192,7 @@ def test_groups_of_queries_have_bands_of_their_own() -> None:
     assert result.by["clear"].ties("RR").mean.width == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 def test_averaged_ties_have_the_same_band() -> None:
     judgments, run = {"q": {"a": 3, "b": 1}}, {"q": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}}
     averaged = rankgauge.evaluate(judgments, run, "nDCG@2", protocol=rankgauge.Protocol(ties="average"))

@@ -16,24 +16,40 @@ from rankgauge.validate.show import FINDING_FORMATS, show_findings
 DEEP = "".join(f"q Q0 d{i:02} {i + 1} {50 - i} A\n" for i in range(20))
 REVERSED = "".join(f"q Q0 d{i:02} {i + 1} {i} A\n" for i in range(20))
 
+REAL_NOTES = {
+    "TUW19-p3-re": [
+        "RG205 a ranking is much shorter than is usual in this run: 2 queries; usual are 1000 documents.",
+        "RG203 ranks start at 0: 6 of the first 6 queries.",
+    ],
+    "UNH_bm25": ["Ties: another order of equal scores gives nDCG@10 0.4492 to 0.4499."],
+    "p_exp_rm3_bert": [],
+}
 # Code → judgments, run, and what the first example, the count and the effect hold.
 CASES: dict[str, tuple[str, str, str, int, str]] = {
-    "RG101": ("q 0 a 1\nq 0 a 1\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query q, document a: 1, and 1 at line 1", 1, ""),
-    "RG102": ("q 0 a 1\nq 0 a 2\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query q, document a: 2, and 1 at line 1", 1, ""),
-    "RG103": ("q 0 a 1\np 0 a 0\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query p", 1, "cannot exceed 0.5000"),
+    "RG101": ("q 0 a 1\nq 0 a 1\n", "q Q0 a 1 9 A\n",
+              "qrels.txt:2: query q, document a: 1, and 1 at line 1", 1, "counts once"),
+    "RG102": ("q 0 a 1\nq 0 a 2\nq 0 b 1\n", "q Q0 b 1 9 A\nq Q0 a 2 8 A\n",
+              "qrels.txt:2: query q, document a: 2, and 1 at line 1", 1,
+              "1.0000 with the first of the grades, 1.0000 with the lowest, 0.8597 with the highest"),
+    "RG103": ("q 0 a 1\np 0 a 0\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query p", 1,
+              "cannot exceed 0.5000; nDCG@10 is 0.5000 with them and 1.0000 without"),
     "RG104": ("q 0 a 1\nq 0 b 2\nq 0 c 3\nq 0 d 3\n", "q Q0 a 1 9 A\n", "1: 1, 2: 1, 3: 2", 4, "turned round"),
     "RG105": ("q 0 a 1.5\nq 0 b 1\n", "q Q0 b 1 9 A\n", "qrels.txt:1: grade 1.5", 1, "0.4693, and 0.6131 with the"),
-    "RG201": ("q 0 a 1\n", "q Q0 a 1 9 A\nq Q0 a 2 8 A\n", "run.txt:2: query q, document a, first at line 1", 1, ""),
+    "RG201": ("q 0 a 1\n", "q Q0 a 1 7 A\nq Q0 b 2 8 A\nq Q0 a 3 9 A\n",
+              "run.txt:3: query q, document a, first at line 1", 1,
+              "0.6309 with the first of each, 1.0000 with the best-scored, 1.5000 if all of them count"),
     "RG202": ("q 0 a 1\n", "q Q0 a 1 1 A\nq Q0 b 2 2 A\n", "run.txt:2: query q", 1, "0.6309 by score and 1.0000"),
-    "RG203": ("q 0 a 1\n", "q Q0 a 0 9 A\nq Q0 b 1 8 A\n", "run.txt:1: query q", 1, "1 of 1 queries"),
+    "RG203": ("q 0 a 1\n", "q Q0 a 0 9 A\nq Q0 b 1 8 A\n", "run.txt:1: query q", 1, "1 of 1 query; none by score"),
     "RG204": ("q 0 a 1\n", "q Q0 a 1 9 A\nq Q0 b 2 9 A\nq Q0 c 3 8 A\n", "2 documents score 9", 1, "0.6309 to 1.0000"),
-    "RG205": ("q 0 d01 1\n", DEEP + DEEP.replace("q ", "r ") + "p Q0 a 1 1 A\n", "query p: 1 documents", 1, "usual"),
+    "RG205": ("q 0 d01 1\n", DEEP + DEEP.replace("q ", "r ") + "p Q0 a 1 1 A\n", "query p: 1 document", 1, "usual"),
     "RG206": ("q 0 a 1\n", "q Q0 a 1 9 A\nq Q0 b 2 9 A\n", "run.txt:1: query q", 1, "0.6309 to 1.0000"),
     "RG207": ("q 0 d00 1\n", REVERSED, "run.txt:1: score 0", 1, "0.0000 by score and 1.0000 the other way round"),
-    "RG208": ("q 0 a 1\n", "q Q0 q 1 9 A\nq Q0 a 2 8 A\n", "run.txt:1: query q", 1, "1 of 1 queries"),
+    "RG208": ("q 0 a 1\n", "q Q0 q 1 9 A\nq Q0 a 2 8 A\n", "run.txt:1: query q", 1,
+              "1 of 1 query; nDCG@10 is 0.6309 with them and 1.0000 without"),
     "RG301": ("q 0 a 1\n", "q Q0 a 1 9 A\np Q0 a 1 9 A\n", "run.txt:2: query p", 1, "left out"),
     "RG302": ("q 0 a 1\np 0 a 1\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query p", 1, "0.5000 with them and 1.0000 without"),
-    "RG303": ("q 0 7 1\n", "q Q0 doc-007 1 9 A\n", "document '7' is judged, 'doc-007' is in the run", 1, "a prefix"),
+    "RG303": ("q 0 7 1\n", "q Q0 doc-007 1 9 A\n", "run.txt:1: document '7' is judged, 'doc-007' is in the run", 1,
+              "a prefix that one side has (such as 'q' or 'doc-'); nDCG@10 is 0.0000, and 1.0000 then"),
 }  # fmt: skip
 
 
@@ -70,8 +86,8 @@ def test_nothing_is_found_in_sound_files(tmp_path: Path) -> None:
 
 def test_queries_whose_ids_are_written_differently() -> None:
     finding = found(validate({"007": {"a": 1}}, {"7": {"a": 1.0}}), "RG303")
-    assert finding.examples == ["query '007' is judged, '7' is in the run"]
-    assert "leading zeros" in finding.effect
+    assert finding.examples == ["run, row 1: query '007' is judged, '7' is in the run"]
+    assert finding.effect.endswith("leading zeros; nDCG@10 is 1.0000 then")
 
 
 def test_frames_and_tables_are_checked_too(tmp_path: Path) -> None:
@@ -79,7 +95,9 @@ def test_frames_and_tables_are_checked_too(tmp_path: Path) -> None:
     path.write_text("query_id,doc_id,rank,score\nq,a,1,1\nq,b,2,2\n")
     assert found(validate({"q": {"a": 1}}, path), "RG202").effect == "nDCG@10 is 0.6309 by score and 1.0000 by rank"
     path.write_text("query_id,doc_id,score\nq,a,1\nq,a,2\n")
-    assert "is there twice" in found(validate({"q": {"a": 1}}, path), "RG201").examples[0]
+    assert found(validate({"q": {"a": 1}}, path), "RG201").examples == [
+        f"{path}:3: query q, document a, first at line 2"
+    ]
 
 
 def test_usual_grades_do_not_look_inverted() -> None:
@@ -103,15 +121,51 @@ def test_formats_hold_everything(format: str) -> None:
 def test_notes_below_a_table() -> None:
     judgments: Any = {"q": {f"d{i}": i / 2 for i in range(4)}}
     run = {"q": {f"d{i}": 1.0 for i in range(4)}}
-    shown = repr(rankgauge.evaluate(judgments, run))
+    with pytest.warns(rankgauge.RankgaugeWarning, match=r"nDCG@10 is 1\.0000 only by the order of equal scores"):
+        shown = repr(rankgauge.evaluate(judgments, run))
     assert "RG105 grades have decimals, which trec_eval and ranx cut off: 2 judgments." in shown
-    assert "RG206 a ranking has one score for all documents: 1 queries." in shown
+    assert "RG206 a ranking has one score for all documents: 1 query." in shown
     upside_down = rankgauge.evaluate({"q": {"d00": 1}}, {"q": {f"d{i:02}": i for i in range(20)}})
     assert "RG207" in repr(upside_down)
     short = {str(i): {f"d{j}": -j for j in range(1 if i == 3 else 20)} for i in range(4)}
     assert "RG205" in repr(rankgauge.evaluate({str(i): {"d0": 1} for i in range(4)}, short))
     inverted = rankgauge.evaluate({"q": {"a": 1, "b": 2, "c": 3, "d": 3}}, {"q": {"c": 2, "d": 1}})
     assert "RG104" in repr(inverted)
+
+
+@pytest.mark.filterwarnings("ignore:NO JUDGED DOCUMENT WAS RETRIEVED")
+def test_notes_on_the_first_rows_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for code, words in {
+        "RG202": "1 of 1 query",
+        "RG203": "1 of 1 query",
+        "RG208": "the first query",
+        "RG303": "document '7' is judged, 'doc-007' is in the run; they match after removing a prefix",
+    }.items():
+        notes = rankgauge.evaluate(*files(tmp_path, *CASES[code][:2])).notes
+        assert [note for note in notes if note.startswith(f"{code} {CODES[code].title}: {words}")], notes
+    qrels, run = files(tmp_path, "q 0 a 1\n", "q Q0 a 0 1 A\np Q0 a 1 1 A\np Q0 b 2 2 A\n")
+    assert rankgauge.evaluate(qrels, run).notes == [
+        "RG202 the rank column contradicts the scores: 1 of 2 queries.",
+        "RG203 ranks start at 0: 1 of 2 queries.",
+    ]
+    assert rankgauge.evaluate(qrels, run, protocol={"order": "rank"}).notes == [
+        "RG203 ranks start at 0: 1 of 2 queries."
+    ]
+    monkeypatch.setattr("rankgauge.read.lines.SAMPLE", 20)
+    assert rankgauge.evaluate(qrels, run).notes == ["RG203 ranks start at 0: the first query."]
+
+
+def test_notes_on_what_is_held_as_dicts_and_frames() -> None:
+    own = {"q": {"q": 2.0, "a": 1.0}}
+    spelled = {"q": {"7": 1, "8": 1, "a": 1}}, {"q": {"007": 3.0, "008": 2.0, "a": 1.0}}
+    padded = {"01": {"a": 1}, "q": {"a": 1}}, {"1": {"a": 1.0}, "q": {"a": 1.0}}
+    for held in (lambda run: run, lambda run: rankgauge.read_run(run).to_frame()):
+        itself = rankgauge.evaluate({"q": {"a": 1}}, held(own)).notes
+        assert itself == ["RG208 a document has the id of its query: the first query."]
+        (documents,) = rankgauge.evaluate(spelled[0], held(spelled[1])).notes
+        assert documents.endswith("'7' is judged, '007' is in the run; they match after removing leading zeros.")
+        (queries,) = rankgauge.evaluate(padded[0], held(padded[1])).notes
+        assert queries.startswith("RG303 ids would match if they were written alike: query '01' is judged, '1' is in")
 
 
 def test_many_queries_are_looked_at_in_part_first() -> None:
@@ -127,8 +181,12 @@ def test_real_findings(shared: Path, tmp_path: Path) -> None:
     qrels = shared / "covid1/qrels.covid-round1.txt"
     hierarchy = found(validate(qrels, shared / "covid1/runs/yn-r1-hierarchy.gz"), "RG202")
     assert (hierarchy.count, hierarchy.effect) == (30, "nDCG@10 is 0.0294 by score and 0.3018 by rank")
+    noted = rankgauge.evaluate(qrels, shared / "covid1/runs/yn-r1-hierarchy.gz").notes
+    assert "RG202 the rank column contradicts the scores: 7 of the first 7 queries." in noted
     for run in ("DA_IICT_narr_qe", "UIowaS_Run2"):
         assert found(validate(qrels, shared / f"covid1/runs/{run}.gz"), "RG203").count == 30
+        noted = rankgauge.evaluate(qrels, shared / f"covid1/runs/{run}.gz").notes
+        assert any(note.startswith("RG203 ranks start at 0: ") for note in noted)
     cranfield = (shared / "cranfield/original/cranqrel").read_text().splitlines()
     (tmp_path / "qrels.txt").write_text("".join("{} 0 {} {}\n".format(*line.split()) for line in cranfield))
     assert [finding.code for finding in validate(tmp_path / "qrels.txt")] == ["RG104"]
@@ -142,3 +200,5 @@ def test_real_findings_of_deep_learning_2019(shared: Path) -> None:
     assert tied.effect == "nDCG@10 is 0.4495, and 0.4492 to 0.4499 under other orders of equal scores"
     negative = {finding.code for finding in validate(qrels, runs / "input.p_exp_rm3_bert.gz")}
     assert negative == {"RG204", "RG301"}  # scores below 0, and nothing reversed about them
+    noted = {run: rankgauge.evaluate(qrels, runs / f"input.{run}.gz").notes for run in REAL_NOTES}
+    assert noted == REAL_NOTES

@@ -30,9 +30,13 @@ DARK: Final = {
 STYLE: Final = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2rem auto; padding: 0 1rem; }
-svg { width: 100%; height: auto; }
+.wide { overflow-x: auto; }
+svg { display: block; width: 100%; height: auto; }
+.wide svg { min-width: 760px; }
+summary { cursor: pointer; margin: 1rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
+th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
+.name { text-align: left; }
 """
 
 
@@ -92,5 +96,6 @@ def png(svg: str) -> bytes:
 
 def page(title: str, body: str) -> bytes:
     """A page that loads nothing."""
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+    view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f'<meta charset="utf-8">{view}<title>{escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'.encode()

@@ -27,6 +27,7 @@ __all__ = [
     "RankgaugeError",
     "RankgaugeWarning",
     "choices",
+    "counted",
     "nearest",
     "warn",
 ]
@@ -67,6 +68,11 @@ class RankgaugeWarning(UserWarning):
 def warn(message: str) -> None:
     """Tell the user something about a result that was computed all the same."""
     warnings.warn(message, RankgaugeWarning, stacklevel=3)
+
+
+def counted(number: int, word: str, plural: str = "") -> str:
+    """A number with the word for what was counted: 1 query, 1,234 documents."""
+    return f"{number:,} {word if number == 1 else plural or word + 's'}"
 
 
 def choices(words: Iterable[str]) -> str:

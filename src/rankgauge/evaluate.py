@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankgauge.dialects import Dialect, find_dialect
-from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest, warn
+from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, nearest, warn
 from rankgauge.match import match
 from rankgauge.match.hits import Hits
-from rankgauge.measures import Measure, parse
+from rankgauge.match.peek import Peek, peek
+from rankgauge.measures import Measure, as_written, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import id_text
 from rankgauge.result import Result
+from rankgauge.ties.notes import tie_warnings
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats
@@ -24,10 +27,12 @@ if TYPE_CHECKING:
 __all__ = [
     "chosen_dialect",
     "evaluate",
+    "evaluate_in_dialect",
     "groups_of",
     "masks_of",
     "measure_hits",
     "measure_in_dialect",
+    "measure_run",
     "ndcg",
     "query_table",
     "reader",
@@ -50,30 +55,43 @@ def evaluate(
 
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
     groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `dialect`
-    names another tool, whose number is then reproduced: it brings its own protocol and definitions.
+    names another tool, whose number is then reproduced: it brings its own protocol and definitions. Where equal scores
+    decide about more than 0.005 of a value, a RankgaugeWarning says so; `result.notes` has all there is to say.
 
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
     """
-    parsed = _parsed(measures)
+    parsed = _parsed(measures, as_written if dialect is not None else parse)
     protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
     groups = groups_of(by, judgments)
     if dialect is not None:
         spoken = chosen_dialect(dialect, protocol)
-        return measure_in_dialect(spoken, judgments, reader(run), parsed, weights=weights, groups=groups, name=name)
-    judged = read_judgments(judgments)
-    ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
-    hits = match(judged, ranked, protocol)
-    return measure_hits(hits, parsed, weights=weights, groups=groups, name=name or ranked.source, judgments=judged)
+        judged, read = read_judgments(judgments), reader(run)
+        return evaluate_in_dialect(spoken, judged, read, parsed, weights=weights, groups=groups, name=name)
+    judged, ranked = read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    result = measure_run(judged, ranked, protocol, parsed, weights=weights, groups=groups, name=name or ranked.source)
+    if not result.hits.averaged and (result.hits.tied > 1).any():
+        for message in tie_warnings([result]):
+            warn(message)
+    return result
 
 
-def _parsed(measures: Any) -> list[Measure]:
+def _parsed(measures: Any, read: Callable[[str], Measure]) -> list[Measure]:
     single = isinstance(measures, (str, Measure)) or not isinstance(measures, Iterable)
     wanted = [measures] if single else list(measures)
     for each in wanted:
         if not isinstance(each, (str, Measure)):
             raise MeasureError(f"a measure is a text such as 'nDCG@10', not {each!r}")
-    return [parse(str(each)) for each in wanted]
+    return [read(str(each)) for each in wanted]
+
+
+def measure_run(
+    judgments: Judgments, run: Run, protocol: Protocol, measures: Iterable[Measure], *, name: str, **more: Any
+) -> Result:
+    """Match and measure what was read already; `more` is what `measure_hits` takes."""
+    hits = match(judgments, run, protocol)
+    seen = peek(judgments, run, hits)
+    return measure_hits(hits, measures, name=name, judgments=judgments, seen=seen, **more)
 
 
 def measure_hits(
@@ -84,6 +102,7 @@ def measure_hits(
     groups: Mapping[str, str] | None = None,
     name: str = "",
     judgments: Judgments | None = None,
+    seen: Peek | None = None,
 ) -> Result:
     """The second half of `evaluate`, for Hits that are there already."""
     values = {measure: measure(hits) for measure in measures}
@@ -94,6 +113,7 @@ def measure_hits(
         weights_of(weights, hits.queries) if weights is not None else None,
         masks_of(groups, hits.queries) if groups is not None else {},
         judgments=judgments,
+        peek=seen,
     )
 
 
@@ -114,28 +134,42 @@ def reader(run: Any) -> Callable[[Protocol], Run]:
     return lambda protocol: read(protocol.by, protocol.duplicates)
 
 
-def measure_in_dialect(
+def evaluate_in_dialect(
     dialect: Dialect,
-    judgments: Any,
+    judgments: Judgments,
     read: Callable[[Protocol], Run],
     measures: Iterable[Measure],
     *,
+    name: str,
+    **more: Any,
+) -> Result:
+    """What another tool says of what can be read; `more` is what `measure_in_dialect` takes."""
+    result = measure_in_dialect(dialect, measures, lambda rules: match(judgments, read(rules), rules), **more)
+    ranked = read(dialect.protocol)
+    seen = peek(judgments, ranked, result.hits)
+    return replace(result, name=name or ranked.source, judgments=judgments, peek=seen)
+
+
+def measure_in_dialect(
+    dialect: Dialect,
+    measures: Iterable[Measure],
+    matched: Callable[[Protocol], Hits],
+    *,
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
-    name: str = "",
 ) -> Result:
     """What another tool says: its rules and definitions, rounded as it rounds, under the names that were asked for."""
     own = {measure: dialect.own(measure) for measure in measures}
-    judged = read_judgments(judgments)
     protocols = dict.fromkeys([dialect.protocol, *(each.protocol for each in own.values())])
-    hits = {protocol: match(judged, read(protocol), protocol) for protocol in protocols}
+    hits = {protocol: matched(protocol) for protocol in protocols}
     values = {measure: each.rounded(each.measure(hits[each.protocol])) for measure, each in own.items()}
     main = hits[dialect.protocol]
-    if dialect.undefined_ties and (main.tied > 1).any():
+    if dialect.undefined_ties and ((main.tied > 1) & (main.retrieved[main.query] > dialect.stable_up_to)).any():
         warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
     weight = weights_of(weights, main.queries) if weights is not None else None
     masks = masks_of(groups, main.queries) if groups is not None else {}
-    return Result(name or read(dialect.protocol).source, main, values, weight, masks, dialect=dialect, judgments=judged)
+    own_hits = {measure: hits[each.protocol] for measure, each in own.items()}
+    return Result("", main, values, weight, masks, dialect=dialect, own_hits=own_hits)
 
 
 def ndcg(
@@ -163,7 +197,9 @@ def weights_of(weights: Any, queries: list[str]) -> Floats:
     table = query_table(weights, "weight")
     missing = [query for query in queries if query not in table]
     if missing:
-        raise InputError(f"no weight for {len(missing):,} queries, such as {missing[0]!r}; give every query one")
+        raise InputError(
+            f"no weight for {counted(len(missing), 'query', 'queries')}, such as {missing[0]!r}; give every query one"
+        )
     try:
         result = np.array([float(table[query]) for query in queries])
     except (TypeError, ValueError) as error:

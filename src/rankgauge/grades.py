@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgauge.errors import FormatError
+from rankgauge.errors import FormatError, counted
 from rankgauge.match.hits import Hits
 from rankgauge.match.parts import Parts, assemble, ordered
 from rankgauge.protocol import DEFAULT, Protocol
@@ -54,6 +54,7 @@ def _check_held(found: Floats, judged: Floats) -> None:
         there = int(np.count_nonzero(judged == level))
         if there < count:
             raise FormatError(
-                f"{count} documents of grade {level:g} are ranked, but `ideal` holds {there}: "
+                f"{counted(count, f'document of grade {level:g} is', f'documents of grade {level:g} are')} ranked, "
+                f"but `ideal` holds {there}: "
                 "it must hold the grades of all judgments, ranked or not"
             )

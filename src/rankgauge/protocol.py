@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rankgauge.errors import ProtocolError, choices, nearest
 
-__all__ = ["DEFAULT", "REPEATING", "RULES", "SPOKEN", "Protocol"]
+__all__ = ["DEFAULT", "REPEATING", "RULES", "SIGNED", "SPOKEN", "Protocol"]
 
 # Rule → allowed value → what it means, in words. The first value is the default.
 RULES: Final[dict[str, dict[str, str]]] = {
@@ -43,7 +43,9 @@ RULES: Final[dict[str, dict[str, str]]] = {
     },
     "negative": {
         "not-relevant": "negative grades count as not relevant and are never part of the ideal",
-        "as-is": "negative grades gain what they are, in the ranking and in the ideal",
+        "as-is": "negative grades gain what they are, in the ranking and in the ideal; an ideal of 0 or less is empty",
+        "as-is-ratio": "as as-is, but only an ideal of exactly 0 is empty",
+        "as-is-summed": "as as-is-ratio, and a query is empty where its grades add up to 0",
         "error": "a negative grade is an error",
     },
     "unjudged": {
@@ -88,6 +90,8 @@ RULES: Final[dict[str, dict[str, str]]] = {
         "one-if-unanswered": "a query without relevant documents counts 1 if nothing was retrieved, else 0",
     },
 }
+# The rules of `negative` under which a grade below 0 takes something away.
+SIGNED: Final = ("as-is", "as-is-ratio", "as-is-summed")
 # The rules of `duplicates` under which a ranking may hold a document more than once.
 REPEATING: Final = ("each", "once", "distinct")
 # The rules that are printed with every number; the others only where they are not at their default.

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from rankgauge.dialects import DIALECTS, Dialect
 from rankgauge.errors import MeasureError, ProtocolError, RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import measure_hits, measure_in_dialect
-from rankgauge.match import match
+from rankgauge.match import find, searching, settled
 from rankgauge.measures import Measure
 from rankgauge.protocol import DEFAULT, RULES, Protocol
+from rankgauge.result import SAME
 
 if TYPE_CHECKING:
-    from rankgauge.match.hits import Hits
+    from rankgauge.match import Found, Hits
     from rankgauge.read import Judgments, Run
     from rankgauge.result import Result
 
@@ -34,28 +35,38 @@ OTHERWISE: Final[dict[str, tuple[Any, ...]]] = {
     "k": (1, 3, 5, 10, 20, 50, 100, 1000, None),
 }
 FIXED: Final = {"duplicates"}  # rules that are not searched: the files are what they are
-MANY: Final = 2_000_000  # rows, from which on pairs of rules are not searched
+# Rules that make no difference together with another one where they make none alone.
+INDEPENDENT: Final = {"scores", "same_id", "missing"}
 
 
 @dataclass(frozen=True, eq=False)
 class Files:
-    """Judgments, a run, and what was matched so far."""
+    """Judgments, a run, and what was found so far: most rules can be changed without searching the run again."""
 
     judgments: Judgments
     read: Callable[[Protocol], Run]
-    matched: dict[Protocol, Hits] = field(default_factory=dict)
+    found: dict[Protocol, Found] = field(default_factory=dict)
+
+    def find(self, protocol: Protocol) -> Found:
+        """What is found under these rules, searched for once."""
+        rules = searching(protocol)
+        if rules not in self.found:
+            self.found[rules] = find(self.judgments, self.read(rules), rules)
+        return self.found[rules]
+
+    def hits(self, protocol: Protocol) -> Hits:
+        """The hits under these rules."""
+        return settled(self.find(protocol), protocol)
 
     def result(self, measure: Measure, protocol: Protocol = DEFAULT) -> Result:
         """The result of one measure under these rules."""
         with _quietly():
-            if protocol not in self.matched:
-                self.matched[protocol] = match(self.judgments, self.read(protocol), protocol)
-            return measure_hits(self.matched[protocol], [measure])
+            return measure_hits(self.hits(protocol), [measure])
 
     def spoken(self, measure: Measure, dialect: Dialect) -> Result:
         """The result of one measure in a dialect."""
         with _quietly():
-            return measure_in_dialect(dialect, self.judgments, self.read, [measure])
+            return measure_in_dialect(dialect, [measure], self.hits)
 
     def value(self, measure: Measure, protocol: Protocol = DEFAULT) -> float | None:
         """One number, or None where the rules do not allow one."""
@@ -78,7 +89,7 @@ def _quietly() -> Iterator[None]:
 @dataclass(frozen=True, slots=True)
 class Row:
     """What one tool says: a value, or none and why. Where its order of ties is not defined, there is the lowest and
-    the highest value instead that any order gives."""
+    the highest value instead that any order gives (`exact`: reached and never passed)."""
 
     dialect: str
     value: float | None
@@ -86,6 +97,7 @@ class Row:
     reason: str
     low: float | None = None
     high: float | None = None
+    exact: bool = True
 
 
 def compare(files: Files, measure: Measure, dialects: Iterable[Dialect]) -> list[Row]:
@@ -96,16 +108,17 @@ def compare(files: Files, measure: Measure, dialects: Iterable[Dialect]) -> list
 
 def _row(files: Files, measure: Measure, dialect: Dialect, ours: float) -> Row:
     try:
-        value = files.spoken(measure, dialect)[measure]
+        result = files.spoken(measure, dialect)
     except MeasureError:
         return Row(dialect.name, None, None, "not defined there")
     except RankgaugeError as error:
         return Row(dialect.name, None, None, f"fails: {error}")
-    reason = "" if abs(value - ours) < 5e-13 else _reason(files, measure, dialect, ours)
-    low, high = _band(files, measure, dialect) if dialect.undefined_ties else (None, None)
-    if low is not None and high is not None and high - low > 5e-13:
+    value = result[measure]
+    reason = "" if abs(value - ours) < SAME else _reason(files, measure, dialect, ours)
+    if measure in result.undefined:
+        band = result.undefined[measure].mean
         why = "; ".join(filter(None, [reason, "the order of ties is not defined"]))
-        return Row(dialect.name, None, None, why, low, high)
+        return Row(dialect.name, None, None, why, band.low, band.high, band.exact)
     return Row(dialect.name, value, value - ours, reason)
 
 
@@ -120,7 +133,7 @@ def _reason(files: Files, measure: Measure, dialect: Dialect, ours: float) -> st
 
 
 def _moves(value: float | None, ours: float) -> bool:
-    return value is not None and abs(value - ours) > 5e-13
+    return value is not None and abs(value - ours) > SAME
 
 
 def _parameters_changed(measure: Measure, own: Measure) -> list[Change]:
@@ -130,13 +143,6 @@ def _parameters_changed(measure: Measure, own: Measure) -> list[Change]:
 
 def _rules_changed(protocol: Protocol) -> list[Change]:
     return [Change(rule, value, True) for rule, value in protocol.changed.items()]
-
-
-def _band(files: Files, measure: Measure, dialect: Dialect) -> tuple[float | None, float | None]:
-    """The value with every group of equal scores in its worst and in its best order."""
-    own = dialect.own(measure)
-    low, high = (files.value(own.measure, replace(own.protocol, ties=ties)) for ties in ("worst", "best"))
-    return low, high
 
 
 # ---- which convention gives a number --------------------------------------------------------------------------------
@@ -187,7 +193,15 @@ class Told:
 
     def fits(self, value: float | None) -> bool:
         """Whether a value is this number, to the digits given."""
-        return value is not None and any(abs(value - number) <= half + 1e-9 for number, half in self.ranges)
+        return value is not None and self.lies_between(value, value)
+
+    def lies_between(self, low: float, high: float) -> bool:
+        """Whether some value from low to high is this number, to the digits given."""
+        return any(low - half - 1e-9 <= number <= high + half + 1e-9 for number, half in self.ranges)
+
+    def nearest(self, value: float) -> float:
+        """The number told, as a share or a percentage: whichever is nearer to the value."""
+        return min((number for number, _ in self.ranges), key=lambda number: abs(number - value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +218,23 @@ def search(files: Files, measure: Measure, told: Told) -> list[Candidate]:
     """Every dialect that gives the number, then ours with no, one or two changes, none of them idle."""
     found = [*_dialects_that_fit(files, measure, told)]
     fitting: list[frozenset[Change]] = []
-    for number in range(3):
-        for changes in _combinations(files, measure, number):
+    singles = _changes(measure)
+    several = [change for change in singles if not _never_matters(files, change)]
+    for number, changes_of in ((0, singles), (1, singles), (2, several)):
+        for changes in _combinations(changes_of, number):
             idle = any(subset <= frozenset(changes) for subset in fitting)
             if not idle and told.fits(_value(files, measure, changes)):
                 fitting.append(frozenset(changes))
                 found.append(_candidate(files, measure, changes))
     return found
+
+
+def _never_matters(files: Files, change: Change) -> bool:
+    """Whether a rule leaves what is found on these files as it is, and so needs not be tried with others."""
+    if not change.is_rule or change.name not in INDEPENDENT:
+        return False
+    with _quietly():
+        return files.find(DEFAULT).equals(files.find(replace(DEFAULT, **{change.name: change.setting})))
 
 
 def _dialects_that_fit(files: Files, measure: Measure, told: Told) -> Iterator[Candidate]:
@@ -219,9 +243,12 @@ def _dialects_that_fit(files: Files, measure: Measure, told: Told) -> Iterator[C
             result = files.spoken(measure, dialect)
         except RankgaugeError:
             continue
+        number = len(_parameters_changed(measure, dialect.own(measure).measure)) + len(dialect.protocol.changed)
+        band = result.undefined[measure].mean if measure in result.undefined else None
         if told.fits(result[measure]):
-            number = len(_parameters_changed(measure, dialect.own(measure).measure)) + len(dialect.protocol.changed)
             yield Candidate(dialect.name, number, result[measure], _queries(result, measure))
+        elif band is not None and told.lies_between(band.low, band.high):
+            yield Candidate(f"{dialect.name}, in another order of ties", number, told.nearest(result[measure]), {})
 
 
 def _candidate(files: Files, measure: Measure, changes: Sequence[Change]) -> Candidate:
@@ -235,12 +262,10 @@ def _queries(result: Result, measure: Measure) -> dict[str, float]:
     return {query: values[str(measure)] for query, values in result.to_dict().items() if str(measure) in values}
 
 
-def _combinations(files: Files, measure: Measure, number: int) -> Iterator[tuple[Change, ...]]:
-    """So many changes, no two of one rule; pairs of rules, which need a match each, only of runs that are not huge."""
-    small = len(files.read(DEFAULT)) < MANY
-    for changes in itertools.combinations(_changes(measure), number):
-        names = {change.name for change in changes}
-        if len(names) == number and (small or sum(change.is_rule for change in changes) < 2):
+def _combinations(singles: Sequence[Change], number: int) -> Iterator[tuple[Change, ...]]:
+    """So many changes, no two of one rule."""
+    for changes in itertools.combinations(singles, number):
+        if len({change.name for change in changes}) == number:
             yield changes
 
 
@@ -251,7 +276,7 @@ def _changes(measure: Measure) -> list[Change]:
         for name, settings in OTHERWISE.items()
         if name in measure.definition.parameters
         for setting in settings
-        if changed(measure, [Change(name, setting, False)])[0] != measure
+        if changed(measure, [Change(name, setting, False)])[0] != changed(measure, [])[0]
     ]
     rules = [
         Change(rule, setting, True)

@@ -12,19 +12,21 @@ import numpy as np
 
 from rankgauge.aggregate import AGGREGATES, aggregate, quantile
 from rankgauge.errors import MeasureError
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import Measure, as_written, parse
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dialects import Dialect
     from rankgauge.match.hits import Bools, Floats, Hits, Ints
+    from rankgauge.match.peek import Peek
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments
     from rankgauge.ties import TieBand
 
 __all__ = ["Result"]
 
+SAME = 5e-13  # values less apart are equal
 OWN_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric_mean", "none": "mean"}
 
 
@@ -33,7 +35,8 @@ class Result(Mapping[str, float]):
     """The values of one run: `result["nDCG@10"]` is the mean over queries.
 
     A mapping from measure to mean (sum for counts, geometric mean for gm_map), with the values of every query, other
-    aggregates, groups of queries, counts, the judged share, the protocol, definitions and a fingerprint.
+    aggregates, groups of queries, counts, the judged share, the protocol, definitions and a fingerprint. In a dialect,
+    `own_hits` has what each measure was computed of.
     """
 
     name: str
@@ -44,6 +47,8 @@ class Result(Mapping[str, float]):
     selected: Bools | None = None
     dialect: Dialect | None = None
     judgments: Judgments | None = None
+    peek: Peek | None = None
+    own_hits: dict[Measure, Hits] = field(default_factory=dict)
 
     # ---- one number -------------------------------------------------------------------------------------------------
 
@@ -142,9 +147,42 @@ class Result(Mapping[str, float]):
 
     def ties(self, measure: str | Measure) -> TieBand:
         """What the order of equal scores makes of a measure: value, expectation, smallest and largest."""
+        return self._ties(self._measure(measure), expect=True)
+
+    @cached_property
+    def undefined(self) -> dict[Measure, TieBand]:
+        """Measure → its tie bands, where the dialect's tool does not define the order of equal scores and it matters:
+        there the tool may give any value from the lowest to the highest."""
+        from rankgauge.ties import is_text
+
+        if self.dialect is None or not self.dialect.undefined_ties:
+            return {}
+        bands = {m: self._settled(m, self._ties(m, expect=False)) for m in self.measures if not is_text(m)}
+        return {measure: band for measure, band in bands.items() if (band.high - band.low > SAME).any()}
+
+    def _ties(self, measure: Measure, *, expect: bool) -> TieBand:
         from rankgauge.ties import tie_band
 
-        return tie_band(self.hits, self._measure(measure), weights=self.weights, chosen=self.selected)
+        computed, hits = self.computed(measure)
+        band = tie_band(hits, computed, weights=self.weights, chosen=self.selected, expect=expect)
+        if self.dialect is None:
+            return band
+        own = self.dialect.own(measure)
+        value, low, high = map(own.rounded, (band.value, band.low, band.high))
+        return replace(band, measure=measure, value=value, low=low, high=high, rounding=self.dialect.round_mean)
+
+    def _settled(self, measure: Measure, band: TieBand) -> TieBand:
+        """The bands with those queries settled in which the tool's order of ties is known."""
+        _, hits = self.computed(measure)
+        known = self._selected(hits.retrieved) <= (self.dialect.stable_up_to if self.dialect else 0)
+        low, high = (np.where(known, band.value, end) for end in (band.low, band.high))
+        return replace(band, low=low, high=high, exact=band.exact | known)
+
+    def computed(self, measure: Measure) -> tuple[Measure, Hits]:
+        """What is computed under the name of a measure, and of what: in a dialect, the tool's own definition of it."""
+        if self.dialect is None:
+            return measure, self.hits
+        return self.dialect.own(measure).measure, self.own_hits.get(measure, self.hits)
 
     # ---- what to know about it --------------------------------------------------------------------------------------
 
@@ -204,6 +242,14 @@ class Result(Mapping[str, float]):
         return {str(measure): own[measure] + measure.describe() for measure in self.measured}
 
     @cached_property
+    def notes(self) -> list[str]:
+        """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
+        from rankgauge.ties.notes import tie_notes
+        from rankgauge.validate.quick import quick_notes
+
+        return [*tie_notes([self]), *quick_notes([self])]
+
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of what was matched and of the protocol: equal content in any format gives one value."""
         hits, digest = self.hits, hashlib.sha256()
@@ -241,7 +287,8 @@ class Result(Mapping[str, float]):
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _measure(self, measure: str | Measure) -> Measure:
-        found = measure if isinstance(measure, Measure) else parse(measure)
+        read = parse if self.dialect is None else as_written
+        found = measure if isinstance(measure, Measure) else read(measure)
         if found not in self.measured:
             raise MeasureError(f"{found} was not evaluated; there are {', '.join(self)}")
         return found

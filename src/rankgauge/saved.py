@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import FormatError, InputError, MeasureError, nearest
+from rankgauge.machine import Look, as_data
 from rankgauge.measures import parse
-from rankgauge.show import Look, as_data
 
 if TYPE_CHECKING:
     from rankgauge.read.files import Source
@@ -118,6 +118,11 @@ def _by_measure(run: Any, source: str) -> dict[str, dict[str, float]]:
     result: dict[str, dict[str, float]] = {str(name): {} for name in run.get("measures", {})}
     for query, values in run["per_query"].items():
         for measure, value in values.items():
+            if isinstance(value, dict) and "low" in value:
+                raise FormatError(
+                    f"{source}: {measure} of query {query} is a band and no number: the dialect's tool does not define "
+                    "the order of equal scores; evaluate without the dialect, or with one that defines it"
+                )
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
                 raise FormatError(f"{source}: {measure} of query {query} is not a number: {value!r}")
             result.setdefault(measure, {})[query] = float(value)

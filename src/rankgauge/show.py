@@ -1,16 +1,25 @@
-"""Results → text: tables for people, JSON and CSV for machines, Markdown and LaTeX for documents, trec_eval's lines."""
+"""Results → text: tables for people, Markdown and LaTeX for documents; `machine` has what programs read."""
 
 from __future__ import annotations
 
-import csv
 import html as html_escape
-import io
-import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.band import Band
+from rankgauge.machine import (
+    MISSING,
+    Look,
+    as_csv,
+    as_json,
+    as_trec,
+    lead_heads,
+    measure_names,
+    query_values,
+    value_of,
+)
 from rankgauge.protocol import SPOKEN
 
 if TYPE_CHECKING:
@@ -18,18 +27,6 @@ if TYPE_CHECKING:
     from rankgauge.result import Result
 
 __all__ = ["FORMATS", "LATEX", "Cell", "Look", "bold", "html", "padded", "plain", "show"]
-
-
-MISSING: Final = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What to show and how."""
-
-    per_query: bool = False
-    digits: int = 4
-    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +52,11 @@ def plain(results: list[Result]) -> str:
 
 def _table(results: list[Result], look: Look) -> tuple[list[str], list[list[Cell]]]:
     """The heads of the columns and the rows below them."""
-    heads = [*_lead(results, look, "query"), *_measure_names(results)]
+    heads = [*lead_heads(results, look, "query"), *measure_names(results)]
     rows = [row for result in results for row in (_query_rows(result, look) if look.per_query else _rows(result, look))]
     if not look.per_query and len(results) > 1:
         _mark_best(results, rows)
     return heads, rows
-
-
-def _lead(results: list[Result], look: Look, query: str) -> list[str]:
-    """The heads of the columns before the values."""
-    group = ["group"] if any(result.groups for result in results) else []
-    return ["run", query, *group] if look.per_query else ["run", *group, "queries"]
-
-
-def _measure_names(results: list[Result]) -> list[str]:
-    return list(results[0]) if results else []
 
 
 def _rows(result: Result, look: Look) -> Iterator[list[Cell]]:
@@ -77,29 +64,31 @@ def _rows(result: Result, look: Look) -> Iterator[list[Cell]]:
     for group, part in [("all", result), *result.by.items()]:
         lead = [Cell(result.name), Cell(group)] if result.groups else [Cell(result.name)]
         count = Cell(str(part.counts["queries"]))
-        yield [*lead, count, *(Cell(_number(part[measure], measure, look)) for measure in part.measures)]
+        yield [*lead, count, *(Cell(_number(value_of(part, measure), measure, look)) for measure in part.measures)]
 
 
 def _query_rows(result: Result, look: Look) -> Iterator[list[Cell]]:
-    for lead, values in _query_values(result):
+    for lead, values in query_values(result):
         pairs = zip(values, result.measures, strict=True)
         yield [*map(Cell, lead), *(Cell(_number(value, measure, look)) for value, measure in pairs)]
-
-
-def _query_values(result: Result) -> Iterator[tuple[list[str], list[Any]]]:
-    """For each query what stands before its values (run, query, group), and the values."""
-    columns = [result._selected(values).tolist() for values in result.measured.values()]
-    groups = result.group_of_query if result.groups else None
-    for index, (query, *values) in enumerate(zip(result.query_ids, *columns, strict=True)):
-        yield [result.name, query, *([groups[index]] if groups else [])], values
 
 
 def _number(value: Any, measure: Measure, look: Look) -> str:
     if isinstance(value, str):
         return value
+    if isinstance(value, Band):
+        return _range(value, measure, look)
     if math.isnan(value):
         return MISSING
     return str(round(value)) if measure.definition.aggregate == "sum" else f"{value:.{look.digits}f}"
+
+
+def _range(band: Band, measure: Measure, look: Look) -> str:
+    """From the lowest to the highest: one number where the digits shown are the same."""
+    low, high = (_number(end, measure, look) for end in (band.low, band.high))
+    if low == high:
+        return low
+    return f"{low} to {high}" if band.exact else f"≤{low} to ≥{high}"
 
 
 def _mark_best(results: list[Result], rows: list[list[Cell]]) -> None:
@@ -115,7 +104,7 @@ def _mark_best(results: list[Result], rows: list[list[Cell]]) -> None:
 
 
 def _is_number(text: str) -> bool:
-    return text != MISSING
+    return text != MISSING and " to " not in text
 
 
 def footer(results: list[Result]) -> list[str]:
@@ -139,6 +128,8 @@ def _dialect_words(result: Result) -> Iterator[str]:
     yield f"Dialect: {dialect.name}, as {dialect.call}; {dialect.why}. {'; '.join(own)}."
     if dialect.defect:
         yield f"A defect of {dialect.name}: {dialect.defect}."
+    if result.undefined:
+        yield f"A to B: {dialect.name} may give any value in between, by the order of ties; {dialect.undefined_ties}."
 
 
 def _rules(result: Result) -> Iterator[tuple[str, Any]]:
@@ -230,113 +221,13 @@ def _as_latex(results: list[Result], look: Look) -> str:
     return "\n".join([begin, r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def _as_csv(results: list[Result], look: Look) -> str:
-    """Every digit: a value read back is the value that was measured."""
-    grouped = any(result.groups for result in results)
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*_lead(results, look, "query_id"), *_measure_names(results)])
-    for result in results:
-        writer.writerows(_csv_queries(result) if look.per_query else _csv_rows(result, grouped))
-    return stream.getvalue()
-
-
-def _csv_queries(result: Result) -> Iterator[list[Any]]:
-    for lead, values in _query_values(result):
-        yield [*lead, *map(_csv_number, values)]
-
-
-def _csv_rows(result: Result, grouped: bool) -> Iterator[list[Any]]:
-    for group, part in [("all", result), *result.by.items()]:
-        lead = [result.name, group] if grouped else [result.name]
-        yield [*lead, part.counts["queries"], *(_csv_number(part[measure]) for measure in part.measures)]
-
-
-def _csv_number(value: Any) -> Any:
-    return "" if isinstance(value, float) and math.isnan(value) else value
-
-
-def as_data(results: list[Result], look: Look) -> dict[str, Any]:
-    """What the JSON holds, as a value."""
-    return {
-        "runs": [_run_data(result, look) for result in results],
-        "protocol": results[0].protocol.to_dict() if results else {},
-        **({"dialect": results[0].dialect.name} if results and results[0].dialect else {}),
-        "definitions": results[0].definitions if results else {},
-        **({"fingerprints": results[0].fingerprints} if results and look.per_query else {}),
-    }
-
-
-def _run_data(result: Result, look: Look) -> dict[str, Any]:
-    data = {
-        "run": result.name,
-        "queries": result.counts["queries"],
-        "measures": {str(measure): _measure_data(result, measure) for measure in result.measures},
-        "counts": result.counts,
-        "judged": {str(k): _json_number(share) for k, share in result.judged.items()},
-        "fingerprint": result.fingerprint,
-    }
-    if result.groups:
-        data["groups"] = {
-            name: {
-                "queries": part.counts["queries"],
-                "measures": {str(measure): _measure_data(part, measure) for measure in part.measures},
-            }
-            for name, part in result.by.items()
-        }
-    return data | ({"per_query": result.to_dict()} if look.per_query else {})
-
-
-def _measure_data(result: Result, measure: Measure) -> dict[str, float | None]:
-    summary = {name: _json_number(value) for name, value in result.summary(measure).items()}
-    own = {"value": _json_number(result[measure])}
-    return summary if measure.definition.aggregate == "mean" else summary | own
-
-
-def _json_number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _as_json(results: list[Result], look: Look) -> str:
-    return json.dumps(as_data(results, look), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-def _as_trec(results: list[Result], look: Look) -> str:
-    """trec_eval's lines, with this project's names of the measures."""
-    lines = []
-    for result in results:
-        lines.append(trec_line("runid", "all", result.name))
-        if look.per_query:
-            for query, values in result.to_dict().items():
-                lines += [trec_line(str(m), query, _trec_number(values.get(str(m)), m)) for m in result.measures]
-        lines += [
-            trec_line(str(m), "all", _trec_number(result[m], m))
-            for m in result.measures
-            if m.definition.aggregate != "none"
-        ]
-    return "".join(lines)
-
-
-def trec_line(measure: str, query: str, value: str) -> str:
-    """A line as trec_eval prints it."""
-    return f"{measure:<22}\t{query}\t{value}\n"
-
-
-def _trec_number(value: Any, measure: Measure) -> str:
-    if isinstance(value, str):
-        return f"'{value}'"
-    if value is None or math.isnan(value):
-        return "nan"
-    return str(round(value)) if measure.definition.aggregate == "sum" else f"{value:6.4f}"
-
-
 FORMATS: Final[dict[str, Callable[[list[Result], Look], str]]] = {
     "table": _as_table,
-    "json": _as_json,
-    "csv": _as_csv,
+    "json": as_json,
+    "csv": as_csv,
     "markdown": _as_markdown,
     "latex": _as_latex,
-    "trec": _as_trec,
+    "trec": as_trec,
 }
 
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import MeasureError, nearest, warn
+from rankgauge.machine import trec_line
 from rankgauge.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.read import read_judgments, read_run
 from rankgauge.result import Result
-from rankgauge.show import trec_line
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Floats, Hits

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, choices
-from rankgauge.read.files import Layer, split_suffixes
+from rankgauge.read.files import split_suffixes
 from rankgauge.read.formats import FORMATS, format_named, format_of_suffix
 from rankgauge.read.records import Judgments, Record, Run, id_text
 
@@ -37,12 +37,12 @@ def write(
     when it is complete.
     """
     path = os.fsdecode(target)
-    suffix, layer = split_suffixes(path)
+    suffix, _ = split_suffixes(path)
     name = format or _format_for(path, suffix)
     format_named(name)
     with opened(path) as stream:
         try:
-            _write_through(layer, WRITERS[name], record, stream, tag)
+            WRITERS[name](record, stream, tag)
         except UnicodeEncodeError as error:
             raise FormatError(f"{path}: the id {error.object!r} cannot be written as UTF-8") from None
 
@@ -55,21 +55,12 @@ def _format_for(path: str, suffix: str) -> str:
     return name
 
 
-def _write_through(layer: Layer | None, writer: Writer, record: Record, stream: IO[bytes], tag: str) -> None:
-    if layer is None:
-        writer(record, stream, tag)
-        return
-    # Rows are gathered first: compressors are slow when they are fed in small bites.
-    with io.BufferedWriter(cast("io.RawIOBase", layer.open(stream, "wb")), BITE) as compressed:
-        writer(record, compressed, tag)
-
-
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[IO[bytes]]:
-    """A stream to write to; what it stands for is put in its place at the end, or nothing is."""
+    """A stream to write to, compressed where the suffix says so; the file is there at the end, or nothing is."""
     if path in STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -78,10 +69,21 @@ def opened(path: str) -> Iterator[IO[bytes]]:
     try:
         # A device or a pipe is written to; a file is replaced.
         special = os.path.exists(path) and not os.path.isfile(path)
-        with open(path, "wb") if special else _beside(path) as stream:
-            yield stream
+        with open(path, "wb") if special else _beside(path) as stream, _compressed(stream, path) as plain:
+            yield plain
     except OSError as error:
         raise _unwritable(path, error) from error
+
+
+@contextlib.contextmanager
+def _compressed(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    _, layer = split_suffixes(path)
+    if layer is None:
+        yield stream
+        return
+    # Rows are gathered first: compressors are slow when they are fed in small bites.
+    with io.BufferedWriter(cast("io.RawIOBase", layer.open(stream, "wb")), BITE) as plain:
+        yield plain
 
 
 @contextlib.contextmanager

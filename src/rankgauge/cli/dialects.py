@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,12 +60,12 @@ def dialects(
         return
     if run is None:
         raise click.UsageError("Missing argument 'RUN': judgments without a run.")
-    from rankgauge.measures import parse
+    from rankgauge.measures import as_written
     from rankgauge.reproduce import Files, Told, compare
 
     chosen = _chosen(only)
     number = Told(told) if told is not None else None
-    asked = parse(measure)
+    asked = as_written(measure)
     files = Files(reading.judgments(qrels), reading.each(run))
     if number is not None:
         emit(_matches(files, asked, number, format, digits), output)
@@ -99,13 +100,16 @@ def _cells(row: Row, digits: int, format: str) -> list[Any]:
         return [row.dialect, *numbers, row.reason]
     value, difference, low, high = ("" if number is None else f"{number:.{digits}f}" for number in numbers)
     signed = f"+{difference}" if row.difference and row.difference > 0 else difference
-    return [row.dialect, value or (f"{low} to {high}" if low else ""), signed, row.reason]
+    band = (f"{low} to {high}" if row.exact else f"≤{low} to ≥{high}") if low else ""
+    return [row.dialect, value or band, signed, row.reason]
 
 
 def _matches(files: Files, measure: Any, told: Any, format: str, digits: int) -> str:
     """The conventions that give the number, and a query that would tell them apart."""
     from rankgauge.reproduce import search, telling_query
 
+    if sys.stderr.isatty():
+        click.echo("trying every dialect, and every one and two changed rules …", err=True)
     found = search(files, measure, told)
     query = telling_query(found) if len(found) > 1 else None
     heads = ("convention", "changes", "value", *([f"query {query}"] if query is not None else []))

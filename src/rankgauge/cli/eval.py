@@ -108,7 +108,7 @@ def _warn_of_ties(results: list[Result]) -> None:
 
 
 def is_terminal() -> bool:
-    """Whether bold text is welcome."""
+    """Whether people look at the output, and want colours."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 

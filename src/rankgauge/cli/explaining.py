@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
+from rankgauge.cli.eval import is_terminal
 from rankgauge.cli.work import named_runs
 from rankgauge.errors import FormatError, InputError
 from rankgauge.explain import Difference, Explanation, difference, explain, wanted_measure, worst_queries
 from rankgauge.explain.page import PICTURES, picture, show
+from rankgauge.explain.show import coloured
 from rankgauge.write import opened
 
 if TYPE_CHECKING:
@@ -101,6 +103,10 @@ def deliver(found: Found, format: str | None, output: str) -> None:
     if suffix in PICTURES and format is not None:
         raise click.UsageError(f"--format is for text; {output} is to be a picture")
     text = format or TEXTS.get(suffix, "table")
-    data = picture(found, suffix) if suffix in PICTURES else show(found, text).encode()
+    if suffix in PICTURES:
+        data = picture(found, suffix)
+    else:
+        shown = show(found, text)
+        data = (coloured(shown) if text == "table" and output == "-" and is_terminal() else shown).encode()
     with opened(output) as stream:
         stream.write(data)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgauge.cli.options import output_options, reading_options
+from rankgauge.cli.options import FILE, complete_measures, measures_from_option, output_options, reading_options
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
@@ -15,9 +15,16 @@ __all__ = ["validate"]
 
 
 @click.command("validate")
-@click.argument("qrels")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("-m", "--measure", default="nDCG@10", help="The measure that effects are told in.  [nDCG@10]")
+@click.argument("qrels", type=FILE)
+@click.argument("runs", nargs=-1, type=FILE, metavar="[[NAME=]RUN]...")
+@click.option(
+    "-m",
+    "--measure",
+    default="nDCG@10",
+    help="The measure that effects are told in.  [nDCG@10]",
+    shell_complete=complete_measures,
+)
+@measures_from_option
 @click.option("--ignore", multiple=True, metavar="CODE", help="A finding to leave out; repeat for more.")
 @click.option("--strict", is_flag=True, help="Exit with 1 where there is an error or a warning.")
 @click.option("--format", type=click.Choice(["table", "json", "markdown"]), default="table", help="[table]")
@@ -40,20 +47,27 @@ def validate(
       rankgauge validate qrels.txt
       rankgauge validate qrels.txt bm25.run reranked.run
       rankgauge validate qrels.txt bm25.run --ignore RG204 --strict --format json
+      rankgauge validate qrels.tsv old=runs/7.parquet new=runs/8.parquet
     """
     from rankgauge.cli.eval import emit
+    from rankgauge.cli.work import named_runs, one_standard_input, progress
     from rankgauge.validate import validate as find
     from rankgauge.validate.show import show_findings
 
-    findings = find(
-        qrels,
-        *runs,
-        measure=measure,
-        ignore=ignore,
-        judgments_format=reading.qrels_format,
-        run_format=reading.run_format,
-        columns=reading.columns,
-    )
+    named = named_runs(runs)
+    paths = list(named.values())
+    one_standard_input([qrels, *paths])
+    with progress([qrels, *paths]) as advance:
+        findings = find(
+            advance(qrels),
+            *map(advance, paths),
+            names=[name if path != given else path for given, (name, path) in zip(runs, named.items(), strict=True)],
+            measure=measure,
+            ignore=ignore,
+            judgments_format=reading.qrels_format,
+            run_format=reading.run_format,
+            columns=reading.columns,
+        )
     emit(show_findings(findings, format), output)
     if strict and any(finding.kind.severity != "note" for finding in findings):
         raise click.exceptions.Exit(1)

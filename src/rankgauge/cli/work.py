@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.errors import InputError
-from rankgauge.evaluate import chosen_dialect, groups_of, measure_hits, measure_in_dialect
-from rankgauge.match import match
-from rankgauge.measures import parse
+from rankgauge.evaluate import chosen_dialect, evaluate_in_dialect, groups_of, measure_run
+from rankgauge.measures import as_written, parse
 from rankgauge.read import FORMATS, read_judgments, read_run
 from rankgauge.read.files import LAYERS, find_source
 from rankgauge.read.queries import read_query_table
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from rankgauge.read.files import Source
     from rankgauge.result import Result
 
-__all__ = ["Reading", "evaluate_files", "named_runs", "split_name"]
+__all__ = ["Reading", "evaluate_files", "named_runs", "one_standard_input", "progress", "split_name"]
 
 KNOWN = [suffix for each in FORMATS.values() for suffix in each.suffixes]
 KNOWN += [suffix for layer in LAYERS for suffix in layer.suffixes]
@@ -46,25 +45,30 @@ def evaluate_files(
     weights: str | None = None,
 ) -> list[Result]:
     """The results of several runs on one set of judgments, with a progress bar on a terminal."""
-    parsed = [parse(measure) for measure in measures]
     spoken = chosen_dialect(dialect, protocol) if dialect else None
+    parsed = [(as_written if spoken else parse)(measure) for measure in measures]
     named = named_runs(runs)
-    if [qrels, *named.values(), by, weights].count("-") > 1:
-        raise InputError("standard input (-) can be only one of the files")
+    one_standard_input([qrels, *named.values(), by, weights])
     groups = groups_of(by, None) if by else None
     weight = read_query_table(weights, "weight") if weights else None
     results = []
-    with _progress([qrels, *named.values()]) as advance:
+    with progress([qrels, *named.values()]) as advance:
         judged = reading.judgments(advance(qrels))
         for name, path in named.items():
             read = reading.each(advance(path))
             if spoken is not None:
-                result = measure_in_dialect(spoken, judged, read, parsed, weights=weight, groups=groups, name=name)
+                result = evaluate_in_dialect(spoken, judged, read, parsed, weights=weight, groups=groups, name=name)
             else:
-                hits = match(judged, read(protocol), protocol)
-                result = measure_hits(hits, parsed, weights=weight, groups=groups, name=name, judgments=judged)
+                run = read(protocol)
+                result = measure_run(judged, run, protocol, parsed, weights=weight, groups=groups, name=name)
             results.append(result)
     return results
+
+
+def one_standard_input(paths: Sequence[str | None]) -> None:
+    """Standard input gives its bytes once."""
+    if paths.count("-") > 1:
+        raise InputError("standard input (-) can be only one of the files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ def split_name(argument: str) -> tuple[str | None, str]:
 
 
 @contextmanager
-def _progress(paths: list[str]) -> Iterator[Any]:
+def progress(paths: list[str]) -> Iterator[Any]:
     """A bar over the bytes of all files: on standard error, on a terminal, and only when there is much to read."""
     total = sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
     if total < MUCH or not sys.stderr.isatty():

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest
-from rankgauge.evaluate import chosen_dialect, measure_hits, measure_in_dialect, reader
-from rankgauge.match import match
+from rankgauge.evaluate import chosen_dialect, evaluate_in_dialect, measure_run, reader
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments, read_run
@@ -114,10 +113,10 @@ def results_of_runs(
     for name, run in runs.items():
         if spoken is not None:
             read = reader(run)
-            found[name] = measure_in_dialect(spoken, judged, read, measures, weights=weights, groups=groups, name=name)
+            found[name] = evaluate_in_dialect(spoken, judged, read, measures, weights=weights, groups=groups, name=name)
             continue
-        hits = match(judged, read_run(run, by=protocol.by, duplicates=protocol.duplicates), protocol)
-        found[name] = measure_hits(hits, measures, weights=weights, groups=groups, name=name, judgments=judged)
+        ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+        found[name] = measure_run(judged, ranked, protocol, measures, weights=weights, groups=groups, name=name)
     return found
 
 

@@ -68,7 +68,8 @@ class Dialect:
     """Another tool's conventions: `measures` maps a measure's name to the tool's own definition.
 
     A name may end in `@` (only with a cut-off) and have parameters: `nDCG(gain=exp)@`. `checked` is the version that
-    was run, or read where it was not. `undefined_ties` says why the order of equal scores cannot be known.
+    was run, or read where it was not. `undefined_ties` says why the order of equal scores cannot be known, in
+    rankings of more than `stable_up_to` documents.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Dialect:
     round_mean: Rounding | None = None
     defect: str = ""
     undefined_ties: str = ""
+    stable_up_to: int = 0
 
     def own(self, measure: Measure) -> Owned:
         """What the tool computes under this name; an error where it has no such measure."""

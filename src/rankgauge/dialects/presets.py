@@ -53,6 +53,21 @@ RANX: Final = _same("AP P R RR Success F Rprec NumRelRet") | {
 }
 GIVEN_TIES: Final = Own(rules={"ties": "given"})
 
+# With the gains 1, 2, 3 (-g 1:2:3), of which 3 is the highest of the scale; no relevant document makes only nDCG fail.
+NTCIREVAL: Final = {
+    "nDCG": Own({"discount": "jk2"}),
+    "ERR": Own({"max": 3.0, "gain": "linear"}, {"empty": "zero"}, whole=True),
+    "RBP": Own({"p": 0.95, "gain": "graded", "max": 3.0}, {"empty": "zero"}, whole=True),
+}
+# MAP, PrecisionAt and MRR of a query without relevant documents are 0, RecallAt is 1; relevant is what is above 0.5.
+CATBOOST: Final = {
+    "nDCG": AS_OURS,
+    "AP": Own({"norm": "min", "rel": 0.5}, {"empty": "zero"}),
+    "P": Own({"by": "returned", "rel": 0.5}, {"empty": "zero"}),
+    "RR": Own({"rel": 0.5}, {"empty": "zero"}),
+    "R": Own({"rel": 0.5}),
+}
+
 UNSTABLE: Final = "its sort is not stable: the order of equal scores depends on the processor and on the length"
 
 
@@ -95,14 +110,14 @@ PRESETS: Final = (
         "ranx", "evaluate(Qrels(qrels), Run(run), 'ndcg@10')", "0.3.21, run",
         "equal scores in the order given; decimals of grades are cut off; grades below 1 gain nothing",
         Protocol(ties="given", grades="truncate", missing="error"), RANX,
-        undefined_ties="its sort is not stable beyond 15 documents",
+        undefined_ties="its sort is not stable beyond 15 documents", stable_up_to=15,
     ),
     Dialect(
         "ranx-burges", "evaluate(Qrels(qrels), Run(run), 'ndcg_burges@10')", "0.3.21, run",
         "as ranx, with exponential gain",
         Protocol(ties="given", grades="truncate", missing="error"),
         {"nDCG": Own({"gain": "exp", "rel": 1.0}), "DCG": Own({"gain": "exp", "rel": 1.0})},
-        undefined_ties="its sort is not stable beyond 15 documents",
+        undefined_ties="its sort is not stable beyond 15 documents", stable_up_to=15,
     ),
     Dialect(
         "gdeval", "gdeval.pl -k 10 qrels run", "1.2a, run",
@@ -141,7 +156,7 @@ PRESETS: Final = (
     Dialect(
         "torchmetrics", "RetrievalNormalizedDCG(top_k=10)", "1.9.0, run",
         "ideal from what was retrieved; ties are averaged; 32-bit scores and arithmetic",
-        _trained(scores="float32", ties="average", negative="as-is"),
+        _trained(scores="float32", ties="average", negative="as-is-summed"),
         {"nDCG": AS_OURS, "AP": Own({"norm": "hits"}, {"ties": "given"})}, defect=RETRIEVED_IS_ALL,
     ),
     Dialect(
@@ -160,7 +175,7 @@ PRESETS: Final = (
     Dialect(
         "catboost", "eval_metric='NDCG:top=10' (;type=Exp: exponential gain)", "1.2.10, run",
         "ideal from what was retrieved; the worst order of ties; an empty query scores 1",
-        _trained(ties="worst", empty="one", negative="as-is"), {"nDCG": AS_OURS},
+        _trained(ties="worst", empty="one", negative="as-is"), CATBOOST,
         defect=f"{RETRIEVED_IS_ALL}; an empty query scores 1",
     ),
     Dialect(
@@ -184,7 +199,7 @@ PRESETS: Final = (
     Dialect(
         "spark-mllib-graded", "RankingMetrics.of(JavaRDD<Tuple3>).ndcgAt(10), from Scala and Java", "4.3.0, run",
         "exponential gain; the ideal is in the order in which the labels are given",
-        _listed(duplicates="each", ideal_order="given", negative="as-is", missing="skip"), {"nDCG@": EXP},
+        _listed(duplicates="each", ideal_order="given", negative="as-is-ratio", missing="skip"), {"nDCG@": EXP},
         defect="labels that are not given best first make a perfect ranking score more than 1",
     ),
     Dialect(
@@ -228,8 +243,8 @@ PRESETS: Final = (
     ),
     Dialect(
         "ntcireval", "pyNTCIREVAL compute -r qrels -g 1:2:3 --cutoffs 10 (MSnDCG: discount=log2)", "0.0.3, run",
-        "the original discount, undiscounted down to rank 2; a document twice counts twice",
-        _listed(duplicates="each", empty="error"), {"nDCG": Own({"discount": "jk2"})},
+        "the original discount, undiscounted down to rank 2; ERR and RBP of linear gain; a document twice counts twice",
+        _listed(duplicates="each", empty="error"), NTCIREVAL,
         defect="a query without relevant documents is a division by zero; repeated documents can exceed 1",
     ),
     Dialect(

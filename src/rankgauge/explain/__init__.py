@@ -118,14 +118,14 @@ def explained(ranking: Ranking, measure: Measure, protocol: Protocol, *, top: in
     if measure.name == "IDCG":  # that of the ideal ranking, whatever the run
         ranking, shown, top = best, dcg_measure(measure), 0
     value, found = value_of(ranking, shown), terms(ranking, shown)
-    raising, note = changes(ranking, shown, value) if top else ([], "")
+    raising, note = changes(ranking, shown, value, top) if top else ([], "")
     whole = Explanation(
         str(measure), ranking.query, name, value,
         _rows(ranking, shown, found), _rows(best, shown, terms(best, shown)), value_of(best, shown),
         *_dcg_and_ideal(ranking, measure),
         rest=Rest(found.words, found.rest) if found.rest else None,
         levels=tuple(found.levels),
-        would_raise=tuple(raising[:top]),
+        would_raise=tuple(raising),
         ranks=dict(zip(ranking.docs, ranking.rank.tolist(), strict=True)),
         notes=tuple(filter(None, [note, *_notes(ranking)])),
     )  # fmt: skip

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from rankgauge.explain.cases import Cases, evaluated
 from rankgauge.explain.explanation import Change
 from rankgauge.explain.worth import ideal_ranking, reach
+from rankgauge.ties.worth import prefers_better_higher
 
 if TYPE_CHECKING:
     from rankgauge.explain.ranking import Ranking
-    from rankgauge.match.hits import Ints
+    from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.measures import Measure
 
 __all__ = ["changes"]
 
-MUCH = 3_000_000  # rows of the Hits: about a third of a second
+MUCH: Final = 3_000_000  # rows of one Hits: about a third of a second
+MOST: Final = 30  # so many Hits, and no more, for a measure of which little is known
 
 
-def changes(ranking: Ranking, measure: Measure, value: float) -> tuple[list[Change], str]:
-    """All changes that raise the value, best first; and a note where there were too many to look at.
+def changes(ranking: Ranking, measure: Measure, value: float, top: int) -> tuple[list[Change], str]:
+    """The `top` changes that raise the value most, best first; and a note where there were too many to look at.
 
     Of the documents beyond the cut-off, any two of one grade are worth the same: the first one stands for them.
     """
-    most = max(1, MUCH // max(1, len(ranking.judgments) + len(ranking.judged)))
-    upper, lower, note = _pairs(ranking, measure, most)
-    missed, places = _insertions(ranking, measure, most)
-    together = _joined(_swapped(ranking, upper, lower), _inserted(ranking, missed, places))
-    points = evaluated(ranking, together, measure) - value
+    upper, lower, note = _pairs(ranking, measure, top)
+    missed, places = _insertions(ranking, measure)
+    points = np.concatenate([
+        _in_batches(ranking, measure, len(upper), lambda part: _swapped(ranking, upper[part], lower[part])),
+        _in_batches(ranking, measure, len(missed), lambda part: _inserted(ranking, missed[part], places[part])),
+    ]) - value  # fmt: skip
     order = np.argsort(-points, kind="stable")
-    raising = order[points[order] > 1e-12].tolist()
+    raising = order[points[order] > 1e-12][:top].tolist()
     found = [
         _swap(ranking, upper[at], lower[at], value, points[at])
         if at < len(upper)
@@ -41,24 +45,64 @@ def changes(ranking: Ranking, measure: Measure, value: float) -> tuple[list[Chan
     return found, note
 
 
-def _pairs(ranking: Ranking, measure: Measure, most: int) -> tuple[Ints, Ints, str]:
-    """The pairs of places, the upper one first, whose documents are not judged alike.
+def _at_once(ranking: Ranking) -> int:
+    """How many cases one Hits may hold."""
+    return max(1, MUCH // max(1, len(ranking.judgments) + len(ranking.judged)))
 
-    Beyond so many, only those that bring a better document up, into the first ranks.
-    """
+
+def _in_batches(ranking: Ranking, measure: Measure, count: int, cases: Callable[[slice], Cases]) -> Floats:
+    """The values of so many cases, as many of them at once as memory allows."""
+    step = _at_once(ranking)
+    parts = [slice(start, min(start + step, count)) for start in range(0, count, step)]
+    return np.concatenate([np.zeros(0), *(evaluated(ranking, cases(part), measure) for part in parts)])
+
+
+def _pairs(ranking: Ranking, measure: Measure, top: int) -> tuple[Ints, Ints, str]:
+    """The pairs of places, the upper one first, whose documents are not judged alike: all of them, or where these are
+    very many, those among which the best are."""
     size, cut = len(ranking.docs), reach(ranking, measure)
     grade = np.nan_to_num(ranking.grade, nan=-np.inf)
     beyond = cut + np.unique(grade[cut:], return_index=True)[1]
     candidates = np.r_[np.arange(cut), np.sort(beyond)] if cut < size else np.arange(size)
     here, there = np.arange(cut)[:, None], candidates[None, :]
     differ = (here < there) & (grade[here] != grade[there])
-    if int(differ.sum()) <= most:
-        upper, at = np.nonzero(differ)
-        return upper, candidates[at], ""
-    upper, at = np.nonzero(differ & (grade[here] < grade[there]))
-    upper, lower = upper[:most], candidates[at[:most]]
+    few, note = _at_once(ranking), ""
+    if int(differ.sum()) > few and prefers_better_higher(measure):
+        differ &= _first_among_equals(grade[:cut], grade[candidates], top)
+    elif int(differ.sum()) > MOST * few:
+        differ, note = _of_better_documents(differ, differ & (grade[here] < grade[there]), MOST * few)
+    upper, at = np.nonzero(differ)
+    return upper, candidates[at], note
+
+
+def _first_among_equals(upper: Floats, lower: Floats, top: int) -> Bools:
+    """Which swaps can be among the `top` best where a better document gains more, the higher it comes.
+
+    Of two documents of one grade it is best to bring up the lower one, and of two to take the place of the upper one.
+    So the swap of the i-th of its grade from above with the j-th of its grade from below has i · j − 1 before it.
+    """
+    from_above = _number_within(upper)
+    from_below = _number_within(lower[::-1])[::-1]
+    first: Bools = from_above[:, None] * from_below[None, :] <= top
+    return first
+
+
+def _number_within(grade: Floats) -> Ints:
+    """1, 2, 3, … within each grade, in order."""
+    number = np.zeros(len(grade), np.int64)
+    for each in np.unique(grade):
+        alike = grade == each
+        number[alike] = np.arange(1, alike.sum() + 1)
+    return number
+
+
+def _of_better_documents(differ: Bools, better: Bools, most: int) -> tuple[Bools, str]:
+    """Only swaps that bring a better document up, into the first ranks; and what is left out, in words."""
+    upper, at = (axis[:most] for axis in np.nonzero(better))
+    kept = np.zeros_like(differ)
+    kept[upper, at] = True
     what = f"those that bring a better document into the first {int(upper.max(initial=0)) + 1:,} ranks"
-    return upper, lower, f"of {int(differ.sum()):,} swaps, {len(upper):,} were looked at: {what}"
+    return kept, f"of {int(differ.sum()):,} swaps, {len(upper):,} were looked at: {what}"
 
 
 def _swapped(ranking: Ranking, upper: Ints, lower: Ints) -> Cases:
@@ -75,10 +119,10 @@ def _swapped(ranking: Ranking, upper: Ints, lower: Ints) -> Cases:
     return Cases(case, ranking.rank[at], ranking.first[at], ranking.tied[at], grade, np.full(count, len(ranking.docs)))
 
 
-def _insertions(ranking: Ranking, measure: Measure, most: int) -> tuple[Ints, Ints]:
+def _insertions(ranking: Ranking, measure: Measure) -> tuple[Ints, Ints]:
     """The judged documents that are missing, best first, and where they would be ideally, at most at the end."""
     ideal = {doc: place for place, doc in enumerate(ideal_ranking(ranking, measure).docs)}
-    wanted = sorted((ideal[doc], i) for i, doc in enumerate(ranking.missed) if doc in ideal)[:most]
+    wanted = sorted((ideal[doc], i) for i, doc in enumerate(ranking.missed) if doc in ideal)
     missed = np.array([i for _, i in wanted], np.int64)
     places = np.array([min(place, len(ranking.docs)) for place, _ in wanted], np.int64)
     if ranking.protocol.ties == "average":
@@ -98,17 +142,6 @@ def _inserted(ranking: Ranking, missed: Ints, places: Ints) -> Cases:
     depth = size + 1 if ranking.depth is None else min(size + 1, ranking.depth)
     keep = rank <= depth
     return Cases(case[keep], rank[keep], first[keep], tied[keep], grade[keep], np.full(count, depth))
-
-
-def _joined(one: Cases, other: Cases) -> Cases:
-    return Cases(
-        np.r_[one.case, other.case + len(one.retrieved)],
-        np.r_[one.rank, other.rank],
-        np.r_[one.first, other.first],
-        np.r_[one.tied, other.tied],
-        np.r_[one.grade, other.grade],
-        np.r_[one.retrieved, other.retrieved],
-    )
 
 
 def _swap(ranking: Ranking, upper: int, lower: int, value: float, points: float) -> Change:

@@ -57,8 +57,9 @@ def _png(found: list[Explanation | Difference]) -> bytes:
 
 
 def _html(found: list[Explanation | Difference]) -> bytes:
-    """The pictures with their tables."""
-    body = "\n".join(f"<section>\n{drawn(each)}{_table(each)}\n</section>" for each in found)
+    """The pictures with their tables; on a narrow screen they scroll sideways."""
+    wide = '<div class="wide">'
+    body = "\n".join(f"<section>\n{wide}{drawn(each)}</div>{_table(each)}\n</section>" for each in found)
     titles = (each.a.measure if isinstance(each, Difference) else headline(each) for each in found)
     return page("; ".join(titles), body)
 
@@ -69,10 +70,15 @@ def drawn(found: Explanation | Difference) -> str:
 
 
 def _table(found: Explanation | Difference) -> str:
+    """The numbers of the picture; a column without a head, the bars, is left to it."""
     heads, rows = share_cells(found) if isinstance(found, Difference) else cells(found)
-    head = "".join(f"<th>{escape(text.strip('│ '))}</th>" for text in heads)
-    body = "\n".join("<tr>" + "".join(f"<td>{escape(t.lstrip('│ '))}</td>" for t in row) + "</tr>" for row in rows)
-    return f"<details><summary>The numbers</summary><table><tr>{head}</tr>\n{body}</table></details>"
+    kept = [i for i, head in enumerate(heads) if head]
+    kinds = {i: ' class="name"' if heads[i].strip("│ ") in ("document", "ideal") else "" for i in kept}
+    head = "".join(f"<th{kinds[i]}>{escape(heads[i].strip('│ '))}</th>" for i in kept)
+    lines = ("".join(f"<td{kinds[i]}>{escape(row[i].lstrip('│ '))}</td>" for i in kept) for row in rows)
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    table = f'<div class="wide"><table><tr>{head}</tr>\n{body}</table></div>'
+    return f"<details><summary>The numbers</summary>{table}</details>"
 
 
 PICTURES: Final[dict[str, Callable[[list[Explanation | Difference]], bytes]]] = {

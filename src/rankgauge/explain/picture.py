@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rankgauge.drawing import document, rect, text
-from rankgauge.explain.show import change_words, grade_text, headline, kept_rows, number
+from rankgauge.explain.show import change_words, grade_text, headline, kept_rows, number, signed
 from rankgauge.grid import short
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def difference_svg(found: Difference) -> str:
     shares, more = found.shares[:MOST_ROWS], len(found.shares[MOST_ROWS:])
     top = max((share.grade or 0.0 for share in shares), default=0.0)
     most = max((abs(share.points) for share in shares), default=0.0)
-    parts = _title(f"{found.measure} of query {short(found.query, 40)}: A − B", f"{found.points:+.4f}", "")
+    parts = _title(f"{found.measure} of query {short(found.query, 40)}: A − B", signed(found.points), "")
     for i, (letter, each) in enumerate((("A", found.a), ("B", found.b))):
         parts.append(text(480, 126 + 36 * i, f"{letter} = {number(each.value)}  {short(each.run, 40)}", 20))
     parts += [text(x, 236, head, 14, "rg-quiet", anchor) for x, head, anchor in SHARE_HEADS]
@@ -148,7 +148,7 @@ def _share(y: int, share: Share, top: float, most: float) -> list[str]:
         *_chip(404, y - 17, share.grade, top),
         *(text(530 + 110 * i, y, rank, 16, "rg-text", "end") for i, rank in enumerate(ranks)),
         rect(at, y - 15, width, 20, loss) if width >= 0.5 else "",
-        text(1160, y, f"{share.points:+.4f}", 16, "rg-text" if share.points else "rg-quiet", "end"),
+        text(1160, y, signed(share.points), 16, "rg-text" if share.points else "rg-quiet", "end"),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rankgauge.explain.explanation import Change, Explanation, Row
 
 __all__ = ["as_json", "as_markdown", "as_table", "cells", "change_words", "difference_markdown", "difference_table"]
-__all__ += ["grade_text", "headline", "kept_rows", "number", "share_cells"]
+__all__ += ["coloured", "grade_text", "headline", "kept_rows", "number", "share_cells", "signed"]
 
 UNJUDGED: Final = "–"
 FIRST_ROWS, MOST_ROWS = 10, 60
@@ -32,6 +33,11 @@ def headline(found: Explanation) -> str:
 def number(value: float | None, digits: int = 4) -> str:
     """A value for people."""
     return UNJUDGED if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def signed(points: float) -> str:
+    """A difference for people: nothing has no sign."""
+    return f"{points:+.4f}" if points else "0.0000"
 
 
 def grade_text(grade: float | None) -> str:
@@ -150,6 +156,23 @@ def _below(found: Explanation) -> Iterator[str]:
         yield from ("", f"Note: {note}.")
 
 
+# Patterns of the text and their ANSI colours: the title and the value bold, bars blue, losses red, gains green.
+COLOURS: Final = (
+    (re.compile(r"\A.+"), "1"),
+    (re.compile(r"(?<=\n)  \S+ = [-–0-9.]+$", re.MULTILINE), "1"),
+    (re.compile(r"(?<=  )[▏▎▍▌▋▊▉█]+(?=$|  )", re.MULTILINE), "34"),
+    (re.compile(r"(?<=  )░+$", re.MULTILINE), "31"),
+    (re.compile(r"(?<=\n  )\+[0-9.]+(?=  )"), "32"),
+)
+
+
+def coloured(text: str) -> str:
+    """A table for a terminal."""
+    for pattern, colour in COLOURS:
+        text = pattern.sub(lambda found, colour=colour: f"\x1b[{colour}m{found[0]}\x1b[0m", text)  # type: ignore[misc]
+    return text
+
+
 # ---- two runs -------------------------------------------------------------------------------------------------------
 
 
@@ -160,7 +183,7 @@ def share_cells(found: Difference) -> tuple[list[str], list[list[str]]]:
     rows = [
         [
             short(share.doc_id), grade_text(share.grade), _rank(share.rank_a), number(share.a), _rank(share.rank_b),
-            number(share.b), f"{share.points:+.4f}",
+            number(share.b), signed(share.points),
         ]
         for share in shares
     ]  # fmt: skip
@@ -174,7 +197,7 @@ def _rank(rank: int | None) -> str:
 
 
 def _two(found: Difference) -> list[str]:
-    lines = [f"{found.measure} of query {short(found.query, 60)}: A − B = {found.points:+.4f}"]
+    lines = [f"{found.measure} of query {short(found.query, 60)}: A − B = {signed(found.points)}"]
     return lines + [f"  {letter} = {number(each.value)}  {short(each.run, 60)}" for letter, each in _letters(found)]
 
 

@@ -10,11 +10,11 @@ from rankgauge.compare.tables import values_of_tables
 from rankgauge.compare.values import comparable
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.evaluate import evaluate
+from rankgauge.machine import Look, as_data
 from rankgauge.protocol import Protocol
-from rankgauge.read.files import find_source, split_suffixes
+from rankgauge.read.files import find_source
 from rankgauge.result import Result
 from rankgauge.saved import MAKE, Saved, one_run, read_saved
-from rankgauge.show import Look, as_data
 from rankgauge.write import opened
 
 if TYPE_CHECKING:
@@ -75,13 +75,8 @@ def save_baseline(found: Check, path: str) -> None:
         data["history"] = [*old.history, *replaced]
         data["first"] = old.first or old.values
     text = (json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
-    _, layer = split_suffixes(path)
     with opened(path) as stream:
-        if layer is None:
-            stream.write(text)
-        else:
-            with layer.open(stream, "wb") as compressed:
-                compressed.write(text)
+        stream.write(text)
 
 
 def _entry(old: Saved) -> dict[str, Any]:

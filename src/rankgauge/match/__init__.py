@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import MatchError
+from rankgauge.errors import MatchError, counted
 from rankgauge.match.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.match.hits import Hits, Ideal
 from rankgauge.match.nested import match_nested
-from rankgauge.match.parts import assemble
+from rankgauge.match.parts import GROUPED, Parts, assemble
 from rankgauge.match.rules import under_rules
 from rankgauge.protocol import DEFAULT, REPEATING, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 
-__all__ = ["Hits", "Ideal", "match"]
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Bools
+
+__all__ = ["Found", "Hits", "Ideal", "find", "match", "searching", "settled"]
+
+# The rules that `find` does not look at: `settled` and the measures apply them to what was found.
+LATER: Final = ("grades", "negative", "unjudged", "ideal", "ideal_depth", "empty", "rel", "depth")
 
 
 def match(judgments: Any, run: Any, protocol: Protocol = DEFAULT) -> Hits:
@@ -24,31 +32,63 @@ def match(judgments: Any, run: Any, protocol: Protocol = DEFAULT) -> Hits:
     Judgments and Run, or anything that they can be read from. Queries are in code-point order of their ids. There is a
     path for nested dicts and one for columns; both give equal Hits.
     """
-    return _match(read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates), protocol)
+    judged = read_judgments(judgments)
+    ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    hits = settled(find(judged, ranked, protocol), protocol)
+    warn_if_nothing_found(judged, ranked, hits)
+    return hits
 
 
-def _match(judgments: Judgments, run: Run, protocol: Protocol) -> Hits:
+@dataclass(frozen=True, eq=False, slots=True)
+class Found:
+    """The judged documents of a run with their places, before the rules in `LATER`: these are quick to change."""
+
+    parts: Parts
+    queries: list[str]
+    answered: Bools
+    left_out: int
+    missing: int
+
+    def equals(self, other: Found) -> bool:
+        """Whether the same was found, down to the ties."""
+        columns = [each.name for each in fields(Parts)]
+        pairs = [(getattr(self.parts, name), getattr(other.parts, name)) for name in columns]
+        return self.queries == other.queries and all(np.array_equal(one, two) for one, two in pairs)
+
+
+def searching(protocol: Protocol) -> Protocol:
+    """The rules that `find` looks at, the others at their defaults: what is found under the one holds for the other."""
+    ties = "worst" if protocol.ties in GROUPED else protocol.ties  # one group of ties is found like the other
+    later: dict[str, Any] = {rule: getattr(DEFAULT, rule) for rule in LATER}
+    return replace(protocol, ties=ties, **later)
+
+
+def find(judgments: Judgments, run: Run, protocol: Protocol) -> Found:
+    """Find every judged document in the ranking of its query: the part of `match` that takes time."""
     queries = sorted(judgments.queries)
-    answered_ids = set(run.answered)
-    missing = sorted(set(queries) - answered_ids)
+    answered_ids = run.answered
+    answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
+    missing = [] if answered.all() else list(compress(queries, (~answered).tolist()))
     if len(missing) == len(queries):
         raise no_query_in_common(judgments, run)
     if missing and protocol.missing == "error":
         raise MatchError(_missing_message(run, missing))
     if missing and protocol.missing == "skip":
-        queries = [query for query in queries if query in answered_ids]
-    answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
+        queries, answered = list(compress(queries, answered.tolist())), answered[answered]
     if run.is_nested and not (run.is_columns and protocol.duplicates in REPEATING):
         parts = match_nested(_as_dicts(judgments), run, queries, protocol)
     else:
         from rankgauge.match.columns import match_columns  # needs polars
 
         parts = match_columns(judgments, run, queries, protocol)
-    parts = under_rules(parts, queries, protocol)
     left_out = len(answered_ids) - (len(judgments.queries) - len(missing))
-    hits = assemble(parts, queries, answered, protocol, left_out=left_out, missing=len(missing))
-    warn_if_nothing_found(judgments, run, hits)
-    return hits
+    return Found(parts, queries, answered, left_out, len(missing))
+
+
+def settled(found: Found, protocol: Protocol) -> Hits:
+    """Hits of what was found, under the protocol's remaining rules."""
+    parts = under_rules(found.parts, found.queries, protocol)
+    return assemble(parts, found.queries, found.answered, protocol, left_out=found.left_out, missing=found.missing)
 
 
 def _as_dicts(judgments: Judgments) -> Judgments:
@@ -62,6 +102,6 @@ def _as_dicts(judgments: Judgments) -> Judgments:
 
 def _missing_message(run: Run, missing: list[str]) -> str:
     return (
-        f"{run.source} does not answer {len(missing):,} judged queries, such as {missing[0]!r}; "
-        "with missing='zero' they count 0, with missing='skip' they are left out"
+        f"{run.source} does not answer {counted(len(missing), 'judged query', 'judged queries')}, "
+        f"such as {missing[0]!r}; with missing='zero' they count 0, with missing='skip' they are left out"
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from rankgauge.errors import MatchError, warn
 from rankgauge.read.records import id_text
@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Hits
     from rankgauge.read.records import Judgments, Record, Run
 
-__all__ = ["CHANGES", "no_query_in_common", "warn_if_nothing_found"]
+__all__ = ["CHANGES", "Side", "alike", "no_query_in_common", "warn_if_nothing_found"]
 
 SAMPLES = 3
 PREFIXES = "removing the prefixes of both sides"
 BOTH = ("trimming blanks", "ignoring upper and lower case", "removing leading zeros", PREFIXES)
 SEARCHED = 10_000
+LETTERS_BEFORE, PARTS, FILE_SUFFIX = re.compile(r"^\D+0*"), re.compile(r"[/:_#-]"), re.compile(r"\.[a-z]{1,5}$")
+
+Side: TypeAlias = tuple[Collection[str], Mapping[str, int]]  # ids that are judged, and ids of the run with their rows
 
 
 def no_query_in_common(judgments: Judgments, run: Run) -> MatchError:
@@ -67,13 +70,38 @@ def _hint(ours: Iterable[str], theirs: Iterable[str]) -> str:
     return ""
 
 
+def alike(sides: list[Side], matching: int) -> tuple[list[tuple[str, str, int]], str]:
+    """Pairs of ids that one change makes equal (and the row of the second), and the name of the change.
+
+    None where no more would match after it than match as they are.
+    """
+    if sum(min(len(left), len(right)) for left, right in sides) <= matching:
+        return [], ""
+    for name, change in CHANGES.items():
+        pairs = [pair for left, right in sides if left and right for pair in _equal_after(change, left, right)]
+        if len(pairs) > matching:
+            return pairs, name
+    return [], ""
+
+
+def _equal_after(
+    change: Callable[[str], str], left: Iterable[str], right: Mapping[str, int]
+) -> Iterator[tuple[str, str, int]]:
+    """Each id of the left with the first of the right that the change makes equal to it."""
+    changed = {change(each): each for each in sorted(left)}
+    for each in sorted(right):
+        new = change(each)
+        if new and new in changed:
+            yield changed.pop(new), each, right[each]
+
+
 CHANGES: dict[str, Callable[[str], str]] = {
     "trimming blanks": str.strip,
     "ignoring upper and lower case": str.lower,
     "removing leading zeros": lambda text: text.lstrip("0"),
     "removing a trailing '.0' (numbers read as floats)": lambda text: text.removesuffix(".0"),
-    "removing a prefix that one side has (such as 'q' or 'doc-')": lambda text: re.sub(r"^\D+0*", "", text),
-    PREFIXES: lambda text: re.sub(r"^\D+0*", "", text),
-    "keeping only what follows the last '/', ':', '_', '-' or '#'": lambda text: re.split(r"[/:_#-]", text)[-1],
-    "removing a file suffix": lambda text: re.sub(r"\.[a-z]{1,5}$", "", text),
+    "removing a prefix that one side has (such as 'q' or 'doc-')": lambda text: LETTERS_BEFORE.sub("", text),
+    PREFIXES: lambda text: LETTERS_BEFORE.sub("", text),
+    "keeping only what follows the last '/', ':', '_', '-' or '#'": lambda text: PARTS.split(text)[-1],
+    "removing a file suffix": lambda text: FILE_SUFFIX.sub("", text),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgauge.errors import DuplicateError, warn
+from rankgauge.errors import DuplicateError, counted, warn
 from rankgauge.match.grouping import Grouped, group, looks_repeated
 from rankgauge.protocol import REPEATING
 
@@ -101,7 +101,8 @@ def judgments_once(judgments: Judgments) -> Columns:
             f"{judgments.source}: query {query!r} and document {doc!r} are judged {low:g} and {high:g}; keep one"
         )
     again = len(columns) - len(kept)
-    warn(f"{judgments.source}: {again:,} judgments are there twice with the same grade; counted once")
+    twice = counted(again, "judgment is", "judgments are")
+    warn(f"{judgments.source}: {twice} there twice with the same grade; counted once")
     return kept
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, SIGNED, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class Hits:
     @property
     def signed(self) -> bool:
         """Whether negative grades gain what they are."""
-        return self.protocol.negative == "as-is"
+        return self.protocol.negative in SIGNED
 
     @property
     def averaged(self) -> bool:
@@ -85,6 +85,15 @@ class Hits:
         """How many documents of every query are judged relevant, retrieved or not."""
         mask = _at_least(self.judgment_grade, self.protocol.rel if rel is None else rel)
         return np.bincount(self.judgment_query[mask], minlength=len(self.queries)).astype(np.float64)
+
+    def divisible(self, ideal: Floats) -> Bools:
+        """Which queries have an ideal DCG to divide by; the others are empty. With negative grades, tools differ."""
+        above: Bools = ideal > 0
+        if self.protocol.negative not in ("as-is-ratio", "as-is-summed"):
+            return above
+        total = sum_by(self.judgment_query, self.judgment_grade, len(self.queries))
+        there: Bools = ideal != 0
+        return there & (total != 0) if self.protocol.negative == "as-is-summed" else there
 
     def ideal(self, gain: Callable[[Floats], Floats]) -> Ideal:
         """The ideal ranking under a gain: the only place where one is built.

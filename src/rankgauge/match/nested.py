@@ -8,14 +8,14 @@ there, and which is the executable specification of the order.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice, pairwise
+from itertools import islice, pairwise, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgauge.match.order import as_float32, descending_within, sort_within, tie_groups
 from rankgauge.match.parts import GROUPED, Parts, joined, ordered
-from rankgauge.match.unpack import Batch, numbers_of, text_keys, unpack
+from rankgauge.match.unpack import Batch, numbers_of, sizes_of, text_keys, unpack
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ NOTHING: Mapping[str, float] = {}
 
 def match_nested(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol) -> Parts:
     """Look every judged document up in the ranking of its query."""
-    tables = [judgments.nested[query] for query in queries]
-    whole = Batch(judgments, run, protocol, queries, tables, _rankings(run, queries, protocol))
+    tables = list(map(judgments.nested.__getitem__, queries))
+    rankings = _rankings(run, queries, protocol)
+    whole = Batch(judgments, run, protocol, queries, tables, rankings, sizes_of(tables), sizes_of(rankings))
     ends = whole.retrieved.cumsum()
     if ends[-1] < SMALL:
         return ordered(_by_sorting(whole), protocol)
@@ -45,7 +46,7 @@ def match_nested(judgments: Judgments, run: Run, queries: list[str], protocol: P
 def _rankings(run: Run, queries: list[str], protocol: Protocol) -> list[Mapping[str, float]]:
     """The rankings as the protocol sees them."""
     nested = run.nested
-    rankings = [nested.get(query, NOTHING) for query in queries]
+    rankings = list(map(nested.get, queries, repeat(NOTHING)))
     if protocol.same_id == "drop":
         rankings = [_without(ranking, query) for ranking, query in zip(rankings, queries, strict=True)]
     if protocol.order == "given":

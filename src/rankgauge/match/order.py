@@ -73,16 +73,21 @@ def count_before(
 
 
 def _bisect(ordered: NDArray[Any], starts: Ints, ends: Ints, value: NDArray[Any], comes_before: np.ufunc) -> Ints:
-    """The first place in ordered[start:end] that does not come before the value."""
-    low, size = starts.copy(), ends - starts
-    last = max(len(ordered) - 1, 0)
-    while size.any():
-        half = size >> 1
-        middle = np.minimum(low + half, last)
-        before = comes_before(ordered[middle], value)
-        before &= size > 0
-        low += before * (half + 1)
-        size = np.where(before, size - half - 1, half)
+    """The first place in ordered[start:end] that does not come before the value.
+
+    All are bisected in steps of the longest; what lies behind an end does not come before.
+    """
+    low, sizes = starts.copy(), ends - starts
+    size = int(sizes.max(initial=0))
+    uneven = size and int(sizes.min()) < size
+    while size:
+        half = (size + 1) >> 1
+        middle = low + (half - 1)
+        before = comes_before(ordered.take(middle, mode="clip"), value)
+        if uneven:
+            before &= middle < ends
+        low += before * half
+        size -= half
     return low
 
 

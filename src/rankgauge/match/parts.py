@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgauge.match.hits import Hits, positions_within
-from rankgauge.protocol import DEFAULT
+from rankgauge.protocol import DEFAULT, SIGNED
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
@@ -19,6 +19,7 @@ __all__ = ["GROUPED", "Parts", "assemble", "joined", "order_by_rank", "ordered",
 GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
 
 FEW = 300  # judgments that are quicker sorted by two keys
+DENSE = 16  # so many possible keys for each that is there are still quicker gone through than sorted
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -91,7 +92,7 @@ def assemble(
     judged = np.bincount(parts.judgment_query, minlength=len(queries))
     query, grade = parts.judgment_query, parts.judgment_grade
     keep = grade >= 0
-    if not keep.all() and protocol.negative != "as-is":
+    if not keep.all() and protocol.negative not in SIGNED:
         query, grade = query[keep], grade[keep]
     rows = (parts.query, parts.rank, parts.first, parts.tied, parts.grade)
     hits = Hits(queries, answered, parts.retrieved, judged, *rows, query, grade, protocol, left_out, missing)
@@ -106,7 +107,7 @@ def _ideal_of_retrieved(hits: Hits) -> Hits:
     """The ideal of a tool that knows only what was retrieved. An unjudged document counts 0 there, and only where
     negative grades are part of the ideal does it matter that it comes before them."""
     query, grade = hits.query, hits.grade
-    if hits.protocol.negative == "as-is":
+    if hits.signed:
         unjudged = hits.retrieved - np.bincount(query, minlength=len(hits.queries))
         query = np.concatenate([query, np.repeat(np.arange(len(hits.queries)), unjudged)])
         grade = np.concatenate([grade, np.zeros(int(unjudged.sum()))])
@@ -145,17 +146,28 @@ def _rank_key(query: Ints, rank: Ints) -> Ints:
 
 
 def _argsort(key: Ints) -> Ints:
-    """A stable argsort of keys of 0 or more: where key and place fit into one number, a sort of these is quicker."""
-    bits = len(key).bit_length()
-    if int(key.max(initial=0)).bit_length() + bits > 62:
+    """A stable argsort of keys of 0 or more.
+
+    Dense and distinct keys name their own places; where key and place fit into one number, a sort of these is quicker.
+    """
+    size, highest = len(key), int(key.max(initial=0))
+    if highest < DENSE * size:
+        places = np.full(highest + 1, -1, np.int32)
+        places[key] = np.arange(size, dtype=np.int32)
+        order = places[places >= 0]
+        if len(order) == size:
+            return order.astype(np.int64)
+    bits = size.bit_length()
+    if highest.bit_length() + bits > 62:
         return np.argsort(key, kind="stable")
-    packed = (key << bits) | np.arange(len(key))
+    packed = (key << bits) | np.arange(size)
     packed.sort()
     return packed & ((1 << bits) - 1)
 
 
 def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
-    """Judgments ordered by query, then descending grade. Many whole grades are quicker sorted as one integer key."""
+    """Judgments ordered by query, then descending grade. Many whole grades are quicker sorted as one integer key, and
+    few different ones quicker still by counting them."""
     few = len(grade) < FEW
     highest, lowest = (0.0, 0.0) if few else (float(grade.max()), float(grade.min()))
     if few or highest - lowest >= 2**20 or not (grade == np.floor(grade)).all():
@@ -166,9 +178,12 @@ def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
     key += (highest - grade).astype(np.int64)
     if (key[1:] >= key[:-1]).all():
         return query, grade
+    if int(key.max()) < DENSE * len(key):
+        counts = np.bincount(key, minlength=(int(query.max()) + 1) * span)
+        query = np.repeat(np.arange(len(counts) // span), counts.reshape(-1, span).sum(axis=1))
+        return query, np.repeat(highest - np.arange(len(counts), dtype=np.float64) % span, counts)
     key.sort()
-    counts = np.bincount(query)
-    query = np.repeat(np.arange(len(counts)), counts)
+    query = key // span
     return query, (highest - (key - query * span)).astype(np.float64, copy=False)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, compress, repeat
-from operator import attrgetter
+from functools import lru_cache
+from itertools import chain, compress, count, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 
     Tables = list[Mapping[str, float]]
 
-__all__ = ["Batch", "numbers_of", "text_keys", "unpack"]
+__all__ = ["Batch", "numbers_of", "sizes_of", "text_keys", "unpack"]
 
 TOGETHER = 16  # queries unpacked and looked up in one go
 MANY = 12  # from one judgment to so many results on, walking through the results first pays
+NOT_FOUND = repeat(float("nan"))
+NOT_A_NUMBER = (struct.error, TypeError, ValueError, OverflowError)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Batch:
-    """Some queries: the judgments and the ranking of each, as the caller gave them."""
+    """Some queries: the judgments and the ranking of each, as the caller gave them, and how many they are."""
 
     judgments: Judgments
     run: Run
@@ -42,48 +44,85 @@ class Batch:
     queries: list[str]
     tables: Tables
     rankings: Tables
+    judged: Ints
+    retrieved: Ints
 
     def __getitem__(self, some: slice) -> Batch:
-        return Batch(
-            self.judgments, self.run, self.protocol, self.queries[some], self.tables[some], self.rankings[some]
-        )
+        each = (self.queries[some], self.tables[some], self.rankings[some], self.judged[some], self.retrieved[some])
+        return Batch(self.judgments, self.run, self.protocol, *each)
 
-    @property
-    def judged(self) -> Ints:
-        """How many documents of each query are judged."""
-        return np.fromiter(map(len, self.tables), np.int64, len(self.tables))
 
-    @property
-    def retrieved(self) -> Ints:
-        """How many documents of each query are retrieved."""
-        return np.fromiter(map(len, self.rankings), np.int64, len(self.rankings))
+def sizes_of(tables: Tables) -> Ints:
+    """How many entries each has."""
+    return np.fromiter(map(len, tables), np.int64, len(tables))
 
 
 def unpack(batch: Batch) -> tuple[Floats, Floats, Floats]:
     """All grades, all scores, and for each judgment the score of its document, NaN where it was not retrieved."""
-    grades, scores, found = [], [], []
+    grades, found = np.empty((2, int(batch.judged.sum())))
+    scores = np.empty(int(batch.retrieved.sum()))
+    try:
+        _fill(batch, grades, scores, found)
+        fine = _all_finite(grades) and _all_finite(scores)
+    except NOT_A_NUMBER:
+        fine = False
+    if not fine:
+        numbers_of(batch.judgments, batch.tables, batch.queries)
+        numbers_of(batch.run, batch.rankings, batch.queries)
+    _look_up_other_spellings(batch, found)
+    return grades, scores, found
+
+
+def _fill(batch: Batch, grades: Floats, scores: Floats, found: Floats) -> None:
+    """Unpack and look up a few queries at a time."""
+    walk = len(grades) * MANY > len(scores)
+    room_of_grades, room_of_scores, room_of_found = map(_room, (grades, scores, found))
+    judged = ranked = 0
     for start in range(0, len(batch.queries), TOGETHER):
-        few = batch[start : start + TOGETHER]
-        grades.append(numbers_of(few.judgments, few.tables, few.queries))
-        scores.append(numbers_of(few.run, few.rankings, few.queries))
-        found.append(_look_up(few, len(grades[-1])))
-    return np.concatenate(grades), np.concatenate(scores), np.concatenate(found)
+        tables, rankings = batch.tables[start : start + TOGETHER], batch.rankings[start : start + TOGETHER]
+        ranked = _pack(rankings, room_of_scores, ranked)
+        if walk:  # many look-ups in scattered memory: the ids, gone through once in their order, are in the cache then
+            deque(chain.from_iterable(rankings), maxlen=0)
+        for table, ranking in zip(tables, rankings, strict=True):
+            put = _packer(len(table))
+            put(room_of_grades, judged, *table.values())
+            put(room_of_found, judged, *map(ranking.get, table, NOT_FOUND))
+            judged += 8 * len(table)
 
 
 def numbers_of(record: Record, tables: Tables, queries: list[str]) -> Floats:
     """All numbers of these tables in one array; the first that is not a finite number is an error."""
     values = np.empty(sum(map(len, tables)))
-    room, start = values.data.cast("B"), 0
     try:
-        for table in tables:
-            struct.pack_into(f"{len(table)}d", room, start, *table.values())
-            start += 8 * len(table)
-        fine = not len(values) or bool(np.isfinite(values.min()) and np.isfinite(values.max()))
-    except (struct.error, TypeError, ValueError, OverflowError):
+        _pack(tables, _room(values), 0)
+        fine = _all_finite(values)
+    except NOT_A_NUMBER:
         fine = False
     if not fine:
         raise _bad_number(record, tables, queries)
     return values
+
+
+def _pack(tables: Tables, room: memoryview, start: int) -> int:
+    """Put the numbers of these tables into the room, from the start on; where they end."""
+    for table in tables:
+        size = len(table)
+        _packer(size)(room, start, *table.values())
+        start += 8 * size
+    return start
+
+
+def _room(values: Floats) -> memoryview:
+    return values.data.cast("B")
+
+
+@lru_cache(maxsize=4096)
+def _packer(size: int) -> Callable[..., None]:
+    return struct.Struct(f"{size}d").pack_into
+
+
+def _all_finite(values: Floats) -> bool:
+    return not len(values) or bool(np.isfinite(values.min()) and np.isfinite(values.max()))
 
 
 def _bad_number(record: Record, tables: Tables, queries: list[str]) -> FormatError:
@@ -102,17 +141,18 @@ def _is_finite(number: Any) -> bool:
         return False
 
 
-def _look_up(batch: Batch, size: int) -> Floats:
-    if size * MANY > sum(map(len, batch.rankings)):
-        # Many look-ups in scattered memory: walk the ids once in their order, which brings them into the cache.
-        deque(chain.from_iterable(batch.rankings), maxlen=0)
-    getters = map(attrgetter("get"), batch.rankings)
-    scores = chain.from_iterable(map(map, getters, batch.tables, repeat(repeat(np.nan))))
-    found = np.fromiter(scores, np.float64, size)
+def _look_up_other_spellings(batch: Batch, found: Floats) -> None:
+    """A caller's integer ids match their decimal spelling: try the other one where a document was not found."""
     lost = np.isnan(found)
-    if lost.any() and _may_be_spelled_otherwise(compress(chain.from_iterable(batch.tables), lost.tolist())):
-        _look_up_other_spelling(batch, found, lost.tolist())
-    return found
+    if not lost.any():
+        return
+    missed = lost.tobytes()
+    if not _may_be_spelled_otherwise(compress(chain.from_iterable(batch.tables), missed)):
+        return
+    owners = chain.from_iterable(map(repeat, batch.rankings, map(len, batch.tables)))
+    docs = chain.from_iterable(batch.tables)
+    for row, doc, ranking in compress(zip(count(), docs, owners), missed):
+        found[row] = ranking.get(_other_spelling(doc), np.nan)
 
 
 def _may_be_spelled_otherwise(docs: Iterable[Any]) -> bool:
@@ -121,15 +161,6 @@ def _may_be_spelled_otherwise(docs: Iterable[Any]) -> bool:
         return any(map(str.isdecimal, docs))
     except TypeError:
         return True
-
-
-def _look_up_other_spelling(batch: Batch, found: Floats, lost: list[bool]) -> None:
-    """A caller's integer ids match their decimal spelling: try the other one where a document was not found."""
-    owners = chain.from_iterable(map(repeat, batch.rankings, map(len, batch.tables)))
-    docs = chain.from_iterable(batch.tables)
-    for row, (doc, ranking) in enumerate(zip(docs, owners, strict=True)):
-        if lost[row]:
-            found[row] = ranking.get(_other_spelling(doc), np.nan)
 
 
 def _other_spelling(doc: Any) -> Any:

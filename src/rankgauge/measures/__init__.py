@@ -2,8 +2,8 @@
 
 from rankgauge.measures import graded, precision, sets
 from rankgauge.measures.table import MEASURES, Definition, Measure, averaging, measure
-from rankgauge.measures.text import SPELLINGS, parse
+from rankgauge.measures.text import SPELLINGS, as_written, parse
 
 FILLED_BY = (graded, precision, sets)
 
-__all__ = ["FILLED_BY", "MEASURES", "SPELLINGS", "Definition", "Measure", "averaging", "measure", "parse"]
+__all__ = ["FILLED_BY", "MEASURES", "SPELLINGS", "Definition", "Measure", "as_written", "averaging", "measure", "parse"]

@@ -31,7 +31,8 @@ def nDCG(
       al., Learning to rank using gradient descent, ICML 2005.
     """
     ideal = IDCG(hits, k, gain=gain, discount=discount, rel=rel)
-    return divide(DCG(hits, k, gain=gain, discount=discount, rel=rel), ideal)
+    reached = DCG(hits, k, gain=gain, discount=discount, rel=rel)
+    return np.divide(reached, ideal, out=np.zeros(len(ideal)), where=hits.divisible(ideal))
 
 
 @measure(needs="gain", bounded=False, averages=True)
@@ -68,19 +69,22 @@ def IDCG(
 
 
 @measure(needs="gain")
-def ERR(hits: Hits, k: int | None = None, *, max: float = 4.0) -> Floats:
+def ERR(hits: Hits, k: int | None = None, *, max: float = 4.0, gain: str = "exp") -> Floats:
     """Expected reciprocal rank: where a reader who stops when satisfied is expected to stop.
 
     Formula: Σ over ranks r ≤ k of 1/r · s(r) · Π over earlier ranks of (1 − s), with s = (2^grade − 1) / 2^max
     Fewer than k: the missing ranks satisfy nobody.
     Nothing relevant: 0.
     Parameters: max: the highest grade of the scale. 4 is what gdeval has fixed; a grade above it is an error.
+      gain=exp, or gain=linear: s = grade / (max + 1), as NTCIREVAL.
     Paper: Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009.
     """
     highest = hits.judgment_grade.max(initial=0.0)
     if highest > max:
         raise MeasureError(f"ERR(max={max:g}): the judgments have grade {highest:g}; write ERR(max={highest:g})")
-    chance = gain_function("exp")(hits.grade) / 2.0**max
+    if gain not in ("exp", "linear"):
+        raise MeasureError(f"ERR(gain={gain}): expected exp or linear")
+    chance = gain_function(gain)(hits.grade) / (2.0**max if gain == "exp" else max + 1.0)
     value, unsatisfied = np.zeros(len(hits)), np.ones(len(hits.queries))
     for rows in in_turn(hits.query):
         query = hits.query[rows]

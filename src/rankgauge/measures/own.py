@@ -13,7 +13,7 @@ import numpy as np
 
 from rankgauge.errors import MeasureError, RankgaugeError
 from rankgauge.measures.table import MEASURES, Definition
-from rankgauge.measures.text import parse
+from rankgauge.measures.text import as_written, parse
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Floats, Hits
@@ -28,6 +28,7 @@ def load(path: str) -> list[str]:
     before = dict(MEASURES)
     module = _run(path)
     parse.cache_clear()
+    as_written.cache_clear()
     added = [name for name, definition in MEASURES.items() if before.get(name) is not definition]
     if not added:
         raise MeasureError(f"{path}: defines no measure; put @rankgauge.measure() above a function of hits")

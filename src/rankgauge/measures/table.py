@@ -171,6 +171,8 @@ class Measure:
         given = dict(self.parameters)
         if self.definition.needs == "relevant":
             nothing: Bools = hits.relevant_judged(given.get("rel")) == 0
+        elif self.definition.needs == "gain" and hits.signed and "discount" in self.definition.parameters:
+            nothing = ~hits.divisible(MEASURES["IDCG"].function(hits, **given))
         elif self.definition.needs == "gain":
             gains = gain_function(given.get("gain", "linear"), given.get("rel"))(hits.judgment_grade)
             nothing = sum_by(hits.judgment_query, np.maximum(gains, 0), len(hits.queries)) == 0

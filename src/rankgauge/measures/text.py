@@ -18,7 +18,7 @@ from rankgauge.errors import MeasureError, nearest
 from rankgauge.measures.gains import discount_function, gain_text
 from rankgauge.measures.table import MEASURES, Definition, Measure
 
-__all__ = ["SPELLINGS", "parse", "resolve"]
+__all__ = ["SPELLINGS", "as_written", "parse", "resolve"]
 
 SHAPE: Final = re.compile(r"(?P<name>[A-Za-z0-9_.\-]+?)(\((?P<inner>.*)\))?(@(?P<cut>[^@()]+?))?(-l(?P<level>\d+))?")
 INNER_PART: Final = re.compile(r"((?:[^,{}]|\{[^{}]*\})+)(?:,|$)")
@@ -80,6 +80,15 @@ VALUE_SPELLINGS: Final = {"exp-log2": "exp", "log2": "linear"}
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Measure:
     """The measure that a text stands for; `str(parse(text))` is its canonical spelling."""
+    written = as_written(text)
+    parameters = written.definition.parameters
+    return Measure(written.name, tuple(pair for pair in written.parameters if pair[1] != parameters[pair[0]].default))
+
+
+@lru_cache(maxsize=4096)
+def as_written(text: str) -> Measure:
+    """The measure with every parameter that the text names, those at our defaults too: another tool's defaults are not
+    ours, and what is written goes before either."""
     name, given = _parts(text)
     return _checked(MEASURES[name], given, text)
 
@@ -179,7 +188,7 @@ def _inner(inner: str, text: str) -> dict[str, str]:
 
 
 def _checked(definition: Definition, given: dict[str, str], text: str) -> Measure:
-    """Known parameters with right values, in the order of the signature, without those at their default."""
+    """Known parameters with right values, in the order of the signature."""
     for name in given:
         if name not in definition.parameters:
             raise MeasureError(
@@ -189,9 +198,7 @@ def _checked(definition: Definition, given: dict[str, str], text: str) -> Measur
     values: list[tuple[str, Any]] = []
     for name, parameter in definition.parameters.items():
         if name in given:
-            value = _value(name, given[name], parameter, text)
-            if value != parameter.default:
-                values.append((name, value))
+            values.append((name, _value(name, given[name], parameter, text)))
         elif parameter.default is inspect.Parameter.empty:
             raise MeasureError(f"{text}: {definition.name} needs a cut-off; write {definition.name}@10")
     return Measure(definition.name, tuple(values))

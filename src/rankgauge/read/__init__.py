@@ -19,7 +19,7 @@ from rankgauge.read.memory import read_iterable, read_mapping
 from rankgauge.read.records import Columns, Judgments, Record, Run
 from rankgauge.read.rows import Ask, Found
 
-__all__ = ["FORMATS", "Columns", "Judgments", "Record", "Run", "read_judgments", "read_run"]
+__all__ = ["FORMATS", "Columns", "Judgments", "Record", "Run", "find_rows", "read_judgments", "read_run"]
 
 ORDERS = ("score", "rank")
 
@@ -28,11 +28,11 @@ def read_judgments(source: Any, *, format: str | None = None, columns: Mapping[s
     """Judgments from a path, a frame, a dict of dicts or rows of (query, document, grade).
 
     >>> read_judgments({"q1": {"d1": 2, "d2": 0}})
-    Judgments(2 rows, 1 queries, from judgments)
+    Judgments(2 rows, 1 query, from judgments)
     """
     if isinstance(source, Judgments):
         return source
-    found, name = _read(source, Ask("judgments", columns), format)
+    found, name = find_rows(source, Ask("judgments", columns), format)
     return Judgments(found.rows, source=name, explain=found.explain)
 
 
@@ -54,13 +54,13 @@ def read_run(
     _check("duplicates", duplicates, RULES["duplicates"])
     if isinstance(source, Run):
         return _same_order(source, by)
-    found, name = _read(source, Ask("run", columns, by, duplicates), format)
+    found, name = find_rows(source, Ask("run", columns, by, duplicates), format)
     run = Run(found.rows, by=found.by, tag=found.tag if tag is None else tag, source=name, explain=found.explain)
-    run.has_scores = found.has_scores
+    run.has_scores, run.head, run.whole_head = found.has_scores, found.head, found.whole_head
     return run
 
 
-def _read(source: Any, ask: Ask, format: str | None) -> tuple[Found, str]:
+def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Found, str]:
     """What was found, and the name that messages give it."""
     if isinstance(source, (str, os.PathLike, Source)):
         file = source if isinstance(source, Source) else find_source(source)

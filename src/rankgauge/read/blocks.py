@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["read_blocks"]
+__all__ = ["read_blocks", "read_blocks_with_ranks"]
 
 Parsed = TypeVar("Parsed")
 
@@ -36,8 +36,27 @@ FIELDS = {
 }
 
 
+# What the numbers of a row are called, and the fields that they are read from.
+TAKEN = {"score": {"number": "number"}, "rank": {"number": "rank"}, "both": {"number": "number", "rank": "rank"}}
+
+
 def read_blocks(stream: BinaryIO, kind: str, by: str = "score") -> Columns | None:
     """The columns of a TREC file, or None when anything in it is out of the ordinary."""
+    columns = _gathered(stream, kind, by, Growing(np.int64))
+    if columns is not None and by == "rank":
+        np.negative(columns.number, out=columns.number)
+    return columns
+
+
+def read_blocks_with_ranks(stream: BinaryIO) -> tuple[Columns, NDArray[np.int64]] | None:
+    """The columns of a TREC run and the rank of every row, or None when anything is out of the ordinary."""
+    ranks = Growing(np.int64)
+    columns = _gathered(stream, "run", "both", ranks)
+    return None if columns is None else (columns, ranks.array)
+
+
+def _gathered(stream: BinaryIO, kind: str, by: str, ranks: Growing) -> Columns | None:
+    """The blocks end to end; ranks that are read beside the scores go where the caller says."""
     numbers: dict[str, int] = {}
     query, number = Growing(np.int32), Growing(np.float64)
     docs: pl.Series | None = None
@@ -47,11 +66,9 @@ def read_blocks(stream: BinaryIO, kind: str, by: str = "score") -> Columns | Non
         query.add(_query_numbers(frame["query"], numbers))
         docs = frame["doc"] if docs is None else docs.append(frame["doc"])
         number.add(frame["number"].to_numpy())
-    if docs is None or not len(docs):
-        return None
-    if by == "rank":
-        np.negative(number.array, out=number.array)
-    return Columns(list(numbers), query.array, docs, number.array)
+        if by == "both":
+            ranks.add(frame["rank"].to_numpy())
+    return Columns(list(numbers), query.array, docs, number.array) if docs is not None and len(docs) else None
 
 
 def _ahead(parse: Callable[[bytes], Parsed], blocks: Iterator[bytes]) -> Iterator[Parsed]:
@@ -116,7 +133,7 @@ def _parse(block: bytes, names: tuple[str, ...], by: str) -> pl.DataFrame | None
         frame = _read(block, names, by, b" ")
     if frame is None:
         block = _full_lines(block)
-        frame = _read(block, names, by, b" ") if block else _no_rows()
+        frame = _read(block, names, by, b" ") if block else _no_rows(by)
     if frame is None or not frame["number"].is_finite().all():
         return None
     return frame
@@ -128,12 +145,12 @@ def _read(block: bytes, names: tuple[str, ...], by: str, separator: bytes) -> pl
     lines = _regular_lines(block, separator, len(names)) if block else 0
     if not lines:
         return None
-    wanted, kind = ("rank", pl.Int64) if by == "rank" else ("number", pl.Float64)
-    schema: dict[str, Any] = {name: kind if name == wanted else pl.String for name in names}
-    number = pl.col(wanted).cast(pl.Float64).alias("number")
+    taken, kinds = TAKEN[by], {"number": pl.Float64, "rank": pl.Int64}
+    schema: dict[str, Any] = {name: kinds[name] if name in taken.values() else pl.String for name in names}
+    columns = [pl.col(field).cast(kinds[name]).alias(name) for name, field in taken.items()]
     scan = pl.scan_csv(block, has_header=False, separator=separator.decode(), quote_char=None, schema=schema)
     try:
-        frame = scan.select("query", "doc", number, last=names[-1]).collect()
+        frame = scan.select("query", "doc", *columns, last=names[-1]).collect()
     except pl.exceptions.PolarsError:
         return None
     comments = frame["query"].str.starts_with("#").any() if b"#" in block else False
@@ -142,11 +159,12 @@ def _read(block: bytes, names: tuple[str, ...], by: str, separator: bytes) -> pl
     return frame if whole and not comments else None
 
 
-def _no_rows() -> pl.DataFrame:
+def _no_rows(by: str) -> pl.DataFrame:
     """What a block of comments holds."""
     import polars as pl
 
-    return pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "number": pl.Float64})
+    kinds = {"number": pl.Float64, "rank": pl.Int64}
+    return pl.DataFrame(schema={"query": pl.String, "doc": pl.String} | {name: kinds[name] for name in TAKEN[by]})
 
 
 def _regular_lines(block: bytes, separator: bytes, fields: int) -> int:

@@ -68,10 +68,10 @@ class Source(NamedTuple):
             stream.read(len(BYTE_ORDER_MARK))
         return cast(BinaryIO, stream)
 
-    def head(self) -> bytes:
+    def head(self, size: int = HEAD) -> bytes:
         """The first decompressed bytes, without a byte-order mark."""
         with self.open_text() as stream:
-            return stream.read(HEAD)
+            return stream.read(size)
 
     def _raw(self) -> io.BufferedReader:
         if self.path is None:

@@ -132,7 +132,7 @@ def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Found:
     columns = frame_columns(frame, ask, name)
     rows = Rows(name, "row", lambda: _numbered_rows(columns))
     by = "rank" if number_role(ask) == "rank" else "score"
-    return Found(settled(columns, ask), by=by, explain=explainer(rows, ask))
+    return Found(settled(columns, ask), by=by, explain=explainer(rows, ask), origin=rows)
 
 
 def _numbered_rows(columns: Columns) -> Iterator[Row]:

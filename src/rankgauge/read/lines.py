@@ -11,7 +11,7 @@ from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import FormatError, warn
+from rankgauge.errors import FormatError, counted, warn
 from rankgauge.read.files import Source
 from rankgauge.read.frames import settled
 from rankgauge.read.records import Columns, Nested
@@ -30,6 +30,8 @@ __all__ = [
 
 
 LONGEST_RANK: Final = 20
+SAMPLE: Final = 256 * 1024  # bytes that are kept of a run, for notes on its ranks
+LINE: Final = 64 * 1024  # more than a first line is long
 
 
 class Layout(NamedTuple):
@@ -64,9 +66,13 @@ def layout_for(format: str, ask: Ask) -> Layout:
 def read_trec(source: Source, ask: Ask) -> Found:
     """Judgments of four fields or a run of six."""
     layout = layout_for("trec", ask)
-    fields = fields_of_first_line(source.head()) if ask.kind == "run" else []
+    if ask.kind == "judgments":
+        return _read(source, ask, layout, tag="", fast=_blocks)
+    head = source.head(SAMPLE)
+    fields = fields_of_first_line(head[:LINE])
     tag = fields[5].decode(errors="replace") if len(fields) >= LAYOUTS["run"].width else ""
-    return _read(source, ask, layout, tag=tag, fast=_blocks)
+    found = _read(source, ask, layout, tag=tag, fast=_blocks)
+    return found._replace(head=head, whole_head=len(head) < SAMPLE)
 
 
 def read_msmarco(source: Source, ask: Ask) -> Found:
@@ -112,8 +118,8 @@ def _read(source: Source, ask: Ask, layout: Layout, *, tag: str, fast: FastReade
     columns = None if source.is_small else fast(source, ask)
     has_scores = layout.fields != LAYOUTS["msmarco"].fields
     if columns is None:
-        return Found(gather(rows, ask), by=by, tag=tag, has_scores=has_scores)
-    return Found(settled(columns, ask), by=by, tag=tag, has_scores=has_scores, explain=explainer(rows, ask))
+        return Found(gather(rows, ask), by, tag, has_scores, origin=rows)
+    return Found(settled(columns, ask), by, tag, has_scores, explainer(rows, ask), rows)
 
 
 def _blocks(source: Source, ask: Ask) -> Columns | None:
@@ -196,7 +202,7 @@ class CarefulParser:
     def conclude(self) -> None:
         """One warning for all the lines that went on after the tag."""
         if self.longer:
-            lines = "1 line has" if self.longer == 1 else f"{self.longer} lines have"
+            lines = counted(self.longer, "line has", "lines have")
             warn(
                 f"{self.name}: {lines} more than {self.layout.width} fields, the first is line {self.first_longer}; "
                 "what follows the tag is ignored, as trec_eval does"

@@ -12,23 +12,45 @@ from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import id_text
 from rankgauge.read.rows import Ask, Found, Row, Rows, finite, gather
 
+BARE = {list, tuple, set, frozenset}
+
 __all__ = ["checked_row", "item_rows", "read_iterable", "read_mapping", "triples_found"]
 
 
 def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Found:
-    """A dict of dicts, kept as it is; `match` looks at every number anyway."""
-    if ask.by == "rank":
-        raise InputError(f"{ask.kind}: a dict has scores and no ranks; give -rank as the score, or a frame with a rank")
+    """A dict of dicts, kept as it is (`match` looks at every number anyway), or a dict of lists of documents."""
     if ask.columns:
         raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
-    plain = set(map(type, source.values())) <= {dict}
-    for query, docs in () if plain else source.items():
+    kinds = set(map(type, source.values()))
+    if kinds & BARE and kinds <= BARE:
+        return _read_bare(source, ask)
+    if ask.by == "rank":
+        raise InputError(f"{ask.kind}: a dict has scores and no ranks; give -rank as the score, or a frame with a rank")
+    for query, docs in () if kinds <= {dict} else source.items():
         if not isinstance(docs, Mapping):
             raise FormatError(
                 f"{ask.kind}: query {query!r} maps to {_shown(docs)}; expected a dict of document → number, "
-                f"as in {{'q1': {{'d1': 1.0}}}}"
+                f"as in {{'q1': {{'d1': 1.0}}}}, or everywhere a list of documents, as in {{'q1': ['d1']}}"
             )
     return Found(source)
+
+
+def _read_bare(source: Mapping[Any, Any], ask: Ask) -> Found:
+    """Query → documents without numbers: a ranking in the order given, or the relevant documents, of grade 1."""
+
+    def each() -> Iterator[Row]:
+        row = 0
+        for query, docs in source.items():
+            if ask.kind == "run" and isinstance(docs, (set, frozenset)):
+                raise FormatError(f"run: query {query!r} maps to a set, which has no order; give a list, best first")
+            for rank, doc in enumerate(docs, 1):
+                row += 1
+                number = -float(rank) if ask.kind == "run" else 1.0
+                place = f"{ask.kind}, query {query!r}, document {rank}"
+                yield checked_row(row, (query, doc, number), ask._replace(by="score"), place)
+
+    rows = gather(Rows(ask.kind, "document", each), ask, may_be_empty=True)
+    return Found(rows, by="rank", has_scores=False) if ask.kind == "run" else Found(rows)
 
 
 def read_iterable(source: Iterable[Any], ask: Ask) -> Found:
@@ -48,7 +70,8 @@ def triples_found(triples: Callable[[], Iterable[Any]], ask: Ask) -> Found:
 
 
 def _found(rows: Rows, ask: Ask) -> Found:
-    return Found(gather(rows, ask, may_be_empty=True), by="rank" if number_role(ask) == "rank" else "score")
+    by = "rank" if number_role(ask) == "rank" else "score"
+    return Found(gather(rows, ask, may_be_empty=True), by=by, origin=rows)
 
 
 def item_rows(items: Iterable[Any], ask: Ask, name: str) -> Iterator[Row]:
@@ -72,7 +95,9 @@ class _Splitter:
             return self._named(item, list(item), place)
         if hasattr(item, "_fields"):
             return self._named(dict(zip(item._fields, item, strict=True)), item._fields, place)
-        if isinstance(item, (tuple, list)) and len(item) == 3 and self.ask.by == "score" and not self.ask.columns:
+        if isinstance(item, np.void) and item.dtype.names:
+            return self._named({name: item[name] for name in item.dtype.names}, item.dtype.names, place)
+        if _is_triple(item) and self.ask.by == "score" and not self.ask.columns:
             return item[0], item[1], item[2]
         raise FormatError(self._unfit(item, place))
 
@@ -85,10 +110,14 @@ class _Splitter:
 
     def _unfit(self, item: Any, place: str) -> str:
         role = number_role(self.ask)
-        if isinstance(item, (tuple, list)) and len(item) == 3:
+        if _is_triple(item):
             lacking = role if role == "rank" else "named columns"
             return f"{place}: a plain triple has no {lacking}; give dicts or a frame"
         return f"{place}: expected (query, document, {role}), got {_shown(item)}"
+
+
+def _is_triple(item: Any) -> bool:
+    return isinstance(item, (tuple, list, np.ndarray)) and len(item) == 3
 
 
 def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: str) -> Row:
@@ -105,7 +134,7 @@ def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: str) -> Row:
 
 
 def _number(value: Any, ask: Ask) -> float:
-    if not isinstance(value, (int, float, np.number, np.bool_)):
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         raise ValueError(f"{value!r} is not a number")
     try:
         number = finite(float(value), value)

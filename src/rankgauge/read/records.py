@@ -7,7 +7,7 @@ Hits. A record converts itself when the other form is asked for and keeps what i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import DuplicateError, FormatError
+from rankgauge.errors import DuplicateError, FormatError, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,7 +140,8 @@ class Record:
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self):,} rows, {len(self.queries):,} queries, from {self.source})"
+        rows, queries = counted(len(self), "row"), counted(len(self.queries), "query", "queries")
+        return f"{type(self).__name__}({rows}, {queries}, from {self.source})"
 
 
 class Judgments(Record):
@@ -164,19 +165,23 @@ class Run(Record):
     """Query → document → score; the order given is kept.
 
     `by` says what the scores stand for: "score", or "rank" when they are negated ranks; `has_scores` whether the source
-    has scores at all (MS MARCO runs have none, and are ordered by rank whatever is asked).
+    has scores at all (MS MARCO runs have none, and are ordered by rank whatever is asked); `head` is the start of a
+    TREC file, in which ranks stand beside scores, all of it where `whole_head`.
     """
 
     kind = "run"
     number = "score"
     has_scores: bool = True
+    head: bytes = b""
+    whole_head: bool = False
 
     @property
-    def answered(self) -> list[str]:
+    def answered(self) -> Set[str]:
         """The queries that have results: an empty list is no answer."""
         if self._columns is not None:
-            return self._columns.queries
-        return [query for query, docs in self.nested.items() if docs]
+            return set(self._columns.queries)
+        nested = self.nested
+        return nested.keys() if all(nested.values()) else {query for query, docs in nested.items() if docs}
 
     def __init__(self, rows: Nested | Columns, *, by: str = "score", tag: str = "", **more: Any) -> None:
         super().__init__(rows, **more)

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import DuplicateError, InputError, warn
+from rankgauge.errors import DuplicateError, InputError, counted, warn
 from rankgauge.protocol import REPEATING
 from rankgauge.read.records import Columns, Nested
 
@@ -40,6 +40,9 @@ class Found(NamedTuple):
     tag: str = ""
     has_scores: bool = True
     explain: Callable[[str, str], InputError | None] | None = None
+    origin: Rows | None = None  # the rows once more, one by one and with their places
+    head: bytes = b""  # the start of a TREC run, where ranks stand beside scores
+    whole_head: bool = False  # whether that is all of it
 
 
 class Rows(NamedTuple):
@@ -57,7 +60,7 @@ class Rows(NamedTuple):
 
 def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dict[str, float]] | Columns:
     """Rows → query → document → number, in the order given; a pair that is there twice is settled as asked."""
-    if ask.kind == "run" and ask.duplicates in REPEATING:
+    if ask.duplicates in REPEATING:
         return _as_they_are(rows, may_be_empty)
     nested: dict[str, dict[str, float]] = {}
     docs: dict[str, float] = {}
@@ -76,8 +79,8 @@ def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dic
     if not nested and not may_be_empty:
         raise InputError(f"{rows.name}: holds no rows; expected at least one")
     if repeated and ask.kind == "judgments":
-        are = "judgment is" if repeated == 1 else "judgments are"
-        warn(f"{rows.name}: {repeated:,} {are} there twice with the same grade; counted once")
+        twice = counted(repeated, "judgment is", "judgments are")
+        warn(f"{rows.name}: {twice} there twice with the same grade; counted once")
     return nested
 
 

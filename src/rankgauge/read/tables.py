@@ -42,7 +42,7 @@ def read_jsonl(source: Source, ask: Ask) -> Found:
 def read_json(source: Source, ask: Ask) -> Found:
     """One JSON object, query → document → number, or one JSON list of rows."""
     rows = Rows(source.name, "entry", lambda: _json_rows(source, ask))
-    return Found(gather(rows, ask), by="rank" if number_role(ask) == "rank" else "score")
+    return Found(gather(rows, ask), by="rank" if number_role(ask) == "rank" else "score", origin=rows)
 
 
 def _read(source: Source, ask: Ask, format: str, rows: Rows) -> Found:
@@ -52,8 +52,8 @@ def _read(source: Source, ask: Ask, format: str, rows: Rows) -> Found:
 
         columns = read_bulk(source, ask, lambda: column_names(source, format), DELIMITERS.get(format))
         if columns is not None:
-            return Found(settled(columns, ask), by=by, explain=explainer(rows, ask))
-    return Found(gather(rows, ask), by=by)
+            return Found(settled(columns, ask), by=by, explain=explainer(rows, ask), origin=rows)
+    return Found(gather(rows, ask), by=by, origin=rows)
 
 
 def header_cells(head: bytes, delimiter: str) -> list[str]:

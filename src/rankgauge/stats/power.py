@@ -22,6 +22,7 @@ __all__ = [
 
 POWER: Final = 0.80  # the chance of finding a difference that is there
 ALPHA: Final = 0.05  # the chance of finding one that is not
+NEGLIGIBLE: Final = 1e-12
 MOST: Final = 10**12  # queries; beyond it the answer is "no"
 
 
@@ -168,6 +169,8 @@ def _range_power(queries: int, systems: int, noncentrality: float, alpha: float)
 
     between, within = systems - 1, (systems - 1) * (queries - 1)
     critical = special.fdtri(between, within, 1 - alpha)
+    if noncentrality < NEGLIGIBLE:  # scipy's series fails next to 0
+        noncentrality = 0.0
     below = float(special.ncfdtr(between, within, noncentrality, critical))
     return 1.0 if math.isnan(below) else 1.0 - below
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from rankgauge.aggregate import aggregate
+from rankgauge.band import Band
 from rankgauge.errors import MeasureError
 from rankgauge.measures import Measure, parse
 from rankgauge.ties.orders import Tied, arranged, averaged, drawn, in_order, tied_rows
 from rankgauge.ties.worth import sorting_is_exact, worth
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rankgauge.match.hits import Bools, Floats, Hits, Ints
 
 __all__ = ["AGGREGATES", "Band", "TieBand", "is_text", "tie_band", "tie_ends"]
@@ -27,31 +30,12 @@ MOST_ORDERS: Final = 2_000
 AGGREGATES: Final = {"geometric": "geometric_mean", "none": "mean"}
 
 
-class Band(NamedTuple):
-    """A value, and what it could be under other orders of equal scores.
-
-    `exact` tells whether low and high are reached and never passed (else the band is at least as wide), `error` is the
-    standard error of an expectation that was sampled, 0 where it was computed.
-    """
-
-    value: float
-    expected: float
-    low: float
-    high: float
-    exact: bool
-    error: float = 0.0
-
-    @property
-    def width(self) -> float:
-        """From the smallest to the largest."""
-        return self.high - self.low
-
-
 @dataclass(frozen=True, eq=False)
 class TieBand:
     """The bands of a measure: of every query, and of their mean.
 
-    `draws` holds the values of every query under each sampled order, where the expectation had to be sampled.
+    `draws` holds the values of every query under each sampled order, where the expectation had to be sampled;
+    `rounding` is what a dialect does to the mean.
     """
 
     measure: Measure
@@ -63,6 +47,7 @@ class TieBand:
     exact: Bools
     draws: Floats | None = None
     weights: Floats | None = None
+    rounding: Callable[[float], float] | None = None
 
     @cached_property
     def mean(self) -> Band:
@@ -78,14 +63,18 @@ class TieBand:
 
     def __getitem__(self, query: str) -> Band:
         """The band of one query."""
-        at = self.queries.index(query)
+        return self.at(self.queries.index(query))
+
+    def at(self, at: int) -> Band:
+        """The band of the query at this place."""
         error = 0.0 if self.draws is None else _error(self.draws[:, at])
         value, expected, low, high = (float(v[at]) for v in (self.value, self.expected, self.low, self.high))
         return Band(value, expected, low, high, bool(self.exact[at]), error)
 
     def _aggregate(self, values: Floats) -> float:
         own = self.measure.definition.aggregate
-        return aggregate(AGGREGATES.get(own, own), values, self.weights)
+        value = aggregate(AGGREGATES.get(own, own), values, self.weights)
+        return value if self.rounding is None else self.rounding(value)
 
 
 def _error(draws: Floats) -> float:
@@ -103,12 +92,13 @@ def tie_band(
     *,
     weights: Floats | None = None,
     chosen: Bools | None = None,
+    expect: bool = True,
     seed: int = 0,
 ) -> TieBand:
     """The tie bands of a measure, for every query (or the chosen ones) and for the mean.
 
     The ends are exact where sorting by gain is, and where a query has few enough orders to try them all; the
-    expectation is exact for measures that average over ties, else sampled with a seed.
+    expectation is exact for measures that average over ties, else sampled with a seed (not with `expect` off: NaN).
     """
     measure = parse(measure) if isinstance(measure, str) else measure
     if is_text(measure):
@@ -116,7 +106,7 @@ def tie_band(
     tied = tied_rows(hits)
     value = measure(hits)
     low, high, exact = _ends(hits, measure, tied, value)
-    expected, draws = _expected(hits, measure, tied, seed)
+    expected, draws = _expected(hits, measure, tied, seed) if expect else (np.full(len(value), np.nan), None)
     part = slice(None) if chosen is None else chosen
     queries = hits.queries if chosen is None else [hits.queries[i] for i in np.flatnonzero(chosen)]
     return TieBand(

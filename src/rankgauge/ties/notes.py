@@ -43,11 +43,11 @@ class TieNote(NamedTuple):
 def _notes(results: list[Result]) -> Iterator[TieNote]:
     """The values whose first four decimals depend on the order of equal scores."""
     for result in results:
-        hits = result.hits
-        if hits.averaged or not (hits.tied > 1).any():
-            continue
+        if result.dialect is not None and result.dialect.undefined_ties:
+            continue  # the band stands in the table itself
         for measure in result.measures:
-            if not is_text(measure):
+            _, hits = result.computed(measure)
+            if not is_text(measure) and not hits.averaged and (hits.tied > 1).any():
                 note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), _share(hits))
                 if f"{note.low:.4f}" != f"{note.high:.4f}":
                     yield note
@@ -57,8 +57,9 @@ def mean_ends(result: Result, measure: Measure) -> tuple[float, float]:
     """The smallest and the largest mean that an order of equal scores gives: quick, and mostly exact."""
     own = measure.definition.aggregate
     weights = None if result.weights is None else result._selected(result.weights)
+    computed, hits = result.computed(measure)
     low, high = (
-        aggregate(AGGREGATES.get(own, own), result._selected(end), weights) for end in tie_ends(result.hits, measure)
+        aggregate(AGGREGATES.get(own, own), result._selected(end), weights) for end in tie_ends(hits, computed)
     )
     value = result[measure]
     return min(low, value), max(high, value)
@@ -88,7 +89,7 @@ def tie_warnings(results: list[Result]) -> list[str]:
     return [
         f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
         f"{note.range}; {note.share:.0%} of the judged documents found are tied with others. "
-        "Compare with --ties average, look with --tie-band"
+        f"Compare with ties='average' (--ties average), look with result.ties({str(note.measure)!r}) (--tie-band)"
         for note in widest.values()
     ]
 

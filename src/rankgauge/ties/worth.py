@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Worth = Callable[[Hits, dict[str, Any]], Floats]
 
-__all__ = ["sorting_is_exact", "worth"]
+__all__ = ["prefers_better_higher", "sorting_is_exact", "worth"]
 
 
 def _relevant(hits: Hits, given: dict[str, Any]) -> Floats:
@@ -28,6 +28,10 @@ def _relevant(hits: Hits, given: dict[str, Any]) -> Floats:
 
 def _gain(hits: Hits, given: dict[str, Any]) -> Floats:
     return gain_function(given.get("gain", "linear"), given.get("rel"))(hits.grade)
+
+
+def _signed_gain(hits: Hits, given: dict[str, Any]) -> Floats:
+    return gain_function(given.get("gain", "linear"), given.get("rel"), signed=hits.signed)(hits.grade)
 
 
 def _grade(hits: Hits, given: dict[str, Any]) -> Floats:
@@ -54,7 +58,8 @@ def _nothing(hits: Hits, given: dict[str, Any]) -> Floats:
 WORTH: Final[dict[Worth, str]] = {
     _relevant: "P R RR AP Success F CappedR Rprec RprecMult Bpref infAP binG Accuracy IPrec 11pt_avg gm_map gm_bpref "
     "NumRelRet",
-    _gain: "nDCG DCG nDCGrel Rndcg G",
+    _signed_gain: "nDCG DCG",
+    _gain: "nDCGrel Rndcg G",
     _grade: "ERR",
     _rbp: "RBP",
     _judged: "Judged",
@@ -63,13 +68,6 @@ WORTH: Final[dict[Worth, str]] = {
 }
 BY_NAME: Final = {name: function for function, names in WORTH.items() for name in names.split()}
 NEVER_EXACT: Final = ("infAP", "G")
-# Rules, here or to come, under which sorting is exact; others let a worse order have a higher value.
-EXACT_UNDER: Final = {
-    "ideal": ("judged",),
-    "ideal_depth": ("k", "returned", "all"),
-    "ideal_order": ("grade",),
-    "negative": ("not-relevant", "error"),
-}
 
 
 def worth(hits: Hits, measure: Measure) -> Floats:
@@ -77,13 +75,21 @@ def worth(hits: Hits, measure: Measure) -> Floats:
     return BY_NAME.get(measure.name, _grade)(hits, dict(measure.parameters))
 
 
+def prefers_better_higher(measure: Measure) -> bool:
+    """Whether, of two kinds of documents told apart by their grades, the measure never loses when a certain one of them
+    stands higher: then sorting is best, and of all exchanges of these two kinds the widest is."""
+    given = dict(measure.parameters)
+    cut_accuracy = measure.name == "Accuracy" and given.get("k") is not None
+    if measure.name not in BY_NAME or measure.name in NEVER_EXACT:
+        return False
+    return given.get("norm") != "hits" and not cut_accuracy
+
+
 def sorting_is_exact(hits: Hits, measure: Measure) -> bool:
     """Whether sorting by worth gives the smallest and the largest value that any order gives."""
-    given = dict(measure.parameters)
-    if measure.name not in BY_NAME or measure.name in NEVER_EXACT or given.get("norm") == "hits":
+    if not prefers_better_higher(measure):
         return False
-    if measure.name == "Accuracy" and given.get("k") is not None:
+    if measure.name in ("nDCGrel", "Rndcg") and (_gain(hits, dict(measure.parameters)) < 0).any():
         return False
-    if measure.name in ("nDCGrel", "Rndcg") and (_gain(hits, given) < 0).any():
-        return False
-    return all(getattr(hits.protocol, rule, allowed[0]) in allowed for rule, allowed in EXACT_UNDER.items())
+    rules = hits.protocol  # an ideal of what was retrieved is fixed, unless a cut or the order in the run makes it up
+    return rules.ideal == "judged" or (rules.depth is None and rules.ideal_order == "grade")

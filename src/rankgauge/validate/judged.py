@@ -2,66 +2,72 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.validate.codes import Finding
+import numpy as np
+
+from rankgauge.validate.drafts import Draft, Example, about_queries
 from rankgauge.validate.table import EXAMPLES, Table
+
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Floats
 
 __all__ = ["check_judgments", "flipped", "look_inverted"]
 
 LEVELS: Final = 3
 
 
-def check_judgments(table: Table) -> Iterator[Finding]:
+def check_judgments(table: Table) -> Iterator[Draft]:
     """Every finding about judgments alone."""
     yield from _twice(table)
     yield from _nothing_relevant(table)
-    grades = [row[3] for row in table.rows]
+    grades = table.columns.number
     if look_inverted(grades):
-        counts = ", ".join(f"{grade:g}: {count:,}" for grade, count in sorted(Counter(grades).items()))
-        yield Finding("RG104", table.name, len(grades), [f"grade: how often: {counts}"])
-    decimals = [place for place, grade in enumerate(grades) if grade != int(grade)]
+        levels, counts = np.unique(grades, return_counts=True)
+        pairs = zip(levels.tolist(), counts.tolist(), strict=True)
+        listed = ", ".join(f"{grade:g}: {count:,}" for grade, count in pairs)
+        yield Draft("RG104", table.name, len(grades), [Example(f"grade: how often: {listed}")])
+    decimals = np.flatnonzero(grades != np.trunc(grades)).tolist()
     if decimals:
-        shown = [f"{table.place(place)}: grade {grades[place]:g}" for place in decimals[:EXAMPLES]]
-        yield Finding("RG105", table.name, len(decimals), shown)
+        shown = [Example(f"grade {grades[row]:g}", table, row) for row in decimals[:EXAMPLES]]
+        yield Draft("RG105", table.name, len(decimals), shown)
 
 
-def _twice(table: Table) -> Iterator[Finding]:
-    seen: dict[tuple[str, str], int] = {}
-    again: dict[str, list[str]] = {"RG101": [], "RG102": []}
-    for place, (_, query, doc, grade) in enumerate(table.rows):
-        first = seen.setdefault((query, doc), place)
-        if first != place:
-            before = table.rows[first]
-            code = "RG101" if before[3] == grade else "RG102"
-            both = f"{grade:g}, and {before[3]:g} at {table.unit} {before[0]}"
-            again[code].append(f"{table.place(place)}: query {query}, document {doc}: {both}")
-    for code, places in again.items():
-        if places:
-            yield Finding(code, table.name, len(places), places[:EXAMPLES])
+def _twice(table: Table) -> Iterator[Draft]:
+    frame = table.repeated
+    again = frame.filter(frame["row"] != frame["first"])
+    same = again["number"] == again["before"]
+    for code, part in (("RG101", again.filter(same)), ("RG102", again.filter(~same))):
+        shown = [_second(table, *row) for row in part.head(EXAMPLES).select("row", "first", "number", "before").rows()]
+        if shown:
+            yield Draft(code, table.name, len(part), shown, "none: it counts once" if code == "RG101" else "")
 
 
-def _nothing_relevant(table: Table) -> Iterator[Finding]:
-    best = {query: max(table.rows[place][3] for place in places) for query, places in table.by_query.items()}
-    without = [query for query, grade in best.items() if grade <= 0]
-    if without:
-        shown = [f"{table.place(table.by_query[query][0])}: query {query}" for query in without[:EXAMPLES]]
+def _second(table: Table, row: int, first: int, grade: float, before: float) -> Example:
+    pair = f"query {table.query_of(row)}, document {table.columns.doc[row]}"
+    return Example(f"{pair}: {grade:g}, and {before:g}", table, row, first)
+
+
+def _nothing_relevant(table: Table) -> Iterator[Draft]:
+    columns = table.columns
+    best = np.full(len(columns.queries), -np.inf)
+    np.maximum.at(best, columns.query, columns.number)
+    without = np.flatnonzero(best <= 0)
+    if len(without):
+        rows = table.grouped.rows(table.grouped.starts[without])
         effect = f"the mean over queries cannot exceed {1 - len(without) / len(best):.4f}"
-        yield Finding("RG103", table.name, len(without), shown, effect)
+        yield about_queries("RG103", table, without.tolist(), rows, effect)
 
 
-def look_inverted(grades: list[float]) -> bool:
+def look_inverted(grades: Any) -> bool:
     """Three levels or more, no 0, and the lowest level rarer than the highest: 1 seems to be the best."""
-    counts = Counter(grade for grade in grades if grade >= 0)
-    return len(counts) >= LEVELS and min(counts) > 0 and counts[min(counts)] < counts[max(counts)]
+    grades = np.asarray(grades)
+    levels, counts = np.unique(grades[grades >= 0], return_counts=True)
+    return len(levels) >= LEVELS and bool(levels[0] > 0 and counts[0] < counts[-1])
 
 
-def flipped(judgments: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    """The same judgments with the scale turned round; negative grades stay."""
-    highest = max(grade for docs in judgments.values() for grade in docs.values())
-    return {
-        query: {doc: highest + 1 - grade if grade > 0 else grade for doc, grade in docs.items()}
-        for query, docs in judgments.items()
-    }
+def flipped(grades: Floats) -> Floats:
+    """The same grades with the scale turned round; negative grades stay."""
+    turned: Floats = np.where(grades > 0, grades.max() + 1 - grades, grades)
+    return turned

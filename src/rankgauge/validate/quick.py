@@ -1,4 +1,4 @@
-"""The checks that need nothing but Hits: quick enough to be part of every evaluation, one line each."""
+"""The checks that need little but Hits: quick enough to be part of every evaluation, one line each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rankgauge.aggregate import aggregate
+from rankgauge.errors import counted
 from rankgauge.measures import Measure, parse
 from rankgauge.validate.codes import CODES
+from rankgauge.validate.sample import sample_notes
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Hits
@@ -32,8 +34,14 @@ def quick_notes(results: list[Result]) -> list[str]:
     for result in results:
         whose = f" ({result.name})" if len(results) > 1 else ""
         notes |= dict.fromkeys(_line(code, what) for code, what in _judged(result.hits))
-        notes |= dict.fromkeys(_line(code, what) + whose for code, what in _ranked(result.hits))
+        notes |= dict.fromkeys(_line(code, what + whose) for code, what in _of_run(result))
     return [*notes]
+
+
+def _of_run(result: Result) -> Iterator[tuple[str, str]]:
+    yield from _ranked(result.hits)
+    if result.peek is not None:
+        yield from sample_notes(result.peek, by_score=result.protocol.order == "score")
 
 
 def _line(code: str, what: str) -> str:
@@ -44,12 +52,12 @@ def _judged(hits: Hits) -> Iterator[tuple[str, str]]:
     grades = hits.judgment_grade
     decimals = int(np.count_nonzero(grades != np.floor(grades)))
     if decimals:
-        yield "RG105", f"{decimals:,} judgments"
+        yield "RG105", counted(decimals, "judgment")
     elif len(grades) and 0 < grades.min() < grades.max() < 100:
         counts = np.bincount(grades.astype(np.int64))
         levels = counts[counts > 0]
         if len(levels) >= LEVELS and levels[0] < levels[-1]:
-            yield "RG104", f"{levels[0]:,} judgments of the lowest grade, {levels[-1]:,} of the highest"
+            yield "RG104", f"{counted(int(levels[0]), 'judgment')} of the lowest grade, {levels[-1]:,} of the highest"
 
 
 def _ranked(hits: Hits) -> Iterator[tuple[str, str]]:
@@ -57,10 +65,10 @@ def _ranked(hits: Hits) -> Iterator[tuple[str, str]]:
     usual = float(np.median(sizes)) if len(sizes) else 0.0
     short = int(np.count_nonzero(sizes < SHORT * usual))
     if short:
-        yield "RG205", f"{short:,} queries; usual are {usual:g} documents"
+        yield "RG205", f"{counted(short, 'query', 'queries')}; usual are {usual:g} documents"
     constant = np.unique(hits.query[(hits.tied > 1) & (hits.tied == hits.retrieved[hits.query])])
     if len(constant):
-        yield "RG206", f"{len(constant):,} queries"
+        yield "RG206", counted(len(constant), "query", "queries")
     turned = reversal(hits, parse("nDCG@10"))
     if turned:
         yield "RG207", turned

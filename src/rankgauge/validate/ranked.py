@@ -3,100 +3,112 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from itertools import pairwise
-from statistics import median
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from rankgauge.validate.codes import Finding
+import numpy as np
+
+from rankgauge.errors import counted
+from rankgauge.validate.drafts import Draft, Example, about_queries
 from rankgauge.validate.quick import SHORT
+from rankgauge.validate.sample import contradicting
 from rankgauge.validate.table import EXAMPLES, Table
 
-__all__ = ["check_run"]
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Bools, Ints
+
+__all__ = ["check_run", "short_queries"]
 
 
-def check_run(table: Table) -> Iterator[Finding]:
+def check_run(table: Table) -> Iterator[Draft]:
     """Every finding about a run alone."""
     for check in (_twice, _contradiction, _from_zero, _tied, _short, _constant, _itself):
         yield from check(table)
 
 
-def _twice(table: Table) -> Iterator[Finding]:
-    if table.twice:
-        yield Finding("RG201", table.name, 1, [table.twice])
-    seen: dict[tuple[str, str], int] = {}
-    again = []
-    for place, (line, query, doc, _) in enumerate(table.rows):
-        first = seen.setdefault((query, doc), line)
-        if first != line:
-            again.append(f"{table.place(place)}: query {query}, document {doc}, first at {table.unit} {first}")
-    if again:
-        yield Finding("RG201", table.name, len(again), again[:EXAMPLES])
+def _twice(table: Table) -> Iterator[Draft]:
+    frame = table.repeated
+    again = frame.filter(frame["row"] != frame["first"])
+    shown = [
+        Example(f"query {table.query_of(row)}, document {table.columns.doc[row]}, first", table, row, first)
+        for row, first in again.head(EXAMPLES).select("row", "first").rows()
+    ]
+    if shown:
+        yield Draft("RG201", table.name, len(again), shown)
 
 
-def _by_query(table: Table, code: str, wrong: Callable[[Table, list[int]], int | None]) -> Iterator[Finding]:
-    """A finding that counts queries: `wrong` gives the place that shows it, or None."""
-    found = [place for places in table.by_query.values() if (place := wrong(table, places)) is not None]
-    if found:
-        shown = [f"{table.place(place)}: query {table.rows[place][1]}" for place in found[:EXAMPLES]]
-        yield Finding(code, table.name, len(found), shown, f"{len(found):,} of {len(table.by_query):,} queries")
+def _by_query(code: str, table: Table, rows: Ints) -> Iterator[Draft]:
+    """A finding that counts queries, shown by the first of these rows of each."""
+    numbers, first = np.unique(table.columns.query[rows], return_index=True)
+    if len(numbers):
+        share = f"{len(numbers):,} of {counted(len(table.columns.queries), 'query', 'queries')}"
+        yield about_queries(code, table, numbers.tolist(), rows[first], share)
 
 
-def _contradiction(table: Table) -> Iterator[Finding]:
+def _contradiction(table: Table) -> Iterator[Draft]:
+    """Documents that have a worse rank and a better score than the one before them by rank."""
+    if table.ranks is None:
+        return
+    grouped, ranks, scores = table.grouped, table.ranks, table.columns.number
+    if grouped.row is not None:
+        ranks, scores = ranks[grouped.row], scores[grouped.row]
+    yield from _by_query("RG202", table, grouped.rows(contradicting(grouped.query, ranks, scores)))
+
+
+def _from_zero(table: Table) -> Iterator[Draft]:
     if table.ranks is not None:
-        yield from _by_query(table, "RG202", _first_rise)
+        yield from _by_query("RG203", table, np.flatnonzero(table.ranks == 0))
 
 
-def _first_rise(table: Table, places: list[int]) -> int | None:
-    """The first document that has a worse rank and a better score than the one before it by rank."""
-    ranks, rows = table.ranks or [], table.rows
-    order = sorted(places, key=lambda place: ranks[place])
-    for before, after in pairwise(order):
-        if rows[after][3] > rows[before][3] and ranks[after] > ranks[before]:
-            return after
-    return None
-
-
-def _from_zero(table: Table) -> Iterator[Finding]:
-    if table.ranks is not None:
-        ranks = table.ranks
-        yield from _by_query(table, "RG203", lambda _, places: next((p for p in places if ranks[p] == 0), None))
-
-
-def _tied(table: Table) -> Iterator[Finding]:
-    tied, shown = 0, list[str]()
-    for query, places in table.by_query.items():
-        counts = Counter(table.rows[place][3] for place in places)
-        several = len(places) - len(counts)
-        tied += several
-        if several and len(shown) < EXAMPLES:
-            first = next(place for place in places if counts[table.rows[place][3]] > 1)
-            score = table.rows[first][3]
-            shown.append(f"{table.place(first)}: query {query}: {counts[score]:,} documents score {score:g}")
+def _tied(table: Table) -> Iterator[Draft]:
+    scores, query = table.scores, table.grouped.query
+    equal: Bools = (scores[1:] == scores[:-1]) & (query[1:] == query[:-1])
+    tied = int(np.count_nonzero(equal))
     if tied:
-        yield Finding("RG204", table.name, tied, shown, f"{tied / len(table.rows):.0%} of the rows")
+        numbers = np.unique(query[1:][equal])[:EXAMPLES].tolist()
+        share = f"{tied / len(scores):.0%} of the rows"
+        yield Draft("RG204", table.name, tied, [_tie(table, number) for number in numbers], share)
 
 
-def _short(table: Table) -> Iterator[Finding]:
-    usual = median(map(len, table.by_query.values()))
-    short = [query for query, places in table.by_query.items() if len(places) < SHORT * usual]
+def _tie(table: Table, number: int) -> Example:
+    """The first document of a query that shares its score."""
+    rows = table.rows_of(number)
+    scores = table.columns.number[rows].tolist()
+    counts = Counter(scores)
+    at, score = next((at, score) for at, score in enumerate(scores) if counts[score] > 1)
+    what = f"query {table.columns.queries[number]}: {counts[score]:,} documents score {score:g}"
+    return Example(what, table, int(rows[at]))
+
+
+def short_queries(table: Table) -> Ints:
+    """The numbers of the queries that have far fewer documents than is usual."""
+    return np.flatnonzero(table.sizes < SHORT * float(np.median(table.sizes)))
+
+
+def _short(table: Table) -> Iterator[Draft]:
+    short = short_queries(table).tolist()
     if short:
         shown = [
-            f"{table.place(table.by_query[query][-1])}: query {query}: {len(table.by_query[query])} documents"
-            for query in short[:EXAMPLES]
+            Example(
+                f"query {table.columns.queries[number]}: {counted(int(table.sizes[number]), 'document')}",
+                table,
+                int(table.rows_of(number)[-1]),
+            )
+            for number in short[:EXAMPLES]
         ]
-        yield Finding("RG205", table.name, len(short), shown, f"usual are {usual:g} documents")
+        usual = f"usual are {float(np.median(table.sizes)):g} documents"
+        yield Draft("RG205", table.name, len(short), shown, usual)
 
 
-def _constant(table: Table) -> Iterator[Finding]:
-    yield from _by_query(table, "RG206", _one_score)
+def _constant(table: Table) -> Iterator[Draft]:
+    scores, starts, ends = table.scores, table.grouped.starts, table.grouped.ends
+    constant = np.flatnonzero((ends - starts > 1) & (scores[starts] == scores[ends - 1]))
+    yield from _by_query("RG206", table, table.grouped.rows(starts[constant]))
 
 
-def _one_score(table: Table, places: list[int]) -> int | None:
-    scores = {table.rows[place][3] for place in places}
-    return places[0] if len(places) > 1 and len(scores) == 1 else None
+def _itself(table: Table) -> Iterator[Draft]:
+    import polars as pl
 
-
-def _itself(table: Table) -> Iterator[Finding]:
-    yield from _by_query(
-        table, "RG208", lambda _, places: next((p for p in places if table.rows[p][1] == table.rows[p][2]), None)
-    )
+    grouped = table.grouped
+    _, places = grouped.find(pl.Series(table.columns.queries, dtype=pl.String), grouped.starts, grouped.ends)
+    yield from _by_query("RG208", table, grouped.rows(places))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
+from rankgauge.errors import counted
 from rankgauge.grid import markdown_grid
 from rankgauge.validate.codes import SEVERITIES, Finding
 
@@ -21,7 +22,7 @@ def show_findings(findings: list[Finding], format: str = "table") -> str:
 def summary(findings: list[Finding]) -> str:
     """1 error, 2 warnings, 0 notes."""
     counts = Counter(finding.kind.severity for finding in findings)
-    return ", ".join(f"{counts[severity]} {severity}{'s' * (counts[severity] != 1)}" for severity in SEVERITIES)
+    return ", ".join(counted(counts[severity], severity) for severity in SEVERITIES)
 
 
 def _as_text(findings: list[Finding]) -> str:
