@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge import __version__
 from rankgauge.compare.settings import Settings
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, counted
 from rankgauge.evaluate import query_table, reader
+from rankgauge.machine import as_data as results_data
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
 from rankgauge.read.queries import read_groups_and_numbers, read_texts
-from rankgauge.report.blocks import Section, as_data, counted
+from rankgauge.report.blocks import Section, as_data
 from rankgauge.report.facts import Facts, Source, Wanted, gather
 from rankgauge.report.sections import sections
 from rankgauge.show import Look
-from rankgauge.show import as_data as results_data
 from rankgauge.validate.show import findings_data
 
 if TYPE_CHECKING:

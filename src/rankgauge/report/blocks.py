@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from rankgauge.compare.verdict import p_text
 
 __all__ = ["Block", "Bullets", "Chart", "Code", "Column", "Fold", "Mark", "Section", "Table", "Text", "Tile", "Tiles"]
-__all__ += ["as_data", "capital", "cell_text", "counted", "plain_value"]
+__all__ += ["as_data", "capital", "cell_text", "plain_value"]
 
 MISSING: Final = "–"
 
@@ -132,11 +132,6 @@ class Section:
 def capital(text: str) -> str:
     """The text with a capital letter, unless it begins with a name such as nDCG@10."""
     return text if text[1:2].isupper() else text[:1].upper() + text[1:]
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """'1 query', '6,980 queries'."""
-    return f"{number:,} {one if number == 1 else many}"
 
 
 # ---- cells → text ----------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Explained", "Facts", "Source", "Wanted", "gather", "oriented"]
 
-LOOKED_AT: Final = 500_000  # rows of all runs, up to which every line is checked; the quick checks are always made
+LOOKED_AT: Final = 2_000_000  # rows of all runs, up to which every line is checked; the quick checks are always made
 SWAPPED: Final = {BETTER: WORSE, WORSE: BETTER}
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.compare.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent
-from rankgauge.report.blocks import Block, Bullets, Column, Mark, Section, Table, Text, Tile, Tiles, capital, counted
+from rankgauge.errors import counted
+from rankgauge.report.blocks import Block, Bullets, Column, Mark, Section, Table, Text, Tile, Tiles, capital
 from rankgauge.report.charts import comparison_charts, depth_charts, group_charts, query_charts
 from rankgauge.report.facts import oriented
 from rankgauge.report.queries import every_query, example_queries
