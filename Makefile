@@ -15,7 +15,7 @@ help:
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
 
-demo: .venv/ready
+demo: .venv/ready-charts
 	@$(BIN)/python demo/rankers.py demo/out
 	@$(BIN)/python demo/show.py
 

@@ -39,6 +39,7 @@ LATER = [
     "bench",
     "plan",
     "gate",
+    "report",
     "pytest_plugin",
     "trec_eval",
     "cli",

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from rankgauge.read import Run as Run
     from rankgauge.read import read_judgments as read_judgments
     from rankgauge.read import read_run as read_run
+    from rankgauge.report import Report as Report
+    from rankgauge.report import report as report
     from rankgauge.result import Result as Result
     from rankgauge.ties import TieBand as TieBand
     from rankgauge.ties import tie_band as tie_band
@@ -76,6 +78,7 @@ _WHERE = {
     "ProtocolError": "errors",
     "RankgaugeError": "errors",
     "RankgaugeWarning": "errors",
+    "Report": "report",
     "Result": "result",
     "Run": "read",
     "TieBand": "ties",
@@ -91,6 +94,7 @@ _WHERE = {
     "plan": "plan",
     "read_judgments": "read",
     "read_run": "read",
+    "report": "report",
     "tie_band": "ties",
     "validate": "validate",
     "write": "write",

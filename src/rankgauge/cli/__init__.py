@@ -22,6 +22,7 @@ __all__ = ["main"]
 COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
     "compare": ("compare:compare_runs", "Compare systems: which differences are real, and how large they are."),
+    "report": ("report:write_report", "Report on runs in one file that opens anywhere: tables, charts, words."),
     "plot": ("plot:plot_runs", "Draw a chart: intervals, differences, values against K, … as PNG, SVG or a page."),
     "bench": ("bench:bench_suite", "Measure systems on many data sets: a leaderboard with intervals."),
     "check": ("check:check_run", "A gate: PASS, FAIL or INCONCLUSIVE against a baseline, by bounds and a margin."),
