@@ -29,7 +29,7 @@ types: .venv/ready-test
 	$(BIN)/mypy
 
 unit: .venv/ready-test chromium
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 # Pages are looked at in a browser; without one those tests are skipped, and say so.
 chromium:
