@@ -1,18 +1,21 @@
 # Two commands do all the set-up: `make demo` and `make test`. Everything goes into .venv, nothing elsewhere.
 PYTHON ?= python3
 BIN := .venv/bin
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo test lint types unit chromium test-slow test-peers bench clean help
+.PHONY: demo test lint types unit chromium test-slow test-latex test-peers bench clean help
 
 help:
 	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
 	@echo "make test    install, then lint, types and tests"
 	@echo "make test-slow   install, then the simulations that check error rates and coverage"
+	@echo "make test-latex  install a LaTeX, then check that the tables compile"
 	@echo "make test-peers  install the heavy tools and check the dialects against them"
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
 
-demo: .venv/ready
+demo: .venv/ready-charts
 	@$(BIN)/python demo/rankers.py demo/out
 	@$(BIN)/python demo/judge.py demo/out
 	@$(BIN)/python demo/show.py
@@ -27,7 +30,7 @@ types: .venv/ready-test
 	$(BIN)/mypy
 
 unit: .venv/ready-test chromium
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 # Pages are looked at in a browser; without one those tests are skipped, and say so.
 chromium:
@@ -37,6 +40,11 @@ chromium:
 
 test-slow: .venv/ready-test
 	$(BIN)/pytest -m slow
+
+test-latex: .venv/ready-test
+	@command -v pdflatex >/dev/null || $(SUDO) apt-get install -y --no-install-recommends $(LATEX) || \
+		{ echo "no pdflatex, and it cannot be installed here: install $(LATEX)"; exit 1; }
+	$(BIN)/pytest -rs -m latex
 
 test-peers: .venv/ready-peers
 	$(BIN)/pytest -W ignore -rs tests/peers/test_heavy.py

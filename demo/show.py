@@ -18,10 +18,13 @@ def run(*arguments: str) -> None:
 
 
 def main() -> None:
-    """Three commands and a list."""
+    """Four commands and a list."""
     print("A shop of 360 products, 60 queries, 912 graded judgments, three rankers over SQLite's FTS5.", flush=True)
     run("eval", "demo/qrels.txt", *RUNS, "-m", "nDCG@10", "-m", "R@50", "-m", "RR", "-m", "nDCG(gain=exp)@10")
     run("eval", "demo/qrels.txt", RUNS[2], "-m", "nDCG@10", "-m", "P@5", "--by", "demo/queries.tsv:segment")
+    texts = ("--queries", "demo/queries.tsv", "--documents", "demo/catalogue.jsonl")
+    run("report", "demo/qrels.txt", *RUNS, "--by", "demo/queries.tsv:segment", *texts, "-o", "demo/out/report.html")
+    print("Open demo/out/report.html in a browser: the same and much more, in one file that loads nothing.")
     print(
         "\nTry next (in this folder, with .venv/bin on the path: . .venv/bin/activate):\n"
         "  rankgauge eval demo/qrels.txt demo/out/*.run -m nDCG@10 --per-query --format csv\n"

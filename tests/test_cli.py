@@ -322,7 +322,7 @@ def test_digits(cli: Cli) -> None:
 def test_names_are_escaped(cli: Cli) -> None:
     words = ("eval", "qrels.txt", r"a_b^c|d=good.run", "--format")
     assert r"| a_b^c\|d | 3 |" in cli(*words, "markdown").out
-    assert r"a\_b\textasciicircum{}c|d & 3 &" in cli(*words, "latex").out
+    assert r"a\_b\textasciicircum{}c\textbar{}d & 3 &" in cli(*words, "latex").out
 
 
 @pytest.mark.parametrize(("environment", "best"), [({}, "\x1b[1m 0.4841\x1b[0m"), ({"NO_COLOR": "1"}, " 0.4841")])
@@ -934,7 +934,15 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["--version"], ["eval", "--help"], ["compare", "--help"], ["trec_eval", "--help"]]
+    "words",
+    [
+        ["--help"],
+        ["--version"],
+        ["eval", "--help"],
+        ["compare", "--help"],
+        ["bench", "--help"],
+        ["trec_eval", "--help"],
+    ],
 )
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     assert heavy(calling(*words)) == set()

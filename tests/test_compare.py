@@ -370,7 +370,7 @@ class TestShown:
         found = compare(None, values)
         assert "&lt;a&amp;b&gt;" in found._repr_html_()
         assert "<a&b>" not in found._repr_html_()
-        assert r"b\_c|d" in show(found, "latex")
+        assert r"b\_c\textbar{}d" in show(found, "latex")
         assert r"b_c\|d" in show(found, "markdown")
 
     def test_csv_keeps_every_digit(self) -> None:
@@ -550,7 +550,8 @@ class TestCommand:
 
     def test_formats_by_suffix_and_files(self, cli: Cli, tmp_path: Path) -> None:
         assert cli("qrels.txt", "good.run", "worse.run", "-o", "c.md") == (0, "", "")
-        assert (tmp_path / "c.md").read_text().startswith("**nDCG@10, 30 queries**\n\n| system |")
+        assert (tmp_path / "c.md").read_text().startswith("|  | system | nDCG@10 |\n")
+        assert "\n**nDCG@10, 30 queries**\n\n| system |" in (tmp_path / "c.md").read_text()
 
     def test_groups_clusters_and_weights_from_files(self, cli: Cli, tmp_path: Path) -> None:
         (tmp_path / "by.csv").write_text(

@@ -26,6 +26,7 @@ from rankgauge.protocol import RULES
 from rankgauge.read.files import LAYERS
 from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
+from rankgauge.report.sections import SECTIONS
 from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.trec_eval import ROWS
 from rankgauge.validate import CODES
@@ -33,8 +34,7 @@ from rankgauge.validate import CODES
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
-PAGES += ["docs/charts.md"]
-PAGES += ["docs/gate.md", "docs/plan.md"]
+PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md", "docs/report.md"]
 PAGES += ["docs/judgments.md", "docs/agreement.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
@@ -296,6 +296,11 @@ def test_every_number_of_a_pair_is_explained() -> None:
     listed = {word for row in table_of("docs/compare.md", "number", "what it is") for word in quoted(row["number"])}
     own = {"a", "b", "queries", "both_zero", "exact", "others", "intervals", "mean"}
     assert listed | own == {field.name for field in dataclasses.fields(Pair)} | {"mean"}
+
+
+def test_every_section_of_a_report_is_listed() -> None:
+    rows = table_of("docs/report.md", "section")
+    assert [row["section"] for row in rows] == [title for title, _ in SECTIONS.values()]
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rankgauge import charts as charts
     from rankgauge.agree import Agreement as Agreement
     from rankgauge.agree import agree as agree
+    from rankgauge.bench import Leaderboard as Leaderboard
+    from rankgauge.bench import bench as bench
     from rankgauge.compare import Comparison as Comparison
     from rankgauge.compare import compare as compare
     from rankgauge.dialects import DIALECTS as DIALECTS
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from rankgauge.read import Run as Run
     from rankgauge.read import read_judgments as read_judgments
     from rankgauge.read import read_run as read_run
+    from rankgauge.report import Report as Report
+    from rankgauge.report import report as report
     from rankgauge.result import Result as Result
     from rankgauge.ties import TieBand as TieBand
     from rankgauge.ties import tie_band as tie_band
@@ -78,6 +82,7 @@ _WHERE = {
     "InputError": "errors",
     "Judgments": "read",
     "LabelNoise": "quality",
+    "Leaderboard": "bench",
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
@@ -88,9 +93,11 @@ _WHERE = {
     "Quality": "quality",
     "RankgaugeError": "errors",
     "RankgaugeWarning": "errors",
+    "Report": "report",
     "Result": "result",
     "Run": "read",
     "TieBand": "ties",
+    "bench": "bench",
     "check": "gate",
     "agree": "agree",
     "compare": "compare",
@@ -106,6 +113,7 @@ _WHERE = {
     "quality": "quality",
     "read_judgments": "read",
     "read_run": "read",
+    "report": "report",
     "tie_band": "ties",
     "unjudged_bounds": "unjudged",
     "validate": "validate",

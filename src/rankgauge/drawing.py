@@ -36,7 +36,9 @@ svg { display: block; width: 100%; height: auto; }
 summary { cursor: pointer; margin: 1rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
-.name { text-align: left; }
+.name, .rg-name { text-align: left; }
+.rg-wide { overflow-x: auto; margin: 1rem 0; }
+caption { text-align: left; font-weight: 600; }
 """
 
 

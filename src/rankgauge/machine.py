@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rankgauge.band import Band
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rankgauge.result import Result
 
 __all__ = [
-    "MISSING",
     "Look",
     "as_csv",
     "as_json",
@@ -28,8 +27,6 @@ __all__ = [
     "trec_line",
 ]
 __all__ += ["value_of"]
-
-MISSING: Final = "–"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,36 +5,18 @@ from __future__ import annotations
 import html as html_escape
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.band import Band
-from rankgauge.machine import (
-    MISSING,
-    Look,
-    as_csv,
-    as_json,
-    as_trec,
-    lead_heads,
-    measure_names,
-    query_values,
-    value_of,
-)
+from rankgauge.grid import MISSING, Cell, Grid, html_table, latex_table, markdown_table, ranked, text_table
+from rankgauge.machine import Look, as_csv, as_json, as_trec, lead_heads, measure_names, query_values, value_of
 from rankgauge.protocol import SPOKEN
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.result import Result
 
-__all__ = ["FORMATS", "LATEX", "Cell", "Look", "bold", "html", "padded", "plain", "show"]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A value, as text, and whether it is the best of its column."""
-
-    text: str
-    best: bool = False
+__all__ = ["FORMATS", "Look", "html", "plain", "show"]
 
 
 def show(results: list[Result], format: str = "table", look: Look | None = None) -> str:
@@ -50,13 +32,13 @@ def plain(results: list[Result]) -> str:
 # ---- what a table holds ---------------------------------------------------------------------------------------------
 
 
-def _table(results: list[Result], look: Look) -> tuple[list[str], list[list[Cell]]]:
+def _table(results: list[Result], look: Look) -> Grid:
     """The heads of the columns and the rows below them."""
     heads = [*lead_heads(results, look, "query"), *measure_names(results)]
     rows = [row for result in results for row in (_query_rows(result, look) if look.per_query else _rows(result, look))]
     if not look.per_query and len(results) > 1:
         _mark_best(results, rows)
-    return heads, rows
+    return Grid("", heads, rows, 1 + ("query" in heads) + ("group" in heads))
 
 
 def _rows(result: Result, look: Look) -> Iterator[list[Cell]]:
@@ -92,19 +74,13 @@ def _range(band: Band, measure: Measure, look: Look) -> str:
 
 
 def _mark_best(results: list[Result], rows: list[list[Cell]]) -> None:
-    """Mark the best run of every measure that is better when higher (all that show the same digits)."""
+    """Mark the best run of every measure that is better when higher (all that show the same digits), and the second."""
     wholes = [row for row in rows if row[1].text == "all" or not any(result.groups for result in results)]
     for offset, measure in enumerate(reversed(results[0].measures), 1):
-        numbers = [float(row[-offset].text) for row in wholes if _is_number(row[-offset].text)]
-        if not numbers or measure.definition.needs == "nothing":
+        if measure.definition.needs == "nothing" or measure.definition.aggregate == "none":
             continue
-        for row in wholes:
-            text = row[-offset].text
-            row[-offset] = Cell(text, best=_is_number(text) and float(text) == max(numbers))
-
-
-def _is_number(text: str) -> bool:
-    return text != MISSING and " to " not in text
+        for row, cell in zip(wholes, ranked([row[-offset] for row in wholes]), strict=True):
+            row[-offset] = cell
 
 
 def footer(results: list[Result]) -> list[str]:
@@ -171,54 +147,16 @@ def _spread(shares: dict[str, float]) -> str:
 
 
 def _as_table(results: list[Result], look: Look) -> str:
-    heads, rows = _table(results, look)
-    texts = [[cell.text for cell in row] for row in rows]
-    left = 1 + ("query" in heads) + ("group" in heads)
-    widths = [max(len(text) for text in column) for column in zip(heads, *texts, strict=True)]
-    lines = [
-        "  ".join(padded(head, width, i < left) for i, (head, width) in enumerate(zip(heads, widths, strict=True)))
-    ]
-    for row in rows:
-        cells = [padded(cell.text, width, i < left) for i, (cell, width) in enumerate(zip(row, widths, strict=True))]
-        shown = [bold(text) if cell.best and look.bold else text for cell, text in zip(row, cells, strict=True)]
-        lines.append("  ".join(shown).rstrip())
-    return "\n".join([*(line.rstrip() for line in lines), *([""] if results else []), *footer(results)]) + "\n"
-
-
-def padded(text: str, width: int, left: bool) -> str:
-    """The text with blanks after it (left) or before it."""
-    return text.ljust(width) if left else text.rjust(width)
-
-
-def bold(text: str) -> str:
-    """The text in bold, on a terminal."""
-    return f"\x1b[1m{text}\x1b[0m"
+    notes = ["", *footer(results)] if results else []
+    return text_table(_table(results, look), with_bold=look.bold) + "".join(f"{line}\n" for line in notes)
 
 
 def _as_markdown(results: list[Result], look: Look) -> str:
-    heads, rows = _table(results, look)
-    left = 1 + ("query" in heads) + ("group" in heads)
-    lines = [heads, [":--" if i < left else "--:" for i in range(len(heads))]]
-    lines += [[f"**{cell.text}**" if cell.best else cell.text.replace("|", "\\|") for cell in row] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
-LATEX: Final = str.maketrans(
-    {char: f"\\{char}" for char in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-)
+    return markdown_table(_table(results, look))
 
 
 def _as_latex(results: list[Result], look: Look) -> str:
-    heads, rows = _table(results, look)
-    left = 1 + ("query" in heads) + ("group" in heads)
-    body = [" & ".join(head.translate(LATEX) for head in heads) + r" \\", r"\midrule"]
-    for row in rows:
-        texts = (cell.text.replace(MISSING, "--").translate(LATEX) for cell in row)
-        cells = (rf"\textbf{{{text}}}" if cell.best else text for text, cell in zip(texts, row, strict=True))
-        body.append(" & ".join(cells) + r" \\")
-    begin = rf"\begin{{tabular}}{{{'l' * left}{'r' * (len(heads) - left)}}}"
-    return "\n".join([begin, r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    return latex_table(_table(results, look))
 
 
 FORMATS: Final[dict[str, Callable[[list[Result], Look], str]]] = {
@@ -233,13 +171,5 @@ FORMATS: Final[dict[str, Callable[[list[Result], Look], str]]] = {
 
 def html(results: list[Result]) -> str:
     """The table of a notebook."""
-    heads, rows = _table(results, Look())
-    escape = html_escape.escape
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{'<b>' * c.best}{escape(c.text)}{'</b>' * c.best}</td>" for c in row) + "</tr>"
-        for row in rows
-    )
-    notes = "<br>".join(escape(line) for line in footer(results))
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"{table}<p style='font-size:smaller'>{notes}</p>"
+    notes = "<br>".join(map(html_escape.escape, footer(results)))
+    return f"{html_table(_table(results, Look()))}<p style='font-size:smaller'>{notes}</p>"

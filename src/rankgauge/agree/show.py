@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from rankgauge.grid import Table, short
+from rankgauge.grid import short
 from rankgauge.measures.gains import number_text
 from rankgauge.quality.show import as_csv
+from rankgauge.sections import Table
 from rankgauge.stats.agreement import LEVELS, WEIGHTS, Estimate
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Draw: TypeAlias = Callable[..., Any]  # takes theme= and width=, returns a chart
 
-__all__ = ["FILES", "figure", "page", "png", "policy", "script", "styles", "svg"]
+__all__ = ["FILES", "figure", "library_version", "page", "png", "policy", "script", "styles", "svg"]
 
 PHONE: Final = 340  # pixels: the room on a telephone, without margins
 SCALE: Final = 2.0  # pixels of a PNG for each of the chart
@@ -67,13 +67,13 @@ figure.rg-chart > div { width: 100%%; min-height: 40px; }
 
 def png(chart: Any, scale: float = SCALE) -> bytes:
     """The chart as a PNG, twice as fine as it is wide."""
-    made: bytes = _converter().vegalite_to_png(_spec(chart), vl_version=_version(), scale=scale)
+    made: bytes = _converter().vegalite_to_png(_spec(chart), vl_version=library_version(), scale=scale)
     return made
 
 
 def svg(chart: Any) -> str:
     """The chart as an SVG."""
-    made: str = _converter().vegalite_to_svg(_spec(chart), vl_version=_version())
+    made: str = _converter().vegalite_to_svg(_spec(chart), vl_version=library_version())
     return made
 
 
@@ -94,7 +94,7 @@ def figure(draw: Draw, name: str = "chart") -> str:
 @lru_cache(maxsize=1)
 def script() -> str:
     """What draws the figures of a page: the chart library, whole, and a few lines of ours."""
-    bundle: str = _converter().javascript_bundle(SNIPPET, vl_version=_version())
+    bundle: str = _converter().javascript_bundle(SNIPPET, vl_version=library_version())
     return bundle.replace("</script", "<\\/script")
 
 
@@ -151,7 +151,7 @@ def _converter() -> ModuleType:
     return module
 
 
-def _version() -> str | None:
+def library_version() -> str | None:
     """The version of the grammar that the charts are written in, where the converter knows it; else its latest."""
     written = ".".join(altair().SCHEMA_VERSION.lstrip("v").split(".")[:2])
     return written if written in _converter().get_vegalite_versions() else None

@@ -22,7 +22,9 @@ __all__ = ["main"]
 COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
     "compare": ("compare:compare_runs", "Compare systems: which differences are real, and how large they are."),
+    "report": ("report:write_report", "Report on runs in one file that opens anywhere: tables, charts, words."),
     "plot": ("plot:plot_runs", "Draw a chart: intervals, differences, values against K, … as PNG, SVG or a page."),
+    "bench": ("bench:bench_suite", "Measure systems on many data sets: a leaderboard with intervals."),
     "check": ("check:check_run", "A gate: PASS, FAIL or INCONCLUSIVE against a baseline, by bounds and a margin."),
     "plan": ("plan:plan_queries", "How many queries an experiment needs, and what a set of queries can show."),
     "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
@@ -97,6 +99,7 @@ def cli() -> None:
       rankgauge eval qrels.tsv.gz run.parquet --per-query --format csv
       rankgauge compare qrels.txt bm25.run reranked.run -m nDCG@10
       rankgauge plot forest qrels.txt bm25.run reranked.run -o forest.png
+      rankgauge bench beir/ --baseline bm25
       rankgauge check qrels.txt new.run --baseline old.run --margin 0.01
       rankgauge explain qrels.txt bm25.run --query 17
       rankgauge measures nDCG

@@ -16,6 +16,7 @@ from rankgauge.cli.options import (
     protocol_options,
     reading_options,
 )
+from rankgauge.marks import DELTAS
 from rankgauge.stats.methods import ALSO, METHODS
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ def _labelled(table: dict[str, str]) -> str:
 @click.option("--every-pair", is_flag=True, help="All pairs in the table, however many.")
 @click.option("--details", is_flag=True, help="Effect sizes and more for every pair, however many.")
 @click.option("--format", "format", type=click.Choice(FORMATS), help="How to print.  [by -o's suffix, or table]")
-@click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
+@click.option("--decimals", "--digits", "digits", type=click.IntRange(0, 17), default=4, help="Decimals.  [4]")
+@click.option(
+    "--deltas", type=click.Choice(list(DELTAS)), default="absolute", help=f"With --baseline: {_labelled(DELTAS)}."
+)
 @output_options
 @protocol_options
 @reading_options
@@ -73,6 +77,7 @@ def compare_runs(
     every_pair: bool,
     details: bool,
     digits: int,
+    deltas: str,
     output: str,
     **asked: Any,
 ) -> None:
@@ -85,6 +90,7 @@ def compare_runs(
     Examples:
       rankgauge compare qrels.txt bm25.run reranked.run
       rankgauge compare qrels.txt old=a.run new=b.run third=c.run --baseline old -m nDCG@10 -m R@100
+      rankgauge compare qrels.txt runs/*.run --baseline bm25 --format latex --decimals 3 -o table.tex
       rankgauge compare qrels.txt a.run b.run --margin 0.01 --rope 0.01 --also bca --also wilcoxon
       rankgauge compare qrels.txt runs/*.run --by segments.csv --clusters users.csv --format json
       rankgauge compare --values values.csv
@@ -93,7 +99,7 @@ def compare_runs(
 
     found = _compared(files, measures, values, **asked)
     chosen = format or SUFFIXES.get(os.path.splitext(output)[1].lower(), "table")
-    style = Style(digits, output == "-" and is_terminal(), every_pair, details)
+    style = Style(digits, output == "-" and is_terminal(), every_pair, details, deltas)
     emit(show(found, chosen, style), output)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,8 +14,9 @@ import click
 from rankgauge.errors import InputError
 from rankgauge.evaluate import chosen_dialect, evaluate_in_dialect, groups_of, measure_run
 from rankgauge.measures import as_written, parse
-from rankgauge.read import FORMATS, read_judgments, read_run
-from rankgauge.read.files import LAYERS, find_source
+from rankgauge.read import read_judgments, read_run
+from rankgauge.read.files import find_source
+from rankgauge.read.formats import bare_name
 from rankgauge.read.queries import read_query_table
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Reading", "evaluate_files", "named_runs", "one_standard_input", "progress", "split_name"]
 
-KNOWN = [suffix for each in FORMATS.values() for suffix in each.suffixes]
-KNOWN += [suffix for layer in LAYERS for suffix in layer.suffixes]
-SUFFIXES = re.compile(f"({'|'.join(map(re.escape, KNOWN))})+$", re.IGNORECASE)
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
 
@@ -124,7 +121,7 @@ def named_runs(arguments: tuple[str, ...]) -> dict[str, str]:
 
 def _name_and_path(argument: str) -> tuple[str, str]:
     name, path = split_name(argument)
-    return name or SUFFIXES.sub("", os.path.basename(argument)) or argument, path
+    return name or bare_name(argument) or argument, path
 
 
 def split_name(argument: str) -> tuple[str | None, str]:

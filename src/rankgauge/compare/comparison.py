@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgauge.compare.values import Values
     from rankgauge.stats.paired import Interval
 
-__all__ = ["Compared", "Comparison", "System"]
+__all__ = ["Compared", "Comparison", "System", "finite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Comparison(Mapping[str, Compared]):
             "measures": {measure: _compared_data(each) for measure, each in self.measures.items()},
             "warnings": [doubt._asdict() for doubt in self.warnings],
         }
-        cleaned: dict[str, Any] = _clean(data)
+        cleaned: dict[str, Any] = finite(data)
         return cleaned
 
     @property
@@ -195,11 +195,12 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
     return {name: fields[name] for name in ORDER} | rest
 
 
-def _clean(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """The same for JSON, which has neither NaN nor infinity: None instead."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _clean(each) for key, each in value.items()}
+        return {key: finite(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_clean(each) for each in value]
+        return [finite(each) for each in value]
     return value

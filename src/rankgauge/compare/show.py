@@ -11,9 +11,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.compare.paper import paper_latex, paper_markdown
 from rankgauge.compare.verdict import NOT_SEPARABLE, p_text, percent
-from rankgauge.grid import short
-from rankgauge.show import LATEX, Cell, bold, padded
+from rankgauge.grid import (
+    MISSING,
+    Cell,
+    Grid,
+    html_table,
+    latex_table,
+    markdown_table,
+    markdown_text,
+    short,
+    text_table,
+)
 from rankgauge.stats.methods import ALSO, INTERVALS
 
 if TYPE_CHECKING:
@@ -22,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPARISON_FORMATS", "Style", "html", "show"]
 
-MISSING: Final = "–"
 MANY: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
 NAME: Final = 18  # characters of a name in a row that holds two of them
 DETAILED: Final = 10  # pairs, up to which a table has the details without being asked
@@ -37,16 +46,7 @@ class Style:
     bold: bool = False
     every_pair: bool = False
     details: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table: its title, the heads, the rows, and how many columns are text."""
-
-    title: str
-    heads: list[str]
-    rows: list[list[Cell]]
-    left: int
+    deltas: str = "absolute"
 
 
 def show(comparison: Comparison, format: str = "table", style: Style | None = None) -> str:
@@ -210,61 +210,22 @@ def _family_words(comparison: Comparison) -> str:
 
 
 def _as_table(comparison: Comparison, style: Style) -> str:
-    parts = [_text(grid, style.bold) for grid in _grids(comparison, style)]
+    parts = [text_table(grid, with_bold=style.bold) for grid in _grids(comparison, style)]
     verdicts = list(_verdicts(comparison, style))
     parts += ["\n".join(verdicts) + "\n"] if verdicts else []
     return "\n".join([*parts, "\n".join(_notes(comparison)) + "\n"])
 
 
-def _text(grid: Grid, with_bold: bool) -> str:
-    rows = [[Cell(head) for head in grid.heads], *grid.rows]
-    widths = [max(len(row[at].text) for row in rows) for at in range(len(grid.heads))]
-    lines = [grid.title] if grid.title else []
-    for row in rows:
-        cells = [
-            padded(cell.text, width, at < grid.left) for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        marked = [bold(text) if cell.best and with_bold else text for cell, text in zip(row, cells, strict=True)]
-        lines.append("  ".join(marked).rstrip())
-    return "\n".join(lines) + "\n"
-
-
 def _as_markdown(comparison: Comparison, style: Style) -> str:
-    parts = []
-    for grid in _grids(comparison, style):
-        rule = [":--" if at < grid.left else "--:" for at in range(len(grid.heads))]
-        lines = [
-            [text.replace("|", "\\|") for text in grid.heads],
-            rule,
-            *([_marked(cell) for cell in row] for row in grid.rows),
-        ]
-        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        parts.append(f"**{grid.title}**\n\n{table}\n" if grid.title else f"{table}\n")
-    verdicts = [f"- {text}\n" for text in _verdicts(comparison, style)]
-    return "\n".join([*parts, *(["".join(verdicts)] if verdicts else []), "\n\n".join(_notes(comparison)) + "\n"])
-
-
-def _marked(cell: Cell) -> str:
-    text = cell.text.replace("|", "\\|")
-    return f"**{text}**" if cell.best else text
+    parts = [paper_markdown(comparison, style), *map(markdown_table, _grids(comparison, style))]
+    verdicts = [f"- {markdown_text(text)}\n" for text in _verdicts(comparison, style)]
+    notes = "\n\n".join(map(markdown_text, _notes(comparison)))
+    return "\n".join([*parts, *(["".join(verdicts)] if verdicts else []), notes + "\n"])
 
 
 def _as_latex(comparison: Comparison, style: Style) -> str:
-    parts = []
-    for grid in _grids(comparison, style):
-        body = [" & ".join(_latex(head) for head in grid.heads) + r" \\", r"\midrule"]
-        for row in grid.rows:
-            cells = [rf"\textbf{{{_latex(cell.text)}}}" if cell.best else _latex(cell.text) for cell in row]
-            body.append(" & ".join(cells) + r" \\")
-        begin = rf"\begin{{tabular}}{{{'l' * grid.left}{'r' * (len(grid.heads) - grid.left)}}}"
-        lead = [f"% {grid.title}"] if grid.title else []
-        parts.append("\n".join([*lead, begin, r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]) + "\n")
+    parts = [paper_latex(comparison, style), *map(latex_table, _grids(comparison, style))]
     return "\n".join([*parts, "".join(f"% {line}\n" for line in _notes(comparison))])
-
-
-def _latex(text: str) -> str:
-    escaped = text.replace(MISSING, "--").translate(LATEX)
-    return escaped.replace("−", "$-$").replace("<", "$<$").replace(">", "$>$").replace("±", r"$\pm$")
 
 
 def _as_csv(comparison: Comparison, style: Style) -> str:
@@ -297,15 +258,7 @@ COMPARISON_FORMATS: Final[dict[str, Callable[[Comparison, Style], str]]] = {
 def html(comparison: Comparison) -> str:
     """The tables of a notebook."""
     escape = html_escape.escape
-    parts = []
-    for grid in _grids(comparison, Style()):
-        head = "".join(f"<th>{escape(text)}</th>" for text in grid.heads)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{'<b>' * c.best}{escape(c.text)}{'</b>' * c.best}</td>" for c in row) + "</tr>"
-            for row in grid.rows
-        )
-        caption = f"<caption>{escape(grid.title)}</caption>" if grid.title else ""
-        parts.append(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    tables = "".join(map(html_table, _grids(comparison, Style())))
     verdicts = "".join(f"<li>{escape(text)}</li>" for text in _verdicts(comparison, Style()))
     notes = "<br>".join(escape(line) for line in _notes(comparison))
-    return f"{''.join(parts)}<ul>{verdicts}</ul><p style='font-size:smaller'>{notes}</p>"
+    return f"{tables}<ul>{verdicts}</ul><p style='font-size:smaller'>{notes}</p>"

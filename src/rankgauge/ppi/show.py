@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from rankgauge.grid import Table, short
+from rankgauge.grid import short
 from rankgauge.quality.picture import range_rows
 from rankgauge.quality.show import as_csv, clean
+from rankgauge.sections import Table
 from rankgauge.stats.ppi import INTERVALS
 
 if TYPE_CHECKING:

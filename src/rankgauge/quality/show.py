@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.grid import BAR, Table, bar, short
+from rankgauge.grid import bar, short
 from rankgauge.measures.gains import number_text
+from rankgauge.sections import Table
 
 if TYPE_CHECKING:
     from rankgauge.quality import Quality
@@ -34,6 +35,7 @@ __all__ = [
 
 MANY: Final = 45  # pairs, beyond which a table shows the undecided ones first and no more than so many
 NAMED: Final = 3
+WIDTH: Final = 12  # of a bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def summary_table(quality: Quality) -> Table:
     summary = quality.summary
     most = max(summary.grades.values())
     rows = [
-        [number_text(grade), f"{count:,}", f"{count / summary.judgments:.1%}", bar(count, most).ljust(BAR)]
+        [number_text(grade), f"{count:,}", f"{count / summary.judgments:.1%}", bar(count, most).ljust(WIDTH)]
         for grade, count in sorted(summary.grades.items(), reverse=True)
     ]
     title = f"{summary.judgments:,} judgments of {summary.queries:,} queries in {summary.source}"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, choices, nearest
 from rankgauge.read import frames, lines, tables
-from rankgauge.read.files import Source
+from rankgauge.read.files import LAYERS, Source
 from rankgauge.read.names import has_role, is_beir, looks_like_header
 from rankgauge.read.rows import Ask, Found, shortened
 
-__all__ = ["FORMATS", "Format", "format_named", "kind_of", "recognise"]
+__all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "recognise"]
 
 
 class Format(NamedTuple):
@@ -55,6 +56,17 @@ def format_named(name: str) -> Format:
 def format_of_suffix(suffix: str) -> str | None:
     """The format that a suffix stands for."""
     return next((name for name, each in FORMATS.items() if suffix in each.suffixes), None)
+
+
+def bare_name(path: str) -> str:
+    """`runs/bm25.v2.jsonl.gz` → `bm25.v2`: the file's name without the suffixes of formats and of compression."""
+    tables = [*(each.suffixes for each in FORMATS.values()), *(layer.suffixes for layer in LAYERS)]
+    known = {suffix for suffixes in tables for suffix in suffixes}
+    name = os.path.basename(path)
+    rest, suffix = os.path.splitext(name)
+    while rest and suffix.lower() in known:
+        name, (rest, suffix) = rest, os.path.splitext(rest)
+    return name
 
 
 def recognise(source: Source, kind: str | None, columns: Mapping[str, str] | None = None) -> str:

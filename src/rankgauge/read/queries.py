@@ -14,7 +14,8 @@ from rankgauge.read.frames import is_frame
 from rankgauge.read.names import SPELLINGS
 from rankgauge.read.records import id_text
 
-__all__ = ["column_of_frame", "frame_table", "is_query_column", "read_query_table", "table_of_file"]
+__all__ = ["column_of_frame", "frame_table", "is_query_column", "read_groups_and_numbers", "read_query_table"]
+__all__ += ["read_texts", "table_of_file"]
 
 VALUES = {
     "group": ("group", "segment", "stratum", "by", "category", "class"),
@@ -167,3 +168,71 @@ def _value_column(names: list[str], query: int, what: str, column: str | None, s
         f"{source}: which column is the {what}? There are {', '.join(names[i] for i in others) or 'none'}; "
         f"name it with {source}:COLUMN"
     )
+
+
+def read_groups_and_numbers(source: Any) -> tuple[dict[str, str], dict[str, dict[str, float]]]:
+    """Query → group, and every other column that holds numbers (clicks, conversions): column → query → number.
+
+    The group is the column that `read_query_table` takes; where it cannot tell, the one column that holds no numbers.
+    """
+    if isinstance(source, Mapping):
+        return _named_groups({id_text(query): value for query, value in source.items()}), {}
+    names, rows, column, place = _loaded(source)
+    query = next((at for at, name in enumerate(names) if is_query_column(name)), None)
+    columns = {at: _numbers(rows, query, at) for at in range(len(names)) if at != query} if query is not None else {}
+    words = [at for at, numbers in columns.items() if numbers is None]
+    known = [at for at in columns if _normal(names[at]) in VALUES["group"]]
+    if column is None and len(known) != 1 and len(words) == 1:
+        column = names[words[0]]
+    groups = _pairs(names, rows, "group", column, place)
+    group = _value_column(names, query or 0, "group", column, place)
+    numbers = {names[at]: found for at, found in columns.items() if found and at != group}
+    return _named_groups(groups), numbers
+
+
+def _loaded(source: Any) -> tuple[list[str], list[Sequence[Any]], str | None, str]:
+    """The names of the columns, the rows, the column asked for, and what to call the table."""
+    if is_frame(source):
+        return *frame_table(source), None, "the frame"
+    path, column = _split(str(source))
+    file = find_source(path)
+    return *table_of_file(file), column, file.name
+
+
+def _named_groups(groups: Mapping[str, Any]) -> dict[str, str]:
+    return {query: str(group) for query, group in groups.items() if group not in (None, "")}
+
+
+def _numbers(rows: list[Sequence[Any]], query: int | None, at: int) -> dict[str, float] | None:
+    """Query → number of a column, blanks left out; None if it holds anything else."""
+    found: dict[str, float] = {}
+    for row in rows:
+        if query is None or row[query] is None:
+            return None
+        if row[at] in (None, ""):
+            continue
+        try:
+            found[id_text(row[query])] = float(row[at])
+        except (TypeError, ValueError):
+            return None
+    return found or None
+
+
+def read_texts(source: Any, what: str) -> dict[str, str]:
+    """Id → text, of queries or documents (`what`): a table with a header, or two columns (id, text) without one."""
+    if isinstance(source, Mapping):
+        return {id_text(key): str(text) for key, text in source.items()}
+    names, rows, column, place = _loaded(source)
+    known = {_normal(each) for each in (*SPELLINGS[what], "_id", "id")}
+    at = next((i for i, name in enumerate(names) if _normal(name) in known), None)
+    if at is None and len(names) == 2 and column is None:
+        return {id_text(key): str(text) for key, text in [names, *rows]}
+    if at is None:
+        raise FormatError(f"{place}: no column of ids among {', '.join(names)}; call it {what}")
+    if column is not None and column not in names:
+        raise FormatError(f"{place}: no column {column!r}; there are {', '.join(names)}")
+    wanted = [column] if column is not None else ["title", "text", "query", "question", "topic", "passage"]
+    text = next((names.index(each) for each in wanted if each in names and names.index(each) != at), None)
+    if text is None:
+        raise FormatError(f"{place}: which column is the text? There are {', '.join(names)}; name it {place}:COLUMN")
+    return {id_text(row[at]): str(row[text] or "") for row in rows}

@@ -12,7 +12,7 @@ from rankgauge.stats.paired import TIE
 if TYPE_CHECKING:
     from rankgauge.stats.paired import Floats, Units
 
-__all__ = ["KINDS", "bootstrap_intervals"]
+__all__ = ["KINDS", "bootstrap_intervals", "draws"]
 
 RESAMPLES: Final = 10_000
 MOST_VARY: Final = 0.9  # of the resamples; where fewer have an error of their own there is no studentised interval
@@ -54,7 +54,7 @@ def _resampled(apart: Floats, share: Floats, resamples: int, seed: int) -> tuple
     units, pairs = apart.shape
     columns = np.concatenate([apart, apart**2, apart * share[:, None], share[:, None], share[:, None] ** 2], axis=1)
     means, errors = np.empty((resamples, pairs)), np.empty((resamples, pairs))
-    for part, times in _draws(units, resamples, seed):
+    for part, times in draws(units, resamples, (seed, 1)):
         sums = times @ columns
         plain, square, crossed = (sums[:, i * pairs : (i + 1) * pairs] for i in range(3))
         weight, weight_square = sums[:, -2:-1], sums[:, -1:]
@@ -65,14 +65,17 @@ def _resampled(apart: Floats, share: Floats, resamples: int, seed: int) -> tuple
     return means, errors
 
 
-def _draws(units: int, resamples: int, seed: int) -> Iterator[tuple[slice, Floats]]:
-    """Which resamples, and how often each of them holds every unit."""
+def draws(
+    units: int, resamples: int, seed: tuple[int, ...], drawn: int | None = None
+) -> Iterator[tuple[slice, Floats]]:
+    """Which resamples, and how often each of them holds every unit; of so many units drawn, or as many as there are."""
+    number = units if drawn is None else drawn
     at_once = max(1, min(resamples, (1 << 21) // units))
-    random = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, 1))))
+    random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     for start in range(0, resamples, at_once):
         size = min(at_once, resamples - start)
-        drawn = random.integers(0, units, (size, units)) + units * np.arange(size)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=size * units).reshape(size, units)
+        chosen = random.integers(0, units, (size, number)) + units * np.arange(size)[:, None]
+        times = np.bincount(chosen.ravel(), minlength=size * units).reshape(size, units)
         yield slice(start, start + size), times.astype(np.float64)
 
 

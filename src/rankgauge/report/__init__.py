@@ -1,0 +1,167 @@
+"""Judgments and runs → one page that can be sent to anybody: the answer, the evidence, and how to repeat it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from rankgauge import __version__
+from rankgauge.compare.settings import Settings
+from rankgauge.errors import InputError, counted
+from rankgauge.evaluate import query_table, reader
+from rankgauge.machine import as_data as results_data
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import read_judgments
+from rankgauge.read.queries import read_groups_and_numbers, read_texts
+from rankgauge.report.blocks import Section, as_data
+from rankgauge.report.facts import Facts, Source, Wanted, gather
+from rankgauge.report.sections import sections
+from rankgauge.show import Look
+from rankgauge.validate.show import findings_data
+
+if TYPE_CHECKING:
+    from rankgauge.validate import Finding
+
+__all__ = ["FORMATS", "Report", "Source", "Wanted", "report"]
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A report: `write("report.html")`, or `html()`, `markdown()`, `to_dict()`. The suffix says which."""
+
+    facts: Facts
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """What the report tells, part by part."""
+        return sections(self.facts)
+
+    @property
+    def title(self) -> str:
+        """The title given, or what was measured of whom."""
+        systems = list(self.facts.results)
+        names = " and ".join(systems) if len(systems) < 3 else f"{len(systems)} systems"
+        return self.facts.wanted.title or f"{self.facts.measure} of {names}"
+
+    @property
+    def subtitle(self) -> str:
+        """What the report rests on."""
+        facts = self.facts
+        measures, queries = ", ".join(facts.values), len(facts.first.queries)
+        systems = counted(len(facts.results), "system", "systems")
+        asked = counted(queries, "query", "queries")
+        return f"{measures} · {systems} · {asked} · judgments {facts.judgments_fingerprint}"
+
+    def html(self) -> str:
+        """One file that loads nothing."""
+        from rankgauge.report.page import page
+
+        return page(self.title, self.subtitle, self.sections)
+
+    def markdown(self) -> str:
+        """The same without charts."""
+        from rankgauge.report.markdown import markdown
+
+        return markdown(self.title, self.subtitle, self.sections)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, every digit: what the sections show, and the comparison and the results behind it."""
+        comparison = self.facts.comparison
+        return {
+            "rankgauge": __version__,
+            "title": self.title,
+            "subtitle": self.subtitle,
+            "command": self.facts.wanted.command,
+            "measure": self.facts.measure,
+            "focus": list(self.facts.focus),
+            **results_data(list(self.facts.results.values()), Look()),
+            "comparison": comparison.to_dict() if comparison is not None else None,
+            "examples": [each.to_dict() for each in self.facts.explained],
+            "findings": None if self.facts.findings is None else findings_data(self.facts.findings),
+            "sections": [as_data(section) for section in self.sections],
+        }
+
+    def json(self) -> str:
+        """`to_dict` as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+    def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write the report, whole or not at all; the suffix says which format."""
+        from rankgauge.write import opened
+
+        name = os.fsdecode(path)
+        text = FORMATS[format or format_of(name)](self)
+        with opened(name) as stream:
+            stream.write(text.encode())
+
+
+# Format → how a report is written in it.
+FORMATS: Final = {"html": Report.html, "md": Report.markdown, "json": Report.json}
+SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"}
+
+
+def format_of(path: str) -> str:
+    """The format that a path names; HTML where it names none."""
+    return SUFFIXES.get(os.path.splitext(path)[1].lower(), "html")
+
+
+def report(
+    judgments: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    *,
+    title: str = "",
+    by: Any = None,
+    weights: Any = None,
+    clusters: Any = None,
+    queries: Any = None,
+    documents: Any = None,
+    examples: int = 3,
+    charts: bool = True,
+    command: str = "",
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    **settings: Any,
+) -> Report:
+    """Report on runs: name → run, as `compare` takes them; one run is enough.
+
+    `by` are groups of queries; other columns of its table that hold numbers are shown beside the measure. `queries` and
+    `documents` are texts by id. `examples` says how many queries of each kind are shown rank by rank. Settings are
+    those of `compare`: baseline, method, alpha, flips, seed.
+
+    >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
+    >>> [section.title for section in made.sections][:2]
+    ['Summary', 'Systems']
+    """
+    if not isinstance(runs, Mapping) or not runs:
+        raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
+    single = isinstance(measures, (str, Measure))
+    parsed = [parse(str(each)) for each in ([measures] if single else measures)]  # type: ignore[union-attr]
+    groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
+    wanted = Wanted(
+        parsed,
+        protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol),
+        Settings(**settings),
+        title,
+        command,
+        examples,
+        groups,
+        numbers,
+        weights,
+        None if clusters is None else query_table(clusters, "cluster"),
+        {} if queries is None else read_texts(queries, "query_id"),
+        {} if documents is None else read_texts(documents, "doc_id"),
+        charts,
+    )
+
+    def check(measure: Measure) -> list[Finding]:
+        from rankgauge.validate import validate
+
+        return validate(judgments, *runs.values(), measure=measure)
+
+    source = Source(read_judgments(judgments), {str(name): reader(run) for name, run in runs.items()}, check)
+    return Report(gather(source, wanted))

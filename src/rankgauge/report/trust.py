@@ -1,0 +1,123 @@
+"""Sections on how far the numbers can be trusted: warnings, judged shares, ties, checks, rules, the command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from rankgauge import __version__
+from rankgauge.report.blocks import Block, Bullets, Code, Column, Mark, Table, Text, capital
+from rankgauge.ties import is_text
+from rankgauge.ties.notes import mean_ends, tie_notes
+from rankgauge.validate.quick import quick_notes
+
+if TYPE_CHECKING:
+    from rankgauge.report.facts import Facts
+    from rankgauge.result import Result
+
+__all__ = ["careful", "checks", "judged", "reproduce", "rules", "ties"]
+
+EXACT: Final = 2_000  # queries, up to which the expectation over orders of equal scores is worked out
+SEVERITY: Final = {"error": "bad", "warning": "warn", "note": "quiet"}
+
+
+def careful(facts: Facts) -> Iterator[Block]:
+    """What to be careful about, where there is anything."""
+    doubts = [each.text for each in facts.comparison.warnings] if facts.comparison is not None else []
+    wide = [note for note in tie_notes(list(facts.results.values())) if note.startswith("WARNING")]
+    said = [*doubts, *(note.removeprefix("WARNING, ") for note in wide if not any("equal scores" in d for d in doubts))]
+    errors = sum(1 for finding in facts.findings or [] if finding.kind.severity == "error")
+    if errors:
+        said.append(f"the checks of the files found {errors} {'error' if errors == 1 else 'errors'}; see below")
+    if said:
+        yield Bullets([f"{capital(text).rstrip('.')}." for text in said], "warning")
+
+
+def judged(facts: Facts) -> Iterator[Block]:
+    """The share of judged documents at every cut-off in use, and what became of the queries."""
+    results = facts.results
+    cutoffs = list(next(iter(results.values())).judged)
+    columns = [Column("system"), *(Column(f"Judged@{k}", "share", 1) for k in cutoffs)]
+    columns += [Column("queries", "count"), Column("answered", "count"), Column("missing", "count")]
+    columns += [Column("without relevant", "count"), Column("not judged, left out", "count")]
+    columns += [Column("documents a query", "number", 1)]
+    rows = [[name, *(result.judged[k] for k in cutoffs), *_counts(result)] for name, result in results.items()]
+    note = (
+        "Judged@k: the share of the first k documents that somebody judged. What is not judged counts as not relevant, "
+        "which is hard on a system that finds what others did not."
+    )
+    yield Table("judged", "Judged shares and queries", columns, rows, note=note)
+
+
+def _counts(result: Result) -> list[Any]:
+    counts, answered = result.counts, result.hits.retrieved[result.hits.retrieved > 0]
+    found = [counts[name] for name in ("queries", "answered", "missing", "without_relevant", "unjudged")]
+    return [*found, float(answered.mean()) if len(answered) else None]
+
+
+def ties(facts: Facts) -> Iterator[Block]:
+    """What other orders of equal scores would make of every mean."""
+    columns = [Column("system"), Column("measure"), Column("value", "number"), Column("smallest", "number")]
+    columns += [Column("expected", "number"), Column("largest", "number"), Column("width", "number")]
+    rows = [row for result in facts.results.values() for row in _bands(result)]
+    note = (
+        "Smallest and largest are what some order of equal scores gives, expected is the mean over all orders. A wide "
+        "band means that the files do not say which document comes first."
+    )
+    if all(not row[-1] for row in rows):
+        yield Text("No order of equal scores would change any of the means.")
+    yield Table("ties", "Tie bands", columns, rows, note=note)
+
+
+def _bands(result: Result) -> Iterator[list[Any]]:
+    for measure in result.measures:
+        if is_text(measure):
+            continue
+        if len(result.query_ids) <= EXACT:
+            band = result.ties(measure).mean
+            value, low, expected, high = band.value, band.low, band.expected, band.high
+        else:
+            (low, high), value, expected = mean_ends(result, measure), result[measure], None
+        yield [result.name, str(measure), value, low, expected, high, high - low]
+
+
+def checks(facts: Facts) -> Iterator[Block]:
+    """What `validate` found in the files."""
+    findings = facts.findings
+    if findings is None:
+        notes = quick_notes(list(facts.results.values()))
+        yield Text(f"Only the quick checks were made: {facts.unchecked.rstrip('.')}.", "note")
+        yield Text("rankgauge validate looks at every line.", "note")
+        yield Bullets(notes) if notes else Text("The quick checks found nothing.")
+        return
+    if not findings:
+        yield Text("Nothing odd was found in the judgments and the runs.")
+        return
+    columns = [Column("severity"), Column("code"), Column("file"), Column("finding"), Column("count", "count")]
+    columns += [Column("effect"), Column("what to do"), Column("first example")]
+    rows = [
+        [
+            *(Mark(each.kind.severity, SEVERITY[each.kind.severity]), each.code, each.source, each.kind.title),
+            *(each.count, each.effect, each.kind.remedy, next(iter(each.examples), "")),
+        ]
+        for each in findings
+    ]
+    yield Table("checks", "What the checks found", columns, rows, search=len(rows) > 8)
+
+
+def rules(facts: Facts) -> Iterator[Block]:
+    """How every number came about: definitions, rules, and hashes that tell whether two reports are comparable."""
+    first = next(iter(facts.results.values()))
+    yield Bullets([f"{measure}: {words}" for measure, words in first.definitions.items()])
+    yield Bullets([f"{capital(line)}." for line in first.protocol.describe().split("\n")])
+    rows: list[list[Any]] = [["judgments", first.fingerprints["judgments"]], ["rules", first.fingerprints["protocol"]]]
+    rows += [[f"system {name}", result.fingerprint] for name, result in facts.results.items()]
+    note = "Reports whose judgments and rules have the same fingerprints may be compared with each other."
+    yield Table("fingerprints", "Fingerprints", [Column("what"), Column("fingerprint")], rows, sort=False, note=note)
+
+
+def reproduce(facts: Facts) -> Iterator[Block]:
+    """The command."""
+    if facts.wanted.command:
+        yield Code(facts.wanted.command)
+    yield Text(f"Made by rankgauge {__version__}. The same files and the same command give the same report.", "note")

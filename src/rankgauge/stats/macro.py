@@ -1,0 +1,119 @@
+"""Systems over many data sets: macro-averages, their ranks, and how sure these are.
+
+A data set is a stratum: a table of values, a row per query and a column per system. The data sets are what they are;
+the queries within each are a sample, and it is over them that everything is resampled, flipped and estimated. The
+macro-average of D data sets weighs each query of data set d by 1 / (D · n_d).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rankgauge.stats.bootstrap import draws
+from rankgauge.stats.flips import Flipped, centred, sign_flips
+from rankgauge.stats.paired import Interval
+from rankgauge.stats.ranks import midranks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgauge.stats.paired import Floats, Ints
+
+__all__ = ["borda", "groups_of", "macro_flips", "macro_interval", "macro_means", "rank_intervals", "ranks_of"]
+
+RESAMPLES: Final = 2_000
+SAME: Final = 12  # decimals, to which macro-averages that are equal agree
+
+
+def macro_means(tables: Sequence[Floats]) -> Floats:
+    """The mean over data sets of the mean over queries, for every system."""
+    result: Floats = np.mean([table.mean(axis=0) for table in tables], axis=0)
+    return result
+
+
+def macro_interval(columns: Sequence[Floats], alpha: float = 0.05) -> Interval:
+    """The t interval of a macro-average of values or differences, one array per data set.
+
+    The variance adds up s² / n over the data sets, the degrees of freedom are Welch's and Satterthwaite's. A data set
+    of a single query tells nothing of its own scatter and adds none.
+    """
+    from scipy.special import stdtrit
+
+    mean = float(np.mean([column.mean() for column in columns]))
+    several = [column for column in columns if len(column) > 1]
+    parts = np.array([column.var(ddof=1) / len(column) for column in several])
+    total = float(parts.sum())
+    if not several or not total > 1e-30:
+        return (mean, mean) if several else (float("-inf"), float("inf"))
+    freedom = total**2 / float((parts**2 / [len(column) - 1 for column in several]).sum())
+    half = float(stdtrit(freedom, 1 - alpha / 2)) * float(np.sqrt(total)) / len(columns)
+    return mean - half, mean + half
+
+
+def macro_flips(
+    tables: Sequence[Floats], pairs: Sequence[tuple[int, int]], *, flips: int = 10_000, seed: int = 0
+) -> Flipped:
+    """The sign-flip test of macro differences: the queries of every data set are flipped, each with its weight."""
+    scaled = np.concatenate([centred(table) / (len(tables) * len(table)) for table in tables])
+    return sign_flips(scaled, pairs, flips=flips, seed=seed)
+
+
+def ranks_of(means: Floats) -> Ints:
+    """1 for the largest, and so on; equal ones share the better rank. Systems are along the last axis."""
+    rounded = np.round(means, SAME)
+    result: Ints = 1 + (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
+    return result
+
+
+def rank_intervals(
+    tables: Sequence[Floats], *, alpha: float = 0.05, resamples: int = RESAMPLES, seed: int = 0
+) -> list[tuple[int, int]]:
+    """For every system the range of ranks that its macro-average has in all but a share alpha of resamples.
+
+    From each data set of n queries n − 1 are drawn with replacement: then the scatter of resampled means is that of the
+    mean, without the bias that counts where data sets are small.
+    """
+    means = np.zeros((resamples, tables[0].shape[1]))
+    for number, table in enumerate(tables):
+        size = max(1, len(table) - 1)
+        for part, times in draws(len(table), resamples, (seed, 3, number), size):
+            means[part] += times @ table / size / len(tables)
+    ranks = np.sort(ranks_of(means), axis=0)
+    low, high = int(np.floor(alpha / 2 * resamples)), int(np.ceil((1 - alpha / 2) * resamples)) - 1
+    seen = ranks_of(macro_means(tables)).tolist()
+    ends = zip(ranks[low].tolist(), ranks[high].tolist(), seen, strict=True)
+    return [(min(first, rank), max(last, rank)) for first, last, rank in ends]
+
+
+def borda(cells: Floats) -> Floats:
+    """Borda counts of systems (columns) over data sets (rows): for each data set, how many others a system beats.
+
+    Equal values share the points.
+    """
+    points: Floats = np.sum([midranks(np.round(row, SAME)) - 1 for row in cells], axis=0)
+    return points
+
+
+def groups_of(systems: int, apart: NDArray[np.bool_]) -> list[list[int]]:
+    """The largest sets of systems of which no two are separable, in the order of their first systems.
+
+    `apart` has a row and a column for each system. The relation is not transitive, so a system may be in several.
+    """
+    everyone = range(systems)
+    near = {one: {other for other in everyone if other != one and not apart[one, other]} for one in everyone}
+    found: list[list[int]] = []
+
+    def extend(inside: set[int], free: set[int], done: set[int]) -> None:
+        if not free and not done:
+            found.append(sorted(inside))
+            return
+        pivot = max(sorted(free | done), key=lambda each: len(near[each] & free))
+        for each in sorted(free - near[pivot]):
+            extend(inside | {each}, free & near[each], done & near[each])
+            free, done = free - {each}, done | {each}
+
+    extend(set(), set(range(systems)), set())
+    return sorted(found)

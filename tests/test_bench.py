@@ -1,0 +1,719 @@
+"""Leaderboards: their numbers against other tools and by hand, what is kept and what is done again, bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import operator
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import rankgauge
+from rankgauge.bench.board import Ways, _standings
+from rankgauge.bench.cells import CACHE
+from rankgauge.bench.show import BOARD_FORMATS, Style, show
+from rankgauge.bench.suite import find_suite
+from rankgauge.cli.bench import FORMATS, bench_suite
+from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeWarning
+from rankgauge.stats import macro
+from test_papers import NASTY, cells_of, compiled, rendered
+
+assert compiled  # a fixture
+
+# Two data sets, worked by hand. A document at rank 1 gains 1, at rank 2 1/log2(3).
+SECOND = 1 / np.log2(3)
+ONE = {"q1": {"d": 1}, "q2": {"d": 1}}
+TWO = {"q1": {"d": 1}}
+FIRST_PLACE, SECOND_PLACE = {"d": 2.0, "x": 1.0}, {"d": 1.0, "x": 2.0}
+
+
+def runs_of(*places: dict[str, float]) -> dict[str, dict[str, float]]:
+    return {f"q{number}": place for number, place in enumerate(places, 1)}
+
+
+HAND = {
+    "one": (ONE, {"a": runs_of(FIRST_PLACE, SECOND_PLACE), "b": runs_of(SECOND_PLACE, SECOND_PLACE)}),
+    "two": (TWO, {"a": runs_of(SECOND_PLACE), "b": runs_of(FIRST_PLACE), "c": runs_of(FIRST_PLACE)}),
+}
+
+
+def made_suite(
+    folder: Path, datasets: int, systems: int, *, queries: int = 8, holes: bool = True, depth: int = 6
+) -> Path:
+    """A suite in BEIR's layout; systems of higher numbers are better; systems 3 and 7 lack every tenth data set."""
+    random = np.random.default_rng(0)
+    for dataset in range(datasets):
+        home = folder / f"set{dataset:02d}"
+        (home / "qrels").mkdir(parents=True)
+        (home / "runs").mkdir()
+        pairs = [(f"q{query}", f"d{doc}", doc % 3) for query in range(queries) for doc in range(depth)]
+        lines = "".join(f"{query}\t{doc}\t{grade}\n" for query, doc, grade in pairs)
+        (home / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{lines}")
+        for system in range(systems):
+            if holes and system in (3, 7) and dataset % 10 == system:
+                continue
+            scores = random.normal(size=len(pairs)) + 0.15 * system * np.array([grade for _, _, grade in pairs])
+            rows = zip(pairs, scores.tolist(), strict=True)
+            text = "".join(f"{query} Q0 {doc} 0 {score!r} s\n" for (query, doc, _), score in rows)
+            (home / "runs" / f"sys{system:02d}.run").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """29 data sets × 12 systems, with holes."""
+    return made_suite(tmp_path_factory.mktemp("made"), 29, 12)
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_board_by_hand() -> None:
+    board = rankgauge.bench(HAND, "nDCG@10")["nDCG@10"]
+    a, b, c = (board.standings[name] for name in "abc")
+    assert board.cells == {
+        "one": {"a": pytest.approx((1 + SECOND) / 2), "b": pytest.approx(SECOND)},
+        "two": {"a": pytest.approx(SECOND), "b": 1.0, "c": 1.0},
+    }
+    assert a.macro == pytest.approx((1 + SECOND) / 4 + SECOND / 2)
+    assert b.macro == pytest.approx((SECOND + 1) / 2)
+    assert a.median == pytest.approx(a.macro)
+    assert (a.rank, b.rank, c.rank) == (2, 1, None)
+    assert (a.borda, b.borda) == (1.0, 1.0)
+    assert c.missing == ("one",)
+    assert np.isnan(c.macro)
+    assert list(board.standings) == ["b", "a", "c"]
+    # Flips of three differences, −(1 − s)/4, 0 and (1 − s)/2: every sum is at least as far from 0 as the observed one.
+    (pair,) = board.pairs
+    assert (pair.a, pair.b, pair.p, pair.decision) == ("b", "a", 1.0, "not separable")
+    assert pair.difference == pytest.approx((1 - SECOND) / 4)
+    assert board.groups == [["b", "a"]]
+
+
+REAL = {
+    "dl19": ["bm25tuned_p", "bm25base_rm3_p", "idst_bert_p1", "ms_duet_passage", "UNH_bm25", "TUW19-p3-re"],
+    "covid": ["BM25R2", "CSIROmed_RF", "T5R3", "DA_IICT_narr_qe", "UIowaS_Run2", "ielab-prf.2query.v3"],
+}
+REAL["dl19"] += ["p_exp_rm3_bert", "srchvrs_ps_run2"]
+REAL["covid"] += ["ielab-prf.recency", "udel_fang_run1", "lda400s2000", "savantx_nist_run_2", "yn-r1-hierarchy"]
+
+
+@pytest.fixture
+def real(shared: Path, tmp_path: Path) -> Path:
+    """The eight dl19 runs and the eleven covid1 runs: eight systems that are called the same, three that lack one."""
+    lines = []
+    places = {"dl19": ("dl19/qrels.dl19-passage.txt", "dl19/runs/input.{}.gz")}
+    places["covid"] = ("covid1/qrels.covid-round1.txt", "covid1/runs/{}.gz")
+    for dataset, (qrels, runs) in places.items():
+        lines += [f"[datasets.{dataset}]", f"qrels = {json.dumps(str(shared / qrels))}", f"[datasets.{dataset}.runs]"]
+        named = enumerate(REAL[dataset])
+        lines += [f"s{number:02d} = {json.dumps(str(shared / runs.format(name)))}" for number, name in named]
+    (tmp_path / "suite.toml").write_text("\n".join(lines))
+    return tmp_path / "suite.toml"
+
+
+def test_real_runs_give_the_published_numbers(real: Path, shared: Path) -> None:
+    leaderboard = rankgauge.bench(real)
+    cells = leaderboard["nDCG@10"].cells
+    with open(shared / "covid1" / "leaderboard.csv") as stream:
+        published = {row["run"]: row["ndcg@10"] for row in csv.DictReader(stream)}
+    assert [f"{cells['covid'][f's{n:02d}']:.4f}" for n in range(11)] == [published[name] for name in REAL["covid"]]
+    with open(shared / "dl19" / "nist_published_scores.csv") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["measure"] == "ndcg_cut_10"]
+    nist = {row["run"]: row["value"] for row in rows}
+    for number, name in enumerate(REAL["dl19"]):
+        assert name not in nist or f"{cells['dl19'][f's{number:02d}']:.4f}" == nist[name]
+    assert len(nist.keys() & set(REAL["dl19"])) >= 6
+    board = leaderboard["nDCG@10"]
+    assert [s.system for s in board.standings.values() if s.missing] == ["s08", "s09", "s10"]
+    for system, standing in board.standings.items():
+        if not standing.missing:
+            both = [np.array(leaderboard.cells.table[d][system].values["nDCG@10"]) for d in ("dl19", "covid")]
+            assert standing.macro == pytest.approx((both[0].mean() + both[1].mean()) / 2, abs=1e-15)
+            assert standing.rank_interval is not None
+            assert standing.rank is not None
+            assert standing.rank_interval[0] <= standing.rank <= standing.rank_interval[1]
+    assert [standing.rank for standing in board.standings.values()][:8] == list(range(1, 9))
+
+
+def test_a_suite_of_29_by_12_with_holes(made: Path) -> None:
+    leaderboard = rankgauge.bench(made, flips=2_000)
+    for measure in ("nDCG@10", "R@100"):
+        board = leaderboard[measure]
+        assert {s.system: len(s.missing) for s in board.standings.values() if s.missing} == {"sys03": 3, "sys07": 3}
+        assert len(board.complete) == 10
+        assert len(board.pairs) == 45
+        for dataset, row in board.cells.items():
+            for system, value in row.items():
+                qrels, run = made / dataset / "qrels" / "test.tsv", made / dataset / "runs" / f"{system}.run"
+                if dataset == "set03":
+                    assert value == rankgauge.evaluate(qrels, run, measure)[measure]
+        table = np.array([[row[system] for system in board.complete] for row in board.cells.values()])
+        for system, mean, median in zip(board.complete, table.mean(axis=0), np.median(table, axis=0), strict=True):
+            assert board.standings[system].macro == pytest.approx(mean, abs=1e-15)
+            assert board.standings[system].median == pytest.approx(median, abs=1e-15)
+        points = sum(len(board.complete) - stats.rankdata(-row) for row in table)
+        assert [board.standings[system].borda for system in board.complete] == pytest.approx(points)
+    best = leaderboard["nDCG@10"].standings["sys11"]
+    assert best.rank == 1
+    assert best.groups == (1,)
+
+
+# ---- statistics ------------------------------------------------------------------------------------------------------
+
+
+def brute_force(tables: list[Any], pairs: list[tuple[int, int]]) -> tuple[list[float], list[float]]:
+    """p of macro differences over all flips, alone and by step-down max-T; written out with Python's own numbers."""
+    weighted = [row / (len(tables) * len(table)) for table in tables for row in table]
+    columns = [[float(row[a] - row[b]) for row in weighted] for a, b in pairs]
+    roots = [sum(value**2 for value in column) ** 0.5 for column in columns]
+    seen = [abs(sum(column)) for column in columns]
+    sums = [
+        [abs(sum(sign * value for sign, value in zip(signs, column, strict=True))) for column in columns]
+        for signs in itertools.product((1, -1), repeat=len(weighted))
+    ]
+    near = 1 - 1e-9
+    alone = [sum(each[at] >= seen[at] * near for each in sums) / len(sums) for at in range(len(pairs))]
+    order = sorted(range(len(pairs)), key=lambda at: -seen[at] / roots[at])
+    adjusted, last = [0.0] * len(pairs), 0.0
+    for place, at in enumerate(order):
+        rest = order[place:]
+        bar = seen[at] / roots[at] * near
+        count = sum(max(each[other] / roots[other] for other in rest) >= bar for each in sums)
+        last = adjusted[at] = max(last, count / len(sums))
+    return alone, adjusted
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_macro_flips_are_those_of_all_sign_patterns(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    tables = [random.random((size, 4)) for size in (2, 3, 5)]
+    pairs = list(itertools.combinations(range(4), 2))
+    flipped = macro.macro_flips(tables, pairs)
+    alone, adjusted = brute_force(tables, pairs)
+    assert flipped.exact
+    assert flipped.p.tolist() == alone
+    assert flipped.adjusted.tolist() == adjusted
+
+
+def test_the_interval_of_one_data_set_is_the_t_interval() -> None:
+    values = np.random.default_rng(0).random(20)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
+    assert macro.macro_interval([values], 0.1) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+def test_the_interval_of_two_data_sets_is_welchs() -> None:
+    random = np.random.default_rng(1)
+    one, two = random.random(12), random.normal(size=7)
+    expected = stats.ttest_ind(one, -two, equal_var=False).confidence_interval(0.95)
+    assert np.array(macro.macro_interval([one, two])) * 2 == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_intervals_without_scatter() -> None:
+    assert macro.macro_interval([np.array([0.5, 0.5]), np.array([0.25])]) == (0.375, 0.375)
+    assert macro.macro_interval([np.array([0.5])]) == (float("-inf"), float("inf"))
+
+
+def test_ranks_and_borda_by_hand() -> None:
+    assert macro.ranks_of(np.array([0.3, 0.5, 0.3, 0.1])).tolist() == [2, 1, 2, 4]
+    assert macro.borda(np.array([[0.3, 0.2, 0.1], [0.1, 0.1, 0.5]])).tolist() == [2.5, 1.5, 2.0]
+
+
+def test_ranks_of_equal_systems_are_equal_in_every_resample() -> None:
+    column = np.random.default_rng(0).random(37)
+    tables = [np.stack([column, column, column, column - 1], axis=1)] * 2
+    assert macro.rank_intervals(tables) == [(1, 1), (1, 1), (1, 1), (4, 4)]
+
+
+def test_one_query_less_is_drawn() -> None:
+    """Of two queries, won by 3 and lost by 1, one is drawn: half of the resamples are lost. Of two draws, a quarter."""
+    table = np.array([[3.0, 0.0], [0.0, 1.0]])
+    assert macro.rank_intervals([table], alpha=0.6) == [(1, 2), (1, 2)]
+
+
+def test_rank_intervals_are_those_of_a_bootstrap_written_out() -> None:
+    random = np.random.default_rng(3)
+    tables = [random.normal([0.0, 0.2, 0.5], size=(size, 3)) for size in (30, 12)]
+    ranks = []
+    for _ in range(4_000):
+        drawn = [table[random.integers(0, len(table), len(table) - 1)].mean(axis=0) for table in tables]
+        ranks.append(stats.rankdata(-np.mean(drawn, axis=0), method="min"))
+    expected = np.quantile(ranks, [0.1, 0.9], axis=0, method="inverted_cdf").T
+    assert macro.rank_intervals(tables, alpha=0.2, resamples=4_000) == [tuple(map(int, row)) for row in expected]
+
+
+@given(st.integers(1, 6), st.randoms(use_true_random=False))
+def test_groups_are_the_largest_sets_without_a_separable_pair(systems: int, random: Any) -> None:
+    apart = np.zeros((systems, systems), bool)
+    for a, b in itertools.combinations(range(systems), 2):
+        apart[a, b] = apart[b, a] = random.random() < 0.5
+    sets = [set(each) for size in range(1, systems + 1) for each in itertools.combinations(range(systems), size)]
+    free = [each for each in sets if not any(apart[a, b] for a in each for b in each)]
+    largest = sorted(sorted(each) for each in free if not any(each < other for other in free))
+    assert macro.groups_of(systems, apart) == largest
+
+
+def simulated(random: np.random.Generator, truth: Any) -> list[Any]:
+    """12 data sets of 6 to 60 queries, easy or hard for every system, with skewed noise."""
+    tables = []
+    for size in (6, 8, 10, 10, 15, 20, 20, 25, 30, 40, 50, 60):
+        level = random.random((size, 1)) - 0.5
+        tables.append(truth + level * 0.6 + random.exponential(0.15, (size, len(truth))) - 0.15)
+    return tables
+
+
+rank_interval: Any = operator.attrgetter("rank_interval")
+rank_range: Any = operator.attrgetter("rank_range")
+
+
+def covered(truth: Any, trials: int) -> tuple[float, float, float]:
+    """How often intervals of means, ranks of the bootstrap (one by one) and possible ranks (all at once) are right."""
+    random = np.random.default_rng(0)
+    means, ranks, possible = 0, 0, 0
+    names = [f"s{at}" for at in range(len(truth))]
+    for _ in range(trials):
+        tables = simulated(random, truth)
+        found = _standings(names, tables, Ways(flips=400, resamples=400)).standings
+        standings = [found[name] for name in names]
+        means += sum(each.interval[0] <= true <= each.interval[1] for each, true in zip(standings, truth, strict=True))
+        ranks += sum(low <= at <= high for at, (low, high) in enumerate(map(rank_interval, standings), 1))
+        possible += all(low <= at <= high for at, (low, high) in enumerate(map(rank_range, standings), 1))
+    return means / trials / len(truth), ranks / trials / len(truth), possible / trials
+
+
+@pytest.mark.slow
+def test_intervals_cover_what_they_should() -> None:
+    means, ranks, possible = covered(np.array([0.50, 0.48, 0.45, 0.44, 0.40, 0.30]), 600)
+    assert 0.935 < means < 0.965
+    assert ranks > 0.98
+    assert possible > 0.95
+
+
+@pytest.mark.slow
+def test_where_systems_are_nearly_equal_possible_ranks_cover_and_the_bootstraps_do_not() -> None:
+    means, ranks, possible = covered(0.5 - 0.0001 * np.arange(12), 300)
+    assert 0.93 < means < 0.975
+    assert 0.75 < ranks < 0.90
+    assert possible > 0.93
+
+
+@pytest.mark.slow
+def test_equal_systems_are_separated_in_five_percent_of_suites() -> None:
+    random = np.random.default_rng(0)
+    trials, claims = 1_000, 0
+    pairs = list(itertools.combinations(range(5), 2))
+    for _ in range(trials):
+        tables = [random.beta(2, 3, (size, 1)) + random.normal(0, 0.2, (size, 5)) for size in (10, 20, 80)]
+        claims += bool((macro.macro_flips(tables, pairs, flips=400, seed=1).adjusted <= 0.05).any())
+    assert 0.035 < claims / trials < 0.066
+
+
+# ---- what is kept ----------------------------------------------------------------------------------------------------
+
+
+def counts(suite: Path, **more: Any) -> tuple[int, int]:
+    found = rankgauge.bench(suite, "nDCG@10", cache=True, flips=10, resamples=10, **more).cells
+    return found.measured, found.reused
+
+
+def test_a_second_run_touches_only_what_changed(tmp_path: Path) -> None:
+    suite = made_suite(tmp_path, 3, 4, holes=False)
+    assert counts(suite) == (12, 0)
+    assert counts(suite) == (0, 12)
+    run = suite / "set01" / "runs" / "sys02.run"
+    before = rankgauge.bench(suite, "nDCG@10")["nDCG@10"].cells["set01"]["sys02"]
+    run.write_text(run.read_text().replace(" 0 -", " 0 "))
+    os.utime(run, (0, 0))  # the content counts, not its time
+    assert counts(suite) == (1, 11)
+    fresh = rankgauge.bench(suite, "nDCG@10")["nDCG@10"]
+    assert fresh.cells["set01"]["sys02"] != before
+    assert rankgauge.bench(suite, "nDCG@10", cache=True)["nDCG@10"].cells == fresh.cells
+    with open(suite / "set00" / "qrels" / "test.tsv", "a") as stream:
+        stream.write("q0\td99\t1\n")
+    assert counts(suite) == (4, 8)
+    assert counts(suite, protocol={"rel": 2}) == (12, 0)
+    assert counts(suite) == (0, 12)
+    os.rename(run, suite / "set01" / "runs" / "other.run")
+    assert counts(suite) == (0, 12)  # the same bytes under another name
+    assert rankgauge.bench(suite, "P@3", cache=True).cells.measured == 12
+
+
+def test_the_version_is_part_of_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite = made_suite(tmp_path, 1, 2)
+    assert counts(suite) == (2, 0)
+    monkeypatch.setattr(sys.modules["rankgauge.bench.cells"], "__version__", "99")
+    assert counts(suite) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: data[:-20], lambda data: b"", lambda data: b"nonsense", lambda data: data.replace(b"q", b"r")],
+    ids=["cut", "empty", "nonsense", "changed"],
+)
+def test_a_damaged_entry_is_measured_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    suite = made_suite(tmp_path, 2, 2)
+    whole = rankgauge.bench(suite, cache=True)
+    entry = sorted((suite / CACHE).iterdir())[0]
+    entry.write_bytes(damage(entry.read_bytes()))
+    with pytest.warns(RankgaugeWarning, match=r"cannot be read .*; measured again"):
+        again = rankgauge.bench(suite, cache=True)
+    assert (again.cells.measured, again.cells.reused) == (1, 3)
+    assert again.to_dict() == whole.to_dict()
+    assert rankgauge.bench(suite, cache=True).cells.reused == 4
+
+
+def test_a_cache_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+    suite = made_suite(tmp_path / "suite", 2, 2)
+    (tmp_path / "file").write_text("")
+    with pytest.warns(RankgaugeWarning, match="what is done is not kept") as caught:
+        found = rankgauge.bench(suite, cache=tmp_path / "file" / "cache")
+    assert len(caught) == 1
+    assert found.cells.measured == 4
+
+
+def test_measures_of_ones_own_are_never_kept(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "import numpy as np, rankgauge\n@rankgauge.measure()\ndef Mine(hits):\n    return np.ones(len(hits.queries))\n"
+    )
+    suite = made_suite(tmp_path / "suite", 1, 2)
+    words = ["bench", str(suite), "--measures-from", str(tmp_path / "own.py"), "-m", "Mine", "--format", "csv"]
+    done = subprocess.run([sys.executable, "-m", "rankgauge", *words], capture_output=True, text=True, check=True)
+    assert "Mine,set00,sys00,8,1.0" in done.stdout
+    assert not (suite / CACHE).exists()
+
+
+def test_an_error_keeps_what_was_done(tmp_path: Path) -> None:
+    suite = made_suite(tmp_path, 3, 3, holes=False)
+    bad = suite / "set02" / "runs" / "sys02.run"
+    whole = bad.read_text()
+    bad.write_text("q1 Q0 d1 0\n")
+    with pytest.raises(InputError, match=r"data set set02, system sys02: .*sys02\.run:1: expected"):
+        rankgauge.bench(suite, cache=True, jobs=1)
+    bad.write_text(whole)
+    assert [path.suffix for path in (suite / CACHE).iterdir()] == [".npz"] * 8
+    found = rankgauge.bench(suite, cache=True).cells
+    assert (found.measured, found.reused) == (1, 8)
+
+
+def test_an_interrupt_keeps_what_was_done(tmp_path: Path) -> None:
+    suite = made_suite(tmp_path, 6, 12, queries=150, holes=False, depth=30)
+    words = [sys.executable, "-m", "rankgauge", "bench", str(suite), "--jobs", "1"]
+    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while started.poll() is None and len(list(suite.glob(f"{CACHE}/*.npz"))) < 2:
+        time.sleep(0.005)
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    assert (started.returncode, out) == (130, b"")
+    assert err.decode().strip() == "interrupted"
+    kept = list((suite / CACHE).iterdir())
+    assert {path.suffix for path in kept} == {".npz"}
+    found = rankgauge.bench(suite, cache=True, flips=10, resamples=10).cells
+    assert found.reused == len(kept) >= 2
+    assert found.measured == 72 - len(kept) > 0
+
+
+def test_the_number_of_threads_changes_nothing(made: Path) -> None:
+    few = rankgauge.bench(made, jobs=1, flips=200, resamples=50)
+    many = rankgauge.bench(made, jobs=5, flips=200, resamples=50)
+    assert few.to_dict() == many.to_dict()
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    told: list[tuple[int, int, str]] = []
+    rankgauge.bench(made_suite(tmp_path, 2, 2), watch=lambda *what: told.append(what))
+    assert [number for number, _, _ in told] == [1, 2, 3, 4]
+    assert {total for _, total, _ in told} == {4}
+    assert {what for _, _, what in told} == {"set00: sys00", "set00: sys01", "set01: sys00", "set01: sys01"}
+
+
+# ---- suites ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_says_what_the_suite_is(tmp_path: Path) -> None:
+    suite = made_suite(tmp_path / "data", 2, 3)
+    (tmp_path / "my.toml").write_text(
+        'measures = ["P@3"]\nbaseline = "sys00"\nrules = { rel = 2 }\n'
+        '[datasets.first]\nqrels = "data/set00/qrels/test.tsv"\nruns = "data/set00/runs/*.run"\n'
+        '[datasets.second]\nqrels = "data/set01/qrels/test.tsv"\nrules = { rel = 1 }\n'
+        'runs = { sys00 = "data/set01/runs/sys01.run", "é" = "data/set01/runs/sys02.run" }\n'
+    )
+    found = rankgauge.bench(tmp_path / "my.toml")
+    assert list(found) == ["P@3"]
+    assert list(found.first.cells["first"]) == ["sys00", "sys01", "sys02"]
+    run, qrels = suite / "set01" / "runs" / "sys01.run", suite / "set01" / "qrels" / "test.tsv"
+    assert found.first.cells["second"]["sys00"] == rankgauge.evaluate(qrels, run, "P@3")["P@3"]
+    assert found.protocols["first"]["rel"] == 2
+    assert found.protocols["second"]["rel"] == 1
+    assert found.ways.baseline == "sys00"
+    assert rankgauge.bench(tmp_path / "my.toml", protocol={"rel": 2}).protocols["second"]["rel"] == 2
+
+
+def test_names_of_systems_are_those_of_files_without_suffixes(tmp_path: Path) -> None:
+    suite = made_suite(tmp_path, 1, 2)
+    os.rename(suite / "set00" / "runs" / "sys00.run", suite / "set00" / "runs" / "bm25.v2.trec")
+    assert find_suite(suite).systems == ["bm25.v2", "sys01"]
+
+
+def test_choosing_data_sets_and_systems(made: Path) -> None:
+    found = rankgauge.bench(made, "nDCG@10", datasets=["set03", "set01"], systems=["sys03", "sys01"], flips=10)
+    assert list(found.first.cells) == ["set03", "set01"]
+    assert set(found.first.standings) == {"sys01", "sys03"}
+    assert found.first.standings["sys03"].missing == ("set03",)
+
+
+def folder_without(tmp_path: Path, change: Callable[[Path], Any]) -> Path:
+    suite = made_suite(tmp_path / "suite", 2, 2)
+    change(suite)
+    return suite
+
+
+def set_text(name: str, text: str) -> Callable[[Path], Any]:
+    return lambda suite: (suite / name).write_text(text)
+
+
+BAD: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "no judgments": (
+        lambda suite: os.rename(suite / "set01" / "qrels" / "test.tsv", suite / "set01" / "qrels" / "dev.tsv"),
+        r"set01: has no judgments; expected .*test\.tsv; there is dev\.tsv: choose with --split",
+    ),
+    "two judgments": (set_text("set01/qrels/test.csv", "x"), "set01: has several files of judgments"),
+    "no runs": (
+        lambda suite: [os.remove(path) for path in (suite / "set01" / "runs").iterdir()],  # type: ignore[func-returns-value]
+        "data set set01 has no runs; give it one or leave it out",
+    ),
+    "no folder of runs": (
+        lambda suite: os.rename(suite / "set01" / "runs", suite / "set01" / "other"),
+        "has no folder of runs; expected",
+    ),
+    "two runs of a system": (set_text("set00/runs/sys00.txt", "x"), "are both the run of sys00; keep one"),
+    "an empty run": (set_text("set00/runs/sys00.run", ""), r"sys00\.run: is empty"),
+    "a run of other queries": (set_text("set00/runs/sys00.run", "z Q0 d1 0 1 s\n"), "data set set00, system sys00: "),
+    "not TOML": (set_text("suite.toml", "a = = b"), r"suite\.toml: is not TOML: .*line 1"),
+    "an unknown key": (set_text("suite.toml", "mesures = []"), "unknown key 'mesures'; did you mean 'measures'"),
+    "no data sets": (set_text("suite.toml", ""), "has no data sets"),
+    "a data set without qrels": (set_text("suite.toml", "[datasets.x]\nruns='*'"), r"datasets\.x has no judgments"),
+    "a pattern without files": (
+        set_text("suite.toml", "[datasets.x]\nqrels='q'\nruns='*.nothing'"),
+        r"datasets\.x\.runs: no file matches",
+    ),
+    "runs of a wrong kind": (set_text("suite.toml", "[datasets.x]\nqrels='q'\nruns=3"), "runs is a pattern such as"),
+    "an unknown rule": (
+        set_text("suite.toml", "[datasets.x]\nqrels='q'\nruns={a='b'}\nrules={ti=1}"),
+        "data set x: unknown rule 'ti'",
+    ),
+    "a file that is not there": (
+        set_text("suite.toml", "[datasets.x]\nqrels='set00/qrels/test.tsv'\nruns={a='set00/runs/sys02.run'}"),
+        r"there is no such file; did you mean .*sys0",
+    ),
+    "measures of a wrong kind": (set_text("suite.toml", "measures='nDCG@10'"), "measures is a list of texts"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_suites(kind: str, tmp_path: Path) -> None:
+    change, message = BAD[kind]
+    suite = folder_without(tmp_path, change)
+    done = CliRunner().invoke(bench_suite, [str(suite), "-o", str(tmp_path / "out.md")], catch_exceptions=True)
+    assert isinstance(done.exception, rankgauge.RankgaugeError)
+    with pytest.raises(rankgauge.RankgaugeError, match=message):
+        raise done.exception
+    assert not (tmp_path / "out.md").exists()
+
+
+def test_no_overlap_between_data_sets() -> None:
+    alone = {"one": (ONE, {"a": runs_of(FIRST_PLACE, FIRST_PLACE)}), "two": (TWO, {"b": runs_of(FIRST_PLACE)})}
+    with pytest.raises(
+        InputError, match=r"no system has a run for two data sets.*\(one: a; two: b.*call a system the same"
+    ):
+        rankgauge.bench(alone)
+
+
+def test_holes_everywhere_leave_the_cells() -> None:
+    run = runs_of(FIRST_PLACE)
+    suite = {"x": (TWO, {"a": run, "b": run}), "y": (TWO, {"b": run, "c": run}), "z": (TWO, {"c": run, "a": run})}
+    found = rankgauge.bench(suite)
+    assert found.first.complete == []
+    assert "No system has a run for every data set: there are no macro-averages and no ranks." in show(found)
+    assert all(show(found, each) for each in BOARD_FORMATS)
+    assert show(found, "markdown").splitlines()[4] == "| a | 1.0000 | – | 1.0000 |".replace("1.0000", "**1.0000**")
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "message"),
+    [
+        ({"baseline": "x"}, InputError, "there is no system 'x' to be the baseline; there are a, b, c"),
+        ({"baseline": "c"}, InputError, "the baseline c has no run for one"),
+        ({"systems": ["d"]}, InputError, "there is no system 'd'"),
+        ({"datasets": ["tow"]}, InputError, "there is no data set 'tow'; did you mean 'two'"),
+        ({"protocol": {"missing": "skip"}}, ProtocolError, "queries of its own"),
+        ({"measures": "gm_map"}, MeasureError, "is not a mean over queries"),
+        ({"alpha": 2}, InputError, "alpha=2"),
+        ({"flips": 0}, InputError, "flips and resamples are 1 or more"),
+    ],
+)
+def test_bad_questions(more: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        rankgauge.bench(HAND, **more)
+
+
+def test_bad_suites_in_memory() -> None:
+    with pytest.raises(InputError, match="data set 'one': expected"):
+        rankgauge.bench({"one": ONE})
+    with pytest.raises(InputError, match="there is no such folder or file"):
+        rankgauge.bench("nowhere")
+
+
+# ---- how it is shown -------------------------------------------------------------------------------------------------
+
+
+def test_the_table() -> None:
+    lines = show(rankgauge.bench(HAND, "nDCG@10")).splitlines()
+    assert lines[:10] == [
+        "nDCG@10, macro-average over 2 data sets",
+        "system   macro      95 % interval  median  rank  95 % of ranks  possible  Borda  group",
+        "b       0.8155   0.8155 to 0.8155  0.8155     1              1    1 to 2      1      1",
+        "a       0.7232  -0.4492 to 1.8956  0.7232     2         1 to 2    1 to 2      1      1",
+        "c            –                  –       –     –              –         –      –      –",
+        "",
+        "nDCG@10 on every data set",
+        "system     one     two",
+        "b       0.6309  1.0000",
+        "a       0.8155  0.6309",
+    ]
+    assert "No macro-average for c: no run for one (1 of 2)." in lines
+    assert any(line.startswith("WARNING few-queries: fewer than 25 queries in one (2), two (1)") for line in lines)
+
+
+def test_papers_marks(made: Path) -> None:
+    found = rankgauge.bench(made, "nDCG@10", flips=2_000)
+    board = found.first
+    place = {name: "abcdefghijkl"[at] for at, name in enumerate(board.standings)}
+    worse: dict[str, set[str]] = {name: set() for name in place}
+    for pair in board.pairs:
+        if pair.decision != "not separable":
+            winner, loser = (pair.a, pair.b) if pair.decision == "better" else (pair.b, pair.a)
+            worse[winner].add(place[loser])
+    rows = [line.split(" | ") for line in show(found, "markdown").splitlines() if "| sys" in line][1:13]
+    assert len(rows) == 12
+    for row in rows:
+        marks = "".join(sorted(worse[row[1]]))
+        assert re.findall("<sup>(.*)</sup>", row[2]) == ([marks] if marks else [])
+    assert any("<sup>" in row[2] for row in rows)
+    against = rankgauge.bench(made, "nDCG@10", flips=2_000, baseline="sys05")
+    shown = show(against, "markdown", Style(digits=3))
+    assert "| sys05 | 0." in shown
+    daggers = {pair.a: pair.decision for pair in against.first.against}
+    assert {name for name, each in daggers.items() if each == "better"} == {
+        line.split(" | ")[0].removeprefix("| ") for line in shown.splitlines() if "<sup>†</sup>" in line
+    }
+
+
+def nasty(number: int = len(NASTY)) -> rankgauge.Leaderboard:
+    names = NASTY[:number]
+    runs = {name: runs_of(FIRST_PLACE if at % 2 else SECOND_PLACE) for at, name in enumerate(names)}
+    return rankgauge.bench({f"set {name}": (TWO, runs) for name in names[:3]}, "nDCG@10", flips=10, resamples=10)
+
+
+def test_names_are_escaped_in_every_format() -> None:
+    found = nasty()
+    names = set(NASTY)
+    for page in (rendered(show(found, "markdown")), show(found, "html"), found._repr_html_()):
+        assert names <= set(cells_of(page))
+        assert "<script>" not in page
+    assert names == {row["system"] for row in csv.DictReader(io.StringIO(show(found, "csv")))}
+    assert names == {each["system"] for each in json.loads(show(found, "json"))["measures"]["nDCG@10"]["standings"]}
+    assert r"x\&y" in show(found, "latex")
+
+
+@pytest.mark.latex
+def test_latex_compiles(compiled: Any, made: Path) -> None:
+    found = rankgauge.bench(made, flips=200, resamples=50)
+    against = rankgauge.bench(made, flips=200, resamples=50, baseline="sys05", systems=["sys05", "sys11", "sys03"])
+    text = compiled(show(found, "latex", Style(digits=3)) + show(against, "latex") + show(nasty(30), "latex"))
+    assert not text or f"{found.first.standings['sys11'].macro:.3f}" in text
+
+
+def test_json_has_everything() -> None:
+    found = rankgauge.bench(HAND, ["nDCG@10", "R@100"], baseline="a")
+    data = json.loads(show(found, "json"))
+    assert set(data["measures"]) == {"nDCG@10", "R@100"}
+    board = data["measures"]["nDCG@10"]
+    assert board["cells"]["one"]["c"] is None
+    assert board["cells"]["two"]["a"] == found.first.cells["two"]["a"]
+    assert board["standings"][2] == {
+        "system": "c",
+        "missing": ["one"],
+        "macro": None,
+        "interval": [None, None],
+        "median": None,
+        "rank": None,
+        "rank_interval": None,
+        "rank_range": None,
+        "borda": None,
+        "borda_rank": None,
+        "groups": [],
+    }
+    assert [pair["a"] for pair in board["against_baseline"]] == ["b"]
+    assert data["datasets"]["one"]["runs"]["a"]["answered"] == 2
+    assert data["notes"] == list(found.notes())
+
+
+def test_csv_and_frame_keep_every_digit() -> None:
+    found = rankgauge.bench(HAND)
+    rows = list(csv.DictReader(io.StringIO(show(found, "csv"))))
+    assert len(rows) == found.to_frame().height == 10
+    for row in rows:
+        assert float(row["value"]) == found[row["measure"]].cells[row["dataset"]][row["system"]]
+
+
+def test_unanswered_queries_are_said() -> None:
+    suite = {"one": (ONE, {"a": runs_of(FIRST_PLACE), "b": runs_of(FIRST_PLACE, FIRST_PLACE)})}
+    text = show(rankgauge.bench(suite))
+    assert "WARNING not-answered: queries without an answer count 0: a on one (1 of 2)." in text
+
+
+def test_every_format_is_offered() -> None:
+    assert set(FORMATS) == set(BOARD_FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("x.md", "**nDCG@10"), ("x.tex", "% needs"), ("x.html", "<!doctype html>")]
+)
+def test_the_command_writes_by_suffix(name: str, start: str, tmp_path: Path) -> None:
+    suite = made_suite(tmp_path / "suite", 2, 3)
+    done = CliRunner().invoke(bench_suite, [str(suite), "-o", str(tmp_path / name), "--flips", "50"])
+    assert (done.exit_code, done.output) == (0, "")
+    assert (tmp_path / name).read_text().startswith(start)
+    assert (suite / CACHE).is_dir()
+
+
+def test_the_command_keeps_nothing_when_told_so(tmp_path: Path) -> None:
+    suite = made_suite(tmp_path / "suite", 2, 3)
+    done = CliRunner().invoke(bench_suite, [str(suite), "--no-cache", "--flips", "50", "--baseline", "sys01"])
+    assert done.exit_code == 0
+    assert done.output.startswith("nDCG@10, macro-average over 2 data sets\n")
+    assert not (suite / CACHE).exists()
+
+
+def test_errors_of_the_command_are_one_line(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "rankgauge", "bench", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1

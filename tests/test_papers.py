@@ -1,0 +1,203 @@
+"""Tables as papers print them: marks, faces, deltas; what each format escapes; LaTeX that compiles."""
+
+from __future__ import annotations
+
+import shutil
+import string
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from rankgauge.compare import compare
+from rankgauge.compare.show import Style, show
+from rankgauge.grid import Cell, Grid, html_table, latex_table, latex_text, markdown_table, ranked, text_table
+from rankgauge.marks import change, letter, letters
+
+# Twelve queries each; worked by hand: low < middle < high everywhere but for one query, near is middle with noise.
+LOW = {f"q{n:02d}": 0.10 + 0.01 * n for n in range(12)}
+HIGH = {query: value + 0.30 + 0.001 * (int(query[1:]) % 3) for query, value in LOW.items()}
+MIDDLE = {query: value + 0.15 + 0.002 * (int(query[1:]) % 2) for query, value in LOW.items()}
+NEAR = {query: value + (0.01 if int(query[1:]) % 2 else -0.01) for query, value in MIDDLE.items()}
+SYSTEMS = {"low": LOW, "high": HIGH, "middle": MIDDLE, "near": NEAR}
+NASTY = [f"x{char}y" for char in string.punctuation] + [
+    "<script>alert(1)</script>",
+    r"\input{x}",
+    "a_b",
+    "_a_",
+    "**b**",
+]
+NASTY += ["`code`", "~~gone~~", "[text](address)", "&amp;", "&#35;", "<!-- x -->"]
+
+
+def cells_of(page: str) -> list[str]:
+    """The texts of the cells of an HTML page, in order."""
+    found: list[str] = []
+
+    class Reader(HTMLParser):
+        inside = False
+
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            if tag in ("td", "th"):
+                self.inside = True
+                found.append("")
+
+        def handle_endtag(self, tag: str) -> None:
+            self.inside = self.inside and tag not in ("td", "th")
+
+        def handle_data(self, data: str) -> None:
+            if self.inside:
+                found[-1] += data
+
+    Reader().feed(page)
+    return found
+
+
+def rendered(markdown: str) -> str:
+    page: str = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(markdown)
+    return page
+
+
+# ---- marks -----------------------------------------------------------------------------------------------------------
+
+
+def test_letters() -> None:
+    assert [letter(number) for number in (0, 25, 26, 27, 701, 702)] == ["a", "z", "aa", "ab", "zz", "aaa"]
+    assert letters([3, 0]) == "ad"
+    assert letters([0, 26]) == "a,aa"
+
+
+def test_changes() -> None:
+    assert change(0.5123, 0.5, "absolute", 3) == "+0.012"
+    assert change(0.45, 0.5, "relative", 3) == "-10.0 %"
+    assert change(0.45, 0.0, "relative", 3) == "–"
+
+
+def test_best_and_second_go_by_the_digits_that_are_shown() -> None:
+    found = ranked([Cell(text) for text in ("0.71", "0.69", "–", "0.70", "0.70")])
+    assert [cell.best for cell in found] == [True, False, False, False, False]
+    assert [cell.second for cell in found] == [False, False, False, True, True]
+    shared = ranked([Cell(text) for text in ("0.71", "0.69", "0.71")])
+    assert [cell.best for cell in shared] == [True, False, True]
+    assert not any(cell.second for cell in shared)
+    assert not any(cell.second for cell in ranked([Cell("0.2"), Cell("0.1"), Cell("–")]))
+    assert ranked([Cell("-0.1"), Cell("-0.2"), Cell("-0.3")])[0].best
+    assert not any(cell.best or cell.second for cell in ranked([Cell("–"), Cell("–"), Cell("–")]))
+
+
+class TestPairs:
+    def test_letters_name_the_systems_that_are_worse(self) -> None:
+        text = show(compare(None, SYSTEMS, "nDCG@10"), "markdown", Style(digits=3))
+        assert text.splitlines()[:6] == [
+            "|  | system | nDCG@10 |",
+            "| :-- | :-- | :-- |",
+            "| a | low | 0.155 |",
+            "| b | high | **0.456**<sup>acd</sup> |",
+            "| c | middle | <u>0.306</u><sup>a</sup> |",
+            "| d | near | <u>0.306</u><sup>a</sup> |",
+        ]
+        assert "Means over 12 queries. Best in bold, second underlined. Superscripts: the systems that are" in text
+        assert "(sign-flip test, step-down max-T over 6 pairs, p ≤ 0.05)." in text
+
+    def test_latex(self) -> None:
+        text = show(compare(None, SYSTEMS, "nDCG@10"), "latex", Style(digits=3))
+        assert r"b & high & \textbf{0.456}\textsuperscript{acd} \\" in text
+        assert r"c & middle & \underline{0.306}\textsuperscript{a} \\" in text
+        assert text.startswith("% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\caption{Means over 12")
+        assert r"p $\le$ 0.05" in text
+
+    def test_daggers_and_deltas_against_a_baseline(self) -> None:
+        found = compare(None, SYSTEMS, "nDCG@10", baseline="middle")
+        text = show(found, "markdown", Style(digits=3))
+        assert text.splitlines()[:6] == [
+            "| system | nDCG@10 | Δ |",
+            "| :-- | :-- | --: |",
+            "| low | 0.155<sup>‡</sup> | -0.151 |",
+            "| high | **0.456**<sup>†</sup> | +0.150 |",
+            "| middle | <u>0.306</u> | – |",
+            "| near | <u>0.306</u> | +0.000 |",
+        ]
+        assert "† significantly better than middle, ‡ significantly worse" in text
+        assert r"low & 0.155\textsuperscript{\textdaggerdbl{}} & $-$0.151 \\" in show(found, "latex", Style(digits=3))
+        relative = show(found, "markdown", Style(digits=3, deltas="relative"))
+        assert "| low | 0.155<sup>‡</sup> | -49.3 % |" in relative
+        assert "| low | 0.155<sup>‡</sup> |\n" in show(found, "markdown", Style(digits=3, deltas="none"))
+
+    def test_a_count_has_no_best(self) -> None:
+        assert "| a | low | 0.155 |" in show(compare(None, SYSTEMS, "NumRet"), "markdown", Style(digits=3))
+        assert "**0.456**<sup>" not in show(compare(None, SYSTEMS, "NumRet"), "markdown", Style(digits=3))
+
+
+# ---- escaping --------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1), min_size=1, max_size=4))
+def test_every_name_survives_markdown_and_html(names: list[str]) -> None:
+    grid = Grid("", ["system", "value"], [[Cell(name), Cell("0.5", mark="a")] for name in names], 1)
+    texts = ["system", "value", *(text for name in names for text in (name, "0.5a"))]
+    assert cells_of(rendered(markdown_table(grid))) == texts
+    assert cells_of(html_table(grid)) == texts
+
+
+def test_nasty_names_survive_markdown_and_html() -> None:
+    grid = Grid("<b>*", ["system"], [[Cell(name, best=True)] for name in NASTY], 1)
+    assert cells_of(rendered(markdown_table(grid))) == ["system", *NASTY]
+    assert cells_of(html_table(grid)) == ["system", *NASTY]
+    assert "<script>" not in html_table(grid)
+    assert "<b>*</b>" not in rendered(markdown_table(grid))
+
+
+def test_a_line_break_in_a_name_stays_in_its_cell() -> None:
+    grid = Grid("", ["system"], [[Cell("a\nb\x1b[1m")]], 1)
+    assert text_table(grid) == "system\na�b�[1m\n"
+    assert latex_table(grid).count("a?b?[1m") == 1
+    assert "| a�b�\\[1m |" in markdown_table(grid)
+
+
+def test_what_latex_reads_as_something_else() -> None:
+    assert latex_text(r"50 %_#{}&$~^\|<>") == (
+        r"50 \%\_\#\{\}\&\$\textasciitilde{}\textasciicircum{}\textbackslash{}\textbar{}\textless{}\textgreater{}"
+    )
+    assert latex_text("-0.5 to -0.1, TUW19-3-re") == "$-$0.5 to $-$0.1, TUW19-3-re"
+
+
+# ---- LaTeX -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> object:
+    """Compile tables; the text of the pages, or nothing where no tool tells it."""
+    if shutil.which("pdflatex") is None:
+        pytest.skip("there is no pdflatex; 'make test-latex' installs it from Debian's packages")
+
+    def run(body: str) -> str:
+        lead = r"\documentclass{article}\usepackage[landscape,margin=1cm]{geometry}\usepackage{booktabs}"
+        page = f"{lead}\\begin{{document}}\\footnotesize\n{body}\n\\end{{document}}\n"
+        (tmp_path / "page.tex").write_text(page, encoding="utf-8")
+        words = ["pdflatex", "-no-shell-escape", "-halt-on-error", "-interaction=nonstopmode", "page.tex"]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=300)
+        assert done.returncode == 0, done.stdout[-3000:].decode(errors="replace")
+        assert b"Missing character" not in (tmp_path / "page.log").read_bytes()
+        if shutil.which("pdftotext") is None:
+            return ""
+        subprocess.run(["pdftotext", "-layout", "page.pdf"], cwd=tmp_path, check=True)
+        return (tmp_path / "page.txt").read_text(encoding="utf-8")
+
+    return run
+
+
+@pytest.mark.latex
+def test_latex_compiles(compiled: object) -> None:
+    assert callable(compiled)
+    systems = {f"{name} {nasty}": SYSTEMS[name] for name, nasty in zip(SYSTEMS, NASTY, strict=False)}
+    body = show(compare(None, SYSTEMS, ["nDCG@10"]), "latex")
+    body += show(compare(None, systems, "x", baseline=next(iter(systems)), margin=0.01, rope=0.01), "latex")
+    nasty = Grid("100 % <b>", ["", "Δ_"], [[Cell(name), Cell("–", mark="†")] for name in NASTY[:30]], 1)
+    text = compiled(body + latex_table(nasty, caption="50 % of $x_1 & more…"))
+    if text:
+        for word in ("middle", "0.4560", "step-down max-T over 6 pairs", "x%y", "x\\y", "x|y", "x<y", "x#y"):
+            assert word in text

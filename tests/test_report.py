@@ -1,0 +1,522 @@
+"""The report: what it tells is what was computed, whatever is in the ids, and it is written whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import gzip
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankgauge
+from rankgauge.errors import FormatError, InputError
+from rankgauge.read.queries import read_groups_and_numbers, read_texts
+from rankgauge.report.blocks import Column, cell_text
+from rankgauge.report.facts import oriented
+from rankgauge.report.sections import SECTIONS
+from rankgauge.tie_table import ties_data
+
+EVIL = '<script>alert("x")</script>&amp;'
+VOID = {"meta", "input", "br", "img", "link", "rect"}
+
+
+def made(queries: int = 30, systems: int = 3, *, prefix: str = "q") -> tuple[dict[str, Any], dict[str, Any]]:
+    """Judgments and runs with differences, ties, a query that one run does not answer, and unjudged documents."""
+    rng = np.random.default_rng(7)
+    judgments, runs = {}, {f"s{system}": {} for system in range(systems)}  # type: ignore[var-annotated]
+    for number in range(queries):
+        docs = [f"d{number}-{doc}" for doc in range(20)]
+        grades = rng.choice([0, 0, 0, 1, 2, 3], 12)
+        judgments[f"{prefix}{number}"] = dict(zip(docs[:12], grades.tolist(), strict=True))
+        for at, run in enumerate(runs.values()):
+            known = np.r_[grades, np.zeros(8)]
+            scores = np.round(known * 0.4 * (at + 1) + rng.normal(0, 1, 20), 1)
+            run[f"{prefix}{number}"] = dict(zip(docs, scores.tolist(), strict=True))
+    del runs["s0"][f"{prefix}3"]
+    return judgments, runs
+
+
+class Page(HTMLParser):
+    """The page as a program reads it: cells of tables by their key, text that is seen, scripts, and attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[tuple[str, str | None]]]] = {}
+        self.seen: list[str] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.policy = ""
+        self._table = self._tag = ""
+        self._cell: list[str] | None = None
+        self._raw: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self._tag = tag
+        self.tags.append((tag, found))
+        if found.get("http-equiv") == "Content-Security-Policy":
+            self.policy = found["content"] or ""
+        if "data-table" in found:
+            self._table = found["data-table"] or ""
+            self.tables[self._table] = []
+        if tag == "tr":
+            self.tables[self._table].append([])
+        if tag in ("td", "th"):
+            self._cell, self._raw = [], found.get("data-v")
+        if tag in ("script", "style"):
+            self.scripts.append((found, ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th") and self._cell is not None:
+            self.tables[self._table][-1].append(("".join(self._cell), self._raw))
+            self._cell = None
+        self._tag = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._tag in ("script", "style"):
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
+            return
+        self.seen.append(data)
+        if self._cell is not None:
+            self._cell.append(data)
+
+
+def tables_of(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for block in blocks:
+        if block["type"] == "table":
+            yield block
+        yield from tables_of(block.get("blocks", []))
+
+
+def check_tables(page: Page, data: dict[str, Any]) -> int:
+    """Every cell of every table of the page is the JSON's: its text, and where it is a number every digit of it."""
+    tables = [table for section in data["sections"] for table in tables_of(section["blocks"])]
+    assert [table["key"] for table in tables] == list(page.tables)
+    numbers = 0
+    for table in tables:
+        columns = [Column(**column) for column in table["columns"]]
+        head, *rows = page.tables[table["key"]]
+        assert [text for text, _ in head] == [column.head for column in columns]
+        for row, cells in zip(table["rows"], rows, strict=True):
+            for value, (text, raw), column in zip(row, cells, columns, strict=True):
+                assert text == cell_text(tuple(value) if isinstance(value, list) else value, column)
+                if column.kind in ("number", "signed", "bar") and value is not None and value != "":
+                    assert abs(float(text) - value) <= 0.5000001 * 10**-column.digits
+                if column.is_number and isinstance(value, (int, float)):
+                    assert float(raw or "nan") == value
+                    numbers += 1
+                if isinstance(value, list) and None not in value:
+                    assert [float(each) for each in (raw or "").split()] == value
+                    numbers += 2
+    return numbers
+
+
+def numbers_of(data: Any) -> Iterator[float]:
+    if isinstance(data, dict):
+        for value in data.values():
+            yield from numbers_of(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from numbers_of(value)
+    elif isinstance(data, float):
+        yield data
+
+
+def check_words(page: Page, data: dict[str, Any]) -> int:
+    """Every number with four decimals that stands anywhere on the page is one of the JSON, rounded.
+
+    What the checks of the files and the warnings say is text in the JSON, too.
+    """
+    pattern = r"(?<![\d.])\d+\.\d{4}(?!\d)"
+    computed = {f"{abs(number):.4f}" for number in numbers_of(data)}
+    said = json.dumps([data["findings"], (data["comparison"] or {}).get("warnings")])
+    words = re.findall(pattern, " ".join(page.seen))
+    assert set(words) - computed - set(re.findall(pattern, said)) - {"0.0001"} == set()
+    return len(words)
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"baseline": "s1"}, {"measures": ["AP", "nDCG@10"]}, {"charts": False}])
+def test_every_number_of_the_page_is_that_of_the_json(options: dict[str, Any]) -> None:
+    judgments, runs = made()
+    by = {f"q{number}": "odd" if number % 2 else "even" for number in range(30)}
+    report = rankgauge.report(judgments, runs, options.pop("measures", "nDCG@10"), by=by, **options)
+    page, data = Page(report.html()), json.loads(report.json())
+    assert check_tables(page, data) > 500
+    assert check_words(page, data) > 100
+
+
+def test_the_json_has_the_comparison_that_compare_makes() -> None:
+    judgments, runs = made()
+    data = rankgauge.report(judgments, runs, charts=False).to_dict()
+    compared = rankgauge.compare(judgments, runs).to_dict()
+    assert data["comparison"] == compared
+    systems = next(table for section in data["sections"] for table in tables_of(section["blocks"]))
+    means = {name: system["mean"] for name, system in compared["measures"]["nDCG@10"]["systems"].items()}
+    assert {row[0]: row[1] for row in systems["rows"]} == means
+
+
+def table_named(report: rankgauge.Report, key: str) -> list[dict[str, Any]]:
+    """The rows of a table, by the heads of its columns."""
+    (found,) = (t for s in report.to_dict()["sections"] for t in tables_of(s["blocks"]) if t["key"] == key)
+    heads = [column["head"] for column in found["columns"]]
+    return [dict(zip(heads, row, strict=True)) for row in found["rows"]]
+
+
+def test_a_pair_turned_round_is_the_pair_compared_the_other_way() -> None:
+    judgments, runs = made()
+    forth, back = rankgauge.compare(judgments, runs).first, rankgauge.compare(judgments, dict(reversed(runs.items())))
+    for pair in forth.pairs:
+        turned, other = oriented(forth, pair.b, pair.a), back.pair(pair.b, pair.a)
+        for name in ("a", "b", "wins", "ties", "losses", "decision"):
+            assert getattr(turned, name) == getattr(other, name)
+        for name in ("difference", "interval", "d_z", "d_z_interval", "g_z", "better", "p_t", "detectable"):
+            assert getattr(turned, name) == pytest.approx(getattr(other, name), abs=1e-9)
+
+
+def test_differences_have_the_sign_of_the_means() -> None:
+    judgments, runs = made()
+    by = {f"q{number}": "odd" if number % 2 else "even" for number in range(30)}
+    report = rankgauge.report(judgments, runs, by=by, charts=False)
+    means = {name: report.facts.first.mean(name) for name in runs}
+    for row in table_named(report, "matrix"):
+        name = row.pop("row − column")
+        apart = {other: means[name] - means[other] for other in row if other != name}
+        assert {other: number for other, number in row.items() if number is not None} == pytest.approx(apart)
+    best, other = report.facts.focus
+    for row in table_named(report, "groups"):
+        assert row[f"{best} − {other}"] == pytest.approx(row[best] - row[other])
+
+
+@pytest.mark.filterwarnings("ignore:.*order of equal scores")  # evaluate says so, and the table shows it
+def test_tables_hold_what_the_other_commands_say() -> None:
+    judgments, runs = made()
+    report = rankgauge.report(judgments, runs, charts=False)
+    results = [rankgauge.evaluate(judgments, run, name=name) for name, run in runs.items()]
+    bands = [
+        {"system": row["run"], "value": row["value"], "smallest": row["min"], "expected": row["expected"],
+         "largest": row["max"], "measure": row["measure"], "width": row["max"] - row["min"]}
+        for row in ties_data(results, per_query=False)
+    ]  # fmt: skip
+    assert table_named(report, "ties") == bands
+    assert any(band["width"] > 0 for band in bands)
+    shares = {
+        row["system"]: (row["Judged@10"], row["answered"], row["missing"]) for row in table_named(report, "judged")
+    }
+    assert shares == {r.name: (r.judged[10], r.counts["answered"], r.counts["missing"]) for r in results}
+    assert shares["s0"][2] == 1
+    pairs = rankgauge.compare(judgments, runs).pairs
+    told = [(row["a"], row["b"], row["a − b"], row["adjusted p"], row["a is"]) for row in table_named(report, "pairs")]
+    assert told == [(p.a, p.b, p.difference, p.p_adjusted, p.decision) for p in pairs]
+    codes = [(row["code"], row["count"]) for row in table_named(report, "checks")]
+    assert codes == [(each.code, each.count) for each in rankgauge.validate(judgments, *runs.values())]
+
+
+def test_charts_on_the_page_are_those_of_the_json() -> None:
+    report = rankgauge.report(*made())
+    data, page = json.loads(report.json()), Page(report.html())
+    (stored,) = (json.loads(text) for attributes, text in page.scripts if attributes.get("id") == "chart-data")
+    wanted = {
+        block["key"]: block["spec"]
+        for section in data["sections"]
+        for block in section["blocks"]
+        if block["type"] == "chart"
+    }
+    assert stored["specs"] == wanted
+    assert set(wanted) == {"forest", "distribution", "detectable", "at-k", "precision-recall", "differences", "scatter"}
+
+
+def test_the_examples_are_what_explain_shows() -> None:
+    judgments, runs = made()
+    report = rankgauge.report(judgments, runs, charts=False)
+    best, other = report.facts.focus
+    values = report.facts.first
+    moved = {query: values.of(best)[at] - values.of(other)[at] for at, query in enumerate(values.queries)}
+    gained = [each.query for each in report.facts.explained if "gained" in each.why]
+    lost = [each.query for each in report.facts.explained if "lost" in each.why]
+    assert gained == sorted(moved, key=lambda query: -moved[query])[:3]
+    assert lost == sorted(moved, key=lambda query: moved[query])[:3]
+    shown = report.facts.explained[0]
+    assert (
+        shown.rankings[0].to_dict() == rankgauge.explain(judgments, runs[best], gained[0], top=3, name=best).to_dict()
+    )
+    page = Page(report.html())
+    cells = page.tables[f"ranking-{gained[0]}-{best}"]
+    assert [row[1][0] for row in cells[1:]] == [row.doc_id for row in shown.rankings[0].rows]
+    total = sum(float(row[5][1] or 0) for row in cells[1:])
+    assert total == pytest.approx(shown.rankings[0].value, abs=1e-12)
+
+
+def test_the_means_of_dl19_are_those_that_nist_published(shared: Path) -> None:
+    runs = {path.name.split(".")[1]: path for path in sorted((shared / "dl19" / "runs").glob("*.gz"))}
+    report = rankgauge.report(shared / "dl19" / "qrels.dl19-passage.txt", runs)
+    text = report.html()
+    page, data = Page(text), json.loads(report.json())
+    assert check_tables(page, data) > 1000
+    assert check_words(page, data) > 500
+    assert len(text.encode()) < 1_500_000
+    with (shared / "dl19" / "nist_published_scores.csv").open(encoding="utf-8") as stream:
+        published = published_means(csv.DictReader(stream))
+    rows = page.tables["systems-nDCG@10"][1:]
+    assert {row[1][0]: row[2][0] for row in rows} == {name: published[name] for name in runs}
+
+
+def published_means(rows: Any) -> dict[str, str]:
+    return {row["run"]: f"{float(row['value']):.4f}" for row in rows if row["measure"] == "ndcg_cut_10"}
+
+
+# ---- groups and business numbers -------------------------------------------------------------------------------------
+
+
+def test_business_columns_stand_beside_the_measure_by_group(tmp_path: Path) -> None:
+    judgments, runs = made(4, 2)
+    table = tmp_path / "by.csv"
+    table.write_text("query_id,kind,ctr,orders\nq0,head,0.5,10\nq1,head,0.25,\nq2,tail,0.125,3\nq3,tail,0.375,4\n")
+    report = rankgauge.report(judgments, runs, by=table, charts=False)
+    (groups,) = (t for s in report.to_dict()["sections"] for t in tables_of(s["blocks"]) if t["key"] == "groups")
+    heads = [column["head"] for column in groups["columns"]]
+    assert heads[-2:] == ["ctr, mean", "orders, mean"]
+    assert {row[0]: tuple(row[-2:]) for row in groups["rows"]} == {
+        "all": (0.3125, 17 / 3),
+        "head": (0.375, 10.0),
+        "tail": (0.25, 3.5),
+    }
+    values = report.facts.first
+    for row in groups["rows"][1:]:
+        chosen = [at for at, query in enumerate(values.queries) if (query in ("q0", "q1")) == (row[0] == "head")]
+        assert row[heads.index("s1")] == pytest.approx(np.mean(values.of("s1")[chosen]))
+
+
+@pytest.mark.parametrize(
+    ("text", "groups", "numbers"),
+    [
+        ("query_id,group\nq1,a\nq2,b\n", {"q1": "a", "q2": "b"}, {}),
+        ("qid\tsegment\tclicks\nq1\ta\t3\nq2\tb\t\n", {"q1": "a", "q2": "b"}, {"clicks": {"q1": 3.0}}),
+        ("query_id,clicks,kind\nq1,3,x\nq2,4,y\n", {"q1": "x", "q2": "y"}, {"clicks": {"q1": 3.0, "q2": 4.0}}),
+        ("query_id,group,note\nq1,1,hello\n", {"q1": "1"}, {}),
+    ],
+)
+def test_the_group_is_told_from_the_numbers(
+    text: str, groups: dict[str, str], numbers: dict[str, dict[str, float]], tmp_path: Path
+) -> None:
+    file = tmp_path / "by.csv"
+    file.write_text(text)
+    assert read_groups_and_numbers(str(file)) == (groups, numbers)
+
+
+def test_a_table_of_groups_that_cannot_be_understood_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "by.csv"
+    file.write_text("query_id,one,two\nq1,a,b\n")
+    with pytest.raises(FormatError, match=r"which column is the group\? There are one, two"):
+        read_groups_and_numbers(str(file))
+    file.write_text("a,b,c\n1,2,3\n")
+    with pytest.raises(FormatError, match="no query column"):
+        read_groups_and_numbers(str(file))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what", "found"),
+    [
+        ("q.tsv", "query_id\tquery\tkind\nq1\ta tent\thead\n", "query_id", {"q1": "a tent"}),
+        ("q.tsv", "q1\ta tent\nq2\ta lamp\n", "query_id", {"q1": "a tent", "q2": "a lamp"}),
+        ("c.jsonl", '{"_id": "d1", "title": "T"}\n{"_id": "d2", "title": "U"}\n', "doc_id", {"d1": "T", "d2": "U"}),
+        ("c.csv", "doc_id,text\n7,seven\n", "doc_id", {"7": "seven"}),
+    ],
+)
+def test_texts_are_read(name: str, text: str, what: str, found: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert read_texts(str(tmp_path / name), what) == found
+
+
+def test_texts_that_cannot_be_found_are_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "c.csv"
+    file.write_text("doc_id,one,two\n1,a,b\n")
+    with pytest.raises(FormatError, match=r"which column is the text\? There are doc_id, one, two; name it .*:COLUMN"):
+        read_texts(str(file), "doc_id")
+    assert read_texts(f"{file}:two", "doc_id") == {"1": "b"}
+
+
+# ---- what is on the page ---------------------------------------------------------------------------------------------
+
+
+def test_every_section_is_there_where_there_is_something_to_tell() -> None:
+    judgments, runs = made()
+    by = {f"q{number}": "odd" if number % 2 else "even" for number in range(30)}
+    full = rankgauge.report(judgments, runs, by=by)
+    assert [section.key for section in full.sections] == list(SECTIONS)
+    alone = rankgauge.report(judgments, {"s1": runs["s1"]}, charts=False)
+    told = [section.key for section in alone.sections]
+    assert told == ["summary", "systems", "queries", "every-query", "judged", "ties", "checks", "rules", "reproduce"]
+    assert check_words(Page(alone.html()), json.loads(alone.json())) > 100
+
+
+def test_one_query_and_a_measure_that_cannot_be_explained() -> None:
+    report = rankgauge.report({"q": {"a": 1}}, {"x": {"q": {"b": 2.0, "a": 1.0}}}, "NumRelRet")
+    assert "No ranking is shown rank by rank" in report.markdown()
+    assert json.loads(report.json())["comparison"] is None
+    assert report.html().count("<section") == len(report.sections)
+
+
+def test_files_that_cannot_be_checked_are_reported_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["rankgauge.report.facts"], "LOOKED_AT", 100)
+    words = rankgauge.report(*made(6, 2), charts=False).markdown()
+    assert "Only the quick checks were made: the files are large." in words
+
+
+def test_a_run_that_only_some_rules_accept_is_reported_under_them() -> None:
+    judgments, runs = made(6, 2)
+    rows = [(query, doc, score) for query, docs in runs["s0"].items() for doc, score in docs.items()]
+    report = rankgauge.report(judgments, {"s0": [*rows, rows[0]]}, charts=False, protocol={"duplicates": "first"})
+    assert "duplicates" in str(report.facts.wanted.protocol)
+    assert len(report.facts.explained) >= 3
+
+
+def test_no_examples_are_no_section() -> None:
+    report = rankgauge.report(*made(6, 2), examples=0, charts=False)
+    assert "queries" not in [section.key for section in report.sections]
+
+
+def test_words_say_who_is_better() -> None:
+    judgments, runs = made(60)
+    words = rankgauge.report(judgments, runs, charts=False).markdown()
+    pair = rankgauge.compare(judgments, runs).pair("s1", "s2")
+    assert pair.decision == "worse"
+    assert f"**{pair.verdict}.**" in words.replace("\\", "")
+    assert f"s2 is ahead of s1 on {pair.losses}, behind on {pair.wins} and equal on {pair.ties} of 60" in words
+
+
+def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else() -> None:
+    page = Page(rankgauge.report(*made()).html())
+    assert page.policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in page.policy
+    running = [text for attributes, text in page.scripts if not attributes.get("type")]
+    (packed,) = (text for attributes, text in page.scripts if attributes.get("id") == "chart-library")
+    library = gzip.decompress(base64.b64decode(packed)).decode()
+    hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(t.encode()).digest()).decode()}'" for t in [*running, library]}
+    assert set(re.findall(r"'sha256-[^']+'", page.policy)) == hashes
+    asked = {name for _, attributes in page.tags for name in attributes} & {"src", "style", "onclick", "onload"}
+    assert asked == set()
+    assert all((attributes.get("href") or "#").startswith("#") for _, attributes in page.tags)
+
+
+def test_whatever_is_in_ids_names_and_texts_stays_text() -> None:
+    judgments, runs = made(6, 2, prefix=EVIL)
+    judgments = {query: {f"{doc}{EVIL}": grade for doc, grade in docs.items()} for query, docs in judgments.items()}
+    named = {
+        f"{name}{EVIL}": {query: {f"{doc}{EVIL}": score for doc, score in docs.items()} for query, docs in run.items()}
+        for name, run in runs.items()
+    }
+    texts = dict.fromkeys(judgments, f"{EVIL} </script> | *x*")
+    groups = {query: f"{EVIL}{at % 2}" for at, query in enumerate(judgments)}
+    report = rankgauge.report(judgments, named, by=groups, queries=texts, title=EVIL, command=f"rankgauge {EVIL}")
+    page = Page(report.html())
+    assert sum(tag == "script" for tag, _ in page.tags) == 3
+    assert not {"img", "iframe", "b"} & {tag for tag, _ in page.tags}
+    assert EVIL in "".join(page.seen)
+    assert check_tables(page, json.loads(report.json())) > 50
+    outside = re.sub(r"^```sh\n.*?\n```$", "", report.markdown(), flags=re.DOTALL | re.MULTILINE)
+    assert "alert" in outside
+    assert not re.search(r"(?<!\\)<", outside)
+
+
+def test_markdown_tables_have_as_many_cells_as_heads() -> None:
+    judgments, runs = made(6, 2, prefix="a|b ")
+    text = rankgauge.report(judgments, runs).markdown()
+    blocks = re.findall(r"(?:^\|.*\|\n?)+", text, re.MULTILINE)
+    assert len(blocks) > 8
+    for block in blocks:
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.strip().splitlines()}) == 1
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    first, second = (rankgauge.report(*made(10, 2)) for _ in range(2))
+    assert first.html() == second.html()
+    assert first.json() == second.json()
+
+
+def test_of_very_many_queries_the_table_shows_those_that_moved_most() -> None:
+    report = rankgauge.report(*made(1_100, 2), charts=False)
+    (table,) = (t for s in report.to_dict()["sections"] for t in tables_of(s["blocks"]) if t["key"] == "every-query")
+    moved = sorted((abs(row[-1]) for row in table["rows"]), reverse=True)
+    values = report.facts.first.difference(*report.facts.focus)
+    assert moved == sorted(np.abs(values).tolist(), reverse=True)[:1000]
+    assert "The 1,000 that moved most of 1,100" in table["note"]
+
+
+def test_runs_need_names() -> None:
+    with pytest.raises(InputError, match="name the systems"):
+        rankgauge.report({"q": {"a": 1}}, [{"q": {"a": 1.0}}])
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    judgments, runs = made(12, 2)
+    rankgauge.write(rankgauge.read_judgments(judgments), tmp_path / "qrels.txt")
+    for name, run in runs.items():
+        rankgauge.write(rankgauge.read_run(run), tmp_path / f"{name}.run")
+    return tmp_path
+
+
+def command(folder: Path, *arguments: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    line = [sys.executable, "-m", "rankgauge", "report", *arguments]
+    return subprocess.run(line, cwd=folder, capture_output=True, input=given)
+
+
+def test_the_command_writes_by_the_suffix(files: Path) -> None:
+    for name in ("r.html", "r.md", "r.json"):
+        done = command(files, "qrels.txt", "s0.run", "s1.run", "-o", name)
+        assert (done.returncode, done.stderr, done.stdout) == (0, b"", b"")
+    page, data = Page((files / "r.html").read_text()), json.loads((files / "r.json").read_text())
+    assert check_tables(page, data) > 200
+    assert data["command"] == "rankgauge report qrels.txt s0.run s1.run -o r.json"
+    assert "rankgauge report qrels.txt s0.run s1.run -o r.html" in "".join(page.seen)
+    assert (files / "r.md").read_text().startswith("# nDCG@10 of s0 and s1\n")
+    assert "qrels.txt" in " ".join(text for row in page.tables["checks"] for text, _ in row)
+
+
+def test_a_run_may_come_from_standard_input(files: Path) -> None:
+    given = (files / "s0.run").read_bytes()
+    piped = command(files, "qrels.txt", "s0=-", "s1.run", "--format", "json", given=given)
+    read = command(files, "qrels.txt", "s0.run", "s1.run", "--format", "json")
+    assert piped.returncode == read.returncode == 0
+    one, other = json.loads(piped.stdout), json.loads(read.stdout)
+    assert one["comparison"] == other["comparison"]
+    assert [s for s in one["sections"] if s["key"] == "queries"] == [
+        s for s in other["sections"] if s["key"] == "queries"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["qrels.txt", "s0.run", "-o", "none/r.html"], "there is no folder"),
+        (["qrels.txt", "s0.run", "-o", "."], "is a folder"),
+        (["qrels.txt", "s0.run", "s1.run", "--baseline", "s9", "-o", "r.html"], "there is no system 's9'"),
+        (["qrels.txt", "nothing.run", "-o", "r.html"], "nothing.run"),
+        (["qrels.txt", "s0.run", "-m", "nGCD@10", "-o", "r.html"], "unknown measure"),
+        (["qrels.txt", "s0.run", "--by", "qrels.txt", "-o", "r.html"], "qrels.txt"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing_behind(arguments: list[str], message: str, files: Path) -> None:
+    before = sorted(files.iterdir())
+    done = command(files, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr.decode()
+    assert len(done.stderr.decode().strip().splitlines()) == 1
+    assert sorted(files.iterdir()) == before

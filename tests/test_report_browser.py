@@ -1,0 +1,170 @@
+"""The report in a real browser, opened from disk with the network off, under its own policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankgauge
+from browser import Seen, launched, opened
+from test_report import EVIL, made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with launched() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on systems and queries whose names would be scripts if anybody let them."""
+    judgments, runs = made(30, 3)
+    judgments = {f"{EVIL}{query}": docs for query, docs in judgments.items()}
+    named = {f"<i>{name}": {f"{EVIL}{q}": docs for q, docs in run.items()} for name, run in runs.items()}
+    by = {query: f"<b>{at % 2}" for at, query in enumerate(judgments)}
+    texts = dict.fromkeys(judgments, "<img src=x onerror=document.title='hacked'>")
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    rankgauge.report(judgments, named, by=by, queries=texts, command="rankgauge report").write(file)
+    return file
+
+
+@pytest.fixture
+def visit(browser: Any, path: Path) -> Iterator[Seen]:
+    """The report, and at the end of every test: no complaint, no request but the file itself."""
+    with opened(browser, path, 1280, "light") as seen:
+        yield seen
+        assert seen.complaints == []
+        assert seen.requests == [path.as_uri()]
+
+
+def charts(seen: Seen) -> int:
+    """Wait until every chart is drawn, and count them."""
+    number = seen.page.locator(".plot").count()
+    for at in range(number):
+        seen.page.locator(".plot.done").nth(at).wait_for(state="attached")
+    return number
+
+
+def column(visit: Seen, table: str, at: int) -> list[str]:
+    cells = visit.page.locator(f"[data-table='{table}'] tbody tr:not([hidden]) > :nth-child({at})")
+    return [str(text) for text in cells.all_inner_texts()]
+
+
+def test_every_chart_is_drawn(visit: Seen) -> None:
+    assert charts(visit) == 8
+    assert visit.page.locator(".plot svg, .plot canvas").count() == 8
+    assert visit.page.locator(".plot svg g.mark-rect, .plot svg g.mark-line, .plot svg g.mark-symbol").count() > 8
+
+
+@pytest.mark.parametrize("program", ["(0, eval)('1')", "new Function('return 1')()"])
+def test_the_policy_refuses_text_as_program(program: str, browser: Any, path: Path) -> None:
+    tried = f"done => setTimeout(() => {{ try {{ done({program}) }} catch (error) {{ done(error.name) }} }})"
+    with opened(browser, path, 1280, "light") as seen:
+        assert seen.page.evaluate(f"() => new Promise({tried})") == "EvalError"
+
+
+def test_the_policy_refuses_another_script(browser: Any, path: Path) -> None:
+    add = "added => { added.textContent = 'document.title = `no`'; document.head.append(added) }"
+    with opened(browser, path, 1280, "light") as seen:
+        seen.page.evaluate(f"() => ({add})(document.createElement('script'))")
+        assert seen.page.title() != "no"
+        assert any("Content Security Policy" in complaint for complaint in seen.complaints)
+
+
+def test_nothing_given_by_a_user_runs_or_becomes_markup(visit: Seen) -> None:
+    charts(visit)
+    assert visit.page.title() == "nDCG@10 of 3 systems"
+    assert visit.page.locator("main :is(script, img, i, b)").count() == 0
+    assert EVIL in visit.page.locator("[data-table='every-query'] tbody").inner_text()
+
+
+def test_a_table_is_sorted_by_mouse_and_by_keyboard(visit: Seen) -> None:
+    table = "[data-table='every-query']"
+    head = visit.page.locator(f"{table} thead th").last
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    down = [float(text) for text in column(visit, "every-query", 7)]
+    assert down == sorted(down, reverse=True)
+    assert len(set(down)) > 5
+    head.locator("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert [float(text) for text in column(visit, "every-query", 7)] == sorted(down)
+    first = visit.page.locator(f"{table} thead th").first
+    first.locator("button").press("Space")
+    assert (head.get_attribute("aria-sort"), first.get_attribute("aria-sort")) == ("none", "ascending")
+    numbers = [int(text.rsplit("q", 1)[1]) for text in column(visit, "every-query", 1)]
+    assert numbers == list(range(30))
+
+
+def test_a_table_is_searched(visit: Seen) -> None:
+    field = visit.page.get_by_label("Search in nDCG@10 of every query")
+    field.fill("q17")
+    assert [text.rsplit("q", 1)[1] for text in column(visit, "every-query", 1)] == ["17"]
+    assert visit.page.locator("[data-table='every-query'] .count").inner_text() == "1 of 30 rows"
+    field.fill("no such thing")
+    assert column(visit, "every-query", 1) == []
+    field.fill("")
+    assert len(column(visit, "every-query", 1)) == 30
+
+
+def test_hovering_tells_the_query(visit: Seen) -> None:
+    charts(visit)
+    bar = visit.page.locator("[data-chart='differences'] g.mark-rect path").first
+    bar.scroll_into_view_if_needed()
+    bar.hover(force=True)
+    tooltip = visit.page.locator("#vg-tooltip-element.visible")
+    tooltip.wait_for()
+    text = tooltip.inner_text()
+    assert EVIL in text
+    assert tooltip.locator("script").count() == 0
+    assert tooltip.evaluate("element => getComputedStyle(element).position") == "fixed"
+
+
+def test_the_other_theme_is_a_click_away(visit: Seen) -> None:
+    charts(visit)
+    background = "() => getComputedStyle(document.body).backgroundColor"
+    axis = "() => document.querySelector('[data-chart=forest] .role-axis-label text').getAttribute('fill')"
+    light, ink = visit.page.evaluate(background), visit.page.evaluate(axis)
+    visit.page.locator("#theme").click()
+    assert visit.page.locator("html").get_attribute("data-theme") == "dark"
+    assert visit.page.evaluate(background) != light
+    for _ in range(100):
+        if visit.page.evaluate(axis) != ink:
+            break
+        visit.page.wait_for_timeout(100)
+    assert visit.page.evaluate(axis) != ink
+
+
+def test_a_link_opens_the_query_that_it_leads_to(visit: Seen) -> None:
+    link = visit.page.locator("[data-table='every-query'] tbody a").first
+    fold = visit.page.locator(f"details{link.get_attribute('href')}")
+    assert fold.get_attribute("open") is None
+    link.click()
+    fold.locator(".inner").wait_for()
+    assert fold.get_attribute("open") is not None
+
+
+def test_it_prints_whole_and_on_white(visit: Seen, tmp_path: Path) -> None:
+    charts(visit)
+    visit.page.locator("#theme").click()
+    visit.page.emulate_media(media="print")
+    assert visit.page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not visit.page.locator("nav").is_visible()
+    data = visit.page.pdf(path=str(tmp_path / "report.pdf"), prefer_css_page_size=True)
+    assert data.startswith(b"%PDF")
+    assert len(data) > 50_000
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_fits_a_telephone(browser: Any, path: Path, theme: str) -> None:
+    with opened(browser, path, 390, theme) as seen:
+        assert charts(seen) == 8
+        assert seen.page.evaluate("() => document.documentElement.scrollWidth") == 390
+        widths = seen.page.locator(".plot").evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
+        assert all(needed <= there for needed, there in widths)
+        assert seen.page.locator("html").get_attribute("data-theme") == theme
+        assert (seen.complaints, seen.requests) == ([], [path.as_uri()])
