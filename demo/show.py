@@ -33,6 +33,8 @@ def main() -> None:
         "  rankgauge trec_eval -q -m ndcg_cut.10 demo/qrels.txt demo/out/reranked.run\n"
         "  rankgauge explain demo/qrels.txt demo/out/reranked.run --worst 3       rank by rank, and what would help\n"
         "  rankgauge explain demo/qrels.txt demo/out/reranked.run --query q24 -o q24.html      the same as a picture\n"
+        "  rankgauge judgments demo/qrels.txt demo/out/*.run                      what unjudged documents leave open\n"
+        "  rankgauge agree demo/qrels.txt demo/out/model.txt --runs demo/out/*.run      people against a program\n"
         "  rankgauge measures nDCG                                                formula, parameters, paper\n"
         "  rankgauge eval QRELS RUN                                               your own files"
     )

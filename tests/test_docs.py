@@ -35,6 +35,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
 PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md", "docs/report.md"]
+PAGES += ["docs/judgments.md", "docs/agreement.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -71,7 +72,10 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that looks like the checkout after `make demo`."""
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(ROOT / "demo", folder / "demo", ignore=shutil.ignore_patterns("out", "__pycache__"))
-    subprocess.run([sys.executable, "demo/rankers.py", "demo/out"], cwd=folder, check=True)
+    for script in ("rankers", "judge"):
+        subprocess.run([sys.executable, f"demo/{script}.py", "demo/out"], cwd=folder, check=True)
+    judges = ["demo/qrels.txt", "demo/out/model.txt", "--matrix", "-o", "demo/out/judge.csv"]
+    subprocess.run([sys.executable, "-m", "rankgauge", "agree", *judges], cwd=folder, check=True)
     (saving,) = re.findall(r"^    rankgauge (eval .* -o demo/baseline.json)$", text_of("docs/gate.md"), re.MULTILINE)
     subprocess.run([sys.executable, "-m", "rankgauge", *shlex.split(saving)], cwd=folder, check=True)
     return folder
@@ -103,13 +107,20 @@ def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) 
     assert done.stdout.splitlines()[: len(shown.splitlines())] == shown.splitlines()
 
 
-@pytest.mark.parametrize("command", ["explain", "plan"])
-def test_the_picture_of_a_page_is_the_one_that_is_drawn(checkout: Path, command: str) -> None:
-    page, shown = text_of(f"docs/{command}.md"), text_of(f"docs/{command}.svg")
-    (line,) = re.findall(rf"^    rankgauge ({command} .*) -o docs/{command}.svg$", page, re.MULTILINE)
+PICTURES = {
+    "docs/explain.md": "explain",
+    "docs/plan.md": "plan",
+    "docs/judgments.md": "open",
+    "docs/agreement.md": "agreement",
+}
+
+
+@pytest.mark.parametrize(("page", "name"), PICTURES.items())
+def test_the_picture_of_a_page_is_the_one_that_is_drawn(page: str, name: str, checkout: Path) -> None:
+    (line,) = re.findall(rf"^    rankgauge (.*) -o docs/{name}.svg$", text_of(page), re.MULTILINE)
     arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
     subprocess.run(arguments, cwd=checkout, check=True)
-    assert (checkout / "drawn.svg").read_text(encoding="utf-8") == shown
+    assert (checkout / "drawn.svg").read_text(encoding="utf-8") == text_of(f"docs/{name}.svg")
 
 
 def test_the_workflow_checks_what_it_says(checkout: Path, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankgauge import charts as charts
+    from rankgauge.agree import Agreement as Agreement
+    from rankgauge.agree import agree as agree
     from rankgauge.bench import Leaderboard as Leaderboard
     from rankgauge.bench import bench as bench
     from rankgauge.compare import Comparison as Comparison
@@ -42,7 +44,13 @@ if TYPE_CHECKING:
     from rankgauge.measures import parse as parse
     from rankgauge.plan import Plan as Plan
     from rankgauge.plan import plan as plan
+    from rankgauge.ppi import PredictionPowered as PredictionPowered
+    from rankgauge.ppi import ppi as ppi
     from rankgauge.protocol import Protocol as Protocol
+    from rankgauge.quality import LabelNoise as LabelNoise
+    from rankgauge.quality import Quality as Quality
+    from rankgauge.quality import label_noise as label_noise
+    from rankgauge.quality import quality as quality
     from rankgauge.read import Judgments as Judgments
     from rankgauge.read import Run as Run
     from rankgauge.read import read_judgments as read_judgments
@@ -52,6 +60,8 @@ if TYPE_CHECKING:
     from rankgauge.result import Result as Result
     from rankgauge.ties import TieBand as TieBand
     from rankgauge.ties import tie_band as tie_band
+    from rankgauge.unjudged import Bounds as Bounds
+    from rankgauge.unjudged import unjudged_bounds as unjudged_bounds
     from rankgauge.validate import Finding as Finding
     from rankgauge.validate import validate as validate
     from rankgauge.write import write as write
@@ -60,6 +70,8 @@ __version__ = "0.1.0"
 
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
+    "Agreement": "agree",
+    "Bounds": "unjudged",
     "Check": "gate",
     "Comparison": "compare",
     "DIALECTS": "dialects",
@@ -69,13 +81,16 @@ _WHERE = {
     "Hits": "match",
     "InputError": "errors",
     "Judgments": "read",
+    "LabelNoise": "quality",
     "Leaderboard": "bench",
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
     "Plan": "plan",
+    "PredictionPowered": "ppi",
     "Protocol": "protocol",
     "ProtocolError": "errors",
+    "Quality": "quality",
     "RankgaugeError": "errors",
     "RankgaugeWarning": "errors",
     "Report": "report",
@@ -84,18 +99,23 @@ _WHERE = {
     "TieBand": "ties",
     "bench": "bench",
     "check": "gate",
+    "agree": "agree",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
+    "label_noise": "quality",
     "match": "match",
     "measure": "measures",
     "ndcg": "evaluate",
     "parse": "measures",
     "plan": "plan",
+    "ppi": "ppi",
+    "quality": "quality",
     "read_judgments": "read",
     "read_run": "read",
     "report": "report",
     "tie_band": "ties",
+    "unjudged_bounds": "unjudged",
     "validate": "validate",
     "write": "write",
 }

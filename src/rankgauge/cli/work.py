@@ -76,9 +76,10 @@ class Reading:
     qrels_format: str | None = None
     run_format: str | None = None
 
-    def judgments(self, source: str | Source) -> Judgments:
-        """The judgments in a file."""
-        return read_judgments(source, format=self.qrels_format, columns=self._roles("relevance"))
+    def judgments(self, source: str | Source, *, repeated: bool = False) -> Judgments:
+        """The judgments in a file; `repeated`: pairs that are there more than once as they are."""
+        roles = self._roles("relevance")
+        return read_judgments(source, format=self.qrels_format, columns=roles, repeated=repeated)
 
     def run(self, source: str | Source, protocol: Protocol) -> Run:
         """The run in a file, as the protocol wants it."""

@@ -24,15 +24,19 @@ __all__ = ["FORMATS", "Columns", "Judgments", "Record", "Run", "find_rows", "rea
 ORDERS = ("score", "rank")
 
 
-def read_judgments(source: Any, *, format: str | None = None, columns: Mapping[str, str] | None = None) -> Judgments:
+def read_judgments(
+    source: Any, *, format: str | None = None, columns: Mapping[str, str] | None = None, repeated: bool = False
+) -> Judgments:
     """Judgments from a path, a frame, a dict of dicts or rows of (query, document, grade).
+
+    Two grades for one pair are an error, unless `repeated` asks for every row as it is.
 
     >>> read_judgments({"q1": {"d1": 2, "d2": 0}})
     Judgments(2 rows, 1 query, from judgments)
     """
     if isinstance(source, Judgments):
         return source
-    found, name = find_rows(source, Ask("judgments", columns), format)
+    found, name = find_rows(source, Ask("judgments", columns, duplicates="each" if repeated else "error"), format)
     return Judgments(found.rows, source=name, explain=found.explain)
 
 

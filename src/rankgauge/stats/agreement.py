@@ -1,0 +1,156 @@
+"""Agreement between judges: Cohen's and Fleiss' kappa, Krippendorff's alpha, with intervals clustered by query.
+
+Every coefficient is a function of sums over pairs (a confusion matrix, a coincidence matrix, counts), so that a
+resample of queries is a weighted sum of theirs, and all resamples are one array. Leading axes are resamples.
+
+Weights go by the distance of grades, not by their place in a list: on 0, 1, 3 a two-step error stays one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = [
+    "LEVELS",
+    "WEIGHTS",
+    "Estimate",
+    "alpha",
+    "bias",
+    "coincidences",
+    "confusion",
+    "estimated",
+    "exact_agreement",
+    "fleiss",
+    "fleiss_sums",
+    "kappa",
+]
+
+WEIGHTS: Final = ("none", "linear", "quadratic")
+LEVELS: Final = ("nominal", "ordinal", "interval")
+RESAMPLES: Final = 2_000
+
+
+class Estimate(NamedTuple):
+    """A coefficient and its interval; NaN where there is none."""
+
+    value: float
+    low: float
+    high: float
+
+
+# ---- sums ------------------------------------------------------------------------------------------------------------
+
+
+def confusion(first: Ints, second: Ints, grades: int, cluster: Ints, clusters: int) -> Floats:
+    """Cluster × grade of the first judge × grade of the second: how many pairs; grades are numbered from 0."""
+    key = (cluster * grades + first) * grades + second
+    counts = np.bincount(key, minlength=clusters * grades * grades)
+    return counts.reshape(clusters, grades, grades).astype(np.float64)
+
+
+def coincidences(table: Ints, grades: int, cluster: Ints, clusters: int) -> Floats:
+    """Cluster × grade × grade: Krippendorff's coincidences of all judges. `table` is pair × judge, −1 where missing."""
+    counts = np.stack([(table == grade).sum(axis=1) for grade in range(grades)], axis=1).astype(np.float64)
+    judges = counts.sum(axis=1)
+    several = judges >= 2
+    counts, cluster, share = counts[several], cluster[several], 1 / (judges[several] - 1)
+    result = np.zeros((clusters, grades, grades))
+    for grade in range(grades):
+        for other in range(grades):
+            pairs = counts[:, grade] * (counts[:, other] - (grade == other)) * share
+            result[:, grade, other] = np.bincount(cluster, pairs, clusters)
+    return result
+
+
+def fleiss_sums(table: Ints, grades: int, cluster: Ints, clusters: int) -> Floats:
+    """Cluster × (pairs, their agreement, how often each grade was given), of the pairs that every judge judged."""
+    complete = (table >= 0).all(axis=1)
+    rows, where, judges = table[complete], cluster[complete], table.shape[1]
+    counts = np.stack([(rows == grade).sum(axis=1) for grade in range(grades)], axis=1).astype(np.float64)
+    agreement = ((counts**2).sum(axis=1) - judges) / (judges * (judges - 1))
+    columns = [np.ones(len(rows)), agreement, *(counts / judges).T]
+    return np.stack([np.bincount(where, column, clusters) for column in columns], axis=1)
+
+
+# ---- coefficients ----------------------------------------------------------------------------------------------------
+
+
+def kappa(matrix: Floats, grades: Floats, weights: str = "none") -> Floats:
+    """Cohen's kappa of confusion matrices, plain or weighted by the distance of grades or its square."""
+    apart = np.abs(grades[:, None] - grades)
+    cost = {"none": (apart > 0).astype(np.float64), "linear": apart, "quadratic": apart**2}[weights]
+    rows, columns = matrix.sum(axis=-1), matrix.sum(axis=-2)
+    chance = np.einsum("...i,...j,ij->...", rows, columns, cost)
+    return 1 - _ratio((matrix * cost).sum(axis=(-2, -1)) * matrix.sum(axis=(-2, -1)), chance)
+
+
+def alpha(matrix: Floats, grades: Floats, level: str = "ordinal") -> Floats:
+    """Krippendorff's alpha of coincidence matrices."""
+    given = matrix.sum(axis=-1)
+    if level == "ordinal":
+        place = np.cumsum(given, axis=-1) - given / 2
+        cost = (place[..., :, None] - place[..., None, :]) ** 2
+    else:
+        apart = grades[:, None] - grades
+        cost = apart**2 if level == "interval" else (apart != 0).astype(np.float64)
+    observed = (matrix * cost).sum(axis=(-2, -1))
+    chance = (given[..., :, None] * given[..., None, :] * cost).sum(axis=(-2, -1))
+    return 1 - _ratio((given.sum(axis=-1) - 1) * observed, chance)
+
+
+def fleiss(sums: Floats) -> Floats:
+    """Fleiss' kappa, from what `fleiss_sums` counted."""
+    pairs = np.where(sums[..., 0] > 0, sums[..., 0], np.nan)
+    chance = ((sums[..., 2:] / pairs[..., None]) ** 2).sum(axis=-1)
+    return 1 - _ratio(1 - sums[..., 1] / pairs, 1 - chance)
+
+
+def exact_agreement(matrix: Floats) -> Floats:
+    """The share of pairs with the same grade from both."""
+    return _ratio(np.trace(matrix, axis1=-2, axis2=-1), matrix.sum(axis=(-2, -1)))
+
+
+def bias(matrix: Floats, grades: Floats) -> Floats:
+    """The mean of second − first: above 0, the second judge is the more lenient."""
+    return _ratio((matrix * (grades - grades[:, None])).sum(axis=(-2, -1)), matrix.sum(axis=(-2, -1)))
+
+
+def _ratio(value: Floats, by: Floats) -> Floats:
+    """value / by; NaN where there is nothing to divide by, such as chance that leaves no room for disagreement."""
+    shape = np.broadcast(value, by).shape
+    result = np.full(shape, np.nan)
+    np.divide(value, by, out=result, where=np.abs(by) > 1e-12 * (1 + np.abs(value)))
+    return result
+
+
+# ---- intervals -------------------------------------------------------------------------------------------------------
+
+
+def estimated(
+    sums: Floats, coefficient: Callable[[Floats], Floats], level: float = 0.05, seed: int = 0, times: int = RESAMPLES
+) -> Estimate:
+    """A coefficient of sums by cluster, with the percentile interval over resampled clusters.
+
+    With fewer than two clusters there is no interval. Resamples in which the coefficient does not exist do not count.
+    """
+    value = float(coefficient(sums.sum(axis=0)))
+    clusters = len(sums)
+    if clusters < 2 or value != value:
+        return Estimate(value, float("nan"), float("nan"))
+    random = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, clusters))))
+    drawn = random.multinomial(clusters, np.full(clusters, 1 / clusters), size=times)
+    resampled = coefficient(np.tensordot(drawn.astype(np.float64), sums, axes=1))
+    resampled = resampled[np.isfinite(resampled)]
+    if len(resampled) < times / 2:
+        return Estimate(value, float("nan"), float("nan"))
+    low, high = np.quantile(resampled, [level / 2, 1 - level / 2])
+    return Estimate(value, float(low), float(high))

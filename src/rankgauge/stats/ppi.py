@@ -1,0 +1,115 @@
+"""Prediction-powered inference for a mean: a few true values, and predictions for all.
+
+    θ = λ · mean(F without truth) + mean(Y − λ·F with truth)
+
+is right whatever the predictions are worth: what they are off by is measured where the truth is known and taken away.
+λ = cov(Y, F) / ((1 + n/N) · var F), kept from 0 to 1, makes the estimate as sure as it can be: 0 is people alone.
+(Angelopoulos, Duchi and Zrnic, PPI++: Efficient prediction-powered inference, 2023.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["INTERVALS", "Estimated", "needed", "needed_alone", "plain_mean", "power", "prediction_powered"]
+
+# Interval → what it is.
+INTERVALS: Final = {
+    "t": "Student's t with n − 1 degrees of freedom, unbiased variances",
+    "ppi_py": "normal, variances divided by n: what the package ppi_py gives",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """An estimate of a mean with its interval; `power` is λ."""
+
+    value: float
+    low: float
+    high: float
+    power: float
+
+    @property
+    def width(self) -> float:
+        """From end to end."""
+        return self.high - self.low
+
+
+def power(truth: Floats, predicted: Floats, others: Floats) -> float:
+    """λ, as ppi_py has it: the variance of predictions is that of all of them."""
+    n, more = len(truth), len(others)
+    if not more:
+        return 0.0
+    spread = float(np.var(np.concatenate([predicted, others]), ddof=1))
+    together = float(((truth - truth.mean()) * (predicted - predicted.mean())).mean())
+    return float(np.clip(together / ((1 + n / more) * spread), 0.0, 1.0)) if spread > 0 else 0.0
+
+
+def prediction_powered(
+    truth: Floats, predicted: Floats, others: Floats, *, alpha: float = 0.05, interval: str = "t",
+    lam: float | None = None,
+) -> Estimated:  # fmt: skip
+    """The mean from `truth` with its `predicted` values and the predictions for `others`; λ is chosen, unless given."""
+    weight = power(truth, predicted, others) if lam is None else lam
+    corrected = truth - weight * predicted
+    value = float(corrected.mean() + (weight * others.mean() if len(others) else 0.0))
+    ddof = 1 if interval == "t" else 0
+    error = np.sqrt(_spread(corrected, ddof) / len(truth) + weight**2 * _spread(others, ddof) / max(1, len(others)))
+    half = _quantile(alpha, len(truth) - 1 if interval == "t" else None) * float(error)
+    return Estimated(value, value - half, value + half, weight)
+
+
+def plain_mean(truth: Floats, *, alpha: float = 0.05, interval: str = "t") -> Estimated:
+    """People alone: the mean of the truth."""
+    return prediction_powered(truth, np.zeros(len(truth)), np.zeros(0), alpha=alpha, interval=interval, lam=0.0)
+
+
+def needed(
+    truth: Floats, predicted: Floats, others: Floats, width: float, *, alpha: float = 0.05, interval: str = "t"
+) -> int | None:
+    """How many of all queries must have a true value for an interval no wider than this; None: all do not suffice.
+
+    Variances and the covariance are taken as they are now; λ is chosen anew for each number.
+    """
+    everything = np.concatenate([predicted, others])
+    whole, ddof = len(everything), 1 if interval == "t" else 0
+    spread = _spread(everything, 1)
+    own, seen, unseen = (_spread(values, ddof) for values in (truth, predicted, others))
+    together = float(((truth - truth.mean()) * (predicted - predicted.mean())).mean())
+    scale = len(truth) / max(1, len(truth) - ddof)
+    for n in range(2, whole + 1):
+        more = whole - n
+        weight = float(np.clip(together / ((1 + n / more) * spread), 0.0, 1.0)) if more and spread > 0 else 0.0
+        corrected = own - 2 * weight * together * scale + weight**2 * seen
+        square = max(corrected, 0.0) / n + (weight**2 * unseen / more if more else 0.0)
+        if 2 * _quantile(alpha, n - 1 if interval == "t" else None) * np.sqrt(square) <= width:
+            return n
+    return None
+
+
+def needed_alone(truth: Floats, width: float, *, alpha: float = 0.05, interval: str = "t") -> int:
+    """How many true values, without any prediction, an interval no wider than this takes."""
+    deviation = float(np.sqrt(_spread(truth, 1 if interval == "t" else 0)))
+    n = max(2, int((2 * _quantile(alpha, None) * deviation / width) ** 2))
+    while 2 * _quantile(alpha, n - 1 if interval == "t" else None) * deviation / np.sqrt(n) > width:
+        n += 1
+    return n
+
+
+def _spread(values: Floats, ddof: int) -> float:
+    """The variance; 0 where there are too few values to have one."""
+    return float(np.var(values, ddof=ddof)) if len(values) > ddof else 0.0
+
+
+def _quantile(alpha: float, freedom: int | None) -> float:
+    from scipy.special import ndtri, stdtrit
+
+    return float(ndtri(1 - alpha / 2) if freedom is None else stdtrit(max(freedom, 1), 1 - alpha / 2))

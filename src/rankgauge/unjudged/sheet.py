@@ -1,0 +1,99 @@
+"""Sheet: several runs measured on one set of judgments, with all that is needed to ask what unjudged documents do.
+
+Values are per query, in one order for all runs; NaN where the rules leave a query out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgauge.errors import InputError, nearest
+from rankgauge.evaluate import measure_hits
+from rankgauge.match import match
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import Judgments, Run, read_judgments, read_run
+from rankgauge.unjudged.scale import Scale, grades_of, scale_of
+from rankgauge.unjudged.tops import Pool, pool_of
+
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Floats, Ints
+    from rankgauge.result import Result
+
+__all__ = ["Sheet", "sheet_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Judgments, runs, the measure and its scale; the results, and the first documents of every run."""
+
+    judgments: Judgments
+    runs: dict[str, Run]
+    measure: Measure
+    protocol: Protocol
+    scale: Scale
+    results: dict[str, Result]
+    pool: Pool
+
+    @property
+    def queries(self) -> list[str]:
+        """The judged queries, in code-point order."""
+        return self.pool.queries
+
+    def known(self, name: str) -> str:
+        """The name of a run, or an error that says which there are."""
+        if name not in self.results:
+            close = nearest(name, self.results)
+            meant = f"; did you mean {close}?" if close else ""
+            raise InputError(f"there is no run {name!r}{meant}; there are {', '.join(self.results)}")
+        return name
+
+    def values(self, name: str) -> Floats:
+        """The value of every query under a run."""
+        return self.placed(self.results[name], self.results[name].measured[self.measure])
+
+    def placed(self, result: Result, values: Floats, absent: float = np.nan) -> Floats:
+        """Values of a result in the order of all queries."""
+        if result.query_ids == self.queries:
+            return np.asarray(values, np.float64)
+        place = {query: at for at, query in enumerate(self.queries)}
+        whole = np.full(len(self.queries), absent)
+        whole[[place[query] for query in result.query_ids]] = values
+        return whole
+
+    def levels(self) -> Ints:
+        """For every query how many judged documents reach each gain of the scale."""
+        fullest = max(self.results.values(), key=lambda result: len(result.query_ids))
+        counts = self.scale.levels(fullest.hits)
+        whole = np.zeros((len(self.queries), counts.shape[1]), np.int64)
+        place = {query: at for at, query in enumerate(self.queries)}
+        whole[[place[query] for query in fullest.query_ids]] = counts
+        return whole
+
+
+def sheet_of(
+    judgments: Any,
+    runs: Mapping[str, Any],
+    measure: str | Measure = "nDCG@10",
+    *,
+    grades: Iterable[float] | None = None,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+) -> Sheet:
+    """Read, match and measure the runs; judgments and each run may be whatever `evaluate` takes."""
+    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    measure = parse(str(measure))
+    if not runs:
+        raise InputError("there is no run; give one or more")
+    judged = read_judgments(judgments)
+    read = {name: read_run(run, by=protocol.by, duplicates=protocol.duplicates) for name, run in runs.items()}
+    results = {
+        name: measure_hits(match(judged, run, protocol), [measure], name=name, judgments=judged)
+        for name, run in read.items()
+    }
+    present = np.concatenate([result.hits.judgment_grade for result in results.values()])
+    scale = scale_of(measure, grades_of(present, grades))
+    return Sheet(judged, read, measure, protocol, scale, results, pool_of(judged, read, scale.k, protocol))

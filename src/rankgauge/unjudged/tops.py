@@ -1,0 +1,150 @@
+"""The first k documents of every judged query, judged or not, with their ranks: Hits hold the judged ones only.
+
+The order, ties, duplicates and missing queries are `match`'s: it is given the candidates for the first k ranks as if
+they were judged, each with its own number for a grade, and says where each of them stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rankgauge.errors import ProtocolError
+from rankgauge.match import match
+from rankgauge.match.order import as_float32
+from rankgauge.protocol import REPEATING
+from rankgauge.read import Columns, Judgments
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgauge.match.hits import Bools, Floats, Ints
+    from rankgauge.protocol import Protocol
+    from rankgauge.read import Record, Run
+
+__all__ = ["Pool", "Top", "pool_of"]
+
+# Rule → settings under which ranks or the ideal depend on the grades, so that an open document has no place of its own.
+UNFIT: Final[dict[str, tuple[str, ...]]] = {
+    "ties": ("average", "worst", "best"),
+    "unjudged": ("condensed",),
+    "duplicates": REPEATING,
+    "negative": ("as-is",),
+    "ideal": ("retrieved",),
+    "ideal_order": ("given",),
+    "ideal_depth": ("returned", "all"),
+}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Top:
+    """The first documents of one run: query (an index), rank, document (a number, the same in all runs), grade."""
+
+    query: Ints
+    rank: Ints
+    doc: Ints
+    grade: Floats  # NaN: not judged
+
+    @property
+    def open(self) -> Bools:
+        """Which of them have no grade: not judged, or pooled and left without one (a negative grade)."""
+        return ~(self.grade >= 0)
+
+    def only(self, rows: Bools) -> Top:
+        """These rows."""
+        return Top(self.query[rows], self.rank[rows], self.doc[rows], self.grade[rows])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pool:
+    """The first documents of several runs; `docs[i]` is the id of document i."""
+
+    queries: list[str]
+    docs: list[str]
+    tops: dict[str, Top]
+
+
+def pool_of(judgments: Judgments, runs: Mapping[str, Run], k: int | None, protocol: Protocol) -> Pool:
+    """The first k documents (all: None) of every run, for every judged query in code-point order."""
+    import polars as pl
+
+    _check_fit(protocol)
+    queries = sorted(judgments.queries)
+    depth = min((limit for limit in (k, protocol.depth) if limit is not None), default=None)
+    frames = [
+        _first(run, queries, depth, protocol).with_columns(run=pl.lit(at)) for at, run in enumerate(runs.values())
+    ]
+    judged = _graded(judgments, queries, protocol)
+    ids = pl.concat([frame["doc"] for frame in [*frames, judged]]).unique(maintain_order=True)
+    numbers = pl.DataFrame({"doc": ids, "number": np.arange(len(ids))})
+    whole = pl.concat(frames).join(judged, on=["query", "doc"], how="left").join(numbers, on="doc", how="left")
+    tops = {}
+    for at, name in enumerate(runs):
+        part = whole.filter(pl.col("run") == at).sort("query", "rank")
+        query, rank, doc = (part[each].to_numpy().astype(np.int64) for each in ("query", "rank", "number"))
+        tops[name] = Top(query, rank, doc, part["grade"].fill_null(float("nan")).to_numpy())
+    return Pool(queries, ids.to_list(), tops)
+
+
+def _check_fit(protocol: Protocol) -> None:
+    for rule, settings in UNFIT.items():
+        if getattr(protocol, rule) in settings:
+            raise ProtocolError(
+                f"{rule}={getattr(protocol, rule)}: what unjudged documents leave open is known only where their ranks "
+                f"do not depend on grades and the ideal is made of all judgments; leave {rule} at its default"
+            )
+
+
+def _rows(record: Record, queries: list[str]) -> pl.DataFrame:
+    """The rows of these queries: query as an index, document, number."""
+    import polars as pl
+
+    place = {query: at for at, query in enumerate(queries)}
+    if record.is_nested and not record.is_columns:
+        record = type(record)({query: docs for query, docs in record.nested.items() if query in place})
+    columns = record.columns
+    index = np.array([place.get(query, -1) for query in columns.queries], np.int64)
+    frame = pl.DataFrame({"query": index[columns.query], "doc": columns.doc, "number": columns.number})
+    return frame.filter(pl.col("query") >= 0)
+
+
+def _graded(judgments: Judgments, queries: list[str], protocol: Protocol) -> pl.DataFrame:
+    """Query, document, grade: every judgment once."""
+    import polars as pl
+
+    frame = _rows(judgments, queries).unique(maintain_order=True)
+    number = frame["number"].to_numpy()
+    grade = pl.Series("grade", np.trunc(number) if protocol.grades == "truncate" else number)
+    return frame.select("query", "doc", grade)
+
+
+def _first(run: Run, queries: list[str], depth: int | None, protocol: Protocol) -> pl.DataFrame:
+    """Query, document and rank of the documents of the first ranks."""
+    import polars as pl
+
+    rows = _candidates(_rows(run, queries), depth, protocol)
+    numbers = rows["query"].to_numpy().astype(np.int32)
+    there = np.unique(numbers)
+    columns = Columns([queries[at] for at in there], np.searchsorted(there, numbers).astype(np.int32), rows["doc"],
+                      np.arange(len(rows), dtype=np.float64))  # fmt: skip
+    rules = replace(protocol, depth=None, missing="zero", empty="zero", grades="any", negative="not-relevant")
+    hits = match(Judgments(columns, source=run.source), run, rules)
+    places = pl.Series(hits.grade.astype(np.int64))
+    found = rows.select(pl.all().gather(places)).with_columns(rank=pl.Series(hits.rank)).select("query", "doc", "rank")
+    return found if depth is None else found.filter(pl.col("rank") <= depth)
+
+
+def _candidates(rows: pl.DataFrame, depth: int | None, protocol: Protocol) -> pl.DataFrame:
+    """Rows that may be among the first ones: those of a score that is, where that is quick to tell."""
+    import polars as pl
+
+    if depth is None or protocol.duplicates != "error" or protocol.same_id != "keep":
+        return rows.unique(["query", "doc"], keep="first", maintain_order=True)
+    if protocol.order == "given":
+        return rows.filter(pl.int_range(pl.len()).over("query") < depth)
+    if protocol.scores == "float32":
+        rows = rows.with_columns(number=pl.Series(as_float32(rows["number"].to_numpy())))
+    return rows.filter(pl.col("number").rank("min", descending=True).over("query") <= depth)

@@ -1,0 +1,234 @@
+"""Prediction-powered means: against ppi_py, in a simulation, and through judgments and runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+
+import rankgauge
+from rankgauge.errors import InputError, MeasureError
+from rankgauge.ppi.show import show
+from rankgauge.stats.ppi import needed, needed_alone, plain_mean, prediction_powered
+
+
+def ppi_py() -> Any:
+    """The package that wrote the method down; it silences every warning when it is imported, which is undone."""
+    import warnings
+
+    with warnings.catch_warnings():
+        import ppi_py as package
+    return package
+
+
+def sample(seed: int, n: int, more: int, worth: float = 0.8) -> tuple[Any, Any, Any]:
+    """True values of n, predictions of these and of others: as like each other as `worth` says, and off by 0.1."""
+    random = np.random.default_rng(seed)
+    truth = random.beta(2, 2, n + more)
+    predicted = 0.1 + worth * truth + (1 - worth) * random.beta(2, 2, n + more)
+    return truth[:n], predicted[:n], predicted[n:]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("lam", [None, 0.0, 1.0])
+def test_equal_to_ppi_py(seed: int, lam: float | None) -> None:
+    package = ppi_py()
+    truth, predicted, others = sample(seed, 5 + 10 * seed, 40 + 50 * seed, worth=seed / 8)
+    ours = prediction_powered(truth, predicted, others, alpha=0.1, interval="ppi_py", lam=lam)
+    value = package.ppi_mean_pointestimate(truth, predicted, others, lam=lam)
+    low, high = package.ppi_mean_ci(truth, predicted, others, alpha=0.1, lam=lam)
+    assert ours.value == pytest.approx(float(np.ravel(value)[0]), abs=1e-12)
+    assert (ours.low, ours.high) == pytest.approx((float(np.ravel(low)[0]), float(np.ravel(high)[0])), abs=1e-12)
+
+
+def test_predictions_that_go_the_wrong_way_are_not_used() -> None:
+    """λ is kept from 0 to 1, as there."""
+    truth, predicted, others = sample(1, 30, 100)
+    ours = prediction_powered(truth, 1 - predicted, 1 - others)
+    assert ours.power == 0.0
+    assert ours == plain_mean(truth)
+
+
+def test_people_alone_are_the_textbook() -> None:
+    truth, *_ = sample(2, 20, 10)
+    interval = ttest_1samp(truth, 0).confidence_interval(0.95)
+    ours = plain_mean(truth)
+    assert (ours.value, ours.low, ours.high) == pytest.approx((truth.mean(), interval.low, interval.high))
+
+
+def test_the_interval_covers_as_often_as_it_says() -> None:
+    """2,000 samples of 30 and 300: the mean of a Beta(2, 2) is 0.5, the predictions' is 0.65 and more."""
+    hits, widths = 0, []
+    for seed in range(2_000):
+        truth, predicted, others = sample(seed, 30, 300)
+        found = prediction_powered(truth, predicted, others)
+        hits += found.low <= 0.5 <= found.high
+        widths.append((found.width, plain_mean(truth).width))
+        assert others.mean() > 0.55
+    assert hits / 2_000 == pytest.approx(0.95, abs=0.015)
+    mine, people = np.mean(widths, axis=0)
+    assert mine < 0.6 * people
+
+
+def test_how_many_are_needed() -> None:
+    truth, predicted, others = sample(3, 40, 4_000)
+    now = prediction_powered(truth, predicted, others)
+    assert needed(truth, predicted, others, now.width * (1 + 1e-9)) == 40
+    assert needed(truth, predicted, others, now.width * (1 - 1e-3)) == 41
+    more = needed(truth, predicted, others, 0.7 * now.width)
+    assert more is not None
+    assert 70 < more < 100
+    assert needed(truth, predicted, others, 0.001) is None
+    alone = needed_alone(truth, now.width)
+    assert alone > 80
+    sure = [2 * 1.96 * truth.std(ddof=1) / np.sqrt(n) for n in (alone, alone - 3)]
+    assert sure[0] <= now.width < sure[1] * 1.02
+
+
+def test_more_queries_by_people_do_make_it_as_narrow_as_was_said() -> None:
+    """Drawn from the same population, with so many judged, the width is what was wanted."""
+    truth, predicted, others = sample(4, 60, 600)
+    wanted = 0.8 * prediction_powered(truth, predicted, others).width
+    number = needed(truth, predicted, others, wanted)
+    assert number is not None
+    widths = [prediction_powered(*sample(seed, number, 660 - number)).width for seed in range(200)]
+    assert np.mean(widths) == pytest.approx(wanted, rel=0.12)
+
+
+# ---- judgments and runs ----------------------------------------------------------------------------------------------
+
+
+def judged(queries: int, seed: int, errors: float) -> dict[str, dict[str, float]]:
+    """Grades of eight documents a query; some of them wrong."""
+    random, truth = np.random.default_rng(seed), np.random.default_rng(0)
+    result: dict[str, dict[str, float]] = {}
+    for at in range(queries):
+        grades = truth.integers(0, 4, 8)
+        wrong = np.clip(grades + random.integers(-1, 2, 8), 0, 3)
+        chosen = np.where(random.random(8) < errors, wrong, grades)
+        result[f"q{at:03}"] = {f"d{d}": float(grade) for d, grade in enumerate(chosen)}
+    return result
+
+
+def runs_of(truth: dict[str, dict[str, float]]) -> dict[str, dict[str, dict[str, float]]]:
+    random = np.random.default_rng(9)
+    return {
+        name: {q: {d: g + noise * float(random.normal()) for d, g in docs.items()} for q, docs in truth.items()}
+        for name, noise in (("good", 1.0), ("poor", 4.0))
+    }
+
+
+TRUTH, MODEL = judged(60, 1, 0.0), judged(60, 2, 0.3)
+SOME = {query: TRUTH[query] for query in list(TRUTH)[:20]}
+RUNS = runs_of(TRUTH)
+
+
+def test_values_of_runs_are_estimated() -> None:
+    found = rankgauge.ppi(SOME, MODEL, RUNS, width=0.05)
+    for name, run in RUNS.items():
+        human, model = rankgauge.evaluate(SOME, run).to_dict(), rankgauge.evaluate(MODEL, run).to_dict()
+        truth = np.array([human[query]["nDCG@10"] for query in sorted(SOME)])
+        predicted = np.array([model[query]["nDCG@10"] for query in sorted(SOME)])
+        others = np.array([model[query]["nDCG@10"] for query in sorted(MODEL) if query not in SOME])
+        assert found[name].powered == prediction_powered(truth, predicted, others)
+        assert found[name].people.value == pytest.approx(rankgauge.evaluate(SOME, run)["nDCG@10"])
+        assert found[name].model == pytest.approx(rankgauge.evaluate(MODEL, run)["nDCG@10"])
+        assert 1 - found[name].powered.width / found[name].people.width == found[name].narrower > 0
+    both = found["good − poor"]
+    assert both.people.value == pytest.approx(found["good"].people.value - found["poor"].people.value)
+    real = rankgauge.evaluate(TRUTH, RUNS["good"])["nDCG@10"] - rankgauge.evaluate(TRUTH, RUNS["poor"])["nDCG@10"]
+    assert both.powered.low < real < both.powered.high
+    with pytest.raises(InputError, match="there is no 'best'; there are good, poor, good − poor"):
+        found["best"]
+
+
+def without(judgments: dict[str, dict[str, float]], query: str, doc: str) -> dict[str, dict[str, float]]:
+    less = {each: dict(docs) for each, docs in judgments.items()}
+    del less[query][doc]
+    return less
+
+
+@pytest.mark.parametrize(
+    ("people", "model", "more", "said"),
+    [
+        (without(SOME, "q003", "d1"), MODEL, {}, r"1 of 20 queries are not judged .*'q003': people 7, model 8, both 7"),
+        (SOME, without(MODEL, "q003", "d1"), {}, "people 8, model 7, both 7"),
+        ({**SOME, "new": {"a": 1.0}}, MODEL, {}, "not by the model, such as 'new'"),
+        ({"q000": SOME["q000"]}, MODEL, {}, "people judged 1 query"),
+        (SOME, MODEL, {"interval": "wald"}, "expected t or ppi_py"),
+        (SOME, MODEL, {"alpha": 1.0}, "between 0 and 1"),
+        (SOME, MODEL, {"width": 0.0}, "a width above 0"),
+        (
+            {**SOME, "q000": dict.fromkeys(SOME["q000"], 0.0)},
+            MODEL,
+            {"protocol": {"empty": "skip"}},
+            "leave 1 queries out",
+        ),
+    ],
+)
+def test_what_cannot_be_estimated_is_refused(people: Any, model: Any, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        rankgauge.ppi(people, model, RUNS, **more)
+
+
+def test_only_means_of_named_runs_are_estimated() -> None:
+    with pytest.raises(MeasureError, match="only means"):
+        rankgauge.ppi(SOME, MODEL, RUNS, "gm_map")
+    with pytest.raises(InputError, match="name the systems"):
+        rankgauge.ppi(SOME, MODEL, {})
+
+
+def test_the_interval_of_real_queries_holds_the_mean_of_all(shared: Path) -> None:
+    """A third of the queries of Deep Learning 2019 judged by people, all by a model."""
+    human = rankgauge.read_judgments(shared / "dl19/qrels.dl19-passage.txt").nested
+    model = shared / "dl19/qrels_llm/umbrela_gpt4o_zeroshot.txt"
+    runs = {name: rankgauge.read_run(shared / f"dl19/runs/input.{name}.gz") for name in ("idst_bert_p1", "bm25tuned_p")}
+    some = {query: human[query] for query in sorted(human)[::3]}
+    found = rankgauge.ppi(some, model, runs)
+    assert (found.judged, found.queries) == (15, 43)
+    for name, run in runs.items():
+        real = rankgauge.evaluate(human, run)["nDCG@10"]
+        assert found[name].powered.low < real < found[name].powered.high
+        assert found[name].powered.width < found[name].people.width
+
+
+# ---- forms, and the command ------------------------------------------------------------------------------------------
+
+
+def test_forms() -> None:
+    found = rankgauge.ppi(SOME, MODEL, RUNS, width=0.05)
+    assert [each["name"] for each in json.loads(show(found, "json"))["systems"]] == ["good", "poor"]
+    rows = list(csv.DictReader(io.StringIO(show(found, "csv"))))
+    assert float(rows[0]["powered_low"]) == found["good"].powered.low
+    assert "| good |" in show(found, "markdown")
+    assert "20 of 60 queries judged by them" in repr(found)
+    assert "Fewer than 25 queries" in repr(found)
+    assert "<svg" in found._repr_html_()
+
+
+def test_the_command(tmp_path: Path) -> None:
+    rankgauge.write(rankgauge.read_judgments(SOME), tmp_path / "people.txt")
+    rankgauge.write(rankgauge.read_judgments(MODEL), tmp_path / "model.txt")
+    rankgauge.write(rankgauge.read_judgments(without(SOME, "q003", "d1")), tmp_path / "partly.txt")
+    rankgauge.write(rankgauge.read_run(RUNS["good"]), tmp_path / "good.run")
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "rankgauge", "ppi", *arguments]
+        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+
+    done = command("people.txt", "model.txt", "good.run", "--width", "0.02")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "with model" in done.stdout
+    assert command("people.txt", "model.txt", "good.run", "-o", "p.svg").returncode == 0
+    assert (tmp_path / "p.svg").read_text().startswith("<svg")
+    refused = command("partly.txt", "model.txt", "good.run")
+    assert refused.returncode == 2
+    assert "judge them in full" in refused.stderr
