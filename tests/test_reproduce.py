@@ -232,6 +232,12 @@ class TestCommand:
         only = CliRunner().invoke(dialects, [*paths, "-m", "nDCG@3", "--match", "84.43%", "--only", "sklearn"]).output
         assert [line.split()[0] for line in only.splitlines()] == ["convention", "sklearn"]
 
+    def test_a_difference_that_is_not_shown_is_not_explained(self, paths: list[str]) -> None:
+        call = [*paths, "--only", "beir", "-m", "nDCG@3"]
+        assert CliRunner().invoke(dialects, call).output.splitlines()[2].split() == ["beir", "0.5691", "0.0000"]
+        more = CliRunner().invoke(dialects, [*call, "--digits", "7"]).output.splitlines()[2].split()
+        assert (more[0], more[1], more[3]) == ("beir", "0.5690800", "rounding")
+
     def test_no_value_is_null_in_json(self, tmp_path: Path) -> None:
         (tmp_path / "qrels").write_text("q 0 a 0\n")
         (tmp_path / "run").write_text("q Q0 a 1 1.0 x\n")

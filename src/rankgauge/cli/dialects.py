@@ -103,7 +103,8 @@ def _cells(row: Row, digits: int, format: str) -> list[Any]:
     value, difference, low, high = ("" if number is None else f"{number:.{digits}f}" for number in numbers)
     signed = f"+{difference}" if row.difference and row.difference > 0 else difference
     band = (f"{low} to {high}" if row.exact else f"≤{low} to ≥{high}") if low else ""
-    return [row.dialect, value or band, signed, row.reason]
+    hidden = row.difference is not None and not float(difference)  # too small for these digits: nothing to explain
+    return [row.dialect, value or band, difference.lstrip("-") if hidden else signed, "" if hidden else row.reason]
 
 
 def _matches(files: Files, measure: Any, told: Any, only: list[Any] | None, format: str, digits: int) -> str:
