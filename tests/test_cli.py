@@ -659,7 +659,7 @@ BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
     "a prefix": (
         "a.run", RUN.replace("q1 ", "1 ").replace("q2 ", "2 "),
         "no query in common: qrels.txt has 'q1', 'q2', 'q3', a.run has '1', '2'. "
-        "Hint: they match after removing a prefix that one side has (such as 'q' or 'doc-')",
+        "Hint: they match after removing a prefix that one side has (such as 'q' or 'doc-') and the zeros after it",
     ),
     "nothing in common": (
         "a.run", "".join(f"x{c} Q0 d1 1 1 t\n" for c in "abcd"),
@@ -706,7 +706,7 @@ def test_no_judged_document_retrieved_is_a_loud_zero(cli: Cli, here: Path) -> No
     assert outcome.err == (
         "warning: NO JUDGED DOCUMENT WAS RETRIEVED, for any query: every measure is 0. "
         "For query 'q1', qrels.txt judges 'd1', 'd2', 'd3', a.run returns 'doc-3', 'doc-7', 'doc-1'. "
-        "Hint: they match after removing the prefixes of both sides\n"
+        "Hint: they match after removing the prefixes of both sides and the zeros after them\n"
     )
 
 

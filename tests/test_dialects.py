@@ -261,6 +261,9 @@ def test_ir_measures_says_two_things_of_one_list() -> None:
 def test_msmarco_counts_every_listed_judgment() -> None:
     run = [{"query_id": "q", "doc_id": doc, "score": 1.0, "rank": rank} for rank, doc in enumerate("xab", 1)]
     assert value("msmarco", {"q": {"a": 0, "b": 1}}, run, "RR") == 0.5
+    assert value("msmarco", {"q": {"a": 0, "b": 1}}, run, "RR@10") == 0.5
+    with pytest.raises(MeasureError, match="msmarco has no RR@20; it has RR@10"):
+        value("msmarco", {"q": {"a": 0, "b": 1}}, run, "RR@20")
 
 
 # ---- rounding -------------------------------------------------------------------------------------------------------

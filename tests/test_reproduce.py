@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -137,9 +138,64 @@ class TestSearch:
         assert {"trec_eval", "ranx", "rankgauge as it is"} <= {candidate.name for candidate in found}
         query = telling_query(found)
         assert query in ("q1", "q2")
-        by_name = {candidate.name: candidate.queries[query] for candidate in found}
+        by_name = {candidate.name: candidate.ends(query) for candidate in found}
         assert by_name["trec_eval"] != by_name["ranx"]
         assert telling_query(search(files(), NDCG, Told("0.5691"))) is None
+
+    def test_a_band_tells_apart_only_where_a_value_lies_outside(self) -> None:
+        tied = {"q1": {"a": 1.0, "b": 1.0}, "q2": {"b": 2.0, "a": 1.0}}
+        found = search(Files(read_judgments({query: {"a": 1} for query in tied}), reader(tied)), NDCG, Told("0.63"))
+        ours, band = (next(each for each in found if each.name.startswith(name)) for name in ("rankg", "sklearn-i"))
+        assert ours.ends("q1") == pytest.approx((0.63093, 0.63093), abs=1e-5)
+        assert band.ends("q1") == pytest.approx((0.63093, 1.0), abs=1e-5)
+        assert telling_query([ours, band]) is None
+        apart = replace(ours, low=np.array([0.5, 0.63093]), high=np.array([0.5, 0.63093]))
+        assert telling_query([band, apart]) == "q1"
+        unknown = replace(band, low=np.array([-np.inf, 0.63093]), high=np.array([np.inf, 0.63093]))
+        assert telling_query([ours, apart, unknown]) == "q1"
+        assert telling_query([apart, unknown]) is None
+
+    def test_a_query_that_is_left_out_tells_apart(self) -> None:
+        empty = Files(read_judgments({"q": {"a": 1}, "z": {"a": 0}}), reader({"q": {"a": 1.0}, "z": {"a": 1.0}}))
+        by_name = {each.name: each for each in search(empty, parse("P@1"), Told("1"))}
+        one, skip = by_name["empty=one"], by_name["empty=skip"]
+        assert (one.ends("z"), skip.ends("z")) == ((1.0, 1.0), None)
+        assert telling_query([one, skip]) == "z"
+
+    def test_a_change_that_keeps_the_number_and_moves_a_query_is_listed(self) -> None:
+        """Judged 3, 0, 1 and retrieved in that order: by hand, jk2 divides by 1, 1, log2(3) and skip leaves out z."""
+        judgments = {"q": {"a": 3, "b": 0, "c": 1}, "z": {"a": 0}}
+        run = {"q": {"c": 3.0, "b": 2.0, "a": 1.0}, "z": {"a": 2.0}}
+        found = search(Files(read_judgments(judgments), reader(run)), parse("nDCG@10"), Told("0.7"))
+        values = {each.name: each.value for each in found if each.name not in DIALECTS}
+        assert values["empty=skip"] == pytest.approx(2.5 / (3 + 1 / np.log2(3)))
+        assert values["discount=jk2, empty=skip"] == pytest.approx((1 + 3 / np.log2(3)) / 4)
+        assert not [name for name in values if "scores=" in name or "same_id=" in name]
+
+    def test_a_change_alone_is_listed_beside_the_dialect_that_makes_it(self) -> None:
+        names = [each.name for each in search(files(), NDCG, Told("1"))]
+        assert {"rankgauge as it is", "jarvelin-2002", "discount=jk2"} <= set(names)
+
+    def test_fewest_changes_first_with_the_rules_of_the_measure(self) -> None:
+        found = [each for each in search(files(), parse("P@3"), Told("0.5")) if each.name in DIALECTS]
+        assert [each.changes for each in found] == sorted(each.changes for each in found)
+        own = DIALECTS["ir_measures"].own(parse("RR@10"))
+        (row,) = [each for each in search(files(), parse("RR@10"), Told("1")) if each.name == "ir_measures"]
+        assert row.changes == len(own.protocol.changed) == len(DIALECTS["ir_measures"].protocol.changed) + 1
+
+    def test_only_these_dialects(self) -> None:
+        names = [each.name for each in search(files(), NDCG, Told("0.5691"), [DIALECTS["beir"], DIALECTS["sklearn"]])]
+        assert names == ["beir"]
+
+    def test_real_matches(self, shared: Path) -> None:
+        dl19 = shared / "dl19"
+        read = Files(read_judgments(dl19 / "qrels.dl19-passage.txt"), reader(dl19 / "runs/input.UNH_bm25.gz"))
+        found = search(read, parse("nDCG@10"), Told("0.4495"))
+        query = telling_query(found)
+        assert query is not None
+        certain = {ends for each in found if (ends := each.ends(query)) and ends[0] == ends[1]}
+        assert len(certain) > 1
+        assert telling_query(search(read, parse("nDCG@10"), Told("0.3966"))) is None
 
 
 @pytest.fixture
@@ -173,6 +229,21 @@ class TestCommand:
         assert "\nideal=retrieved " in output
         nothing = CliRunner().invoke(dialects, [*paths, "-m", "nDCG@3", "--match", "0.123456"]).output
         assert nothing.startswith("Nothing gives 0.123456 for nDCG@3")
+        only = CliRunner().invoke(dialects, [*paths, "-m", "nDCG@3", "--match", "84.43%", "--only", "sklearn"]).output
+        assert [line.split()[0] for line in only.splitlines()] == ["convention", "sklearn"]
+
+    def test_a_difference_that_is_not_shown_is_not_explained(self, paths: list[str]) -> None:
+        call = [*paths, "--only", "beir", "-m", "nDCG@3"]
+        assert CliRunner().invoke(dialects, call).output.splitlines()[2].split() == ["beir", "0.5691", "0.0000"]
+        more = CliRunner().invoke(dialects, [*call, "--digits", "7"]).output.splitlines()[2].split()
+        assert (more[0], more[1], more[3]) == ("beir", "0.5690800", "rounding")
+
+    def test_no_value_is_null_in_json(self, tmp_path: Path) -> None:
+        (tmp_path / "qrels").write_text("q 0 a 0\n")
+        (tmp_path / "run").write_text("q Q0 a 1 1.0 x\n")
+        call = [str(tmp_path / "qrels"), str(tmp_path / "run"), "--only", "gdeval", "--format", "json"]
+        data = json.loads(CliRunner().invoke(dialects, call).output, parse_constant=pytest.fail)
+        assert [row["value"] for row in data] == [0.0, None]
 
     def test_the_list(self) -> None:
         listed = CliRunner().invoke(dialects, []).output
@@ -193,8 +264,12 @@ class TestCommand:
         [
             (["--only", "sklern"], "unknown dialect 'sklern'; did you mean 'sklearn'"),
             (["--match", "x"], "is not a number to look for"),
+            (["-m", "relstring", "--format", "json"], "relstring is a text for each query"),
+            (["-m", "relstring", "--match", "1"], "relstring is a text for each query"),
         ],
     )
     def test_mistakes(self, paths: list[str], words: list[str], message: str) -> None:
         assert message in str(CliRunner().invoke(dialects, [*paths, *words]).exception)
         assert CliRunner().invoke(dialects, paths[:1]).exit_code == 2
+        without = CliRunner().invoke(dialects, ["--match", "45"])
+        assert (without.exit_code, "Missing arguments 'QRELS RUN'" in without.output) == (2, True)

@@ -49,7 +49,7 @@ CASES: dict[str, tuple[str, str, str, int, str]] = {
     "RG301": ("q 0 a 1\n", "q Q0 a 1 9 A\np Q0 a 1 9 A\n", "run.txt:2: query p", 1, "left out"),
     "RG302": ("q 0 a 1\np 0 a 1\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query p", 1, "0.5000 with them and 1.0000 without"),
     "RG303": ("q 0 7 1\n", "q Q0 doc-007 1 9 A\n", "run.txt:1: document '7' is judged, 'doc-007' is in the run", 1,
-              "a prefix that one side has (such as 'q' or 'doc-'); nDCG@10 is 0.0000, and 1.0000 then"),
+              "(such as 'q' or 'doc-') and the zeros after it; nDCG@10 is 0.0000, and 1.0000 then"),
 }  # fmt: skip
 
 
@@ -82,6 +82,25 @@ def test_a_finding(code: str, tmp_path: Path) -> None:
 def test_nothing_is_found_in_sound_files(tmp_path: Path) -> None:
     assert validate(*files(tmp_path, "q 0 d00 1\nq 0 d09 0\nq 0 d19 1\n", DEEP)) == []
     assert validate({"q": {"a": 1}}, {"q": {"a": 2.0, "b": 1.0}}) == []
+
+
+def test_every_document_with_a_prefix_and_zeros_is_found() -> None:
+    judgments = {f"q{i}": {f"doc{j:05}": 1 for j in range(30)} for i in range(10)}
+    finding = found(validate(judgments, {query: {str(j): 1.0 + j for j in range(30)} for query in judgments}), "RG303")
+    assert finding.count == 300
+    assert "removing a prefix that one side has (such as 'q' or 'doc-') and the zeros after it" in finding.effect
+    zeros = found(validate({"q": {"000": 1}}, {"q": {"0": 1.0}}), "RG303")
+    assert zeros.effect.endswith("leading zeros; nDCG@10 is 0.0000, and 1.0000 then")
+
+
+def test_prefixes_of_both_sides_are_named_as_the_warning_names_them() -> None:
+    judgments, run = {"q": {"d1": 1, "d2": 0}}, {"q": {"doc-1": 2.0, "doc-2": 1.0}}
+    finding = found(validate(judgments, run), "RG303")
+    with pytest.warns(rankgauge.RankgaugeWarning, match="NO JUDGED") as warned:
+        rankgauge.evaluate(judgments, run)
+    words = "they match after removing the prefixes of both sides and the zeros after them"
+    assert words in finding.effect
+    assert str(warned[-1].message).endswith(words)
 
 
 def test_queries_whose_ids_are_written_differently() -> None:

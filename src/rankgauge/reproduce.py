@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from rankgauge.dialects import DIALECTS, Dialect
 from rankgauge.errors import MeasureError, ProtocolError, RankgaugeError, RankgaugeWarning
@@ -17,9 +19,11 @@ from rankgauge.match import find, searching, settled
 from rankgauge.measures import Measure
 from rankgauge.protocol import DEFAULT, RULES, Protocol
 from rankgauge.result import SAME
+from rankgauge.ties import is_text
 
 if TYPE_CHECKING:
     from rankgauge.match import Found, Hits
+    from rankgauge.match.hits import Floats, Ints
     from rankgauge.read import Judgments, Run
     from rankgauge.result import Result
 
@@ -34,6 +38,7 @@ OTHERWISE: Final[dict[str, tuple[Any, ...]]] = {
     "rel": (1.0, 2.0),
     "k": (1, 3, 5, 10, 20, 50, 100, 1000, None),
 }
+APART: Final = 1e-9  # values of a query less apart cannot be told from each other
 FIXED: Final = {"duplicates"}  # rules that are not searched: the files are what they are
 # Rules that make no difference together with another one where they make none alone.
 INDEPENDENT: Final = {"scores", "same_id", "missing"}
@@ -102,8 +107,14 @@ class Row:
 
 def compare(files: Files, measure: Measure, dialects: Iterable[Dialect]) -> list[Row]:
     """Our value, then one row per dialect."""
+    _refuse_texts(measure)
     ours = files.result(measure)[measure]
     return [Row("rankgauge", ours, 0.0, ""), *(_row(files, measure, dialect, ours) for dialect in dialects)]
+
+
+def _refuse_texts(measure: Measure) -> None:
+    if is_text(measure):
+        raise MeasureError(f"{measure} is a text for each query; dialects compares numbers, such as nDCG@10")
 
 
 def _row(files: Files, measure: Measure, dialect: Dialect, ours: float) -> Row:
@@ -124,12 +135,17 @@ def _row(files: Files, measure: Measure, dialect: Dialect, ours: float) -> Row:
 
 def _reason(files: Files, measure: Measure, dialect: Dialect, ours: float) -> str:
     """The changes that alone make a difference on these files; all of them where none does alone."""
-    own = dialect.own(measure)
-    changes = [*_parameters_changed(measure, own.measure), *_rules_changed(own.protocol)]
+    own, changes = dialect.own(measure), _changes_of(dialect, measure)
     words = [str(change) for change in changes if _moves(_value(files, measure, [change]), ours)]
     if own.rounding is not None or (dialect.round_mean is not None and not words):
         words.append("rounding")
     return ", ".join(words or map(str, changes))
+
+
+def _changes_of(dialect: Dialect, measure: Measure) -> list[Change]:
+    """What the tool's definition of a measure changes: its parameters, then the rules."""
+    own = dialect.own(measure)
+    return [*_parameters_changed(measure, own.measure), *_rules_changed(own.protocol)]
 
 
 def _moves(value: float | None, ours: float) -> bool:
@@ -204,29 +220,60 @@ class Told:
         return min((number for number, _ in self.ranges), key=lambda number: abs(number - value))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A convention that gives the number: a dialect's name or some changes, its value, and that of every query."""
+    """A convention that gives the number: a dialect's name or some changes, its value, and that of every query.
+
+    A query's value lies from `low` to `high`: these are equal, unless the tool does not define the order of ties. NaN
+    are queries that are left out; infinite ends are not known.
+    """
 
     name: str
     changes: int
     value: float
-    queries: dict[str, float]
+    queries: list[str]
+    low: Floats
+    high: Floats
+
+    def ends(self, query: str) -> tuple[float, float] | None:
+        """The lowest and the highest value that a query may have; None where it is left out."""
+        at = self.queries.index(query) if query in self.queries else None
+        return None if at is None or np.isnan(self.low[at]) else (float(self.low[at]), float(self.high[at]))
+
+    def same_queries(self, other: Candidate) -> bool:
+        """Whether every query has the same value in both."""
+        return self.queries == other.queries and np.allclose(self.low, other.low, rtol=0, atol=APART, equal_nan=True)
 
 
-def search(files: Files, measure: Measure, told: Told) -> list[Candidate]:
-    """Every dialect that gives the number, then ours with no, one or two changes, none of them idle."""
-    found = [*_dialects_that_fit(files, measure, told)]
-    fitting: list[frozenset[Change]] = []
+def search(files: Files, measure: Measure, told: Told, only: Sequence[Dialect] | None = None) -> list[Candidate]:
+    """Every dialect that gives the number, then ours with no, one or two changes, none of them idle.
+
+    Fewest changes first, in both; `only` looks among these dialects and nowhere else.
+    """
+    _refuse_texts(measure)
+    dialects = DIALECTS.values() if only is None else only
+    found = sorted(_dialects_that_fit(files, measure, told, dialects), key=lambda each: each.changes)
+    return found if only is not None else [*found, *_changes_that_fit(files, measure, told)]
+
+
+def _changes_that_fit(files: Files, measure: Measure, told: Told) -> Iterator[Candidate]:
+    """Ours with no, one or two changes; not where leaving a change out gives every query the same value."""
+    fitting: dict[frozenset[Change], Candidate] = {}
     singles = _changes(measure)
     several = [change for change in singles if not _never_matters(files, change)]
     for number, changes_of in ((0, singles), (1, singles), (2, several)):
         for changes in _combinations(changes_of, number):
-            idle = any(subset <= frozenset(changes) for subset in fitting)
-            if not idle and told.fits(_value(files, measure, changes)):
-                fitting.append(frozenset(changes))
-                found.append(_candidate(files, measure, changes))
-    return found
+            candidate = _candidate(files, measure, changes, told)
+            if candidate is not None and not any(map(candidate.same_queries, _with_fewer(changes, fitting))):
+                fitting[frozenset(changes)] = candidate
+                yield candidate
+
+
+def _with_fewer(changes: Sequence[Change], fitting: Mapping[frozenset[Change], Candidate]) -> Iterator[Candidate]:
+    """What fits with some of these changes, but not all."""
+    for number in range(len(changes)):
+        subsets = map(frozenset, itertools.combinations(changes, number))
+        yield from (fitting[subset] for subset in subsets if subset in fitting)
 
 
 def _never_matters(files: Files, change: Change) -> bool:
@@ -237,29 +284,41 @@ def _never_matters(files: Files, change: Change) -> bool:
         return files.find(DEFAULT).equals(files.find(replace(DEFAULT, **{change.name: change.setting})))
 
 
-def _dialects_that_fit(files: Files, measure: Measure, told: Told) -> Iterator[Candidate]:
-    for dialect in DIALECTS.values():
+def _dialects_that_fit(files: Files, measure: Measure, told: Told, dialects: Iterable[Dialect]) -> Iterator[Candidate]:
+    for dialect in dialects:
         try:
             result = files.spoken(measure, dialect)
         except RankgaugeError:
             continue
-        number = len(_parameters_changed(measure, dialect.own(measure).measure)) + len(dialect.protocol.changed)
+        number = len(_changes_of(dialect, measure))
         band = result.undefined[measure].mean if measure in result.undefined else None
         if told.fits(result[measure]):
-            yield Candidate(dialect.name, number, result[measure], _queries(result, measure))
+            yield Candidate(dialect.name, number, result[measure], *_queries(result, measure))
         elif band is not None and told.lies_between(band.low, band.high):
-            yield Candidate(f"{dialect.name}, in another order of ties", number, told.nearest(result[measure]), {})
+            name, value = f"{dialect.name}, in another order of ties", told.nearest(result[measure])
+            yield Candidate(name, number, value, *_queries(result, measure))
 
 
-def _candidate(files: Files, measure: Measure, changes: Sequence[Change]) -> Candidate:
-    other, protocol = changed(measure, changes)
-    result = files.result(other, protocol)
+def _candidate(files: Files, measure: Measure, changes: Sequence[Change], told: Told) -> Candidate | None:
+    """Ours with these changes; None where it is another number, or none."""
+    try:
+        other, protocol = changed(measure, changes)
+        result = files.result(other, protocol)
+    except RankgaugeError:
+        return None
     name = ", ".join(map(str, changes)) or "rankgauge as it is"
-    return Candidate(name, len(changes), result[other], _queries(result, other))
+    fits = told.fits(result[other])
+    return Candidate(name, len(changes), result[other], *_queries(result, other)) if fits else None
 
 
-def _queries(result: Result, measure: Measure) -> dict[str, float]:
-    return {query: values[str(measure)] for query, values in result.to_dict().items() if str(measure) in values}
+def _queries(result: Result, measure: Measure) -> tuple[list[str], Floats, Floats]:
+    """The queries, and the lowest and the highest value that each may have."""
+    if measure not in result.undefined:
+        values = result.measured[measure].astype(np.float64)
+        return result.query_ids, values, values
+    band = result.undefined[measure]
+    known = band.exact | np.isnan(band.value)
+    return result.query_ids, np.where(known, band.low, -np.inf), np.where(known, band.high, np.inf)
 
 
 def _combinations(singles: Sequence[Change], number: int) -> Iterator[tuple[Change, ...]]:
@@ -276,6 +335,7 @@ def _changes(measure: Measure) -> list[Change]:
         for name, settings in OTHERWISE.items()
         if name in measure.definition.parameters
         for setting in settings
+        if setting is not None or measure.definition.parameters[name].default is None  # P has no meaning without k
         if changed(measure, [Change(name, setting, False)])[0] != changed(measure, [])[0]
     ]
     rules = [
@@ -289,14 +349,34 @@ def _changes(measure: Measure) -> list[Change]:
 
 
 def telling_query(candidates: Sequence[Candidate]) -> str | None:
-    """The query that tells most of these apart: the most distinct values, then the widest apart."""
-    queries = dict.fromkeys(query for candidate in candidates for query in candidate.queries)
-    spread = {query: _spread([candidate.queries.get(query) for candidate in candidates]) for query in queries}
-    best = max(spread, key=spread.__getitem__, default=None)
-    return best if best is not None and spread[best][0] > 1 else None
+    """The query that tells most of these apart: the most values that differ for sure, then the widest apart."""
+    queries = list(dict.fromkeys(query for candidate in candidates for query in candidate.queries))
+    if not queries:
+        return None
+    place = {query: at for at, query in enumerate(queries)}
+    low, high = np.full((2, len(candidates), len(queries)), -np.inf)
+    for row, each in enumerate(candidates):
+        at = [place[query] for query in each.queries]
+        low[row, at], high[row, at] = (np.where(np.isnan(ends), -np.inf, ends) for ends in (each.low, each.high))
+    number = _told_apart(low, high)
+    best = int(np.lexsort((-_spread(low, high), -number))[0])
+    return queries[best] if number[best] > 1 else None
 
 
-def _spread(values: Sequence[float | None]) -> tuple[int, float]:
-    numbers = [value for value in values if value is not None]
-    distinct = {None if value is None else round(value, 9) for value in values}
-    return len(distinct), max(numbers) - min(numbers)
+def _told_apart(low: Floats, high: Floats) -> Ints:
+    """For each column, how many of its ranges at most have nothing in common with one another."""
+    order = np.argsort(high, axis=0, kind="stable")
+    low, high = np.take_along_axis(low, order, axis=0), np.take_along_axis(high, order, axis=0)
+    number, last = np.ones(low.shape[1], np.int64), high[0]
+    for lowest, highest in zip(low[1:], high[1:], strict=True):
+        apart = lowest > last + APART
+        number, last = number + apart, np.where(apart, highest, last)
+    return number
+
+
+def _spread(low: Floats, high: Floats) -> Floats:
+    """For each column, how far its ranges are apart, those that are not known left out."""
+    highest = np.where(np.isfinite(low), low, -np.inf).max(axis=0)
+    lowest = np.where(np.isfinite(high), high, np.inf).min(axis=0)
+    apart: Floats = highest - lowest
+    return apart

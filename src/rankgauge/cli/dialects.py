@@ -16,7 +16,7 @@ from rankgauge.cli.options import measures_from_option, output_options, reading_
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
-    from rankgauge.reproduce import Files, Row
+    from rankgauge.reproduce import Candidate, Files, Row
 
 __all__ = ["dialects"]
 
@@ -29,7 +29,7 @@ HEADS = ("dialect", "value", "difference", "low", "high", "reason")
 @click.argument("run", required=False)
 @click.option("-m", "--measure", default="nDCG@10", help="A measure.  [nDCG@10]")
 @measures_from_option
-@click.option("--only", metavar="NAME,…", help="Only these dialects.")
+@click.option("--only", metavar="NAME,…", help="Only these dialects; with --match, nothing else.")
 @click.option("--match", "told", metavar="NUMBER", help="Which convention gives this number? 0.6885, or 68.9%.")
 @click.option("--format", "format", type=click.Choice(FORMATS), default="table", help="How to print.  [table]")
 @click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
@@ -55,6 +55,8 @@ def dialects(
       rankgauge dialects qrels.txt run.txt -m nDCG@10 --only sklearn,xgboost --format markdown
       rankgauge dialects qrels.txt run.txt -m nDCG@10 --match 0.6885
     """
+    if qrels is None and told is not None:
+        raise click.UsageError("Missing arguments 'QRELS RUN': --match looks for a number that files give.")
     if qrels is None:
         emit(_listed(only, format), output)
         return
@@ -68,7 +70,7 @@ def dialects(
     asked = as_written(measure)
     files = Files(reading.judgments(qrels), reading.each(run))
     if number is not None:
-        emit(_matches(files, asked, number, format, digits), output)
+        emit(_matches(files, asked, number, chosen if only else None, format, digits), output)
     else:
         heads = HEADS if format in ("json", "csv") else ("dialect", "value", "difference", "reason")
         emit(_shown([_cells(row, digits, format) for row in compare(files, asked, chosen)], heads, format), output)
@@ -101,32 +103,43 @@ def _cells(row: Row, digits: int, format: str) -> list[Any]:
     value, difference, low, high = ("" if number is None else f"{number:.{digits}f}" for number in numbers)
     signed = f"+{difference}" if row.difference and row.difference > 0 else difference
     band = (f"{low} to {high}" if row.exact else f"≤{low} to ≥{high}") if low else ""
-    return [row.dialect, value or band, signed, row.reason]
+    hidden = row.difference is not None and not float(difference)  # too small for these digits: nothing to explain
+    return [row.dialect, value or band, difference.lstrip("-") if hidden else signed, "" if hidden else row.reason]
 
 
-def _matches(files: Files, measure: Any, told: Any, format: str, digits: int) -> str:
+def _matches(files: Files, measure: Any, told: Any, only: list[Any] | None, format: str, digits: int) -> str:
     """The conventions that give the number, and a query that would tell them apart."""
     from rankgauge.reproduce import search, telling_query
 
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and only is None:
         click.echo("trying every dialect, and every one and two changed rules …", err=True)
-    found = search(files, measure, told)
+    found = search(files, measure, told, only)
     query = telling_query(found) if len(found) > 1 else None
     heads = ("convention", "changes", "value", *([f"query {query}"] if query is not None else []))
-    rows = [[each.name, each.changes, each.value, *([each.queries.get(query)] if query else [])] for each in found]
     if format in ("json", "csv"):
-        return _shown(rows, heads, format)
-    numbers = [[name, n, *("" if v is None else f"{v:.{digits}f}" for v in rest)] for name, n, *rest in rows]
+        return _shown([[each.name, each.changes, each.value, *_of_query(each, query)] for each in found], heads, format)
     if not found:
-        return f"Nothing gives {told.text} for {measure}: no dialect, and no one or two changed rules.\n"
+        tried = "no dialect, and no one or two changed rules" if only is None else "no dialect of those asked for"
+        return f"Nothing gives {told.text} for {measure}: {tried}.\n"
+    rows = [[each.name, each.changes, f"{each.value:.{digits}f}", *_of_query(each, query, digits)] for each in found]
     note = f"Query {query!r} tells them apart." if query else "No query of these files tells them apart."
-    return _shown(numbers, heads, format) + (f"\n{note}\n" if len(found) > 1 else "")
+    return _shown(rows, heads, format) + (f"\n{note}\n" if len(found) > 1 else "")
+
+
+def _of_query(candidate: Candidate, query: str | None, digits: int | None = None) -> list[Any]:
+    """The value of the query that tells candidates apart, as a number or a text; none where it is not defined."""
+    ends = candidate.ends(query) if query is not None else None
+    if query is None or ends is None or ends[1] - ends[0] == float("inf"):
+        return [] if query is None else ["" if digits is not None else None]
+    if digits is None:
+        return [ends[0] if ends[0] == ends[1] else None]
+    return [" to ".join(dict.fromkeys(f"{end:.{digits}f}" for end in ends))]
 
 
 def _shown(rows: Sequence[Sequence[Any]], heads: Sequence[str], format: str) -> str:
     if format == "json":
-        data = [dict(zip(heads, row, strict=True)) for row in rows]
-        return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+        data = [dict(zip(heads, (None if cell != cell else cell for cell in row), strict=True)) for row in rows]
+        return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     if format == "csv":
         stream = io.StringIO()
         csv.writer(stream, lineterminator="\n").writerows([heads, *rows])

@@ -41,13 +41,18 @@ class Rounding:
 class Own:
     """A tool's own definition of a measure: parameters where none are given, and rules and rounding of its own.
 
-    `whole` says that the tool has the measure only without a cut-off.
+    `whole` says that the tool has the measure only without a cut-off, `only_at` that it has it only at this one.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     rules: Mapping[str, Any] = field(default_factory=dict)
     rounding: Rounding | None = None
     whole: bool = False
+    only_at: int | None = None
+
+    def takes(self, cutoff: Any) -> bool:
+        """Whether the tool has the measure at this cut-off."""
+        return cutoff is None or not (self.whole or self.only_at not in (None, cutoff))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +92,8 @@ class Dialect:
     def own(self, measure: Measure) -> Owned:
         """What the tool computes under this name; an error where it has no such measure."""
         own = self._definition(measure)
-        if own is None or (own.whole and measure.cutoff is not None):
-            has = ", ".join(dict.fromkeys(key.partition("(")[0].rstrip("@") for key in self.measures))
+        if own is None or not own.takes(measure.cutoff):
+            has = ", ".join(dict.fromkeys(_name(key, each) for key, each in self.measures.items()))
             raise MeasureError(f"{self.name} has no {measure}; it has {has}")
         given = {**own.parameters, **dict(measure.parameters)}
         protocol = replace(self.protocol, **own.rules) if own.rules else self.protocol
@@ -97,7 +102,7 @@ class Dialect:
     def has(self, measure: Measure) -> bool:
         """Whether the tool has this measure."""
         own = self._definition(measure)
-        return own is not None and not (own.whole and measure.cutoff is not None)
+        return own is not None and own.takes(measure.cutoff)
 
     def _definition(self, measure: Measure) -> Own | None:
         cutoff = measure.definition.cutoff
@@ -106,6 +111,11 @@ class Dialect:
         if measure.cutoff is not None:
             names = [f"{inner}@", str(inner), f"{measure.name}@", measure.name]
         return next((self.measures[name] for name in names if name in self.measures), None)
+
+
+def _name(key: str, own: Own) -> str:
+    name = key.partition("(")[0].rstrip("@")
+    return name if own.only_at is None else f"{name}@{own.only_at}"
 
 
 def _measure(name: str, given: Mapping[str, Any]) -> Measure:

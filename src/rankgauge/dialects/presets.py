@@ -129,7 +129,7 @@ PRESETS: Final = (
     Dialect(
         "msmarco", "msmarco_eval.py qrels run", "read, not run",
         "RR@10 by the rank column; every listed judgment is relevant, whatever its grade",
-        Protocol(order="rank"), {"RR": Own({"k": 10, "rel": 0.0})},
+        Protocol(order="rank"), {"RR": Own({"k": 10, "rel": 0.0}, only_at=10)},
     ),
     Dialect(
         "beir", "EvaluateRetrieval.evaluate(qrels, results, [10])", "2.2.0, run",

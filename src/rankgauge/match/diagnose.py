@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["CHANGES", "Side", "alike", "no_query_in_common", "warn_if_nothing_found"]
 
 SAMPLES = 3
-PREFIXES = "removing the prefixes of both sides"
+PREFIX = "removing a prefix that one side has (such as 'q' or 'doc-') and the zeros after it"
+PREFIXES = "removing the prefixes of both sides and the zeros after them"
 BOTH = ("trimming blanks", "ignoring upper and lower case", "removing leading zeros", PREFIXES)
 SEARCHED = 10_000
-LETTERS_BEFORE, PARTS, FILE_SUFFIX = re.compile(r"^\D+0*"), re.compile(r"[/:_#-]"), re.compile(r"\.[a-z]{1,5}$")
+LETTERS_BEFORE, ZEROS_BEFORE = re.compile(r"^\D+(0+(?=\d))?"), re.compile(r"^0+(?=.)")  # 000 is 0
+PARTS, FILE_SUFFIX = re.compile(r"[/:_#-]"), re.compile(r"\.[a-z]{1,5}$")
 
 Side: TypeAlias = tuple[Collection[str], Mapping[str, int]]  # ids that are judged, and ids of the run with their rows
 
@@ -80,7 +82,8 @@ def alike(sides: list[Side], matching: int) -> tuple[list[tuple[str, str, int]],
     for name, change in CHANGES.items():
         pairs = [pair for left, right in sides if left and right for pair in _equal_after(change, left, right)]
         if len(pairs) > matching:
-            return pairs, name
+            both = name == PREFIX and any(change(one) != one and change(two) != two for one, two, _ in pairs)
+            return pairs, PREFIXES if both else name
     return [], ""
 
 
@@ -98,9 +101,9 @@ def _equal_after(
 CHANGES: dict[str, Callable[[str], str]] = {
     "trimming blanks": str.strip,
     "ignoring upper and lower case": str.lower,
-    "removing leading zeros": lambda text: text.lstrip("0"),
+    "removing leading zeros": lambda text: ZEROS_BEFORE.sub("", text),
     "removing a trailing '.0' (numbers read as floats)": lambda text: text.removesuffix(".0"),
-    "removing a prefix that one side has (such as 'q' or 'doc-')": lambda text: LETTERS_BEFORE.sub("", text),
+    PREFIX: lambda text: LETTERS_BEFORE.sub("", text),
     PREFIXES: lambda text: LETTERS_BEFORE.sub("", text),
     "keeping only what follows the last '/', ':', '_', '-' or '#'": lambda text: PARTS.split(text)[-1],
     "removing a file suffix": lambda text: FILE_SUFFIX.sub("", text),

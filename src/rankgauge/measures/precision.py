@@ -70,7 +70,7 @@ def RR(hits: Hits, k: int | None = None, *, rel: float | None = None) -> Floats:
     return sum_by(query[lead], 1.0 / rank[lead], len(hits.queries))
 
 
-@measure(averages=True)
+@measure(averages=True, unless={"norm": "hits"})
 def AP(hits: Hits, k: int | None = None, *, rel: float | None = None, norm: str = "R") -> Floats:
     """Average precision: the precision at each relevant document, averaged over all of them. Its mean is MAP.
 
@@ -94,8 +94,6 @@ def AP(hits: Hits, k: int | None = None, *, rel: float | None = None, norm: str 
 def _ap_divisor(hits: Hits, k: int | None, rel: float | None, norm: str) -> Floats:
     """What average precision is divided by."""
     if norm == "hits":
-        if hits.averaged:
-            raise MeasureError("AP(norm=hits) has no exact average over ties")
         return found(hits, k, rel)
     if norm not in ("R", "min"):
         raise MeasureError(f"AP(norm={norm}): expected R, min or hits")

@@ -7,7 +7,7 @@ stand before `*` is what `@` sets), its docstring its help.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -35,7 +35,7 @@ class Definition:
 
     `needs` says what makes a query empty for it: no "relevant" document, no "gain" in the ideal, or "nothing" at all.
     `bounded` measures lie between 0 and 1, so an empty query may count 1. `averages` tells whether the expectation over
-    tie orders is exact. `aggregate` is how queries become one number.
+    tie orders is exact, `unless` with which parameters it is not. `aggregate` is how queries become one number.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Definition:
     needs: str
     bounded: bool
     averages: bool
+    unless: Mapping[str, Any]
     aggregate: str
     also: tuple[str, ...]
 
@@ -77,6 +78,7 @@ def measure(
     needs: str = "relevant",
     bounded: bool = True,
     averages: bool = False,
+    unless: Mapping[str, Any] | None = None,
     aggregate: str = "mean",
     also: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
@@ -95,8 +97,9 @@ def measure(
         if known is not None and known.function.__module__.startswith("rankgauge.") and known.function is not function:
             raise MeasureError(f"{known.name} is a measure of rankgauge already; give yours another name")
         definition = Definition(
-            name or function.__name__, function, needs, bounded, averages, aggregate, (function.__name__, *also)
-        )
+            name or function.__name__, function, needs, bounded, averages, unless or {}, aggregate,
+            (function.__name__, *also),
+        )  # fmt: skip
         MEASURES[definition.name] = definition
         return function
 
@@ -125,6 +128,11 @@ class Measure:
         """What stands behind `@`, or None."""
         return dict(self.parameters).get(self.definition.cutoff or "")
 
+    @property
+    def averages(self) -> bool:
+        """Whether its expectation over tie orders is exact."""
+        return self.definition.averages and not self.definition.unless.items() & set(self.parameters)
+
     def __str__(self) -> str:
         cutoff = self.definition.cutoff
         inner = ",".join(f"{name}={_text(value)}" for name, value in self.parameters if name != cutoff)
@@ -142,7 +150,7 @@ class Measure:
     def __call__(self, hits: Hits) -> Floats:
         """One value per query; NaN where the protocol leaves a query out."""
         definition = self.definition
-        if hits.averaged and not definition.averages:
+        if hits.averaged and not self.averages:
             raise MeasureError(f"{self} has no exact average over ties; these have: {', '.join(averaging())}")
         values = np.asarray(definition.function(hits, **dict(self.parameters)))
         if values.shape != (len(hits.queries),):

@@ -150,7 +150,7 @@ def _cut_queries(hits: Hits, tied: Tied) -> Ints:
 def _expected(hits: Hits, measure: Measure, tied: Tied, seed: int) -> tuple[Floats, Floats | None]:
     """The expectation of every query, and the sampled values where it was sampled."""
     cut = _cut_queries(hits, tied)
-    if measure.definition.averages or not len(tied.rows):
+    if measure.averages or not len(tied.rows):
         expected, draws = measure(averaged(hits) if len(tied.rows) else hits).astype(np.float64), None
     else:
         draws = np.array([measure(order) for order in drawn(hits, tied, seed)])
