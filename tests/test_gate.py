@@ -21,12 +21,11 @@ from hypothesis import strategies as st
 import rankgauge
 from rankgauge import cli as command_line
 from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeError
-from rankgauge.gate import ANSWERS, Bounds, _bounds, check, check_result, margins_of
+from rankgauge.gate import ANSWERS, Bounds, _tested, check, check_result, margins_of
 from rankgauge.gate.show import as_data, as_json, as_junit, as_markdown, as_table
 from rankgauge.measures import parse
 from rankgauge.saved import Saved
 from rankgauge.show import Look, show
-from rankgauge.stats.paired import moments, units_of
 from rankgauge.stats.power import power_of, queries_needed
 
 QUERIES = [f"q{i:02}" for i in range(40)]
@@ -118,6 +117,27 @@ def test_the_worked_pair() -> None:
 )
 def test_the_limit_itself_is_within_the_margin(lower: float, upper: float, answer: str) -> None:
     assert Bounds(0.0, lower, upper).answer(-0.02) == answer
+
+
+@pytest.mark.parametrize("number", range(2, 120))
+def test_what_meets_the_limit_exactly_passes_whatever_rounding_does(number: int) -> None:
+    judged = {f"q{i}": {f"d{j}": 1 for j in range(8)} for i in range(number)}
+    eight = {query: {f"d{j}": 10.0 - j for j in range(8)} for query in judged}
+    five = {query: {f"d{j}": 10.0 - j for j in range(5)} for query in judged}
+    met = check(judged, five, eight, "P@10", margin=0.3, minimums={"Success@1": 1, "P@10": 0.5})
+    assert met.answer == "pass"
+    assert met.minimums[0].bounds == Bounds(1.0, 1.0, 1.0)
+    assert check(judged, eight, minimums={"P@10": 0.8}).answer == "pass"
+    missed = check(judged, five, eight, "P@10", margin=0.2999, minimums={"P@10": 0.5001})
+    assert [each.answer for each in (*missed.compared, *missed.minimums)] == ["fail", "fail"]
+
+
+def test_what_is_tested_is_what_is_shown() -> None:
+    new, old = noisy(8), noisy(9)
+    found = check(JUDGMENTS, new, old, margin=0.02, minimums={"nDCG@10": 0.1})
+    result = rankgauge.evaluate(JUDGMENTS, new, "nDCG@10")
+    assert found.minimums[0].bounds.value == found.compared[0].candidate == result["nDCG@10"]
+    assert found.compared[0].bounds.value == found.compared[0].candidate - found.compared[0].baseline
 
 
 def test_better_is_no_measure_down_and_one_up() -> None:
@@ -511,7 +531,7 @@ def test_the_gate_keeps_its_promises() -> None:
     queries = queries_needed(deviation, 0, margin=margin)
     for truth, share in ((-margin, 0.05), (0.0, power_of(deviation, margin, queries, sides=1))):
         draws = rng.normal(truth, deviation, (4000, queries))
-        answers = [_bounds(moments(units_of(draw[:, None]), 0, None)).answer(-margin) for draw in draws]
+        answers = [_tested(draw[:, None])[2].answer(-margin) for draw in draws]
         assert answers.count("pass") / 4000 == pytest.approx(share, abs=0.015)
 
 

@@ -25,13 +25,13 @@ from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
 from rankgauge.saved import Saved
-from rankgauge.stats.paired import TIE, moments, t_interval, units_of
+from rankgauge.stats.paired import NOWHERE, TIE, moments, t_interval, units_of
 from rankgauge.stats.power import ALPHA, queries_needed
 
 if TYPE_CHECKING:
     from rankgauge.compare.values import Values
     from rankgauge.result import Result
-    from rankgauge.stats.paired import Moments
+    from rankgauge.stats.paired import Floats, Moments
 
 __all__ = ["ANSWERS", "Check", "Compared", "Drift", "Lost", "Minimum", "check", "check_result", "margins_of"]
 
@@ -41,17 +41,18 @@ LOST: Final = 5  # queries that are named, for each measure
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A number with its one-sided 95 % bounds."""
+    """A number with its one-sided 95 % bounds, and how far off rounding may have put them."""
 
     value: float
     lower: float
     upper: float
+    slack: float = field(default=0.0, compare=False)
 
     def answer(self, limit: float) -> str:
         """Whether the number is shown to be at least the limit, shown to be below it, or neither."""
-        if self.lower >= limit:
+        if self.lower >= limit - self.slack:
             return "pass"
-        return "fail" if self.upper < limit else "inconclusive"
+        return "fail" if self.upper < limit - self.slack else "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,19 +214,18 @@ def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) 
 
 def _compared(values: Values, margin: float, new: Saved, old: Saved | None) -> Compared:
     assert old is not None
-    found = moments(units_of(values.table), 0, 1)
-    bounds = _bounds(found)
+    means, found, bounds = _tested(values.table)
     answer = bounds.answer(-margin)
     return Compared(
         values.measure,
-        aggregate("mean", values.table[:, 0]),
-        aggregate("mean", values.table[:, 1]),
+        means[0],
+        means[1],
         bounds,
         margin,
         answer,
         len(values.queries),
         values.dropped,
-        _settling(found, bounds.value + margin) if answer == "inconclusive" else None,
+        _settling(found, bounds, -margin) if answer == "inconclusive" else None,
         _drift(new, old, values.measure),
         tuple(_doubts(values.measure, found)) if bounds.lower < bounds.upper else (),
     )
@@ -237,18 +237,25 @@ def _minimum(new: Saved, measure: str, minimum: float) -> Minimum:
     table = np.array([*new.of_measure(measure).values()])[:, None]
     if not len(table):
         raise InputError(f"no query has a value of {measure}; there is no mean to test")
-    found = moments(units_of(table), 0, None)
-    bounds = _bounds(found)
+    _, found, bounds = _tested(table)
     answer = bounds.answer(minimum)
-    needed = _settling(found, bounds.value - minimum) if answer == "inconclusive" else None
+    needed = _settling(found, bounds, minimum) if answer == "inconclusive" else None
     return Minimum(measure, bounds, minimum, answer, len(table), needed)
 
 
-def _bounds(found: Moments) -> Bounds:
-    """The one-sided 95 % bounds are the ends of the two-sided 90 % interval; one query has none."""
-    if found.freedom < 1:
-        return Bounds(found.difference, -math.inf, math.inf)
-    return Bounds(found.difference, *t_interval(found, 2 * ALPHA))
+def _tested(table: Floats) -> tuple[list[float], Moments, Bounds]:
+    """The means of one system or two; the moments and bounds of the mean, or of the difference of both.
+
+    What is tested is what is shown: the moments get the difference of these means. The one-sided 95 % bounds are the
+    ends of the two-sided 90 % interval; one query has none.
+    """
+    means = [aggregate("mean", column) for column in table.T]
+    two, slack = len(means) == 2, TIE * float(np.abs(table).max())
+    value = means[0] - means[1] if two else means[0]
+    value = 0.0 if two and abs(value) <= slack else value
+    found = moments(units_of(table), 0, 1 if two else None)._replace(difference=value)
+    ends = t_interval(found, 2 * ALPHA) if found.freedom else NOWHERE
+    return means, found, Bounds(value, *ends, slack)
 
 
 def _doubts(measure: str, found: Moments) -> Iterator[Doubt]:
@@ -261,10 +268,10 @@ def _doubts(measure: str, found: Moments) -> Iterator[Doubt]:
         yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")
 
 
-def _settling(found: Moments, distance: float) -> int | None:
+def _settling(found: Moments, bounds: Bounds, limit: float) -> int | None:
     """How many queries like these would settle it, with power 0.80, if what was observed is the truth."""
-    deviation = found.error * math.sqrt(found.freedom + 1)
-    if found.freedom < 1 or not distance:
+    deviation, distance = found.error * math.sqrt(found.freedom + 1), bounds.value - limit
+    if found.freedom < 1 or abs(distance) <= bounds.slack:
         return None
     try:
         return queries_needed(deviation, abs(distance), sides=1)
@@ -277,8 +284,8 @@ def _drift(new: Saved, old: Saved, measure: str) -> Drift | None:
     if not old.first or measure not in old.first:
         return None
     values = values_of(new, old.as_first(), measure)
-    bounds = _bounds(moments(units_of(values.table), 0, 1))
-    return Drift(aggregate("mean", values.table[:, 1]), bounds, len(old.history) + 1)
+    means, _, bounds = _tested(values.table)
+    return Drift(means[1], bounds, len(old.history) + 1)
 
 
 def _lost_most(values: Values, number: int) -> Iterator[Lost]:

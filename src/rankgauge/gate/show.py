@@ -110,7 +110,7 @@ def _drift_words(pair: Compared) -> str:
     assert pair.drift is not None
     bounds, words = pair.drift.bounds, f"{pair.measure} since the first of {pair.drift.baselines} baselines"
     text = f"{words}: {_signed(bounds.value)} (bounds {_signed(bounds.lower)} to {_signed(bounds.upper)})"
-    if bounds.upper < -pair.margin:
+    if bounds.answer(-pair.margin) == "fail":
         return f"{text}. Small losses have added up to more than the margin."
     return f"{text}."
 
