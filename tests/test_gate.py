@@ -24,6 +24,7 @@ from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeE
 from rankgauge.gate import ANSWERS, Bounds, _tested, check, check_result, margins_of
 from rankgauge.gate.show import as_data, as_json, as_junit, as_markdown, as_table
 from rankgauge.measures import parse
+from rankgauge.pytest_plugin import assert_no_regression
 from rankgauge.saved import Saved
 from rankgauge.show import Look, show
 from rankgauge.stats.power import power_of, queries_needed
@@ -282,6 +283,29 @@ def test_a_margin_has_no_default(margin: Any, words: str) -> None:
 
 def test_margins_are_found_under_any_spelling() -> None:
     assert margins_of(["nDCG@10", "AP"], {"": 0.02, "ndcg_cut_10": 0.01}) == {"nDCG@10": 0.01, "AP": 0.02}
+
+
+def test_two_numbers_for_one_measure_are_refused(cli: Callable[..., Outcome]) -> None:
+    with pytest.raises(InputError, match="R@2 has two minimums, as R@2 and as recall_2"):
+        check(JUDGMENTS, GOOD, minimums={"R@2": 0.9999, "recall_2": 0.1})
+    with pytest.raises(InputError, match="nDCG@10 has two margins"):
+        check(JUDGMENTS, GOOD, GOOD, margin={"nDCG@10": 0.01, "ndcg_cut_10": 0.9})
+    done = cli("check", "qrels.txt", "broken12.run", "--min", "R@100=.99", "--min", "recall_100=.1")
+    assert (done.code, done.out) == (2, "")
+    assert "R@100 has two minimums" in done.err
+
+
+@pytest.mark.parametrize("more", [{"measures": "nDCG@10"}, {"measures": ["AP"]}, {"margin": 0.01}, {"margin": {}}])
+def test_a_comparison_without_a_baseline_is_refused(more: Any) -> None:
+    for gate in (check, assert_no_regression):
+        with pytest.raises(InputError, match="give a baseline"):
+            gate(JUDGMENTS, broken(12), minimums={"P@1": 0.1}, **more)
+        assert gate(JUDGMENTS, broken(12), minimums={"P@1": 0.1}).answer == "pass"
+
+
+def test_a_baseline_without_a_measure_is_refused() -> None:
+    with pytest.raises(InputError, match="no measure to compare"):
+        check(JUDGMENTS, broken(12), GOOD, [], minimums={"P@1": 0.1})
 
 
 def test_nothing_to_check_is_refused() -> None:

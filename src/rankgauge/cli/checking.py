@@ -11,7 +11,7 @@ import click
 
 from rankgauge.cli.work import evaluate_files, split_name
 from rankgauge.errors import InputError, warn
-from rankgauge.gate import Check, check_result, margins_of
+from rankgauge.gate import Check, check_result, margins_of, minimums_of
 from rankgauge.gate.baseline import save_baseline, saved_at
 from rankgauge.gate.show import FORMATS, as_junit, as_markdown
 from rankgauge.measures import parse
@@ -48,7 +48,7 @@ def checked(qrels: str, run: str, asked: Asked, protocol: Protocol, reading: Rea
     """Read the files and check."""
     _refuse_nonsense(asked)
     measures = [str(parse(each)) for each in asked.measures or ("nDCG@10",)] if asked.baseline else []
-    minimums = {str(parse(name)): value for name, value in _numbers("--min", asked.minimums, named=True).items()}
+    minimums = minimums_of(_numbers("--min", asked.minimums, named=True))
     margins = margins_of(measures, _numbers("--margin", asked.margins))
     old = _old_values(qrels, run, asked)
     if asked.ratchet and old is None:

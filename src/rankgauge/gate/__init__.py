@@ -33,7 +33,18 @@ if TYPE_CHECKING:
     from rankgauge.result import Result
     from rankgauge.stats.paired import Floats, Moments
 
-__all__ = ["ANSWERS", "Check", "Compared", "Drift", "Lost", "Minimum", "check", "check_result", "margins_of"]
+__all__ = [
+    "ANSWERS",
+    "Check",
+    "Compared",
+    "Drift",
+    "Lost",
+    "Minimum",
+    "check",
+    "check_result",
+    "margins_of",
+    "minimums_of",
+]
 
 ANSWERS: Final = ("fail", "inconclusive", "pass")  # the worst first
 LOST: Final = 5  # queries that are named, for each measure
@@ -144,7 +155,7 @@ def check(
     judgments: Any,
     run: Any,
     baseline: Any = None,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     margin: float | Mapping[str, float] | None = None,
     minimums: Mapping[str, float] | None = None,
@@ -155,20 +166,28 @@ def check(
     """Check a run against a baseline and against minimums.
 
     `baseline` is a run, a result, or a file of `rankgauge eval --per-query --format json`. `margin` is the largest loss
-    that does not matter, in units of the measure, for all measures or by measure; it has no default. `minimums` maps
-    measures to the means that they must reach.
+    that does not matter, in units of the measure, for all measures or by measure; it has no default. `measures` are
+    compared with the baseline, nDCG@10 if none are given. `minimums` maps measures to the means that they must reach.
     """
-    wanted = [measures] if isinstance(measures, (str, Measure)) else [*measures]
-    compared = [parse(str(measure)) for measure in wanted] if baseline is not None else []
-    floors = {str(parse(measure)): float(value) for measure, value in (minimums or {}).items()}
-    everything = [*dict.fromkeys([*map(str, compared), *floors])]
-    if not everything:
+    if baseline is None and (measures is not None or margin is not None):
+        raise InputError("measures and margin are for a comparison with a baseline, and there is none; give a baseline")
+    floors = minimums_of(minimums or {})
+    if baseline is None and not floors:
         raise InputError("there is nothing to check: give a baseline with a margin, or a minimum")
-    margins = margins_of([str(each) for each in compared], margin)
+    margins = margins_of(_names(measures) if baseline is not None else [], margin)
     judged = read_judgments(judgments)
-    result = evaluate(judged, run, everything, protocol=protocol, name=name)
-    old = read_baseline(baseline, judged, [*map(str, compared)], result.protocol) if baseline is not None else None
+    result = evaluate(judged, run, [*dict.fromkeys([*margins, *floors])], protocol=protocol, name=name)
+    old = read_baseline(baseline, judged, margins, result.protocol) if baseline is not None else None
     return check_result(result, old, margins, floors, lost=lost)
+
+
+def _names(measures: str | Measure | Iterable[str | Measure] | None) -> list[str]:
+    """The measures to compare, in our spelling."""
+    given = "nDCG@10" if measures is None else measures
+    names = [str(parse(str(each))) for each in ([given] if isinstance(given, (str, Measure)) else given)]
+    if not names:
+        raise InputError("there is a baseline and no measure to compare; give one, such as nDCG@10")
+    return names
 
 
 def check_result(
@@ -192,10 +211,26 @@ def check_result(
     )
 
 
+def minimums_of(given: Mapping[str, float]) -> dict[str, float]:
+    """Measure → the mean that it must reach."""
+    return _by_measure("minimum", given)
+
+
+def _by_measure(what: str, given: Mapping[str, float]) -> dict[str, float]:
+    """The numbers under our spelling of the measures; two for one measure are refused, however it is spelt."""
+    found: dict[str, tuple[str, float]] = {}
+    for name, value in given.items():
+        measure = str(parse(str(name))) if name else ""
+        if measure in found:
+            raise InputError(f"{measure} has two {what}s, as {found[measure][0]} and as {name}; give one")
+        found[measure] = str(name), float(value)
+    return {measure: value for measure, (_, value) in found.items()}
+
+
 def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) -> dict[str, float]:
     """Measure → margin; a mapping may have a margin for all others under an empty name."""
     given = margin if isinstance(margin, Mapping) else {} if margin is None else {"": margin}
-    table = {str(parse(name)) if name else "": float(value) for name, value in given.items()}
+    table = _by_measure("margin", given)
     for name, value in table.items():
         if not (math.isfinite(value) and value >= 0):
             raise InputError(f"a margin is a number, 0 or more, not {value:g}; it is a loss that does not matter")
