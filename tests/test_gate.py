@@ -255,6 +255,16 @@ def test_another_meaning_of_a_measure_is_refused(saved: Path) -> None:
         (lambda data: data["runs"][0]["per_query"]["q03"].update({"nDCG@10": "0.5"}), "of query q03 is not a number"),
         (lambda data: data["runs"].append(data["runs"][0]), "holds 2 runs; say which"),
         (lambda data: data.update(protocol=[]), "protocol"),
+        (lambda data: data["runs"][0].update(per_query={"q": 0.5}), "query q has no table of measures and values"),
+        (lambda data: data["runs"][0].update(measures=None), "measures are not a table"),
+        (lambda data: data["runs"][0]["per_query"]["q03"].update({"nDCG@10": 10**400}), "of query q03 is not a number"),
+        (lambda data: data.update(definitions=None), "definitions is not a table"),
+        (lambda data: data.update(definitions={"nDCG@10": [1]}), "definitions is not a table"),
+        (lambda data: data.update(history=None), "history is not a list"),
+        (lambda data: data.update(history="x"), "history is not a list"),
+        (lambda data: data.update(history=["x"]), "history is not a list"),
+        (lambda data: data.update(first=[1]), "first is not a table"),
+        (lambda data: data.update(first={"nDCG@10": {"q00": "1"}}), "first is not a table"),
         (lambda data: data["runs"][0].update(per_query={"other": {"nDCG@10": 1.0}}), "no query has a value"),
     ],
 )
@@ -438,6 +448,29 @@ def test_swapped_judgments_exit_with_2(cli: Callable[..., Outcome], here: Path) 
     done = cli("check", "swapped.txt", "good.run", "--baseline", "baseline.json", "--margin", "0.02")
     assert (done.code, done.out) == (2, "")
     assert "re-evaluate the old run" in done.err
+
+
+def test_a_damaged_baseline_exits_with_2(cli: Callable[..., Outcome], here: Path) -> None:
+    data = json.loads((here / "baseline.json").read_text())
+    (here / "damaged.json").write_text(json.dumps({**data, "history": None}))
+    words = ("check", "qrels.txt", "good.run", "--baseline", "damaged.json", "--margin", "0.02")
+    done = cli(*words, "--save-baseline", "new.json")
+    assert (done.code, done.out) == (2, "")
+    assert "damaged.json: its history is not a list" in done.err
+
+
+def test_a_fault_of_ours_is_never_the_answer_fail(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken_down(*more: Any, **named: Any) -> None:
+        raise KeyError("a fault")
+
+    monkeypatch.setattr("rankgauge.cli.checking.check_result", broken_down)
+    monkeypatch.setattr(sys, "argv", ["rankgauge", "check", "qrels.txt", "good.run", "--min", "P@1=0.5"])
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
+        command_line.main()
+    assert ended.value.code == 70
+    assert "KeyError: 'a fault'" in capsys.readouterr().err
 
 
 def test_the_margin_is_asked_for(cli: Callable[..., Outcome]) -> None:
