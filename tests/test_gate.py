@@ -158,6 +158,9 @@ def test_one_query_cannot_tell() -> None:
     assert (found.answer, found.compared[0].queries_needed) == ("inconclusive", None)
     assert json.loads(json.dumps(as_data(found), allow_nan=False))["measures"]["nDCG@10"]["lower"] is None
     assert "–" in as_table(found)
+    assert "nDCG@10 is inconclusive: one query has no bounds" in as_table(found)
+    assert "too close to the limit" not in as_table(found)
+    assert "P@1 is inconclusive: one query has no bounds" in as_table(check(one, GOOD, minimums={"P@1": 0.5}))
 
 
 @pytest.mark.parametrize("distance", [0.02, -0.02])
@@ -199,6 +202,22 @@ def test_skewed_differences_are_pointed_out() -> None:
     (one,) = check(JUDGMENTS, broken(1), GOOD, margin=0.02).compared
     assert [doubt.code for doubt in one.doubts] == ["skewed"]
     assert "Beware: nDCG@10: the differences are too skewed" in as_table(check(JUDGMENTS, broken(1), GOOD, margin=0.02))
+
+
+def test_minimums_are_doubted_like_differences() -> None:
+    (one,) = check(JUDGMENTS, broken(1), minimums={"P@1": 0.2}).minimums
+    assert [doubt.code for doubt in one.doubts] == ["skewed"]
+    twelve = {query: JUDGMENTS[query] for query in QUERIES[:12]}
+    found = check(twelve, noisy(1), noisy(2), margin=0.5, minimums={"nDCG@10": 0.2})
+    assert as_table(found).count("Beware: nDCG@10: 12 queries are few") == 1
+    assert [each["code"] for each in as_data(found)["warnings"]].count("few-queries") == 1
+    assert "few-queries" in [each["code"] for each in as_data(check(twelve, GOOD, minimums={"P@1": 0}))["warnings"]]
+
+
+def test_few_queries_are_few_even_where_nothing_differs() -> None:
+    five = {query: GOOD[query] for query in QUERIES[:5]}
+    found = check(JUDGMENTS, five, GOOD, margin=0.02, protocol={"missing": "skip"})
+    assert (found.answer, [doubt.code for doubt in found.compared[0].doubts]) == ("pass", ["few-queries"])
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------
@@ -495,6 +514,30 @@ def test_a_run_of_a_file_of_several_is_named(cli: Callable[..., Outcome]) -> Non
     assert json.loads(cli(*check, "broken2=two.json").out)["measures"]["nDCG@10"]["difference"] == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--min", "R@100"], "--min R@100: how much? Write --min R@100=0.8"),
+        (["--min", "nDCG(gains=exp)@10"], "how much? Write --min nDCG(gains=exp)@10=0.8"),
+        (["--min", "0.8"], "--min 0.8: of which measure? Write --min nDCG@10=0.8"),
+        (["--min", "R@100=x"], "--min R@100=x: 'x' is not a number"),
+        (["--margin", "R@100"], "--margin R@100: how much? Write --margin R@100=0.01"),
+    ],
+)
+def test_half_of_a_limit_is_asked_for(cli: Callable[..., Outcome], words: list[str], message: str) -> None:
+    done = cli("check", "qrels.txt", "good.run", "--baseline", "baseline.json", "--margin", "0.02", *words)
+    assert done.code == 2
+    assert message in " ".join(done.err.split())
+
+
+def test_a_missing_baseline_is_to_be_saved_first(cli: Callable[..., Outcome], here: Path) -> None:
+    words = "nowhere.json: there is no such baseline; save one first: rankgauge eval QRELS RUN"
+    assert words in cli("check", "qrels.txt", "good.run", "--baseline", "nowhere.json", "--margin", "0.02").err
+    for gate in (check, assert_no_regression):
+        with pytest.raises(InputError, match=words):
+            gate(JUDGMENTS, GOOD, baseline=Path("nowhere.json"), margin=0.02)
+
+
 def test_files_are_written(cli: Callable[..., Outcome], here: Path) -> None:
     words = ["check", "qrels.txt", "broken12.run", "--baseline", "baseline.json", "--margin", "0.02"]
     done = cli(*words, "--markdown", "c.md", "--junit", "c.xml", "-o", "c.json")
@@ -547,6 +590,23 @@ def test_small_passes_that_add_up_are_pointed_out(cli: Callable[..., Outcome], h
     data = json.loads(cli("check", "qrels.txt", "next.run", *words, "--format", "json").out)
     drift = data["measures"]["nDCG@10"]["drift"]
     assert (drift["first"], drift["difference"], drift["baselines"]) == (1.0, pytest.approx(-0.25), 5)
+
+
+def test_a_measure_that_joined_later_drifts_from_where_it_joined(cli: Callable[..., Outcome], here: Path) -> None:
+    words = ["--baseline", "baseline.json", "--margin", "1"]
+    for number, more in ((2, ["--min", "P@1=0"]), (4, ["-m", "P@1"]), (6, ["-m", "P@1"])):
+        rankgauge.write(rankgauge.read_run(broken(number)), here / "next.run")
+        done = cli("check", "qrels.txt", "next.run", *words, *more, "--save-baseline", "baseline.json")
+        assert done.code == 0
+    data = json.loads(cli("check", "qrels.txt", "good.run", *words, "-m", "P@1", "-m", "AP", "--format", "json").out)
+    drifts = [data["measures"][measure]["drift"] for measure in ("P@1", "AP")]
+    assert [(each["first"], each["baselines"]) for each in drifts] == [(pytest.approx(0.95), 3), (1.0, 4)]
+
+
+def test_the_same_run_saved_again_has_not_drifted(cli: Callable[..., Outcome]) -> None:
+    words = ["check", "qrels.txt", "good.run", "--baseline", "baseline.json", "--margin", "0.02"]
+    assert cli(*words, "--save-baseline", "baseline.json").code == 0
+    assert "since the first" not in cli(*words).out
 
 
 def test_a_run_cannot_be_ratcheted(cli: Callable[..., Outcome]) -> None:

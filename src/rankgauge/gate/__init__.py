@@ -102,6 +102,7 @@ class Minimum:
     answer: str
     queries: int
     queries_needed: int | None
+    doubts: tuple[Doubt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +263,7 @@ def _compared(values: Values, margin: float, new: Saved, old: Saved | None) -> C
         values.dropped,
         _settling(found, bounds, -margin) if answer == "inconclusive" else None,
         _drift(new, old, values.measure),
-        tuple(_doubts(values.measure, found)) if bounds.lower < bounds.upper else (),
+        tuple(_doubts(values.measure, found, "differences")),
     )
 
 
@@ -275,7 +276,7 @@ def _minimum(new: Saved, measure: str, minimum: float) -> Minimum:
     _, found, bounds = _tested(table)
     answer = bounds.answer(minimum)
     needed = _settling(found, bounds, minimum) if answer == "inconclusive" else None
-    return Minimum(measure, bounds, minimum, answer, len(table), needed)
+    return Minimum(measure, bounds, minimum, answer, len(table), needed, tuple(_doubts(measure, found, "values")))
 
 
 def _tested(table: Floats) -> tuple[list[float], Moments, Bounds]:
@@ -293,13 +294,14 @@ def _tested(table: Floats) -> tuple[list[float], Moments, Bounds]:
     return means, found, Bounds(value, *ends, slack)
 
 
-def _doubts(measure: str, found: Moments) -> Iterator[Doubt]:
+def _doubts(measure: str, found: Moments, what: str) -> Iterator[Doubt]:
     """Where the bounds should not be trusted as they stand."""
     queries = found.freedom + 1
     if queries < FEW:
-        yield Doubt("few-queries", f"{measure}: {queries} queries are few; below {FEW} bounds are only rough")
+        few = "1 query is" if queries == 1 else f"{queries} queries are"
+        yield Doubt("few-queries", f"{measure}: {few} few; below {FEW} bounds are only rough")
     if abs(found.skewness) > SKEWED * math.sqrt(queries):
-        words = f"the differences are too skewed for {queries:,} queries (skewness {found.skewness:.1f})"
+        words = f"the {what} are too skewed for {queries:,} queries (skewness {found.skewness:.1f})"
         yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")
 
 
@@ -316,11 +318,12 @@ def _settling(found: Moments, bounds: Bounds, limit: float) -> int | None:
 
 def _drift(new: Saved, old: Saved, measure: str) -> Drift | None:
     """Against the first baseline, where the present one replaced another."""
-    if not old.first or measure not in old.first:
+    replaced = sum(measure in entry["measures"] for entry in old.history)
+    if not replaced or not old.first or measure not in old.first:
         return None
     values = values_of(new, old.as_first(), measure)
     means, _, bounds = _tested(values.table)
-    return Drift(means[1], bounds, len(old.history) + 1)
+    return Drift(means[1], bounds, replaced + 1)
 
 
 def _lost_most(values: Values, number: int) -> Iterator[Lost]:
