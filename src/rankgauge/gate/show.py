@@ -99,7 +99,8 @@ def notes(found: Check) -> Iterator[str]:
 
 def _doubts(found: Check) -> list[Doubt]:
     """Where the bounds should not be trusted; what is true of a difference and of a mean is said once."""
-    return [*dict.fromkeys(doubt for each in (*found.compared, *found.minimums) for doubt in each.doubts)]
+    tests: list[Compared | Minimum] = [*found.compared, *found.minimums]
+    return [*dict.fromkeys(doubt for each in tests for doubt in each.doubts)]
 
 
 def _settling_words(each: Compared | Minimum) -> Iterator[str]:
