@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 import rankgauge
 from rankgauge import cli as command_line
 from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeError
-from rankgauge.gate import ANSWERS, Bounds, _bounds, check, check_result, margins_of
+from rankgauge.gate import ANSWERS, Bounds, _tested, check, check_result, margins_of
 from rankgauge.gate.show import as_data, as_json, as_junit, as_markdown, as_table
 from rankgauge.measures import parse
+from rankgauge.pytest_plugin import assert_no_regression
 from rankgauge.saved import Saved
 from rankgauge.show import Look, show
-from rankgauge.stats.paired import moments, units_of
 from rankgauge.stats.power import power_of, queries_needed
 
 QUERIES = [f"q{i:02}" for i in range(40)]
@@ -120,6 +120,27 @@ def test_the_limit_itself_is_within_the_margin(lower: float, upper: float, answe
     assert Bounds(0.0, lower, upper).answer(-0.02) == answer
 
 
+@pytest.mark.parametrize("number", range(2, 120))
+def test_what_meets_the_limit_exactly_passes_whatever_rounding_does(number: int) -> None:
+    judged = {f"q{i}": {f"d{j}": 1 for j in range(8)} for i in range(number)}
+    eight = {query: {f"d{j}": 10.0 - j for j in range(8)} for query in judged}
+    five = {query: {f"d{j}": 10.0 - j for j in range(5)} for query in judged}
+    met = check(judged, five, eight, "P@10", margin=0.3, minimums={"Success@1": 1, "P@10": 0.5})
+    assert met.answer == "pass"
+    assert met.minimums[0].bounds == Bounds(1.0, 1.0, 1.0)
+    assert check(judged, eight, minimums={"P@10": 0.8}).answer == "pass"
+    missed = check(judged, five, eight, "P@10", margin=0.2999, minimums={"P@10": 0.5001})
+    assert (missed.compared[0].answer, missed.minimums[0].answer) == ("fail", "fail")
+
+
+def test_what_is_tested_is_what_is_shown() -> None:
+    new, old = noisy(8), noisy(9)
+    found = check(JUDGMENTS, new, old, margin=0.02, minimums={"nDCG@10": 0.1})
+    result = rankgauge.evaluate(JUDGMENTS, new, "nDCG@10")
+    assert found.minimums[0].bounds.value == found.compared[0].candidate == result["nDCG@10"]
+    assert found.compared[0].bounds.value == found.compared[0].candidate - found.compared[0].baseline
+
+
 def test_better_is_no_measure_down_and_one_up() -> None:
     up = {query: {"d1": 3.0, "d3": 2.0, "d2": 1.0} for query in QUERIES}  # R@1 stays, R@2 falls
     assert check(JUDGMENTS, GOOD, up, ["R@1", "R@2"], margin=1).better
@@ -137,6 +158,9 @@ def test_one_query_cannot_tell() -> None:
     assert (found.answer, found.compared[0].queries_needed) == ("inconclusive", None)
     assert json.loads(json.dumps(as_data(found), allow_nan=False))["measures"]["nDCG@10"]["lower"] is None
     assert "–" in as_table(found)
+    assert "nDCG@10 is inconclusive: one query has no bounds" in as_table(found)
+    assert "too close to the limit" not in as_table(found)
+    assert "P@1 is inconclusive: one query has no bounds" in as_table(check(one, GOOD, minimums={"P@1": 0.5}))
 
 
 @pytest.mark.parametrize("distance", [0.02, -0.02])
@@ -178,6 +202,22 @@ def test_skewed_differences_are_pointed_out() -> None:
     (one,) = check(JUDGMENTS, broken(1), GOOD, margin=0.02).compared
     assert [doubt.code for doubt in one.doubts] == ["skewed"]
     assert "Beware: nDCG@10: the differences are too skewed" in as_table(check(JUDGMENTS, broken(1), GOOD, margin=0.02))
+
+
+def test_minimums_are_doubted_like_differences() -> None:
+    (one,) = check(JUDGMENTS, broken(1), minimums={"P@1": 0.2}).minimums
+    assert [doubt.code for doubt in one.doubts] == ["skewed"]
+    twelve = {query: JUDGMENTS[query] for query in QUERIES[:12]}
+    found = check(twelve, noisy(1), noisy(2), margin=0.5, minimums={"nDCG@10": 0.2})
+    assert as_table(found).count("Beware: nDCG@10: 12 queries are few") == 1
+    assert [each["code"] for each in as_data(found)["warnings"]].count("few-queries") == 1
+    assert "few-queries" in [each["code"] for each in as_data(check(twelve, GOOD, minimums={"P@1": 0}))["warnings"]]
+
+
+def test_few_queries_are_few_even_where_nothing_differs() -> None:
+    five = {query: GOOD[query] for query in QUERIES[:5]}
+    found = check(JUDGMENTS, five, GOOD, margin=0.02, protocol={"missing": "skip"})
+    assert (found.answer, [doubt.code for doubt in found.compared[0].doubts]) == ("pass", ["few-queries"])
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------
@@ -234,6 +274,16 @@ def test_another_meaning_of_a_measure_is_refused(saved: Path) -> None:
         (lambda data: data["runs"][0]["per_query"]["q03"].update({"nDCG@10": "0.5"}), "of query q03 is not a number"),
         (lambda data: data["runs"].append(data["runs"][0]), "holds 2 runs; say which"),
         (lambda data: data.update(protocol=[]), "protocol"),
+        (lambda data: data["runs"][0].update(per_query={"q": 0.5}), "query q has no table of measures and values"),
+        (lambda data: data["runs"][0].update(measures=None), "measures are not a table"),
+        (lambda data: data["runs"][0]["per_query"]["q03"].update({"nDCG@10": 10**400}), "of query q03 is not a number"),
+        (lambda data: data.update(definitions=None), "definitions is not a table"),
+        (lambda data: data.update(definitions={"nDCG@10": [1]}), "definitions is not a table"),
+        (lambda data: data.update(history=None), "history is not a list"),
+        (lambda data: data.update(history="x"), "history is not a list"),
+        (lambda data: data.update(history=["x"]), "history is not a list"),
+        (lambda data: data.update(first=[1]), "first is not a table"),
+        (lambda data: data.update(first={"nDCG@10": {"q00": "1"}}), "first is not a table"),
         (lambda data: data["runs"][0].update(per_query={"other": {"nDCG@10": 1.0}}), "no query has a value"),
     ],
 )
@@ -262,6 +312,29 @@ def test_a_margin_has_no_default(margin: Any, words: str) -> None:
 
 def test_margins_are_found_under_any_spelling() -> None:
     assert margins_of(["nDCG@10", "AP"], {"": 0.02, "ndcg_cut_10": 0.01}) == {"nDCG@10": 0.01, "AP": 0.02}
+
+
+def test_two_numbers_for_one_measure_are_refused(cli: Callable[..., Outcome]) -> None:
+    with pytest.raises(InputError, match="R@2 has two minimums, as R@2 and as recall_2"):
+        check(JUDGMENTS, GOOD, minimums={"R@2": 0.9999, "recall_2": 0.1})
+    with pytest.raises(InputError, match="nDCG@10 has two margins"):
+        check(JUDGMENTS, GOOD, GOOD, margin={"nDCG@10": 0.01, "ndcg_cut_10": 0.9})
+    done = cli("check", "qrels.txt", "broken12.run", "--min", "R@100=.99", "--min", "recall_100=.1")
+    assert (done.code, done.out) == (2, "")
+    assert "R@100 has two minimums" in done.err
+
+
+@pytest.mark.parametrize("more", [{"measures": "nDCG@10"}, {"measures": ["AP"]}, {"margin": 0.01}, {"margin": {}}])
+def test_a_comparison_without_a_baseline_is_refused(more: Any) -> None:
+    for gate in (check, assert_no_regression):
+        with pytest.raises(InputError, match="give a baseline"):
+            gate(JUDGMENTS, broken(12), minimums={"P@1": 0.1}, **more)
+        assert gate(JUDGMENTS, broken(12), minimums={"P@1": 0.1}).answer == "pass"
+
+
+def test_a_baseline_without_a_measure_is_refused() -> None:
+    with pytest.raises(InputError, match="no measure to compare"):
+        check(JUDGMENTS, broken(12), GOOD, [], minimums={"P@1": 0.1})
 
 
 def test_nothing_to_check_is_refused() -> None:
@@ -396,6 +469,29 @@ def test_swapped_judgments_exit_with_2(cli: Callable[..., Outcome], here: Path) 
     assert "re-evaluate the old run" in done.err
 
 
+def test_a_damaged_baseline_exits_with_2(cli: Callable[..., Outcome], here: Path) -> None:
+    data = json.loads((here / "baseline.json").read_text())
+    (here / "damaged.json").write_text(json.dumps({**data, "history": None}))
+    words = ("check", "qrels.txt", "good.run", "--baseline", "damaged.json", "--margin", "0.02")
+    done = cli(*words, "--save-baseline", "new.json")
+    assert (done.code, done.out) == (2, "")
+    assert "damaged.json: its history is not a list" in done.err
+
+
+def test_a_fault_of_ours_is_never_the_answer_fail(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken_down(*more: Any, **named: Any) -> None:
+        raise KeyError("a fault")
+
+    monkeypatch.setattr("rankgauge.cli.checking.check_result", broken_down)
+    monkeypatch.setattr(sys, "argv", ["rankgauge", "check", "qrels.txt", "good.run", "--min", "P@1=0.5"])
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
+        command_line.main()
+    assert ended.value.code == 70
+    assert "KeyError: 'a fault'" in capsys.readouterr().err
+
+
 def test_the_margin_is_asked_for(cli: Callable[..., Outcome]) -> None:
     done = cli("check", "qrels.txt", "good.run", "--baseline", "baseline.json")
     assert done.code == 2
@@ -416,6 +512,30 @@ def test_a_run_of_a_file_of_several_is_named(cli: Callable[..., Outcome]) -> Non
     assert "holds 2 runs; say which: good=two.json" in cli(*check, "two.json").err
     assert "no run 'brokn2', did you mean broken2?" in cli(*check, "brokn2=two.json").err
     assert json.loads(cli(*check, "broken2=two.json").out)["measures"]["nDCG@10"]["difference"] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--min", "R@100"], "--min R@100: how much? Write --min R@100=0.8"),
+        (["--min", "nDCG(gains=exp)@10"], "how much? Write --min nDCG(gains=exp)@10=0.8"),
+        (["--min", "0.8"], "--min 0.8: of which measure? Write --min nDCG@10=0.8"),
+        (["--min", "R@100=x"], "--min R@100=x: 'x' is not a number"),
+        (["--margin", "R@100"], "--margin R@100: how much? Write --margin R@100=0.01"),
+    ],
+)
+def test_half_of_a_limit_is_asked_for(cli: Callable[..., Outcome], words: list[str], message: str) -> None:
+    done = cli("check", "qrels.txt", "good.run", "--baseline", "baseline.json", "--margin", "0.02", *words)
+    assert done.code == 2
+    assert message in " ".join(done.err.split())
+
+
+def test_a_missing_baseline_is_to_be_saved_first(cli: Callable[..., Outcome], here: Path) -> None:
+    words = "nowhere.json: there is no such baseline; save one first: rankgauge eval QRELS RUN"
+    assert words in cli("check", "qrels.txt", "good.run", "--baseline", "nowhere.json", "--margin", "0.02").err
+    for gate in (check, assert_no_regression):
+        with pytest.raises(InputError, match=words):
+            gate(JUDGMENTS, GOOD, baseline=Path("nowhere.json"), margin=0.02)
 
 
 def test_files_are_written(cli: Callable[..., Outcome], here: Path) -> None:
@@ -472,6 +592,23 @@ def test_small_passes_that_add_up_are_pointed_out(cli: Callable[..., Outcome], h
     assert (drift["first"], drift["difference"], drift["baselines"]) == (1.0, pytest.approx(-0.25), 5)
 
 
+def test_a_measure_that_joined_later_drifts_from_where_it_joined(cli: Callable[..., Outcome], here: Path) -> None:
+    words = ["--baseline", "baseline.json", "--margin", "1"]
+    for number, more in ((2, ["--min", "P@1=0"]), (4, ["-m", "P@1"]), (6, ["-m", "P@1"])):
+        rankgauge.write(rankgauge.read_run(broken(number)), here / "next.run")
+        done = cli("check", "qrels.txt", "next.run", *words, *more, "--save-baseline", "baseline.json")
+        assert done.code == 0
+    data = json.loads(cli("check", "qrels.txt", "good.run", *words, "-m", "P@1", "-m", "AP", "--format", "json").out)
+    drifts = [data["measures"][measure]["drift"] for measure in ("P@1", "AP")]
+    assert [(each["first"], each["baselines"]) for each in drifts] == [(pytest.approx(0.95), 3), (1.0, 4)]
+
+
+def test_the_same_run_saved_again_has_not_drifted(cli: Callable[..., Outcome]) -> None:
+    words = ["check", "qrels.txt", "good.run", "--baseline", "baseline.json", "--margin", "0.02"]
+    assert cli(*words, "--save-baseline", "baseline.json").code == 0
+    assert "since the first" not in cli(*words).out
+
+
 def test_a_run_cannot_be_ratcheted(cli: Callable[..., Outcome]) -> None:
     done = cli("check", "qrels.txt", "good.run", "--baseline", "good.run", "--margin", "0", "--ratchet")
     assert done.code == 2
@@ -511,7 +648,7 @@ def test_the_gate_keeps_its_promises() -> None:
     queries = queries_needed(deviation, 0, margin=margin)
     for truth, share in ((-margin, 0.05), (0.0, power_of(deviation, margin, queries, sides=1))):
         draws = rng.normal(truth, deviation, (4000, queries))
-        answers = [_bounds(moments(units_of(draw[:, None]), 0, None)).answer(-margin) for draw in draws]
+        answers = [_tested(draw[:, None])[2].answer(-margin) for draw in draws]
         assert answers.count("pass") / 4000 == pytest.approx(share, abs=0.015)
 
 

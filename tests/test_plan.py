@@ -49,6 +49,24 @@ def test_nothing_asked_gives_the_usual_ladder() -> None:
     assert plan(30.0).answers[0].size == pytest.approx(0.5)  # a measure that is not between 0 and 1
 
 
+@pytest.mark.parametrize(
+    ("deviation", "expected", "margins"),
+    [(0.2, -0.007, SIZES[1:]), (0.2, -0.01, SIZES[2:]), (0.2, -0.5, ()), (3.0, -0.3, (0.5, 1.0)), (0.2, 0.1, SIZES)],
+)
+def test_the_ladder_has_no_margin_that_is_never_kept(deviation: float, expected: float, margins: Any) -> None:
+    found = plan(deviation, setting=Setting(expected=expected))
+    assert found.questions == ("difference", "margin", "width")
+    assert [each.size for each in found.answers if each.question == "margin"] == pytest.approx([*margins])
+    assert "margin" in as_table(found)
+    with pytest.raises(InputError, match="no number of queries"):
+        plan(0.2, margins=[0.005], setting=Setting(expected=-0.007))
+
+
+@pytest.mark.parametrize(("alpha", "words"), [(0.05, "95 %"), (0.1, "90 %"), (0.07, "93 %"), (1e-9, "99.9999999 %")])
+def test_the_level_of_an_interval_has_all_its_digits(alpha: float, words: str) -> None:
+    assert f"the {words} interval" in as_table(plan(0.2, widths=[0.1], setting=Setting(alpha=alpha)))
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("setting", [Setting(), Setting(systems=7, power=0.9, alpha=0.01, expected=0.004)])
 def test_every_question_there_and_back(question: str, setting: Setting) -> None:

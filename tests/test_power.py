@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rankgauge.errors import InputError
 from rankgauge.stats.power import (
+    _t_below_far_out,
     comparisons,
     detectable,
     detectable_range,
@@ -208,3 +209,25 @@ def test_a_huge_effect_is_found() -> None:
 def test_what_makes_no_sense_is_refused(call: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         call()
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("sides", [1, 2])
+def test_two_queries_at_a_strict_level(alpha: float, sides: int) -> None:
+    """Far out, two queries find a difference where |z| is below noncentrality / critical value, z the normal of s."""
+    from scipy import stats
+
+    critical = stats.t.isf(alpha / sides, 1)
+    expected = 0.2 * critical * stats.norm.isf(0.1) / math.sqrt(2)
+    assert detectable(0.2, 2, alpha=alpha, sides=sides) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 9])
+@pytest.mark.parametrize("noncentrality", [12.0, 40.0, 300.0])
+@pytest.mark.parametrize("ratio", [0.3, 0.9, 1.1, 3.0])
+def test_the_integral_is_the_noncentral_t(freedom: int, noncentrality: float, ratio: float) -> None:
+    from scipy import special
+
+    t = noncentrality * ratio
+    exact = special.nctdtr(freedom, noncentrality, t)
+    assert _t_below_far_out(freedom, noncentrality, t) == pytest.approx(exact, abs=1e-9)

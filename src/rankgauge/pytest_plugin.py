@@ -24,7 +24,7 @@ def assert_no_regression(
     run: Any,
     *,
     baseline: Any = None,
-    measures: Any = "nDCG@10",
+    measures: Any = None,
     margin: float | Mapping[str, float] | None = None,
     minimums: Mapping[str, float] | None = None,
     inconclusive: str = "fail",

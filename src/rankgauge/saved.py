@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, MeasureError, nearest
 from rankgauge.machine import Look, as_data
@@ -75,7 +77,7 @@ def read_saved(file: Source) -> list[Saved] | None:
     with file.open_text() as stream:
         try:
             data = json.load(stream)
-        except ValueError:
+        except (ValueError, RecursionError):  # no JSON, or nested beyond all sense
             return None
     if not isinstance(data, dict) or not isinstance(data.get("runs"), list) or "protocol" not in data:
         return None
@@ -88,13 +90,49 @@ def _made(file: str) -> str:
     return MAKE.format(measures="nDCG@10", file=file)
 
 
+def _is_number(value: Any) -> bool:
+    """Whether it is a number that a measure can have."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def _is_table(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _is_history(value: Any) -> bool:
+    """What was replaced: a list of tables, each with its means."""
+    return isinstance(value, list) and all(
+        isinstance(entry, dict) and isinstance(entry.get("measures"), dict) for entry in value
+    )
+
+
+class Part(NamedTuple):
+    """What a part of the file must be."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+PARTS: Final = {
+    "protocol": Part("a table of rules", lambda value: isinstance(value, dict)),
+    "definitions": Part(
+        "a table of measures and texts", lambda value: _is_table(value, lambda text: isinstance(text, str))
+    ),
+    "history": Part("a list of what was replaced, with its measures", _is_history),
+    "first": Part(
+        "a table of measures, queries and values", lambda value: _is_table(value, lambda v: _is_table(v, _is_number))
+    ),
+}
+
+
 def _saved(data: dict[str, Any], source: str) -> list[Saved]:
     values = [_by_measure(run, source) for run in data["runs"]]
     prints = data.get("fingerprints")
     if not isinstance(prints, dict) or not prints.get("protocol") or "judgments" not in prints:
         raise FormatError(f"{source}: does not say on which judgments it rests; make it again: {_made(source)}")
-    if not isinstance(data.get("protocol"), dict):
-        raise FormatError(f"{source}: its protocol is not a table of rules; make it again: {_made(source)}")
+    for part, expected in PARTS.items():
+        if part in data and not expected.fits(data[part]):
+            raise FormatError(f"{source}: its {part} is not {expected.words}; make it again: {_made(source)}")
     return [
         Saved(
             str(run.get("run", source)),
@@ -115,15 +153,19 @@ def _by_measure(run: Any, source: str) -> dict[str, dict[str, float]]:
     """Query → measure → value, turned over and checked."""
     if not isinstance(run, dict) or not isinstance(run.get("per_query"), dict):
         raise FormatError(f"{source}: has no values of queries; save them with --per-query: {_made(source)}")
+    if not isinstance(run.get("measures", {}), dict):
+        raise FormatError(f"{source}: its measures are not a table; make it again: {_made(source)}")
     result: dict[str, dict[str, float]] = {str(name): {} for name in run.get("measures", {})}
     for query, values in run["per_query"].items():
+        if not isinstance(values, dict):
+            raise FormatError(f"{source}: query {query} has no table of measures and values, but {values!r}")
         for measure, value in values.items():
             if isinstance(value, dict) and "low" in value:
                 raise FormatError(
                     f"{source}: {measure} of query {query} is a band and no number: the dialect's tool does not define "
                     "the order of equal scores; evaluate without the dialect, or with one that defines it"
                 )
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            if not _is_number(value):
                 raise FormatError(f"{source}: {measure} of query {query} is not a number: {value!r}")
             result.setdefault(measure, {})[query] = float(value)
     return result

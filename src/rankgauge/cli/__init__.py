@@ -18,6 +18,7 @@ from rankgauge.errors import RankgaugeError, RankgaugeWarning
 
 __all__ = ["main"]
 
+FAULT = 70  # the exit code of a fault in rankgauge itself, as sysexits.h has it
 # Command → where it is, and one line of help.
 COMMANDS = {
     "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
@@ -137,6 +138,11 @@ def main() -> None:
     except MemoryError:
         click.echo("error: not enough memory for this input", err=True)
         code = 2
+    except Exception:  # a fault of ours; never 1, which is the answer FAIL of a gate
+        import traceback
+
+        traceback.print_exc()
+        code = FAULT
     sys.exit(code if isinstance(code, int) else 0)
 
 

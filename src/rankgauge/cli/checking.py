@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from rankgauge.cli.work import evaluate_files, split_name
-from rankgauge.errors import InputError, warn
-from rankgauge.gate import Check, check_result, margins_of
+from rankgauge.errors import InputError, RankgaugeError, warn
+from rankgauge.gate import Check, check_result, margins_of, minimums_of
 from rankgauge.gate.baseline import save_baseline, saved_at
 from rankgauge.gate.show import FORMATS, as_junit, as_markdown
 from rankgauge.measures import parse
@@ -48,7 +48,7 @@ def checked(qrels: str, run: str, asked: Asked, protocol: Protocol, reading: Rea
     """Read the files and check."""
     _refuse_nonsense(asked)
     measures = [str(parse(each)) for each in asked.measures or ("nDCG@10",)] if asked.baseline else []
-    minimums = {str(parse(name)): value for name, value in _numbers("--min", asked.minimums, named=True).items()}
+    minimums = minimums_of(_numbers("--min", asked.minimums, named=True))
     margins = margins_of(measures, _numbers("--margin", asked.margins))
     old = _old_values(qrels, run, asked)
     if asked.ratchet and old is None:
@@ -85,9 +85,6 @@ def _old_values(qrels: str, run: str, asked: Asked) -> Saved | None:
     name, path = split_name(asked.baseline)
     if [qrels, split_name(run)[1], path].count("-") > 1:
         raise InputError("standard input (-) can be only one of the files")
-    if path != "-" and not os.path.exists(path):
-        made = f"rankgauge eval QRELS RUN --per-query --format json -o {path}"
-        raise InputError(f"{path}: there is no such baseline; save one first: {made}")
     found = saved_at(path, name)
     if found is None and path == "-":
         raise InputError("standard input holds no saved values; a baseline that is a run must be a file")
@@ -103,18 +100,28 @@ def _apart(baseline: str, run: str) -> str:
 def _numbers(option: str, texts: Iterable[str], *, named: bool = False) -> dict[str, float]:
     """`R@100=0.8` → {"R@100": 0.8}; a number alone has no name."""
     found: dict[str, float] = {}
+    usual = 0.8 if named else 0.01
     for text in texts:
         name, equals, number = text.rpartition("=")
         try:
             value = float(number)
         except ValueError:
-            raise click.UsageError(f"{option} {text}: {number!r} is not a number") from None
+            words = f"how much? Write {option} {text}={usual}" if _is_measure(text) else f"{number!r} is not a number"
+            raise click.UsageError(f"{option} {text}: {words}") from None
         if named and not equals:
             raise click.UsageError(f"{option} {text}: of which measure? Write {option} nDCG@10={text}")
         if name in found:
             raise click.UsageError(f"{option} is given twice for {name or 'all measures'}")
         found[name] = value
     return found
+
+
+def _is_measure(text: str) -> bool:
+    try:
+        parse(text)
+    except RankgaugeError:
+        return False
+    return True
 
 
 def deliver(found: Check, asked: Asked, inconclusive: str | None) -> int:

@@ -25,15 +25,26 @@ from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
 from rankgauge.saved import Saved
-from rankgauge.stats.paired import TIE, moments, t_interval, units_of
+from rankgauge.stats.paired import NOWHERE, TIE, moments, t_interval, units_of
 from rankgauge.stats.power import ALPHA, queries_needed
 
 if TYPE_CHECKING:
     from rankgauge.compare.values import Values
     from rankgauge.result import Result
-    from rankgauge.stats.paired import Moments
+    from rankgauge.stats.paired import Floats, Moments
 
-__all__ = ["ANSWERS", "Check", "Compared", "Drift", "Lost", "Minimum", "check", "check_result", "margins_of"]
+__all__ = [
+    "ANSWERS",
+    "Check",
+    "Compared",
+    "Drift",
+    "Lost",
+    "Minimum",
+    "check",
+    "check_result",
+    "margins_of",
+    "minimums_of",
+]
 
 ANSWERS: Final = ("fail", "inconclusive", "pass")  # the worst first
 LOST: Final = 5  # queries that are named, for each measure
@@ -41,17 +52,18 @@ LOST: Final = 5  # queries that are named, for each measure
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A number with its one-sided 95 % bounds."""
+    """A number with its one-sided 95 % bounds, and how far off rounding may have put them."""
 
     value: float
     lower: float
     upper: float
+    slack: float = field(default=0.0, compare=False)
 
     def answer(self, limit: float) -> str:
         """Whether the number is shown to be at least the limit, shown to be below it, or neither."""
-        if self.lower >= limit:
+        if self.lower >= limit - self.slack:
             return "pass"
-        return "fail" if self.upper < limit else "inconclusive"
+        return "fail" if self.upper < limit - self.slack else "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +102,7 @@ class Minimum:
     answer: str
     queries: int
     queries_needed: int | None
+    doubts: tuple[Doubt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +156,7 @@ def check(
     judgments: Any,
     run: Any,
     baseline: Any = None,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     margin: float | Mapping[str, float] | None = None,
     minimums: Mapping[str, float] | None = None,
@@ -154,20 +167,28 @@ def check(
     """Check a run against a baseline and against minimums.
 
     `baseline` is a run, a result, or a file of `rankgauge eval --per-query --format json`. `margin` is the largest loss
-    that does not matter, in units of the measure, for all measures or by measure; it has no default. `minimums` maps
-    measures to the means that they must reach.
+    that does not matter, in units of the measure, for all measures or by measure; it has no default. `measures` are
+    compared with the baseline, nDCG@10 if none are given. `minimums` maps measures to the means that they must reach.
     """
-    wanted = [measures] if isinstance(measures, (str, Measure)) else [*measures]
-    compared = [parse(str(measure)) for measure in wanted] if baseline is not None else []
-    floors = {str(parse(measure)): float(value) for measure, value in (minimums or {}).items()}
-    everything = [*dict.fromkeys([*map(str, compared), *floors])]
-    if not everything:
+    if baseline is None and (measures is not None or margin is not None):
+        raise InputError("measures and margin are for a comparison with a baseline, and there is none; give a baseline")
+    floors = minimums_of(minimums or {})
+    if baseline is None and not floors:
         raise InputError("there is nothing to check: give a baseline with a margin, or a minimum")
-    margins = margins_of([str(each) for each in compared], margin)
+    margins = margins_of(_names(measures) if baseline is not None else [], margin)
     judged = read_judgments(judgments)
-    result = evaluate(judged, run, everything, protocol=protocol, name=name)
-    old = read_baseline(baseline, judged, [*map(str, compared)], result.protocol) if baseline is not None else None
+    result = evaluate(judged, run, [*dict.fromkeys([*margins, *floors])], protocol=protocol, name=name)
+    old = read_baseline(baseline, judged, margins, result.protocol) if baseline is not None else None
     return check_result(result, old, margins, floors, lost=lost)
+
+
+def _names(measures: str | Measure | Iterable[str | Measure] | None) -> list[str]:
+    """The measures to compare, in our spelling."""
+    given = "nDCG@10" if measures is None else measures
+    names = [str(parse(str(each))) for each in ([given] if isinstance(given, (str, Measure)) else given)]
+    if not names:
+        raise InputError("there is a baseline and no measure to compare; give one, such as nDCG@10")
+    return names
 
 
 def check_result(
@@ -191,10 +212,26 @@ def check_result(
     )
 
 
+def minimums_of(given: Mapping[str, float]) -> dict[str, float]:
+    """Measure → the mean that it must reach."""
+    return _by_measure("minimum", given)
+
+
+def _by_measure(what: str, given: Mapping[str, float]) -> dict[str, float]:
+    """The numbers under our spelling of the measures; two for one measure are refused, however it is spelt."""
+    found: dict[str, tuple[str, float]] = {}
+    for name, value in given.items():
+        measure = str(parse(str(name))) if name else ""
+        if measure in found:
+            raise InputError(f"{measure} has two {what}s, as {found[measure][0]} and as {name}; give one")
+        found[measure] = str(name), float(value)
+    return {measure: value for measure, (_, value) in found.items()}
+
+
 def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) -> dict[str, float]:
     """Measure → margin; a mapping may have a margin for all others under an empty name."""
     given = margin if isinstance(margin, Mapping) else {} if margin is None else {"": margin}
-    table = {str(parse(name)) if name else "": float(value) for name, value in given.items()}
+    table = _by_measure("margin", given)
     for name, value in table.items():
         if not (math.isfinite(value) and value >= 0):
             raise InputError(f"a margin is a number, 0 or more, not {value:g}; it is a loss that does not matter")
@@ -213,21 +250,20 @@ def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) 
 
 def _compared(values: Values, margin: float, new: Saved, old: Saved | None) -> Compared:
     assert old is not None
-    found = moments(units_of(values.table), 0, 1)
-    bounds = _bounds(found)
+    means, found, bounds = _tested(values.table)
     answer = bounds.answer(-margin)
     return Compared(
         values.measure,
-        aggregate("mean", values.table[:, 0]),
-        aggregate("mean", values.table[:, 1]),
+        means[0],
+        means[1],
         bounds,
         margin,
         answer,
         len(values.queries),
         values.dropped,
-        _settling(found, bounds.value + margin) if answer == "inconclusive" else None,
+        _settling(found, bounds, -margin) if answer == "inconclusive" else None,
         _drift(new, old, values.measure),
-        tuple(_doubts(values.measure, found)) if bounds.lower < bounds.upper else (),
+        tuple(_doubts(values.measure, found, "differences")),
     )
 
 
@@ -237,34 +273,42 @@ def _minimum(new: Saved, measure: str, minimum: float) -> Minimum:
     table = np.array([*new.of_measure(measure).values()])[:, None]
     if not len(table):
         raise InputError(f"no query has a value of {measure}; there is no mean to test")
-    found = moments(units_of(table), 0, None)
-    bounds = _bounds(found)
+    _, found, bounds = _tested(table)
     answer = bounds.answer(minimum)
-    needed = _settling(found, bounds.value - minimum) if answer == "inconclusive" else None
-    return Minimum(measure, bounds, minimum, answer, len(table), needed)
+    needed = _settling(found, bounds, minimum) if answer == "inconclusive" else None
+    return Minimum(measure, bounds, minimum, answer, len(table), needed, tuple(_doubts(measure, found, "values")))
 
 
-def _bounds(found: Moments) -> Bounds:
-    """The one-sided 95 % bounds are the ends of the two-sided 90 % interval; one query has none."""
-    if found.freedom < 1:
-        return Bounds(found.difference, -math.inf, math.inf)
-    return Bounds(found.difference, *t_interval(found, 2 * ALPHA))
+def _tested(table: Floats) -> tuple[list[float], Moments, Bounds]:
+    """The means of one system or two; the moments and bounds of the mean, or of the difference of both.
+
+    What is tested is what is shown: the moments get the difference of these means. The one-sided 95 % bounds are the
+    ends of the two-sided 90 % interval; one query has none.
+    """
+    means = [aggregate("mean", column) for column in table.T]
+    two, slack = len(means) == 2, TIE * float(np.abs(table).max())
+    value = means[0] - means[1] if two else means[0]
+    value = 0.0 if two and abs(value) <= slack else value
+    found = moments(units_of(table), 0, 1 if two else None)._replace(difference=value)
+    ends = t_interval(found, 2 * ALPHA) if found.freedom else NOWHERE
+    return means, found, Bounds(value, *ends, slack)
 
 
-def _doubts(measure: str, found: Moments) -> Iterator[Doubt]:
+def _doubts(measure: str, found: Moments, what: str) -> Iterator[Doubt]:
     """Where the bounds should not be trusted as they stand."""
     queries = found.freedom + 1
     if queries < FEW:
-        yield Doubt("few-queries", f"{measure}: {queries} queries are few; below {FEW} bounds are only rough")
+        few = "1 query is" if queries == 1 else f"{queries} queries are"
+        yield Doubt("few-queries", f"{measure}: {few} few; below {FEW} bounds are only rough")
     if abs(found.skewness) > SKEWED * math.sqrt(queries):
-        words = f"the differences are too skewed for {queries:,} queries (skewness {found.skewness:.1f})"
+        words = f"the {what} are too skewed for {queries:,} queries (skewness {found.skewness:.1f})"
         yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")
 
 
-def _settling(found: Moments, distance: float) -> int | None:
+def _settling(found: Moments, bounds: Bounds, limit: float) -> int | None:
     """How many queries like these would settle it, with power 0.80, if what was observed is the truth."""
-    deviation = found.error * math.sqrt(found.freedom + 1)
-    if found.freedom < 1 or not distance:
+    deviation, distance = found.error * math.sqrt(found.freedom + 1), bounds.value - limit
+    if found.freedom < 1 or abs(distance) <= bounds.slack:
         return None
     try:
         return queries_needed(deviation, abs(distance), sides=1)
@@ -274,11 +318,12 @@ def _settling(found: Moments, distance: float) -> int | None:
 
 def _drift(new: Saved, old: Saved, measure: str) -> Drift | None:
     """Against the first baseline, where the present one replaced another."""
-    if not old.first or measure not in old.first:
+    replaced = sum(measure in entry["measures"] for entry in old.history)
+    if not replaced or not old.first or measure not in old.first:
         return None
     values = values_of(new, old.as_first(), measure)
-    bounds = _bounds(moments(units_of(values.table), 0, 1))
-    return Drift(aggregate("mean", values.table[:, 1]), bounds, len(old.history) + 1)
+    means, _, bounds = _tested(values.table)
+    return Drift(means[1], bounds, replaced + 1)
 
 
 def _lost_most(values: Values, number: int) -> Iterator[Lost]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,10 @@ def saved_at(baseline: Any, name: str | None = None) -> Saved | None:
     """The saved values in a file (of the run of this name, where it holds several); None if it is something else."""
     if not isinstance(baseline, str) and not hasattr(baseline, "__fspath__"):
         return None
+    path = os.fspath(baseline)
+    if path != "-" and not os.path.exists(path):
+        made = MAKE.format(measures="nDCG@10", file=path)
+        raise InputError(f"{path}: there is no such baseline; save one first: {made}")
     source = find_source(baseline)
     found = read_saved(source)
     return one_run(found, name, source.name) if found is not None else None
@@ -71,12 +76,17 @@ def save_baseline(found: Check, path: str) -> None:
     data = as_data([found.candidate], Look(per_query=True))
     old = found.old
     if old is not None:
-        replaced = [] if old.fingerprint == found.candidate.fingerprint else [_entry(old)]
-        data["history"] = [*old.history, *replaced]
-        data["first"] = old.first or old.values
+        replaced = old.fingerprint != found.candidate.fingerprint
+        data["history"] = [*old.history, *([_entry(old)] if replaced else [])]
+        data["first"] = _first(old) if replaced else old.first or {}
     text = (json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
     with opened(path) as stream:
         stream.write(text)
+
+
+def _first(old: Saved) -> dict[str, dict[str, float]]:
+    """The first values there were of each measure, those of the old baseline for one that joined with it."""
+    return {measure: values for measure, values in (old.values | (old.first or {})).items() if values}
 
 
 def _entry(old: Saved) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rankgauge.grid import markdown_grid, short, text_grid
 
 if TYPE_CHECKING:
+    from rankgauge.compare.doubts import Doubt
     from rankgauge.gate import Bounds, Check, Compared, Minimum
 
 __all__ = ["FORMATS", "as_json", "as_junit", "as_markdown", "as_table"]
@@ -86,7 +87,7 @@ def notes(found: Check) -> Iterator[str]:
             yield f"{pair.measure}: {len(pair.dropped):,} queries do not count, such as {short(query)}: {why}."
         if pair.drift:
             yield _drift_words(pair)
-        yield from (f"Beware: {doubt.text}." for doubt in pair.doubts)
+    yield from (f"Beware: {doubt.text}." for doubt in _doubts(found))
     if found.compared:
         yield "lower and upper: one-sided 95 % bounds of the difference. PASS: lower ≥ −margin; FAIL: upper < −margin."
     if found.minimums:
@@ -96,8 +97,17 @@ def notes(found: Check) -> Iterator[str]:
         yield f"Rules: {' '.join(f'{rule}={value}' for rule, value in rules.items())}"
 
 
+def _doubts(found: Check) -> list[Doubt]:
+    """Where the bounds should not be trusted; what is true of a difference and of a mean is said once."""
+    tests: list[Compared | Minimum] = [*found.compared, *found.minimums]
+    return [*dict.fromkeys(doubt for each in tests for doubt in each.doubts)]
+
+
 def _settling_words(each: Compared | Minimum) -> Iterator[str]:
     if each.answer != "inconclusive":
+        return
+    if each.queries == 1:
+        yield f"{each.measure} is inconclusive: one query has no bounds, because nothing shows how queries vary."
         return
     what = f"{each.measure} is inconclusive: {each.queries:,} queries cannot tell"
     if each.queries_needed is None:
@@ -110,7 +120,7 @@ def _drift_words(pair: Compared) -> str:
     assert pair.drift is not None
     bounds, words = pair.drift.bounds, f"{pair.measure} since the first of {pair.drift.baselines} baselines"
     text = f"{words}: {_signed(bounds.value)} (bounds {_signed(bounds.lower)} to {_signed(bounds.upper)})"
-    if bounds.upper < -pair.margin:
+    if bounds.answer(-pair.margin) == "fail":
         return f"{text}. Small losses have added up to more than the margin."
     return f"{text}."
 
@@ -172,7 +182,7 @@ def as_data(found: Check) -> dict[str, Any]:
             }
             for each in found.lost_most
         ],
-        "warnings": [doubt._asdict() for each in found.compared for doubt in each.doubts],
+        "warnings": [doubt._asdict() for doubt in _doubts(found)],
         "protocol": found.protocol,
         "fingerprints": found.fingerprints,
     }

@@ -19,6 +19,7 @@ from rankgauge.plan.questions import QUESTIONS, Question, Setting
 __all__ = ["QUESTIONS", "Answer", "Plan", "Question", "Setting", "plan"]
 
 SIZES: Final = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
+NEXT_TO: Final = 1e-4  # deviations; a margin this close to what is truly lost is no rung of a ladder
 SETS: Final = (25, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
@@ -64,7 +65,8 @@ def plan(
 ) -> Plan:
     """Queries needed for differences, gates and intervals of these sizes; and what sets of so many queries show.
 
-    Without any size or number, a ladder of usual ones.
+    Without any size or number, a ladder of usual ones; margins that a system of the expected loss can never keep are
+    left out.
 
     >>> plan(0.2, differences=[0.02]).answers[0].queries
     787
@@ -74,12 +76,15 @@ def plan(
     asked = {"difference": [*differences], "margin": [*margins], "width": [*widths]}
     sets = [*queries]
     _check(given, asked, sets)
-    if not any(asked.values()) and not sets:
+    ladder = not any(asked.values()) and not sets
+    if ladder:
         asked = dict.fromkeys(asked, _scaled(SIZES, given.value))
+        asked["margin"] = [size for size in asked["margin"] if size + setting.expected > NEXT_TO * given.value]
         sets = sorted({*SETS, *([given.queries] if given.queries else [])})
     if setting.systems > 2 and not setting.baseline:
         asked["range"] = asked["difference"]
-    questions = [name for name in QUESTIONS if asked.get(name)] or [n for n in QUESTIONS if n in asked]
+    questions = [name for name in QUESTIONS if asked.get(name) or (ladder and name in asked)]
+    questions = questions or [name for name in QUESTIONS if name in asked]
     return Plan(
         given,
         setting,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from rankgauge.stats.power import (
@@ -58,6 +59,11 @@ def _difference_words(setting: Setting) -> str:
     return f"{words}, in any one of {setting.comparisons:,} pairs that share alpha"
 
 
+def _level(alpha: float) -> str:
+    """1 − alpha in per cent, with as many digits as it takes."""
+    return f"{(100 - 100 * Decimal(repr(alpha))).normalize():f}"
+
+
 def _margin_words(setting: Setting) -> str:
     system = "just as good" if setting.expected == 0 else f"truly {setting.expected:+g}"
     return f"a gate with this margin passes a system that is {system}, with power {setting.power:g} (one-sided)"
@@ -85,7 +91,7 @@ QUESTIONS: Final = {
         ),
     ),
     "width": Question(
-        lambda s: f"the {100 * (1 - s.alpha):g} % interval of a difference is on average this wide, from end to end",
+        lambda s: f"the {_level(s.alpha)} % interval of a difference is on average this wide, from end to end",
         lambda s, deviation, size: queries_for_width(deviation, size, alpha=s.alpha),
         lambda s, deviation, queries: interval_width(deviation, queries, alpha=s.alpha),
     ),

@@ -108,11 +108,27 @@ def _power(queries: int, noncentrality: float, alpha: float, sides: int) -> floa
 
 
 def _t_below(freedom: int, noncentrality: float, t: float) -> float:
-    """The distribution function of the noncentral t; where scipy's underflows to nan it is 0."""
+    """The distribution function of the noncentral t; where scipy's gives up (nan), by integration."""
     from scipy import special
 
     below = float(special.nctdtr(freedom, noncentrality, t))
-    return 0.0 if math.isnan(below) else below
+    return _t_below_far_out(freedom, noncentrality, t) if math.isnan(below) else below
+
+
+def _t_below_far_out(freedom: int, noncentrality: float, t: float) -> float:
+    """The same for a large noncentrality: the chance that √(χ²/freedom) ≥ (z + noncentrality) / t, over all normal z.
+
+    The sum converges faster than any power of its step, as the integrand is smooth and vanishes at both ends.
+    """
+    import numpy as np
+    from scipy import special
+
+    if t <= 0:
+        return 0.0
+    z = np.linspace(-9.0, 9.0, 721)
+    least = np.maximum(z + noncentrality, 0.0) / t
+    density = np.exp(-(z**2) / 2) * (z[1] - z[0]) / math.sqrt(2 * math.pi)
+    return float((density * special.chdtrc(freedom, freedom * least**2)).sum())
 
 
 # ---- many systems ---------------------------------------------------------------------------------------------------
