@@ -24,6 +24,7 @@ from rankgauge import cli as command_line
 from rankgauge.compare.doubts import CODES
 from rankgauge.compare.show import COMPARISON_FORMATS, Style, show
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
+from rankgauge.machine import Look, as_data
 from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.stats.power import detectable
 
@@ -465,6 +466,15 @@ def table(values: Values, *, order: str = "") -> str:
     return "\n".join(rows) + "\n"
 
 
+def saved(folder: Path, **runs: tuple[str, str]) -> None:
+    """Judgments and a run, evaluated and saved as NAME.json."""
+    for name, (qrels, run) in runs.items():
+        (folder / "q").write_text(qrels)
+        (folder / f"{name}.run").write_text(run)
+        results = [rankgauge.evaluate(folder / "q", folder / f"{name}.run", name=name)]
+        (folder / f"{name}.json").write_text(json.dumps(as_data(results, Look(per_query=True))))
+
+
 class TestCommand:
     def test_two_runs(self, cli: Cli) -> None:
         done = cli("qrels.txt", "good.run", "new=worse.run", "--format", "json")
@@ -548,6 +558,29 @@ class TestCommand:
         assert done.code == 2
         assert "rest on different judgments" in done.err
 
+    def test_a_file_of_unknown_origin_does_not_let_others_be_mixed(self, cli: Cli, tmp_path: Path) -> None:
+        other = QRELS.replace("x 2", "x 1").replace("y 1", "y 2")
+        saved(tmp_path, good=(QRELS, GOOD), worse=(other, WORSE), same=(QRELS, WORSE))
+        (tmp_path / "third.csv").write_text("query_id,third\n" + "".join(f"q{n},0.5\n" for n in range(30)))
+        for words in (("good.json", "worse.json", "third.csv"), ("third.csv", "good.json", "worse.json")):
+            done = cli(*(word for each in words for word in ("--values", each)), "-m", "nDCG@10")
+            assert done.code == 2
+            assert "rest on different judgments" in done.err
+        files = ("--values", "third.csv", "--values", "good.json", "-m", "nDCG@10", "--format", "json")
+        assert json.loads(cli(*files, "--values", "same.json").out)["fingerprints"] != {}
+        (tmp_path / "other.txt").write_text(other)
+        held = cli("other.txt", *files)
+        assert (held.code, "rest on other judgments" in held.err) == (2, True)
+
+    def test_saved_results_of_other_definitions_are_refused(self, cli: Cli, tmp_path: Path) -> None:
+        saved(tmp_path, good=(QRELS, GOOD), worse=(QRELS, WORSE))
+        data = json.loads((tmp_path / "worse.json").read_text())
+        data["definitions"]["nDCG@10"] += ", in another way"
+        (tmp_path / "worse.json").write_text(json.dumps(data))
+        done = cli("--values", "good.json", "--values", "worse.json")
+        assert (done.code, done.out) == (2, "")
+        assert "nDCG@10 does not mean the same to good.json" in done.err
+
     def test_formats_by_suffix_and_files(self, cli: Cli, tmp_path: Path) -> None:
         assert cli("qrels.txt", "good.run", "worse.run", "-o", "c.md") == (0, "", "")
         assert (tmp_path / "c.md").read_text().startswith("|  | system | nDCG@10 |\n")
@@ -592,6 +625,8 @@ BAD_VALUES = {
     "one-query": ("query_id,a,b\nq1,1,0\n", "there is only one query to compare on; give two or more"),
     "other-measure": ("run,query_id,AP\na,q1,1\nb,q1,1\n", "v.csv: holds no nDCG@10; there is AP"),
     "empty": ("", "v.csv: is empty"),
+    "no-rows": ("query_id,a,b\n", "v.csv: holds no rows below its header query_id, a, b"),
+    "no-rows-long": ("run,query_id,nDCG@10\n", "v.csv: holds no rows below its header run, query_id, nDCG@10"),
 }
 
 

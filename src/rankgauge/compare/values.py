@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Values",
     "comparable",
+    "one_definition",
     "results_of_runs",
     "values_of_results",
     "values_of_runs",
@@ -132,18 +134,33 @@ def values_of_results(
 
 def comparable(fingerprints: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse what rests on different judgments or rules: system → `{"judgments": …, "protocol": …}`."""
-    (one, ours), *others = fingerprints.items()
-    for other, theirs in others:
-        if None not in (ours["judgments"], theirs["judgments"]) and ours["judgments"] != theirs["judgments"]:
+    judged = {name: each["judgments"] for name, each in fingerprints.items() if each["judgments"] is not None}
+    for one, other in pairwise(judged):
+        if judged[one] != judged[other]:
             raise InputError(
-                f"{one} and {other} rest on different judgments ({ours['judgments']} and {theirs['judgments']}) and "
+                f"{one} and {other} rest on different judgments ({judged[one]} and {judged[other]}) and "
                 "cannot be compared; evaluate both again on the same judgments"
             )
+    (one, ours), *others = fingerprints.items()
+    for other, theirs in others:
         if ours["protocol"] != theirs["protocol"]:
             raise ProtocolError(
                 f"{one} and {other} were evaluated under different rules{_rules_apart(ours, theirs)} and cannot be "
                 "compared; evaluate both again under the same rules"
             )
+
+
+def one_definition(measure: str, definitions: Mapping[str, str]) -> str:
+    """What the measure means to all systems: system → its definition, "" where that is not known; else refused."""
+    known = {name: meaning for name, meaning in definitions.items() if meaning}
+    (one, ours), *others = known.items() or [("", "")]
+    for other, theirs in others:
+        if ours != theirs:
+            raise MeasureError(
+                f"{measure} does not mean the same to {one} ({ours}) and to {other} ({theirs}) and cannot be compared; "
+                "evaluate both again with the same measure"
+            )
+    return ours
 
 
 def _rules_apart(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
@@ -179,7 +196,7 @@ def _of_results(results: Mapping[str, Result], measure: Measure) -> Values:
         dropped,
         None if first.weights is None else first._selected(first.weights)[at],
         groups={name: mask[at] for name, mask in first.groups.items() if mask[at].any()},
-        definition=first.definitions[str(measure)],
+        definition=one_definition(str(measure), {name: r.definitions[str(measure)] for name, r in results.items()}),
         protocol=first.protocol.to_dict(),
         fingerprints=first.fingerprints | {"systems": {name: result.fingerprint for name, result in results.items()}},
     )
