@@ -189,6 +189,32 @@ class TestRuns:
         results = {name: rankgauge.evaluate(self.JUDGMENTS, run) for name, run in runs.items()}
         assert compare(None, results).to_dict() == compare(self.JUDGMENTS, runs).to_dict()
 
+    def test_results_take_weights_and_groups_as_runs_do(self) -> None:
+        runs = {"good": self.GOOD, "worse": self.worse(9)}
+        results = {name: rankgauge.evaluate(self.JUDGMENTS, run) for name, run in runs.items()}
+        asked: dict[str, Any] = {
+            "weights": {query: 1 + int(query[1:]) for query in self.GOOD},
+            "by": {query: "odd" if int(query[1:]) % 2 else "even" for query in self.GOOD},
+        }
+        found, expected = compare(None, results, **asked), compare(self.JUDGMENTS, runs, **asked)
+        assert [*found.rows()] == [*expected.rows()]
+        assert set(found.first.groups) == {"odd", "even"}
+        assert found.pair("good", "worse").difference != compare(None, results).pair("good", "worse").difference
+
+    def test_no_rule_can_change_results_or_values(self) -> None:
+        results = {name: rankgauge.evaluate(self.JUDGMENTS, self.worse(at)) for at, name in enumerate("ab")}
+        for asked, words in (
+            ({"protocol": Protocol(rel=2, missing="skip")}, "missing=skip, rel=2"),
+            ({"dialect": "sklearn"}, "dialect=sklearn"),
+        ):
+            with pytest.raises(InputError, match=f"{words}.*: results were computed before"):
+                compare(None, results, **asked)
+        with pytest.raises(InputError, match=r"^ties=average: values were computed before"):
+            compare(None, PAIR, protocol={"ties": "average", "missing": "skip"})
+        part = {"a": PAIR["a"], "b": {query: value for query, value in PAIR["b"].items() if query != "q03"}}
+        skipped = compare(None, part, protocol=Protocol(missing="skip"))
+        assert skipped.first.values.dropped == {"q03": "no value for b"}
+
     def test_a_dialect_is_compared_in(self) -> None:
         found = compare(self.JUDGMENTS, {"good": self.GOOD, "worse": self.worse(9)}, dialect="sklearn")
         assert found.pair("good", "worse").losses == 0
@@ -656,6 +682,9 @@ class TestBadInput:
             (["qrels.txt", "good.run", "nowhere.run"], "nowhere.run: there is no such file"),
             (["qrels.txt", "good.run", "other.run"], "no query"),
             (["qrels.txt", "good.run", "worse.run", "--clusters", "c.csv"], "no query is in any cluster"),
+            (["--values", "v.csv", "--dialect", "trec_eval"], "dialect=trec_eval: values were computed before"),
+            (["--values", "v.csv", "--ties", "average", "--rel", "2"], "rel=2.0: values were computed before"),
+            (["--values", "v.csv", "--run-format", "trec"], "a table given by --values needs none of --run-format"),
             (["--values", "saved.json"], "saved.json: has no values of queries"),
         ],
     )  # fmt: skip
