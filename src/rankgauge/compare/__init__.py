@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.compare.comparison import Compared, Comparison, System
-from rankgauge.compare.doubts import Doubt, doubts_of_pairs, doubts_of_results
+from rankgauge.compare.doubts import Doubt, doubts_of_family, doubts_of_groups, doubts_of_pairs, doubts_of_results
 from rankgauge.compare.pairs import Family, compare_groups, compare_pairs
 from rankgauge.compare.settings import Settings
 from rankgauge.compare.tables import on_judgments, values_of_tables
@@ -144,14 +144,23 @@ def compare_values(values: Mapping[str, Values], settings: Settings) -> Comparis
         each = without_weightless(given)
         if len(each.systems) < 2:
             raise InputError(f"there is only one system, {each.systems[0]}; a comparison needs two or more")
-        family = compare_pairs(each, settings)
-        groups = {
-            group: _compared(each.only(each.groups[group]), part, settings)
-            for group, part in compare_groups(each, settings).items()
-        }
+        family, parts = compare_pairs(each, settings), compare_groups(each, settings)
+        groups = {group: _compared(each.only(each.groups[group]), part, settings) for group, part in parts.items()}
         measures[name] = replace(_compared(each, family, settings), groups=groups)
-        doubts += doubts_of_pairs(each, family.pairs, settings, _units(each))
+        doubts += [*doubts_of_pairs(each, family.pairs), *doubts_of_family(name, family, settings)]
+        doubts += _doubts_of_groups(name, groups, settings)
     return Comparison(measures, settings, doubts)
+
+
+def _doubts_of_groups(measure: str, groups: Mapping[str, Compared], settings: Settings) -> Iterator[Doubt]:
+    """What to doubt in single groups, and in the family that all of them are."""
+    if not groups:
+        return
+    named = {name: replace(each.values, measure=f"{measure}, {name}", dropped={}) for name, each in groups.items()}
+    yield from doubts_of_groups({name: [*doubts_of_pairs(named[name], groups[name].pairs)] for name in groups})
+    first, *_ = groups.values()
+    together = Family([pair for each in groups.values() for pair in each.pairs], first.flips, first.exact)
+    yield from doubts_of_family(f"{measure}, groups", together, settings)
 
 
 def _compared(values: Values, family: Family, settings: Settings) -> Compared:
@@ -166,10 +175,6 @@ def _compared(values: Values, family: Family, settings: Settings) -> Compared:
         for at, name in enumerate(values.systems)
     }
     return Compared(values, systems, family.pairs, family.flips, family.exact, effective=units.effective)
-
-
-def _units(values: Values) -> int:
-    return len(values.queries) if values.clusters is None else len(set(values.clusters.tolist()))
 
 
 def _measures(measures: Any) -> list[str] | None:

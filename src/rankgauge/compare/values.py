@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -36,6 +36,8 @@ __all__ = [
     "without_weightless",
 ]
 
+LARGEST: Final = 1e60
+
 
 @dataclass(frozen=True, eq=False)
 class Values:
@@ -52,6 +54,15 @@ class Values:
     definition: str = ""
     protocol: dict[str, Any] = field(default_factory=dict)
     fingerprints: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse values whose squares and fourth powers a float cannot hold: there would be numbers, and wrong ones."""
+        for system, largest in zip(self.systems, np.abs(self.table).max(axis=0, initial=0.0).tolist(), strict=True):
+            if largest > LARGEST or 0 < largest < 1 / LARGEST:
+                raise InputError(
+                    f"{self.measure}: the values of {system} reach {largest:g}; the largest of a system is to be "
+                    f"between {1 / LARGEST:g} and {LARGEST:g} to be compared: give them in another unit"
+                )
 
     def of(self, system: str) -> Floats:
         """The value of every query under a system."""
