@@ -51,8 +51,8 @@ def compare(
     `runs` maps the name of each system to its run. With judgments=None it maps names to Results instead, or is a table
     of values: a path, a frame, or system → query → value. One p decides: that of the sign-flip test, adjusted over the
     family of pairs by `method`; `also` names what to show beside it. The measure is nDCG@10 unless said otherwise;
-    `weights`, `by` (groups) and `clusters` (queries that belong together) are by query. `protocol` and `dialect` are for
-    runs; of a table, `missing="skip"` leaves queries out that lack a value.
+    `weights`, `by` (groups) and `clusters` (queries that belong together) are by query. `protocol` and `dialect` are
+    for runs; of a table, `missing="skip"` leaves queries out that lack a value.
     """
     also = (also,) if isinstance(also, str) else tuple(also)
     settings = Settings(baseline, method, also, alpha, margin, rope, flips, seed)

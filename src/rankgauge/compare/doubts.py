@@ -34,7 +34,7 @@ CODES: Final = {
     "judged-unequal": f"the judged shares at the cut-off differ by more than {JUDGED_APART:g}",
     "unequal-variances": f"a Tukey method, and deviations of differences more than a factor of {UNEQUAL:g} apart",
     "dropped-queries": "queries without a value for every system were left out",
-    "few-flips": "so few flips that no p of a family can fall below the level; with Holm, BH or BY, that of one pair alone",
+    "few-flips": "so few flips that no p can fall below the level; under Holm, BH or BY, below their first step",
 }
 
 
