@@ -24,6 +24,7 @@ from rankgauge import cli as command_line
 from rankgauge.compare.doubts import CODES
 from rankgauge.compare.show import COMPARISON_FORMATS, Style, show
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
+from rankgauge.machine import Look, as_data
 from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.stats.power import detectable
 
@@ -85,10 +86,32 @@ class TestOnePair:
         assert pair.verdict == f"{words}this set could detect {pair.detectable:.4f}"
         assert pair.detectable == pytest.approx(detectable(0.059867277448460175, 12, alpha=0.01))
 
+    def test_so_few_queries_that_nothing_can_be_detected(self) -> None:
+        """The smallest p of five queries is 2 / 32."""
+        for number, detects in ((3, False), (5, False), (6, True)):
+            values = {"a": {str(q): 0.5 + 0.01 * q for q in range(number)}, "b": {str(q): 0.4 for q in range(number)}}
+            pair = compare(None, values).pair("a", "b")
+            assert pair.p == 2 / 2**number
+            assert math.isfinite(pair.detectable) == (pair.decision == "better") == detects
+            if not detects:
+                assert pair.verdict.endswith(
+                    "; a set so small can detect nothing at the level 0.05: judge more queries"
+                )
+        assert compare(None, values, alpha=0.02).to_dict()["measures"]["value"]["pairs"][0]["detectable"] is None
+
     def test_identical_systems(self) -> None:
         pair = compare(None, {"a": PAIR["a"], "b": PAIR["a"]}).pair("a", "b")
         assert (pair.p, pair.p_t, pair.difference, pair.d_z, pair.decision) == (1, 1, 0, 0, "not separable")
         assert pair.verdict == "not separable: a and b have the same value on every query"
+
+    @pytest.mark.parametrize("power", [190, -190])
+    def test_the_unit_of_the_values_changes_nothing(self, power: int) -> None:
+        """Up to the sizes that are refused: 2^190 is 1.6e57."""
+        scaled = {name: {query: value * 2.0**power for query, value in column.items()} for name, column in PAIR.items()}
+        found, pair = compare(None, scaled).pair("a", "b"), compare(None, PAIR).pair("a", "b")
+        for name in ("p", "p_t", "d_z", "d_z_interval", "relative", "relative_interval", "skewness", "wins", "better"):
+            assert getattr(found, name) == getattr(pair, name)
+        assert found.interval == tuple(end * 2.0**power for end in pair.interval)
 
     def test_probabilities(self, found: Comparison) -> None:
         pair = found.pair("a", "b")
@@ -133,6 +156,19 @@ class TestManySystems:
             assert shown == ALSO
             assert all(low < pair.difference < high for low, high in pair.intervals.values())
 
+    @pytest.mark.parametrize("size", [1e9, 1e14, 1e-14])
+    def test_another_system_of_another_size_changes_nothing_for_a_pair(self, size: float) -> None:
+        values = random_values(queries=50, systems=2)
+        alone = compare(None, values, flips=3000, method="none", also="wilcoxon").pair("a", "b")
+        values["c"] = {query: size * (1 + at % 7) for at, query in enumerate(values["a"])}
+        found = compare(None, values, flips=3000, method="none", also="wilcoxon")
+        assert found.pair("a", "b") == alone
+        assert found.pair("a", "c").p_adjusted == pytest.approx(1 / 3001)
+        by = {query: "xy"[at % 2] for at, query in enumerate(values["a"])}
+        part = compare(None, values, by=by, flips=3000, method="none").first.groups["x"].pair("a", "b")
+        two = {name: values[name] for name in "ab"}
+        assert part.p == compare(None, two, by=by, flips=3000, method="none").first.groups["x"].pair("a", "b").p
+
     def test_holm_is_on_the_sign_flip_p(self) -> None:
         found = compare(None, random_values(), flips=2000, also="holm")
         p = sorted(pair.p for pair in found.pairs)
@@ -169,6 +205,11 @@ class TestRuns:
         assert list(found) == ["nDCG@10", "P@1"]
         assert found["nDCG@10"].systems["worse"].mean == pytest.approx(result["nDCG@10"])
         assert found["ndcg_cut_10"].pairs == found.pairs
+        assert "ndcg_cut_10" in found
+        assert found.get("ndcg_cut_10") is found["nDCG@10"]
+        assert "P@5" not in found
+        assert "no such measure" not in found
+        assert (found.get("P@5"), found.get("P@5", 1)) == (None, 1)
         assert found.pair("good", "worse").decision == "better"
 
     def test_missing_queries_follow_the_protocol(self) -> None:
@@ -187,6 +228,32 @@ class TestRuns:
         runs = {"good": self.GOOD, "worse": self.worse(9)}
         results = {name: rankgauge.evaluate(self.JUDGMENTS, run) for name, run in runs.items()}
         assert compare(None, results).to_dict() == compare(self.JUDGMENTS, runs).to_dict()
+
+    def test_results_take_weights_and_groups_as_runs_do(self) -> None:
+        runs = {"good": self.GOOD, "worse": self.worse(9)}
+        results = {name: rankgauge.evaluate(self.JUDGMENTS, run) for name, run in runs.items()}
+        asked: dict[str, Any] = {
+            "weights": {query: 1 + int(query[1:]) for query in self.GOOD},
+            "by": {query: "odd" if int(query[1:]) % 2 else "even" for query in self.GOOD},
+        }
+        found, expected = compare(None, results, **asked), compare(self.JUDGMENTS, runs, **asked)
+        assert [*found.rows()] == [*expected.rows()]
+        assert set(found.first.groups) == {"odd", "even"}
+        assert found.pair("good", "worse").difference != compare(None, results).pair("good", "worse").difference
+
+    def test_no_rule_can_change_results_or_values(self) -> None:
+        results = {name: rankgauge.evaluate(self.JUDGMENTS, self.worse(at)) for at, name in enumerate("ab")}
+        for asked, words in (
+            ({"protocol": Protocol(rel=2, missing="skip")}, "missing=skip, rel=2"),
+            ({"dialect": "sklearn"}, "dialect=sklearn"),
+        ):
+            with pytest.raises(InputError, match=f"{words}.*: results were computed before"):
+                compare(None, results, **asked)
+        with pytest.raises(InputError, match=r"^ties=average: values were computed before"):
+            compare(None, PAIR, protocol={"ties": "average", "missing": "skip"})
+        part = {"a": PAIR["a"], "b": {query: value for query, value in PAIR["b"].items() if query != "q03"}}
+        skipped = compare(None, part, protocol=Protocol(missing="skip"))
+        assert skipped.first.values.dropped == {"q03": "no value for b"}
 
     def test_a_dialect_is_compared_in(self) -> None:
         found = compare(self.JUDGMENTS, {"good": self.GOOD, "worse": self.worse(9)}, dialect="sklearn")
@@ -258,7 +325,7 @@ class TestClustersWeightsGroups:
         for more in ({"weights": dict.fromkeys(QUERIES, 1)}, {"clusters": {"q01": "x", "q02": "x"}}):
             with pytest.raises(InputError, match="neither weights nor clusters"):
                 compare(None, PAIR, method="tukey", **more)
-        with pytest.raises(InputError, match="no groups"):
+        with pytest.raises(InputError, match=r"no groups of queries; take maxt, holm, bh, by, none$"):
             compare(None, PAIR, also="tukey", by={"q01": "x"})
 
 
@@ -306,6 +373,36 @@ class TestWarnings:
         values = random_values(systems=8)
         assert codes(compare(None, values, method="holm", flips=500)) == ["few-flips"]
         assert codes(compare(None, values, method="holm", flips=5000)) == []
+
+    @pytest.mark.parametrize("method", ["maxt", "none"])
+    def test_too_few_flips_for_the_level(self, method: str) -> None:
+        values = random_values(systems=3)
+        assert "few-flips" in codes(compare(None, values, method=method, flips=18))
+        assert "few-flips" not in codes(compare(None, values, method=method, flips=20))
+        assert "few-flips" not in codes(compare(None, values, method="tukey", flips=18))
+
+    def test_a_difference_that_never_varies_is_unequal_too(self) -> None:
+        values = random_values(systems=2)
+        values["c"] = {query: value + 0.125 for query, value in values["b"].items()}
+        assert "unequal-variances" in codes(compare(None, values, also="tukey", flips=500))
+
+    def test_groups_have_warnings_of_their_own(self) -> None:
+        values = random_values(queries=60, systems=2, seed=1)
+        by = {query: "large" if at >= 16 else "ab"[at % 2] for at, query in enumerate(values["a"])}
+        found = compare(None, values, by=by, flips=2000)
+        (few,) = (doubt for doubt in found.warnings if doubt.code == "few-queries")
+        assert few.text.startswith("value, a: 8 queries are few; below 25")
+        assert few.text.endswith("(likewise in 1 more groups: b)")
+        assert codes(compare(None, values, flips=2000)) == []
+
+    def test_groups_multiply_what_flips_must_reach(self) -> None:
+        values = random_values(queries=90, systems=3)
+        by = {query: "abc"[at % 3] for at, query in enumerate(values["a"])}
+        texts = [
+            d.text for d in compare(None, values, by=by, method="holm", flips=100).warnings if d.code == "few-flips"
+        ]
+        assert len(texts) == 1
+        assert "groups: with 100 flips no p is below 0.0099, and holm over 9 pairs needs 0.0056" in texts[0]
 
     def test_harsh_skew_with_25_queries(self) -> None:
         """Half of the differences 0, most others small losses, a few large wins."""
@@ -396,6 +493,8 @@ class TestShown:
         assert "value, first, 6 queries" in text
         assert text.count("adjusted p") == 2
         assert "Groups of queries: 2 comparisons, adjusted as one family." in text
+        data = compare(None, PAIR, by=by).to_dict()
+        assert data["family"] == {"method": "maxt", "controls": "FWER", "size": 1, "size_of_groups": 2}
 
     def test_the_representation_is_the_table(self) -> None:
         found = compare(None, PAIR)
@@ -463,6 +562,15 @@ def table(values: Values, *, order: str = "") -> str:
     rows = [",".join(["query_id", *names])]
     rows += [",".join([query, *(repr(values[name][query]) for name in names)]) for query in values[names[0]]]
     return "\n".join(rows) + "\n"
+
+
+def saved(folder: Path, **runs: tuple[str, str]) -> None:
+    """Judgments and a run, evaluated and saved as NAME.json."""
+    for name, (qrels, run) in runs.items():
+        (folder / "q").write_text(qrels)
+        (folder / f"{name}.run").write_text(run)
+        results = [rankgauge.evaluate(folder / "q", folder / f"{name}.run", name=name)]
+        (folder / f"{name}.json").write_text(json.dumps(as_data(results, Look(per_query=True))))
 
 
 class TestCommand:
@@ -548,6 +656,29 @@ class TestCommand:
         assert done.code == 2
         assert "rest on different judgments" in done.err
 
+    def test_a_file_of_unknown_origin_does_not_let_others_be_mixed(self, cli: Cli, tmp_path: Path) -> None:
+        other = QRELS.replace("x 2", "x 1").replace("y 1", "y 2")
+        saved(tmp_path, good=(QRELS, GOOD), worse=(other, WORSE), same=(QRELS, WORSE))
+        (tmp_path / "third.csv").write_text("query_id,third\n" + "".join(f"q{n},0.5\n" for n in range(30)))
+        for words in (("good.json", "worse.json", "third.csv"), ("third.csv", "good.json", "worse.json")):
+            done = cli(*(word for each in words for word in ("--values", each)), "-m", "nDCG@10")
+            assert done.code == 2
+            assert "rest on different judgments" in done.err
+        files = ("--values", "third.csv", "--values", "good.json", "-m", "nDCG@10", "--format", "json")
+        assert json.loads(cli(*files, "--values", "same.json").out)["fingerprints"] != {}
+        (tmp_path / "other.txt").write_text(other)
+        held = cli("other.txt", *files)
+        assert (held.code, "rest on other judgments" in held.err) == (2, True)
+
+    def test_saved_results_of_other_definitions_are_refused(self, cli: Cli, tmp_path: Path) -> None:
+        saved(tmp_path, good=(QRELS, GOOD), worse=(QRELS, WORSE))
+        data = json.loads((tmp_path / "worse.json").read_text())
+        data["definitions"]["nDCG@10"] += ", in another way"
+        (tmp_path / "worse.json").write_text(json.dumps(data))
+        done = cli("--values", "good.json", "--values", "worse.json")
+        assert (done.code, done.out) == (2, "")
+        assert "nDCG@10 does not mean the same to good.json" in done.err
+
     def test_formats_by_suffix_and_files(self, cli: Cli, tmp_path: Path) -> None:
         assert cli("qrels.txt", "good.run", "worse.run", "-o", "c.md") == (0, "", "")
         assert (tmp_path / "c.md").read_text().startswith("|  | system | nDCG@10 |\n")
@@ -592,6 +723,10 @@ BAD_VALUES = {
     "one-query": ("query_id,a,b\nq1,1,0\n", "there is only one query to compare on; give two or more"),
     "other-measure": ("run,query_id,AP\na,q1,1\nb,q1,1\n", "v.csv: holds no nDCG@10; there is AP"),
     "empty": ("", "v.csv: is empty"),
+    "huge": ("query_id,a,b\nq1,1e100,1\nq2,1,1\n", "nDCG@10: the values of a reach 1e+100; the largest of a system"),
+    "tiny": ("query_id,a,b\nq1,1,1e-200\nq2,1,0\n", "nDCG@10: the values of b reach 1e-200; the largest of a system"),
+    "no-rows": ("query_id,a,b\n", "v.csv: holds no rows below its header query_id, a, b"),
+    "no-rows-long": ("run,query_id,nDCG@10\n", "v.csv: holds no rows below its header run, query_id, nDCG@10"),
 }
 
 
@@ -621,6 +756,9 @@ class TestBadInput:
             (["qrels.txt", "good.run", "nowhere.run"], "nowhere.run: there is no such file"),
             (["qrels.txt", "good.run", "other.run"], "no query"),
             (["qrels.txt", "good.run", "worse.run", "--clusters", "c.csv"], "no query is in any cluster"),
+            (["--values", "v.csv", "--dialect", "trec_eval"], "dialect=trec_eval: values were computed before"),
+            (["--values", "v.csv", "--ties", "average", "--rel", "2"], "rel=2.0: values were computed before"),
+            (["--values", "v.csv", "--run-format", "trec"], "a table given by --values needs none of --run-format"),
             (["--values", "saved.json"], "saved.json: has no values of queries"),
         ],
     )  # fmt: skip

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import rankgauge
-from rankgauge.compare.values import values_of_results, values_of_runs, with_clusters
-from rankgauge.errors import InputError, MeasureError, ProtocolError
+from rankgauge.compare.tables import values_of_tables
+from rankgauge.compare.values import comparable, values_of_results, values_of_runs, with_clusters
+from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError
 from rankgauge.measures import parse
+from rankgauge.result import Result
 
 JUDGMENTS = {"q1": {"d1": 3, "d2": 1}, "q2": {"d1": 1}, "q3": {"d5": 2}, "q4": {"d1": 0}}
 GOOD = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d1": 1.0}, "q3": {"d5": 1.0}, "q4": {"d9": 1.0}}
@@ -79,6 +81,34 @@ def test_results_under_other_rules_are_refused() -> None:
     theirs = rankgauge.evaluate(JUDGMENTS, GOOD, protocol=rankgauge.Protocol(missing="skip"))
     with pytest.raises(ProtocolError, match=r"different rules \(missing=zero and skip\)"):
         values_of_results({"old": ours, "new": theirs})
+
+
+def test_judgments_that_one_does_not_know_are_compared_among_the_others() -> None:
+    known = [{"judgments": each, "protocol": "p"} for each in (None, "x", "y")]
+    with pytest.raises(InputError, match="b and c rest on different judgments"):
+        comparable(dict(zip("abc", known, strict=True)))
+    comparable({"a": known[0], "b": known[0]})
+
+
+def test_results_of_other_definitions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = rankgauge.evaluate(JUDGMENTS, GOOD), rankgauge.evaluate(JUDGMENTS, PART)
+    meanings = {id(ours): "one thing", id(theirs): "another"}
+    monkeypatch.setattr(Result, "definitions", property(lambda self: {"nDCG@10": meanings[id(self)]}))
+    with pytest.raises(MeasureError, match=r"does not mean the same to old \(one thing\) and to new \(another\)"):
+        values_of_results({"old": ours, "new": theirs}, ["nDCG@10"])
+
+
+def test_a_table_without_values_is_refused(tmp_path: Path) -> None:
+    """The same for a pilot of `plan`, which reads it here too."""
+    (tmp_path / "v.csv").write_text("query_id,a,b\n")
+    (tmp_path / "s.json").write_text(
+        '{"runs": [{"run": "a", "per_query": {}}], "protocol": {}, "fingerprints": {"protocol": "p", "judgments": "j"}}'
+    )
+    for measures in (None, ["nDCG@10"]):
+        with pytest.raises(FormatError, match=r"v.csv: holds no rows below its header query_id, a, b"):
+            values_of_tables([tmp_path / "v.csv"], measures)
+    with pytest.raises(FormatError, match=r"s.json: holds no values of any measure"):
+        values_of_tables([tmp_path / "s.json"], None)
 
 
 def test_what_is_not_a_mean_is_refused() -> None:

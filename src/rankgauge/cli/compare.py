@@ -117,7 +117,7 @@ def _compared(
     **settings: Any,
 ) -> Comparison:
     from rankgauge.cli.work import evaluate_files
-    from rankgauge.compare import Settings, compare_results, compare_tables
+    from rankgauge.compare import Settings, compare_results, compare_tables, refuse_rules
     from rankgauge.evaluate import groups_of, query_table
 
     chosen = Settings(**settings)
@@ -125,6 +125,9 @@ def _compared(
     if values:
         if len(files) > 1:
             raise click.UsageError(f"--values takes the place of runs; leave {files[1]} out")
+        refuse_rules(protocol, dialect, "values")
+        if reading.run_format or (not files and (reading.columns or reading.qrels_format)):
+            raise click.UsageError("a table given by --values needs none of --run-format, --qrels-format and --column")
         judged = reading.judgments(files[0]) if files else None
         groups, skip = groups_of(by, None), protocol.missing == "skip"
         more: dict[str, Any] = {"groups": groups, "clusters": belonging, "skip": skip, "judgments": judged}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.compare.comparison import Compared, Comparison, System
-from rankgauge.compare.doubts import Doubt, doubts_of_pairs, doubts_of_results
+from rankgauge.compare.doubts import Doubt, doubts_of_family, doubts_of_groups, doubts_of_pairs, doubts_of_results
 from rankgauge.compare.pairs import Family, compare_groups, compare_pairs
 from rankgauge.compare.settings import Settings
 from rankgauge.compare.tables import on_judgments, values_of_tables
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rankgauge.read import Judgments
 
 __all__ = ["Comparison", "Settings", "Values", "compare", "compare_results", "compare_tables", "compare_values"]
+__all__ += ["refuse_rules"]
 
 
 def compare(
@@ -50,18 +51,22 @@ def compare(
     `runs` maps the name of each system to its run. With judgments=None it maps names to Results instead, or is a table
     of values: a path, a frame, or system → query → value. One p decides: that of the sign-flip test, adjusted over the
     family of pairs by `method`; `also` names what to show beside it. The measure is nDCG@10 unless said otherwise;
-    `weights`, `by` (groups) and `clusters` (queries that belong together) are by query.
+    `weights`, `by` (groups) and `clusters` (queries that belong together) are by query. `protocol` and `dialect` are
+    for runs; of a table, `missing="skip"` leaves queries out that lack a value.
     """
     also = (also,) if isinstance(also, str) else tuple(also)
     settings = Settings(baseline, method, also, alpha, margin, rope, flips, seed)
     wanted = _measures(measures)
     belonging = None if clusters is None else query_table(clusters, "cluster")
-    if judgments is None and not _are_results(runs):
-        tables = runs if isinstance(runs, list) else [runs]
-        return compare_tables(tables, wanted, settings, weights=weights, groups=groups_of(by, None), clusters=belonging)
-    if judgments is None:
-        return compare_results(_several(runs), settings, wanted, clusters=belonging)
     protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    if judgments is None:
+        of_results = _are_results(runs)
+        refuse_rules(protocol, dialect, "results" if of_results else "values")
+        queries: dict[str, Any] = {"weights": weights, "groups": groups_of(by, None), "clusters": belonging}
+        if of_results:
+            return compare_results(_several(runs), settings, wanted, **queries)
+        tables = runs if isinstance(runs, list) else [runs]
+        return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **queries)
     parsed = [parse(each) for each in wanted or ["nDCG@10"]]
     groups = groups_of(by, judgments)
     found = results_of_runs(
@@ -75,13 +80,14 @@ def compare_results(
     settings: Settings,
     measures: Sequence[str] | None = None,
     *,
+    weights: Any = None,
+    groups: Mapping[str, str] | None = None,
     clusters: Mapping[str, Any] | None = None,
 ) -> Comparison:
-    """Compare Results that rest on the same judgments and rules."""
-    values = {
-        name: with_clusters(each, clusters) for name, each in values_of_results(_several(results), measures).items()
-    }
-    made = compare_values(values, settings)
+    """Compare Results that rest on the same judgments and rules; their own weights and groups, or the given ones."""
+    values = values_of_results(_several(results), measures)
+    queries: dict[str, Any] = {"weights": weights, "groups": groups, "clusters": clusters}
+    made = compare_values({name: _about_queries(each, **queries) for name, each in values.items()}, settings)
     doubts = list(made.warnings)
     for name, compared in made.measures.items():
         doubts += doubts_of_results(results, parse(name), compared.pairs)
@@ -102,10 +108,32 @@ def compare_tables(
     """Compare values from tables; `skip` leaves queries out that lack one, `judgments` are what they should rest on."""
     values = values_of_tables(tables, measures, skip=skip)
     for name, each in values.items():
-        each = with_clusters(each if judgments is None else on_judgments(each, judgments), clusters)
-        weight = None if weights is None else weights_of(weights, each.queries)
-        values[name] = replace(each, weights=weight, groups={} if groups is None else masks_of(groups, each.queries))
+        each = each if judgments is None else on_judgments(each, judgments)
+        values[name] = _about_queries(each, weights=weights, groups=groups, clusters=clusters)
     return compare_values(values, settings)
+
+
+def refuse_rules(protocol: Protocol, dialect: Any, what: str) -> None:
+    """Values and results are there already: no rule can change them, but that a table may skip what lacks a value."""
+    usual = DEFAULT.to_dict() | ({"missing": protocol.missing} if what == "values" else {})
+    rules = [f"{rule}={value}" for rule, value in protocol.to_dict().items() if value != usual[rule]]
+    rules += [] if dialect is None else [f"dialect={getattr(dialect, 'name', dialect)}"]
+    if rules:
+        raise InputError(
+            f"{', '.join(rules)}: {what} were computed before, and rules can change them no more; leave this out, or "
+            "give judgments and runs"
+        )
+
+
+def _about_queries(
+    values: Values, *, weights: Any, groups: Mapping[str, str] | None, clusters: Mapping[str, Any] | None
+) -> Values:
+    """The same values with what is known of their queries."""
+    if weights is not None:
+        values = replace(values, weights=weights_of(weights, values.queries))
+    if groups is not None:
+        values = replace(values, groups=masks_of(groups, values.queries))
+    return with_clusters(values, clusters)
 
 
 def compare_values(values: Mapping[str, Values], settings: Settings) -> Comparison:
@@ -116,14 +144,23 @@ def compare_values(values: Mapping[str, Values], settings: Settings) -> Comparis
         each = without_weightless(given)
         if len(each.systems) < 2:
             raise InputError(f"there is only one system, {each.systems[0]}; a comparison needs two or more")
-        family = compare_pairs(each, settings)
-        groups = {
-            group: _compared(each.only(each.groups[group]), part, settings)
-            for group, part in compare_groups(each, settings).items()
-        }
+        family, parts = compare_pairs(each, settings), compare_groups(each, settings)
+        groups = {group: _compared(each.only(each.groups[group]), part, settings) for group, part in parts.items()}
         measures[name] = replace(_compared(each, family, settings), groups=groups)
-        doubts += doubts_of_pairs(each, family.pairs, settings, _units(each))
+        doubts += [*doubts_of_pairs(each, family.pairs), *doubts_of_family(name, family, settings)]
+        doubts += _doubts_of_groups(name, groups, settings)
     return Comparison(measures, settings, doubts)
+
+
+def _doubts_of_groups(measure: str, groups: Mapping[str, Compared], settings: Settings) -> Iterator[Doubt]:
+    """What to doubt in single groups, and in the family that all of them are."""
+    if not groups:
+        return
+    named = {name: replace(each.values, measure=f"{measure}, {name}", dropped={}) for name, each in groups.items()}
+    yield from doubts_of_groups({name: [*doubts_of_pairs(named[name], groups[name].pairs)] for name in groups})
+    first, *_ = groups.values()
+    together = Family([pair for each in groups.values() for pair in each.pairs], first.flips, first.exact)
+    yield from doubts_of_family(f"{measure}, groups", together, settings)
 
 
 def _compared(values: Values, family: Family, settings: Settings) -> Compared:
@@ -138,10 +175,6 @@ def _compared(values: Values, family: Family, settings: Settings) -> Compared:
         for at, name in enumerate(values.systems)
     }
     return Compared(values, systems, family.pairs, family.flips, family.exact, effective=units.effective)
-
-
-def _units(values: Values) -> int:
-    return len(values.queries) if values.clusters is None else len(set(values.clusters.tolist()))
 
 
 def _measures(measures: Any) -> list[str] | None:

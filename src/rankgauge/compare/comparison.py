@@ -11,6 +11,7 @@ from rankgauge.compare.doubts import Doubt
 from rankgauge.compare.pairs import Pair
 from rankgauge.compare.settings import Settings
 from rankgauge.errors import InputError, MeasureError
+from rankgauge.measures import Measure
 from rankgauge.stats.methods import METHODS
 
 if TYPE_CHECKING:
@@ -74,6 +75,16 @@ class Comparison(Mapping[str, Compared]):
                 return self.measures[name]
         raise MeasureError(f"{measure} was not compared; there are {', '.join(self.measures)}")
 
+    def __contains__(self, measure: object) -> bool:
+        try:
+            return isinstance(measure, (str, Measure)) and self[str(measure)] is not None
+        except MeasureError:
+            return False
+
+    def get(self, measure: Any, default: Any = None) -> Any:
+        """What was found for a measure, or the default if it was not compared."""
+        return self[str(measure)] if measure in self else default
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.measures)
 
@@ -115,9 +126,11 @@ class Comparison(Mapping[str, Compared]):
 
     @property
     def family(self) -> dict[str, Any]:
-        """How the pairs were adjusted, what that controls, and how many there are."""
-        method = self.settings.method
-        return {"method": method, "controls": METHODS[method], "size": len(self.first.pairs)}
+        """How the pairs were adjusted, what that controls, how many there are; groups × pairs are a family as well."""
+        method, groups = self.settings.method, self.first.groups
+        pairs = sum(len(group.pairs) for group in groups.values())
+        size = {"size": len(self.first.pairs)} | ({"size_of_groups": pairs} if groups else {})
+        return {"method": method, "controls": METHODS[method], **size}
 
     def to_frame(self) -> pl.DataFrame:
         """A polars frame with a row per measure, group and pair."""

@@ -11,19 +11,20 @@ import numpy as np
 from rankgauge.stats.methods import TUKEYS
 
 if TYPE_CHECKING:
-    from rankgauge.compare.pairs import Pair
+    from rankgauge.compare.pairs import Family, Pair
     from rankgauge.compare.settings import Settings
     from rankgauge.compare.values import Values
     from rankgauge.measures import Measure
     from rankgauge.result import Result
 
-__all__ = ["CODES", "Doubt", "doubts_of_pairs", "doubts_of_results"]
+__all__ = ["CODES", "Doubt", "doubts_of_family", "doubts_of_groups", "doubts_of_pairs", "doubts_of_results"]
 
 FEW: Final = 25
 SKEWED: Final = 0.25
 UNEQUAL: Final = 2.0
 JUDGED_APART: Final = 0.05
 SHOWN: Final = 3
+MULTIPLIED: Final = frozenset({"holm", "bh", "by"})  # methods that multiply the smallest p by the number of pairs
 # Code → when it is said.
 CODES: Final = {
     "few-queries": f"fewer than {FEW} queries (or clusters of queries)",
@@ -33,7 +34,7 @@ CODES: Final = {
     "judged-unequal": f"the judged shares at the cut-off differ by more than {JUDGED_APART:g}",
     "unequal-variances": f"a Tukey method, and deviations of differences more than a factor of {UNEQUAL:g} apart",
     "dropped-queries": "queries without a value for every system were left out",
-    "few-flips": "so few flips that no p of the family can fall below the level, under Holm, BH or BY",
+    "few-flips": "so few flips that no p can fall below the level; under Holm, BH or BY, below their first step",
 }
 
 
@@ -44,9 +45,10 @@ class Doubt(NamedTuple):
     text: str
 
 
-def doubts_of_pairs(values: Values, pairs: Sequence[Pair], settings: Settings, units: int) -> Iterator[Doubt]:
+def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
     """What the values alone show."""
     measure = values.measure
+    units = len(values.queries) if values.clusters is None else len(set(values.clusters.tolist()))
     if values.dropped:
         query, why = next(iter(values.dropped.items()))
         yield Doubt(
@@ -62,8 +64,22 @@ def doubts_of_pairs(values: Values, pairs: Sequence[Pair], settings: Settings, u
     else:
         yield from _few_differences(measure, pairs)
     yield from _skewed(measure, pairs, units)
-    yield from _unequal(measure, pairs, settings)
-    yield from _few_flips(measure, pairs, settings)
+
+
+def doubts_of_groups(groups: Mapping[str, Sequence[Doubt]]) -> Iterator[Doubt]:
+    """Group → its doubts: one of each code, with the names of the other groups of which it is true as well."""
+    for code in dict.fromkeys(doubt.code for doubts in groups.values() for doubt in doubts):
+        first, *others = (name for name, doubts in groups.items() if any(doubt.code == code for doubt in doubts))
+        text = next(doubt.text for doubt in groups[first] if doubt.code == code)
+        shown = ", ".join(others[:SHOWN]) + ", …" * (len(others) > SHOWN)
+        more = f" (likewise in {len(others):,} more groups: {shown})" if others else ""
+        yield Doubt(code, text + more)
+
+
+def doubts_of_family(measure: str, family: Family, settings: Settings) -> Iterator[Doubt]:
+    """What the pairs show that were adjusted together."""
+    yield from _unequal(measure, family.pairs, settings)
+    yield from _few_flips(measure, family, settings)
 
 
 def _few_differences(measure: str, pairs: Sequence[Pair]) -> Iterator[Doubt]:
@@ -91,8 +107,8 @@ def _skewed(measure: str, pairs: Sequence[Pair], units: int) -> Iterator[Doubt]:
 
 def _unequal(measure: str, pairs: Sequence[Pair], settings: Settings) -> Iterator[Doubt]:
     asked = [name for name in (settings.method, *settings.also) if name in TUKEYS]
-    spread = [pair.deviation for pair in pairs if pair.deviation > 0]
-    if asked and spread and max(spread) > UNEQUAL * min(spread):
+    spread = [pair.deviation for pair in pairs]
+    if asked and max(spread) > UNEQUAL * min(spread):
         yield Doubt(
             "unequal-variances",
             f"{measure}: deviations of the differences range from {min(spread):.4f} to {max(spread):.4f}, and "
@@ -100,15 +116,20 @@ def _unequal(measure: str, pairs: Sequence[Pair], settings: Settings) -> Iterato
         )
 
 
-def _few_flips(measure: str, pairs: Sequence[Pair], settings: Settings) -> Iterator[Doubt]:
-    if settings.method not in ("holm", "bh", "by"):
+def _few_flips(measure: str, family: Family, settings: Settings) -> Iterator[Doubt]:
+    """Under max-T every p comes from the flips of the family, under the other methods from those of its pair."""
+    number, method = len(family.pairs), settings.method
+    exact = family.exact if method == "maxt" else any(pair.exact for pair in family.pairs)
+    if exact or method in TUKEYS:
         return
-    smallest = min(1 / (settings.flips + 1) if not pair.exact else 0.0 for pair in pairs)
-    if smallest * len(pairs) > settings.alpha:
+    smallest, needed = 1 / (settings.flips + 1), settings.alpha / (number if method in MULTIPLIED else 1)
+    if smallest > needed:
+        over = f"{method} over {number:,} pairs" if number > 1 else "the level"
+        remedy = ", or take maxt" if smallest <= settings.alpha else ""
         yield Doubt(
             "few-flips",
-            f"{measure}: with {settings.flips:,} flips no p is below {smallest:.2g}, and {settings.method} over "
-            f"{len(pairs):,} pairs needs {settings.alpha / len(pairs):.2g}; give more flips, or take maxt",
+            f"{measure}: with {settings.flips:,} flips no p is below {smallest:.2g}, and {over} needs {needed:.2g}; "
+            f"give more flips{remedy}",
         )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.compare.settings import Settings
-from rankgauge.compare.verdict import decide, verdict
+from rankgauge.compare.verdict import decide, smallest_p, verdict
 from rankgauge.errors import InputError
 from rankgauge.stats import families, paired
 from rankgauge.stats.bootstrap import bootstrap_intervals
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rankgauge.compare.values import Values
     from rankgauge.match.hits import Bools, Floats
     from rankgauge.stats.paired import Interval, Moments, Units
+
+UNLIKE: Final = 2.0**20  # columns that are further apart in size are not rounded to the same step
 
 __all__ = ["Family", "Pair", "compare_groups", "compare_pairs", "pair_indices"]
 
@@ -88,7 +90,8 @@ def compare_pairs(values: Values, settings: Settings) -> Family:
     if len(units) < 2:
         what = "query" if values.clusters is None else "cluster of queries"
         raise InputError(f"{values.measure}: there is only one {what} to compare on; give two or more")
-    flipped = sign_flips(centred(units.sums), at, flips=settings.flips, seed=settings.seed)
+    columns, within = _flippable([units.sums], at)
+    flipped = sign_flips(columns, within, flips=settings.flips, seed=settings.seed)
     pairs = _described(values, at, flipped.p, flipped.exact_pairs, settings)
     adjusted = {name: _adjusted(name, flipped, values, at, settings) for name in _methods(settings)}
     return Family(_decided(pairs, adjusted, values.measure, settings), flipped.number, flipped.exact)
@@ -99,10 +102,11 @@ def compare_groups(values: Values, settings: Settings) -> dict[str, Family]:
     if not values.groups:
         return {}
     if TUKEYS.intersection(_methods(settings)):
-        raise InputError(f"Tukey's methods know no groups of queries; take {', '.join(METHODS.keys() - TUKEYS)}")
-    at, systems = pair_indices(values, settings.baseline), len(values.systems)
-    columns = np.concatenate([centred(_unit_sums(values, mask)) for mask in values.groups.values()], axis=1)
-    within = [(a + start, b + start) for start in range(0, columns.shape[1], systems) for a, b in at]
+        raise InputError(
+            f"Tukey's methods know no groups of queries; take {', '.join(name for name in METHODS if name not in TUKEYS)}"
+        )
+    at = pair_indices(values, settings.baseline)
+    columns, within = _flippable([_unit_sums(values, mask) for mask in values.groups.values()], at)
     flipped = sign_flips(columns, within, flips=settings.flips, seed=settings.seed)
     slices = [slice(start, start + len(at)) for start in range(0, len(within), len(at))]
     pairs: list[Pair] = []
@@ -113,6 +117,23 @@ def compare_groups(values: Values, settings: Settings) -> dict[str, Family]:
     return {
         name: Family(pairs[own], flipped.number, flipped.exact) for name, own in zip(values.groups, slices, strict=True)
     }
+
+
+def _flippable(parts: Sequence[Floats], at: Sequence[tuple[int, int]]) -> tuple[Floats, list[tuple[int, int]]]:
+    """The columns to flip and the pairs of them, part after part.
+
+    All columns are rounded to the same step (see flips.py). Where some are so small that this would be too coarse for
+    them, the columns are the pairs' differences, each in a unit of its own, and a last one that is 0.
+    """
+    sizes = np.abs(np.concatenate(parts, axis=1)).sum(axis=0)
+    if sizes.max() <= UNLIKE * sizes[sizes > 0].min(initial=np.inf):
+        columns = np.concatenate([centred(part) for part in parts], axis=1)
+        starts = range(0, columns.shape[1], parts[0].shape[1])
+        return columns, [(a + start, b + start) for start in starts for a, b in at]
+    apart = np.stack([part[:, a] - part[:, b] for part in parts for a, b in at], axis=1)
+    _, exponents = np.frexp(np.abs(apart).sum(axis=0))
+    columns = np.concatenate([np.ldexp(apart, -exponents), np.zeros((len(apart), 1))], axis=1)
+    return columns, [(pair, apart.shape[1]) for pair in range(apart.shape[1])]
 
 
 def _unit_sums(values: Values, mask: Bools) -> Floats:
@@ -136,7 +157,7 @@ def _described(
     found = [paired.moments(units, a, b) for a, b in at]
     t = np.array([each.t for each in found])
     effects = paired.effect_interval(t, len(units) - 1, units.effective, settings.alpha)
-    one = detectable(1.0, len(units), alpha=settings.alpha) if len(units) > 1 else float("nan")
+    one = detectable(1.0, len(units), alpha=settings.alpha) if _can_detect(len(units), settings) else float("nan")
     kinds = [kind for kind in settings.also if kind in INTERVALS]
     ends = bootstrap_intervals(units, at, kinds, alpha=settings.alpha, seed=settings.seed) if kinds else {}
     return [
@@ -152,9 +173,15 @@ def _described(
     ]
 
 
+def _can_detect(units: int, settings: Settings) -> bool:
+    """Whether any difference can be shown: of all flips two are the furthest from 0, so that no p is below 2 / 2^n."""
+    return units > 1 and (settings.method in TUKEYS or smallest_p(units) <= settings.alpha)
+
+
 def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], settings: Settings) -> Pair:
     a, b = values.table[:, at[0]], values.table[:, at[1]]
-    wins, ties, losses = paired.wins_ties_losses(a - b, float(np.abs(values.table).max()))
+    largest = float(max(np.abs(a).max(), np.abs(b).max()))
+    wins, ties, losses = paired.wins_ties_losses(a - b, largest)
     relative, relative_interval = paired.relative_change(found, settings.alpha)
     effect, rope = paired.effect_size(found, units), settings.rope
     return Pair(
@@ -181,7 +208,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         better=paired.posterior(found, 0.0, float("inf")),
         within_rope=None if rope is None else paired.posterior(found, -rope, rope),
         tost=None if settings.margin is None else paired.tost(found, settings.margin),
-        others=_rank_tests(a - b, settings, float(np.abs(values.table).max())),
+        others=_rank_tests(a - b, settings, largest),
     )
 
 

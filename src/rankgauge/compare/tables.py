@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.compare.values import Values, comparable
+from rankgauge.compare.values import Values, comparable, one_definition
 from rankgauge.errors import FormatError, InputError, MeasureError, RankgaugeError, choices, nearest
 from rankgauge.measures import parse
 from rankgauge.read.files import Source, find_source
@@ -44,9 +44,12 @@ def values_of_tables(
     """
     opened = [_opened(source) for source in sources]
     found = [(_saved(source) if isinstance(source, Source) else None) or _table(source) for source in opened]
-    if all(each.prints is not None for each in found):
-        comparable({each.name: each.prints for each in found if each.prints is not None})
+    known = {each.name: each.prints for each in found if each.prints is not None}
+    if known:
+        comparable(known)
     wanted = list(measures) if measures else list(dict.fromkeys(name for each in found for name in each.columns))
+    if not wanted:
+        raise FormatError(f"{', '.join(each.name for each in found)}: holds no values of any measure")
     return {measure: _together(found, measure, skip) for measure in wanted}
 
 
@@ -128,16 +131,18 @@ def _together(tables: list[_Table], measure: str, skip: bool) -> Values:
             f"the systems do not have the same queries: {len(dropped):,} of {len(queries):,} lack a value, such as "
             f"{query!r} ({why}); give every query a value, or leave these queries out with --missing skip"
         )
-    first = tables[0]
+    known = [table for table in tables if table.prints is not None]
+    first = known[0] if known else tables[0]
+    prints = first.prints or {}
     return Values(
         measure,
         list(columns),
         used,
         np.array([[columns[name][query] for name in columns] for query in used], np.float64),
         dropped,
-        definition=first.definitions.get(_spelling(measure), ""),
+        definition=one_definition(measure, {each.name: each.definitions.get(_spelling(measure), "") for each in known}),
         protocol=first.protocol,
-        fingerprints={} if first.prints is None else {key: first.prints[key] for key in ("judgments", "protocol")},
+        fingerprints={key: prints[key] for key in ("judgments", "protocol") if key in prints},
     )
 
 
@@ -189,6 +194,8 @@ def _columns(names: list[str], rows: list[Sequence[Any]], name: str) -> dict[str
     others = [at for at in range(len(names)) if at not in (query, system)]
     if not others:
         raise FormatError(f"{name}: no column of values beside {', '.join(names)}; give each system one")
+    if not rows:
+        raise FormatError(f"{name}: holds no rows below its header {', '.join(names)}; give a row a query")
     result: dict[str, dict[str, Column]] = {}
     for number, row in enumerate(rows, 1):
         place = f"{name}, row {number}"

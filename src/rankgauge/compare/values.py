@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -27,12 +28,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Values",
     "comparable",
+    "one_definition",
     "results_of_runs",
     "values_of_results",
     "values_of_runs",
     "with_clusters",
     "without_weightless",
 ]
+
+LARGEST: Final = 1e60
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,15 @@ class Values:
     definition: str = ""
     protocol: dict[str, Any] = field(default_factory=dict)
     fingerprints: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse values whose squares and fourth powers a float cannot hold: there would be numbers, and wrong ones."""
+        for system, largest in zip(self.systems, np.abs(self.table).max(axis=0, initial=0.0).tolist(), strict=True):
+            if largest > LARGEST or 0 < largest < 1 / LARGEST:
+                raise InputError(
+                    f"{self.measure}: the values of {system} reach {largest:g}; the largest of a system is to be "
+                    f"between {1 / LARGEST:g} and {LARGEST:g} to be compared: give them in another unit"
+                )
 
     def of(self, system: str) -> Floats:
         """The value of every query under a system."""
@@ -132,18 +145,33 @@ def values_of_results(
 
 def comparable(fingerprints: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse what rests on different judgments or rules: system → `{"judgments": …, "protocol": …}`."""
-    (one, ours), *others = fingerprints.items()
-    for other, theirs in others:
-        if None not in (ours["judgments"], theirs["judgments"]) and ours["judgments"] != theirs["judgments"]:
+    judged = {name: each["judgments"] for name, each in fingerprints.items() if each["judgments"] is not None}
+    for one, other in pairwise(judged):
+        if judged[one] != judged[other]:
             raise InputError(
-                f"{one} and {other} rest on different judgments ({ours['judgments']} and {theirs['judgments']}) and "
+                f"{one} and {other} rest on different judgments ({judged[one]} and {judged[other]}) and "
                 "cannot be compared; evaluate both again on the same judgments"
             )
+    (one, ours), *others = fingerprints.items()
+    for other, theirs in others:
         if ours["protocol"] != theirs["protocol"]:
             raise ProtocolError(
                 f"{one} and {other} were evaluated under different rules{_rules_apart(ours, theirs)} and cannot be "
                 "compared; evaluate both again under the same rules"
             )
+
+
+def one_definition(measure: str, definitions: Mapping[str, str]) -> str:
+    """What the measure means to all systems: system → its definition, "" where that is not known; else refused."""
+    known = {name: meaning for name, meaning in definitions.items() if meaning}
+    (one, ours), *others = known.items() or [("", "")]
+    for other, theirs in others:
+        if ours != theirs:
+            raise MeasureError(
+                f"{measure} does not mean the same to {one} ({ours}) and to {other} ({theirs}) and cannot be compared; "
+                "evaluate both again with the same measure"
+            )
+    return ours
 
 
 def _rules_apart(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
@@ -179,7 +207,7 @@ def _of_results(results: Mapping[str, Result], measure: Measure) -> Values:
         dropped,
         None if first.weights is None else first._selected(first.weights)[at],
         groups={name: mask[at] for name, mask in first.groups.items() if mask[at].any()},
-        definition=first.definitions[str(measure)],
+        definition=one_definition(str(measure), {name: r.definitions[str(measure)] for name, r in results.items()}),
         protocol=first.protocol.to_dict(),
         fingerprints=first.fingerprints | {"systems": {name: result.fingerprint for name, result in results.items()}},
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from rankgauge.compare.pairs import Pair
 
-__all__ = ["BETTER", "NOT_SEPARABLE", "WORSE", "decide", "p_text", "percent", "verdict"]
+__all__ = ["BETTER", "NOT_SEPARABLE", "WORSE", "decide", "p_text", "percent", "smallest_p", "verdict"]
 
 BETTER: Final = "better"
 WORSE: Final = "worse"
@@ -31,13 +32,24 @@ def verdict(pair: Pair, measure: str, alpha: float, *, family: bool) -> str:
         interval = f"{percent(alpha)} interval {low:.4f} to {high:.4f}"
         return (
             f"not separable: {pair.a} − {pair.b} is {pair.difference:.4f} {measure} points ({interval}; {p}); "
-            f"this set could detect {pair.detectable:.4f}"
+            f"{_detects(pair, alpha)}"
         )
     winner, loser = (pair.a, pair.b) if pair.decision == BETTER else (pair.b, pair.a)
     if pair.decision == WORSE:
         low, high = -high, -low
     interval = f"{percent(alpha)} interval {low:.4f} to {high:.4f}"
     return f"{winner} is better than {loser} by {abs(pair.difference):.4f} {measure} points ({interval}; {p})"
+
+
+def smallest_p(units: int) -> float:
+    """The smallest p of the sign-flip test: all differences with one sign, or all with the other."""
+    return 2.0 ** (1 - units)
+
+
+def _detects(pair: Pair, alpha: float) -> str:
+    if isfinite(pair.detectable):
+        return f"this set could detect {pair.detectable:.4f}"
+    return f"a set so small can detect nothing at the level {alpha:g}: judge more queries"
 
 
 def percent(alpha: float) -> str:
