@@ -398,6 +398,47 @@ def test_words_say_who_is_better() -> None:
     assert f"s2 is ahead of s1 on {pair.losses}, behind on {pair.wins} and equal on {pair.ties} of 60" in words
 
 
+def worse_than_its_baseline() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Forty queries: old ranks the one relevant document first, new second; but of the last it is the other way."""
+    judgments = {f"q{number:02}": {"a": 1, "b": 0} for number in range(40)}
+    first, second = {"a": 2.0, "b": 1.0}, {"b": 2.0, "a": 1.0}
+    queries = list(judgments)
+    old = {query: second if query == "q39" else first for query in queries}
+    return judgments, {"new": {query: first if query == "q39" else second for query in queries}, "old": old}
+
+
+def test_a_system_that_lost_against_the_baseline_is_worse() -> None:
+    judgments, runs = worse_than_its_baseline()
+    report = rankgauge.report(judgments, runs, ["nDCG@10", "RR"], baseline="old", charts=False)
+    assert report.facts.focus == ("new", "old")
+    (tiles,) = (b["tiles"] for b in report.to_dict()["sections"][0]["blocks"] if b["type"] == "tiles")
+    told = {tile["label"]: tile["value"] for tile in tiles}
+    loss = 38 / 40 * (1 / np.log2(3) - 1)  # 39 queries lose what the one gains
+    assert told["nDCG@10, new"] == pytest.approx((1 + 39 / np.log2(3)) / 40)
+    assert (told["against old"], told["verdict"]) == (pytest.approx(loss), "worse")
+    words = report.markdown()
+    assert "new is ahead of old on 1, behind on 39 and equal on 0 of 40" in words
+    assert "Query q39 gains most: nDCG@10 0.6309 with old, 1.0000 with new." in words
+    assert "Query q00 loses most: nDCG@10 1.0000 with old, 0.6309 with new." in words
+    assert "By RR, new is also worse" in words
+    why = {each.query: each.why[0] for each in report.facts.explained}
+    assert (why["q39"], why["q00"]) == ("gained", "lost")
+    assert "From old to new: moved up most" in words
+
+
+@pytest.mark.parametrize("order", [("s0", "s1"), ("s1", "s0")])
+@pytest.mark.parametrize("baseline", [None, "s0", "s1"])
+def test_differences_have_one_direction_throughout(order: tuple[str, str], baseline: str | None) -> None:
+    judgments, runs = made(8, 2)
+    report = rankgauge.report(judgments, {name: runs[name] for name in order}, baseline=baseline, charts=False)
+    a, b = report.facts.focus
+    apart = report.facts.first.mean(a) - report.facts.first.mean(b)
+    lead = next(b["words"] for s in report.to_dict()["sections"] for b in s["blocks"] if b.get("kind") == "lead")
+    assert lead.startswith(f"Not separable: {a} − {b} is {apart:.4f} nDCG@10 points")
+    (tiles,) = (b["tiles"] for b in report.to_dict()["sections"][0]["blocks"] if b["type"] == "tiles")
+    assert (tiles[1]["label"], tiles[1]["value"]) == (f"against {b}", pytest.approx(apart))
+
+
 def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else() -> None:
     page = Page(rankgauge.report(*made()).html())
     assert page.policy.startswith("default-src 'none'; script-src 'sha256-")

@@ -46,8 +46,8 @@ def example_queries(facts: Facts) -> Iterator[Block]:
 
 def _whose(facts: Facts, why: str) -> str:
     if why in ("gained", "lost"):
-        return f"From {facts.focus[1]} to {facts.best}:"
-    return f"{facts.best}:"
+        return f"From {facts.focus[1]} to {facts.subject}:"
+    return f"{facts.subject}:"
 
 
 def _example(facts: Facts, found: Explained) -> Fold:
@@ -145,7 +145,7 @@ def every_query(facts: Facts) -> Iterator[Block]:
     """The values of all queries under all systems; of very many, those that moved most."""
     values = facts.first
     moved = values.difference(*facts.focus) if len(facts.focus) == 2 else None
-    order = np.argsort(values.of(facts.best) if moved is None else -np.abs(moved), kind="stable")[:MOST].tolist()
+    order = np.argsort(values.of(facts.subject) if moved is None else -np.abs(moved), kind="stable")[:MOST].tolist()
     names = dict.fromkeys(query for query in values.queries if facts.text_of(query))
     groups = _groups_of(facts)
     columns = [Column("query", "query"), *([Column("text")] if names else []), *([Column("group")] if groups else [])]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.compare.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent
+from rankgauge.compare.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent, verdict
 from rankgauge.errors import counted
 from rankgauge.report.blocks import Block, Bullets, Column, Mark, Section, Table, Text, Tile, Tiles, capital
 from rankgauge.report.charts import comparison_charts, depth_charts, group_charts, query_charts
@@ -41,11 +41,12 @@ def sections(facts: Facts) -> list[Section]:
 
 def summary(facts: Facts) -> Iterator[Block]:
     """The numbers that are seen first, and what they mean."""
-    values, best = facts.first, facts.best
+    values, subject = facts.first, facts.subject
     number, signed = Column("", "number"), Column("", "signed")
     level = percent(facts.wanted.settings.alpha)
-    low, high = facts.interval_of[facts.measure][best]
-    tiles = [Tile(f"{facts.measure}, {best}", number, values.mean(best), f"{level} interval {low:.4f} to {high:.4f}")]
+    low, high = facts.interval_of[facts.measure][subject]
+    about = f"{level} interval {low:.4f} to {high:.4f}"
+    tiles = [Tile(f"{facts.measure}, {subject}", number, values.mean(subject), about)]
     versus = facts.versus
     if versus is not None:
         ends = f"{level} interval {versus.interval[0]:+.4f} to {versus.interval[1]:+.4f}"
@@ -63,10 +64,14 @@ def _word(pair: Pair) -> str:
     return {BETTER: "better", WORSE: "worse"}.get(pair.decision, "not separable")
 
 
-def _p(facts: Facts) -> str:
+def _is_family(facts: Facts) -> bool:
+    """Whether p-values are adjusted over several pairs."""
     comparison = facts.comparison
-    family = comparison is not None and len(comparison.pairs) > 1 and comparison.settings.method != "none"
-    return "adjusted p" if family else "p"
+    return comparison is not None and len(comparison.pairs) > 1 and comparison.settings.method != "none"
+
+
+def _p(facts: Facts) -> str:
+    return "adjusted p" if _is_family(facts) else "p"
 
 
 def headline(facts: Facts) -> Iterator[Block]:
@@ -158,8 +163,8 @@ def changes(facts: Facts) -> Iterator[Block]:
     versus = facts.versus
     if facts.comparison is None or versus is None:
         return
-    pair = next(p for p in facts.comparison.pairs if {p.a, p.b} == {versus.a, versus.b})
-    yield Text(f"{capital(pair.verdict) if pair.decision == NOT_SEPARABLE else pair.verdict}.", "lead")
+    words = verdict(versus, facts.measure, facts.wanted.settings.alpha, family=_is_family(facts))
+    yield Text(f"{capital(words) if versus.decision == NOT_SEPARABLE else words}.", "lead")
     yield Bullets([*_sentences(facts, versus)])
 
 
@@ -185,7 +190,7 @@ def _sentences(facts: Facts, versus: Pair) -> Iterator[str]:
 def _level_with(facts: Facts) -> Iterator[str]:
     """Which others cannot be told from the best one."""
     assert facts.comparison is not None
-    compared, best = facts.comparison.first, facts.best
+    compared, best = facts.comparison.first, facts.subject
     pairs = [oriented(compared, best, p.a if p.b == best else p.b) for p in compared.pairs if best in (p.a, p.b)]
     if len(pairs) < 2:
         return
@@ -201,8 +206,8 @@ def _other_measures(facts: Facts) -> Iterator[str]:
     assert facts.comparison is not None
     for measure in list(facts.comparison)[1:]:
         pair = oriented(facts.comparison[measure], *facts.focus)
-        words = {BETTER: "also better", WORSE: "worse"}.get(pair.decision, "not separable")
-        words = words.replace("also ", "") if facts.versus and facts.versus.decision != BETTER else words
+        same = facts.versus is not None and facts.versus.decision == pair.decision
+        words = f"{'also ' * same}{_word(pair)}"
         p = f"{_p(facts)} {p_text(pair.p_adjusted, sign=True)}"
         yield f"By {measure}, {pair.a} is {words} ({pair.difference:+.4f}; {p})."
 
