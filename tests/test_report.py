@@ -398,6 +398,36 @@ def test_words_say_who_is_better() -> None:
     assert f"s2 is ahead of s1 on {pair.losses}, behind on {pair.wins} and equal on {pair.ties} of 60" in words
 
 
+def careful_of(report: rankgauge.Report) -> list[str]:
+    """What the box of warnings says."""
+    summary = report.to_dict()["sections"][0]["blocks"]
+    return [item for block in summary if block.get("kind") == "warning" for item in block["items"]]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_unanswered_queries_are_warned_of_at_the_top(checked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not checked:
+        monkeypatch.setattr(sys.modules["rankgauge.report.facts"], "LOOKED_AT", 0)
+    judgments = {f"q{number}": {"a": 1} for number in range(8)}
+    runs = {"whole": {key: {"a": 1.0} for key in judgments}, "part": {key: {"a": 1.0} for key in list(judgments)[:3]}}
+    said = [text for text in careful_of(rankgauge.report(judgments, runs, charts=False)) if "answer" in text]
+    assert said == [
+        "Queries without an answer count 0 and lower the mean: part answers 3 of 8 (nDCG@10 0.3750, and 1.0000 over "
+        "these)."
+    ]
+    skipped = rankgauge.report(judgments, {"part": runs["part"]}, charts=False, protocol={"missing": "skip"})
+    assert not any("answer" in text for text in careful_of(skipped))
+
+
+def test_warnings_of_the_checks_are_at_the_top() -> None:
+    judgments = {f"q{number}": {"a": 0.5, "b": 1.0} for number in range(8)}
+    runs = {name: {key: {"b": 2.0, "a": 1.0} for key in judgments} for name in ("x", "y")}
+    (said,) = (text for text in careful_of(rankgauge.report(judgments, runs, charts=False)) if "RG105" in text)
+    assert said.startswith(
+        "Grades have decimals, which trec_eval and ranx cut off (RG105, judgments): nDCG@10 is 1.0000"
+    )
+
+
 def worse_than_its_baseline() -> tuple[dict[str, Any], dict[str, Any]]:
     """Forty queries: old ranks the one relevant document first, new second; but of the last it is the other way."""
     judgments = {f"q{number:02}": {"a": 1, "b": 0} for number in range(40)}
