@@ -21,7 +21,7 @@ import pytest
 import rankgauge
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.queries import read_groups_and_numbers, read_texts
-from rankgauge.report.blocks import Column, cell_text
+from rankgauge.report.blocks import Column, cell_text, number_text
 from rankgauge.report.facts import oriented
 from rankgauge.report.sections import SECTIONS
 from rankgauge.tie_table import ties_data
@@ -112,7 +112,7 @@ def check_tables(page: Page, data: dict[str, Any]) -> int:
             for value, (text, raw), column in zip(row, cells, columns, strict=True):
                 assert text == cell_text(tuple(value) if isinstance(value, list) else value, column)
                 if column.kind in ("number", "signed", "bar") and value is not None and value != "":
-                    assert abs(float(text) - value) <= 0.5000001 * 10**-column.digits
+                    assert abs(float(text.replace("−", "-")) - value) <= 0.5000001 * 10**-column.digits
                 if column.is_number and isinstance(value, (int, float)):
                     assert float(raw or "nan") == value
                     numbers += 1
@@ -300,6 +300,39 @@ def test_business_columns_stand_beside_the_measure_by_group(tmp_path: Path) -> N
         assert row[heads.index("s1")] == pytest.approx(np.mean(values.of("s1")[chosen]))
 
 
+def test_business_numbers_have_the_decimals_that_they_need(tmp_path: Path) -> None:
+    judgments, runs = made(4, 2)
+    table = tmp_path / "by.csv"
+    table.write_text(
+        "query_id,kind,visits,ctr,price,spent\nq0,a,4000,0.03125,12.5,1234.5\nq1,a,5000,0.0625,13.75,99.25\n"
+        "q2,b,10,0.5,7,1\nq3,b,30,0.25,7,1\n"
+    )
+    page = Page(rankgauge.report(judgments, runs, by=table, charts=False).html())
+    shown = {row[0][0]: [text for text, _ in row[-4:]] for row in page.tables["groups"]}
+    assert shown["a"] == ["4500", "0.0469", "13.12", "666.9"]
+    assert shown["b"] == ["20", "0.3750", "7.00", "1.0"]
+
+
+def test_the_best_mean_is_the_largest_number() -> None:
+    relevant = {f"d{number}": 1 for number in range(12)}
+    runs = {name: {"q": dict.fromkeys(list(relevant)[:many], 1.0)} for name, many in (("nine", 9), ("twelve", 12))}
+    both = {name: run | {"r": run["q"]} for name, run in runs.items()}
+    words = rankgauge.report({"q": relevant, "r": relevant}, both, "NumRelRet", charts=False).markdown()
+    assert "| twelve | **12.0000** |" in words
+    assert "| nine | 9.0000 |" in words
+
+
+def test_there_is_one_minus_sign_and_no_parameter_without_a_value() -> None:
+    judgments, runs = made(8, 2)
+    by = {f"q{number}": "odd" if number % 2 else "even" for number in range(8)}
+    report = rankgauge.report(judgments, runs, ["nDCG@10", "AP"], by=by, baseline="s1", charts=False)
+    seen = [*Page(report.html()).seen, report.markdown()]
+    assert any(re.search(r"−\d+\.\d{4}", text) for text in seen)
+    quoted = [*careful_of(report), *(row["first example"] for row in table_named(report, "checks"))]  # word for word
+    assert [text for text in seen[:-1] if re.search(r"(?<![\w-])-\d+\.\d", text) and text not in quoted] == []
+    assert "=None" not in report.json()
+
+
 @pytest.mark.parametrize(
     ("text", "groups", "numbers"),
     [
@@ -464,7 +497,7 @@ def test_differences_have_one_direction_throughout(order: tuple[str, str], basel
     a, b = report.facts.focus
     apart = report.facts.first.mean(a) - report.facts.first.mean(b)
     lead = next(b["words"] for s in report.to_dict()["sections"] for b in s["blocks"] if b.get("kind") == "lead")
-    assert lead.startswith(f"Not separable: {a} − {b} is {apart:.4f} nDCG@10 points")
+    assert lead.startswith(f"Not separable: {a} − {b} is {number_text(apart)} nDCG@10 points")
     (tiles,) = (b["tiles"] for b in report.to_dict()["sections"][0]["blocks"] if b["type"] == "tiles")
     assert (tiles[1]["label"], tiles[1]["value"]) == (f"against {b}", pytest.approx(apart))
 
@@ -578,6 +611,8 @@ def test_a_run_may_come_from_standard_input(files: Path) -> None:
     [
         (["qrels.txt", "s0.run", "-o", "none/r.html"], "there is no folder"),
         (["qrels.txt", "s0.run", "-o", "."], "is a folder"),
+        (["qrels.txt", "s0.run", "-o", "r.txt"], "r.txt: the suffix names no format of a report; expected .html, .htm"),
+        (["qrels.txt", "s0.run", "-o", "r"], "the suffix names no format of a report"),
         (["qrels.txt", "s0.run", "s1.run", "--baseline", "s9", "-o", "r.html"], "there is no system 's9'"),
         (["qrels.txt", "nothing.run", "-o", "r.html"], "nothing.run"),
         (["qrels.txt", "s0.run", "-m", "nGCD@10", "-o", "r.html"], "unknown measure"),

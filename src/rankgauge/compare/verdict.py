@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,23 +22,28 @@ def decide(difference: float, p: float, alpha: float) -> str:
     return BETTER if difference > 0 else WORSE
 
 
-def verdict(pair: Pair, measure: str, alpha: float, *, family: bool) -> str:
-    """One sentence: who is better, by how much, how sure; or what this set of queries could have detected."""
+def verdict(
+    pair: Pair, measure: str, alpha: float, *, family: bool, number: Callable[[float], str] = "{:.4f}".format
+) -> str:
+    """One sentence: who is better, by how much, how sure; or what this set of queries could have detected.
+
+    `number` writes the numbers.
+    """
     p = f"{'adjusted ' * family}p {p_text(pair.p_adjusted, sign=True)}"
     low, high = pair.interval
     if pair.decision == NOT_SEPARABLE:
         if pair.ties == pair.queries:
             return f"not separable: {pair.a} and {pair.b} have the same value on every query"
-        interval = f"{percent(alpha)} interval {low:.4f} to {high:.4f}"
+        interval = f"{percent(alpha)} interval {number(low)} to {number(high)}"
         return (
-            f"not separable: {pair.a} − {pair.b} is {pair.difference:.4f} {measure} points ({interval}; {p}); "
-            f"this set could detect {pair.detectable:.4f}"
+            f"not separable: {pair.a} − {pair.b} is {number(pair.difference)} {measure} points ({interval}; {p}); "
+            f"this set could detect {number(pair.detectable)}"
         )
     winner, loser = (pair.a, pair.b) if pair.decision == BETTER else (pair.b, pair.a)
     if pair.decision == WORSE:
         low, high = -high, -low
-    interval = f"{percent(alpha)} interval {low:.4f} to {high:.4f}"
-    return f"{winner} is better than {loser} by {abs(pair.difference):.4f} {measure} points ({interval}; {p})"
+    interval = f"{percent(alpha)} interval {number(low)} to {number(high)}"
+    return f"{winner} is better than {loser} by {number(abs(pair.difference))} {measure} points ({interval}; {p})"
 
 
 def percent(alpha: float) -> str:

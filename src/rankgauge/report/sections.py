@@ -12,7 +12,20 @@ import numpy as np
 
 from rankgauge.compare.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent, verdict
 from rankgauge.errors import counted
-from rankgauge.report.blocks import Block, Bullets, Column, Mark, Section, Table, Text, Tile, Tiles, capital
+from rankgauge.report.blocks import (
+    Block,
+    Bullets,
+    Column,
+    Mark,
+    Section,
+    Table,
+    Text,
+    Tile,
+    Tiles,
+    capital,
+    interval_text,
+    number_text,
+)
 from rankgauge.report.charts import comparison_charts, depth_charts, group_charts, query_charts
 from rankgauge.report.facts import oriented
 from rankgauge.report.queries import every_query, example_queries
@@ -44,12 +57,11 @@ def summary(facts: Facts) -> Iterator[Block]:
     values, subject = facts.first, facts.subject
     number, signed = Column("", "number"), Column("", "signed")
     level = percent(facts.wanted.settings.alpha)
-    low, high = facts.interval_of[facts.measure][subject]
-    about = f"{level} interval {low:.4f} to {high:.4f}"
+    about = f"{level} interval {interval_text(facts.interval_of[facts.measure][subject])}"
     tiles = [Tile(f"{facts.measure}, {subject}", number, values.mean(subject), about)]
     versus = facts.versus
     if versus is not None:
-        ends = f"{level} interval {versus.interval[0]:+.4f} to {versus.interval[1]:+.4f}"
+        ends = f"{level} interval {interval_text(versus.interval, sign=True)}"
         tiles.append(Tile(f"against {versus.b}", signed, versus.difference, ends))
         won = f"{versus.wins:,} won, {versus.ties:,} equal, {versus.losses:,} lost"
         tiles.append(Tile("verdict", Column(""), _word(versus), f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"))
@@ -58,6 +70,10 @@ def summary(facts: Facts) -> Iterator[Block]:
         tiles.append(Tile("queries", Column("", "count"), len(values.queries), "evaluated"))
     yield Tiles(tiles)
     yield from careful(facts)
+
+
+def _signed(pair: Pair) -> str:
+    return number_text(pair.difference, sign=True)
 
 
 def _word(pair: Pair) -> str:
@@ -80,16 +96,14 @@ def headline(facts: Facts) -> Iterator[Block]:
     for measure, values in facts.values.items():
         compared = facts.comparison[measure] if facts.comparison is not None else None
         ranked = sorted(values.systems, key=lambda name: -values.mean(name))
-        top = max(f"{values.mean(name):.4f}" for name in ranked)
+        means = _best_marked([values.mean(name) for name in ranked])
         lettered = compared is not None and baseline is None and len(ranked) > NAMED
         columns = [*([Column("letter")] if lettered else []), Column("system"), Column("mean", "number")]
         columns += [Column(f"{level} interval", "interval")]
         columns += _significance_columns(facts, compared)
         rows: list[list[Any]] = []
         for at, name in enumerate(ranked):
-            mean = values.mean(name)
-            shown = Mark(mean, "best") if f"{mean:.4f}" == top and len(ranked) > 1 else mean
-            row = [*([letter(at)] if lettered else []), name, shown, facts.interval_of[measure][name]]
+            row = [*([letter(at)] if lettered else []), name, means[at], facts.interval_of[measure][name]]
             rows.append([*row, *_significance(compared, ranked, at, baseline)])
         note = f"{values.definition}." if values.definition else ""
         yield Table(
@@ -163,7 +177,7 @@ def changes(facts: Facts) -> Iterator[Block]:
     versus = facts.versus
     if facts.comparison is None or versus is None:
         return
-    words = verdict(versus, facts.measure, facts.wanted.settings.alpha, family=_is_family(facts))
+    words = verdict(versus, facts.measure, facts.wanted.settings.alpha, family=_is_family(facts), number=number_text)
     yield Text(f"{capital(words) if versus.decision == NOT_SEPARABLE else words}.", "lead")
     yield Bullets([*_sentences(facts, versus)])
 
@@ -183,7 +197,7 @@ def _sentences(facts: Facts, versus: Pair) -> Iterator[str]:
             query = values.queries[at]
             text = f" ({facts.text_of(query)})" if facts.text_of(query) else ""
             before, after = values.of(versus.b)[at], values.of(versus.a)[at]
-            numbers = f"{before:.4f} with {versus.b}, {after:.4f} with {versus.a}"
+            numbers = f"{number_text(before)} with {versus.b}, {number_text(after)} with {versus.a}"
             yield f"Query {query}{text} {verb} most: {measure} {numbers}."
 
 
@@ -209,7 +223,7 @@ def _other_measures(facts: Facts) -> Iterator[str]:
         same = facts.versus is not None and facts.versus.decision == pair.decision
         words = f"{'also ' * same}{_word(pair)}"
         p = f"{_p(facts)} {p_text(pair.p_adjusted, sign=True)}"
-        yield f"By {measure}, {pair.a} is {words} ({pair.difference:+.4f}; {p})."
+        yield f"By {measure}, {pair.a} is {words} ({_signed(pair)}; {p})."
 
 
 def _by_group(facts: Facts) -> Iterator[str]:
@@ -220,8 +234,8 @@ def _by_group(facts: Facts) -> Iterator[str]:
     found = {name: oriented(part, *facts.focus) for name, part in groups.items()}
     most, least = max(found, key=lambda g: found[g].difference), min(found, key=lambda g: found[g].difference)
     yield (
-        f"The difference is largest in {most} ({found[most].difference:+.4f}, {found[most].queries:,} queries) and "
-        f"smallest in {least} ({found[least].difference:+.4f}, {found[least].queries:,} queries)."
+        f"The difference is largest in {most} ({_signed(found[most])}, {found[most].queries:,} queries) and "
+        f"smallest in {least} ({_signed(found[least])}, {found[least].queries:,} queries)."
     )
 
 
@@ -288,14 +302,15 @@ def groups(facts: Facts) -> Iterator[Block]:
     if compared is not None:
         a, b = facts.focus
         columns += [Column(f"{a} − {b}", "signed"), Column(_p(facts), "p"), Column("decision")]
-    columns += [Column(f"{name}, mean", "number") for name in numbers]
+    parts = {"all": values, **{name: values.only(mask) for name, mask in values.groups.items()}}
+    business = {name: [_mean_number(found, part.queries) for part in parts.values()] for name, found in numbers.items()}
+    columns += [Column(f"{name}, mean", "number", _decimals(means)) for name, means in business.items()]
     rows = []
-    for name, mask in {"all": np.ones(len(values.queries), bool), **values.groups}.items():
-        part = values.only(mask)
+    for at, (name, part) in enumerate(parts.items()):
         means = [part.mean(system) for system in values.systems]
         row = [name, len(part.queries), *_best_marked(means)]
         row += _group_difference(facts, compared, name)
-        rows.append([*row, *(_mean_number(found, part.queries) for found in numbers.values())])
+        rows.append([*row, *(means[at] for means in business.values())])
     outside = len(values.queries) - int(np.any([*values.groups.values()], axis=0).sum())
     note = f"{outside:,} queries are in no group. " if outside else ""
     if numbers:
@@ -305,8 +320,8 @@ def groups(facts: Facts) -> Iterator[Block]:
 
 
 def _best_marked(means: list[float]) -> list[Any]:
-    top = max(f"{mean:.4f}" for mean in means)
-    return [Mark(mean, "best") if f"{mean:.4f}" == top and len(means) > 1 else mean for mean in means]
+    top = number_text(max(means))
+    return [Mark(mean, "best") if number_text(mean) == top and len(means) > 1 else mean for mean in means]
 
 
 def _group_difference(facts: Facts, compared: Compared | None, name: str) -> list[Any]:
@@ -320,6 +335,14 @@ def _group_difference(facts: Facts, compared: Compared | None, name: str) -> lis
 def _mean_number(numbers: Any, queries: list[str]) -> float | None:
     known = [numbers[query] for query in queries if query in numbers]
     return float(np.mean(known)) if known else None
+
+
+def _decimals(numbers: Iterable[float | None]) -> int:
+    """How many decimals a column of business numbers needs: none for whole ones, else four digits in all."""
+    known = [abs(number) for number in numbers if number is not None]
+    if all(number == round(number) for number in known):
+        return 0
+    return max(0, 4 - len(str(int(max(known)))) + (max(known) < 1))
 
 
 # ---- the table of sections -------------------------------------------------------------------------------------------

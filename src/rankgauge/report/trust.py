@@ -9,7 +9,7 @@ import numpy as np
 
 from rankgauge import __version__
 from rankgauge.errors import counted
-from rankgauge.report.blocks import Block, Bullets, Code, Column, Mark, Table, Text, capital
+from rankgauge.report.blocks import Block, Bullets, Code, Column, Mark, Table, Text, capital, number_text
 from rankgauge.ties import is_text
 from rankgauge.ties.notes import mean_ends, tie_notes
 from rankgauge.validate.quick import quick_notes
@@ -58,7 +58,8 @@ def _answered(facts: Facts, name: str) -> str:
     answers = f"{name} answers {len(part.queries):,} of {len(values.queries):,}"
     if not part.queries or (part.weights is not None and not part.weights.any()):
         return answers
-    return f"{answers} ({facts.measure} {values.mean(name):.4f}, and {part.mean(name):.4f} over these)"
+    all_of_them, these = number_text(values.mean(name)), number_text(part.mean(name))
+    return f"{answers} ({facts.measure} {all_of_them}, and {these} over these)"
 
 
 def _warned(facts: Facts) -> Iterator[str]:
