@@ -21,7 +21,7 @@ import pytest
 import rankgauge
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.queries import read_groups_and_numbers, read_texts
-from rankgauge.report.blocks import Column, cell_text
+from rankgauge.report.blocks import Column, cell_text, number_text
 from rankgauge.report.facts import oriented
 from rankgauge.report.sections import SECTIONS
 from rankgauge.tie_table import ties_data
@@ -112,7 +112,7 @@ def check_tables(page: Page, data: dict[str, Any]) -> int:
             for value, (text, raw), column in zip(row, cells, columns, strict=True):
                 assert text == cell_text(tuple(value) if isinstance(value, list) else value, column)
                 if column.kind in ("number", "signed", "bar") and value is not None and value != "":
-                    assert abs(float(text) - value) <= 0.5000001 * 10**-column.digits
+                    assert abs(float(text.replace("−", "-")) - value) <= 0.5000001 * 10**-column.digits
                 if column.is_number and isinstance(value, (int, float)):
                     assert float(raw or "nan") == value
                     numbers += 1
@@ -300,6 +300,39 @@ def test_business_columns_stand_beside_the_measure_by_group(tmp_path: Path) -> N
         assert row[heads.index("s1")] == pytest.approx(np.mean(values.of("s1")[chosen]))
 
 
+def test_business_numbers_have_the_decimals_that_they_need(tmp_path: Path) -> None:
+    judgments, runs = made(4, 2)
+    table = tmp_path / "by.csv"
+    table.write_text(
+        "query_id,kind,visits,ctr,price,spent\nq0,a,4000,0.03125,12.5,1234.5\nq1,a,5000,0.0625,13.75,99.25\n"
+        "q2,b,10,0.5,7,1\nq3,b,30,0.25,7,1\n"
+    )
+    page = Page(rankgauge.report(judgments, runs, by=table, charts=False).html())
+    shown = {row[0][0]: [text for text, _ in row[-4:]] for row in page.tables["groups"]}
+    assert shown["a"] == ["4500", "0.0469", "13.12", "666.9"]
+    assert shown["b"] == ["20", "0.3750", "7.00", "1.0"]
+
+
+def test_the_best_mean_is_the_largest_number() -> None:
+    relevant = {f"d{number}": 1 for number in range(12)}
+    runs = {name: {"q": dict.fromkeys(list(relevant)[:many], 1.0)} for name, many in (("nine", 9), ("twelve", 12))}
+    both = {name: run | {"r": run["q"]} for name, run in runs.items()}
+    words = rankgauge.report({"q": relevant, "r": relevant}, both, "NumRelRet", charts=False).markdown()
+    assert "| twelve | **12.0000** |" in words
+    assert "| nine | 9.0000 |" in words
+
+
+def test_there_is_one_minus_sign_and_no_parameter_without_a_value() -> None:
+    judgments, runs = made(8, 2)
+    by = {f"q{number}": "odd" if number % 2 else "even" for number in range(8)}
+    report = rankgauge.report(judgments, runs, ["nDCG@10", "AP"], by=by, baseline="s1", charts=False)
+    seen = [*Page(report.html()).seen, report.markdown()]
+    assert any(re.search(r"−\d+\.\d{4}", text) for text in seen)
+    quoted = [*careful_of(report), *(row["first example"] for row in table_named(report, "checks"))]  # word for word
+    assert [text for text in seen[:-1] if re.search(r"(?<![\w-])-\d+\.\d", text) and text not in quoted] == []
+    assert "=None" not in report.json()
+
+
 @pytest.mark.parametrize(
     ("text", "groups", "numbers"),
     [
@@ -396,6 +429,77 @@ def test_words_say_who_is_better() -> None:
     assert pair.decision == "worse"
     assert f"**{pair.verdict}.**" in words.replace("\\", "")
     assert f"s2 is ahead of s1 on {pair.losses}, behind on {pair.wins} and equal on {pair.ties} of 60" in words
+
+
+def careful_of(report: rankgauge.Report) -> list[str]:
+    """What the box of warnings says."""
+    summary = report.to_dict()["sections"][0]["blocks"]
+    return [item for block in summary if block.get("kind") == "warning" for item in block["items"]]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_unanswered_queries_are_warned_of_at_the_top(checked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not checked:
+        monkeypatch.setattr(sys.modules["rankgauge.report.facts"], "LOOKED_AT", 0)
+    judgments = {f"q{number}": {"a": 1} for number in range(8)}
+    runs = {"whole": {key: {"a": 1.0} for key in judgments}, "part": {key: {"a": 1.0} for key in list(judgments)[:3]}}
+    said = [text for text in careful_of(rankgauge.report(judgments, runs, charts=False)) if "answer" in text]
+    assert said == [
+        "Queries without an answer count 0 and lower the mean: part answers 3 of 8 (nDCG@10 0.3750, and 1.0000 over "
+        "these)."
+    ]
+    skipped = rankgauge.report(judgments, {"part": runs["part"]}, charts=False, protocol={"missing": "skip"})
+    assert not any("answer" in text for text in careful_of(skipped))
+
+
+def test_warnings_of_the_checks_are_at_the_top() -> None:
+    judgments = {f"q{number}": {"a": 0.5, "b": 1.0} for number in range(8)}
+    runs = {name: {key: {"b": 2.0, "a": 1.0} for key in judgments} for name in ("x", "y")}
+    (said,) = (text for text in careful_of(rankgauge.report(judgments, runs, charts=False)) if "RG105" in text)
+    assert said.startswith(
+        "Grades have decimals, which trec_eval and ranx cut off (RG105, judgments): nDCG@10 is 1.0000"
+    )
+
+
+def worse_than_its_baseline() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Forty queries: old ranks the one relevant document first, new second; but of the last it is the other way."""
+    judgments = {f"q{number:02}": {"a": 1, "b": 0} for number in range(40)}
+    first, second = {"a": 2.0, "b": 1.0}, {"b": 2.0, "a": 1.0}
+    queries = list(judgments)
+    old = {query: second if query == "q39" else first for query in queries}
+    return judgments, {"new": {query: first if query == "q39" else second for query in queries}, "old": old}
+
+
+def test_a_system_that_lost_against_the_baseline_is_worse() -> None:
+    judgments, runs = worse_than_its_baseline()
+    report = rankgauge.report(judgments, runs, ["nDCG@10", "RR"], baseline="old", charts=False)
+    assert report.facts.focus == ("new", "old")
+    (tiles,) = (b["tiles"] for b in report.to_dict()["sections"][0]["blocks"] if b["type"] == "tiles")
+    told = {tile["label"]: tile["value"] for tile in tiles}
+    loss = 38 / 40 * (1 / np.log2(3) - 1)  # 39 queries lose what the one gains
+    assert told["nDCG@10, new"] == pytest.approx((1 + 39 / np.log2(3)) / 40)
+    assert (told["against old"], told["verdict"]) == (pytest.approx(loss), "worse")
+    words = report.markdown()
+    assert "new is ahead of old on 1, behind on 39 and equal on 0 of 40" in words
+    assert "Query q39 gains most: nDCG@10 0.6309 with old, 1.0000 with new." in words
+    assert "Query q00 loses most: nDCG@10 1.0000 with old, 0.6309 with new." in words
+    assert "By RR, new is also worse" in words
+    why = {each.query: each.why[0] for each in report.facts.explained}
+    assert (why["q39"], why["q00"]) == ("gained", "lost")
+    assert "From old to new: moved up most" in words
+
+
+@pytest.mark.parametrize("order", [("s0", "s1"), ("s1", "s0")])
+@pytest.mark.parametrize("baseline", [None, "s0", "s1"])
+def test_differences_have_one_direction_throughout(order: tuple[str, str], baseline: str | None) -> None:
+    judgments, runs = made(8, 2)
+    report = rankgauge.report(judgments, {name: runs[name] for name in order}, baseline=baseline, charts=False)
+    a, b = report.facts.focus
+    apart = report.facts.first.mean(a) - report.facts.first.mean(b)
+    lead = next(b["words"] for s in report.to_dict()["sections"] for b in s["blocks"] if b.get("kind") == "lead")
+    assert lead.startswith(f"Not separable: {a} − {b} is {number_text(apart)} nDCG@10 points")
+    (tiles,) = (b["tiles"] for b in report.to_dict()["sections"][0]["blocks"] if b["type"] == "tiles")
+    assert (tiles[1]["label"], tiles[1]["value"]) == (f"against {b}", pytest.approx(apart))
 
 
 def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else() -> None:
@@ -507,6 +611,8 @@ def test_a_run_may_come_from_standard_input(files: Path) -> None:
     [
         (["qrels.txt", "s0.run", "-o", "none/r.html"], "there is no folder"),
         (["qrels.txt", "s0.run", "-o", "."], "is a folder"),
+        (["qrels.txt", "s0.run", "-o", "r.txt"], "r.txt: the suffix names no format of a report; expected .html, .htm"),
+        (["qrels.txt", "s0.run", "-o", "r"], "the suffix names no format of a report"),
         (["qrels.txt", "s0.run", "s1.run", "--baseline", "s9", "-o", "r.html"], "there is no system 's9'"),
         (["qrels.txt", "nothing.run", "-o", "r.html"], "nothing.run"),
         (["qrels.txt", "s0.run", "-m", "nGCD@10", "-o", "r.html"], "unknown measure"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
@@ -22,23 +23,28 @@ def decide(difference: float, p: float, alpha: float) -> str:
     return BETTER if difference > 0 else WORSE
 
 
-def verdict(pair: Pair, measure: str, alpha: float, *, family: bool) -> str:
-    """One sentence: who is better, by how much, how sure; or what this set of queries could have detected."""
+def verdict(
+    pair: Pair, measure: str, alpha: float, *, family: bool, number: Callable[[float], str] = "{:.4f}".format
+) -> str:
+    """One sentence: who is better, by how much, how sure; or what this set of queries could have detected.
+
+    `number` writes the numbers.
+    """
     p = f"{'adjusted ' * family}p {p_text(pair.p_adjusted, sign=True)}"
     low, high = pair.interval
     if pair.decision == NOT_SEPARABLE:
         if pair.ties == pair.queries:
             return f"not separable: {pair.a} and {pair.b} have the same value on every query"
-        interval = f"{percent(alpha)} interval {low:.4f} to {high:.4f}"
+        interval = f"{percent(alpha)} interval {number(low)} to {number(high)}"
         return (
-            f"not separable: {pair.a} − {pair.b} is {pair.difference:.4f} {measure} points ({interval}; {p}); "
-            f"{_detects(pair, alpha)}"
+            f"not separable: {pair.a} − {pair.b} is {number(pair.difference)} {measure} points ({interval}; {p}); "
+            f"{_detects(pair, alpha, number)}"
         )
     winner, loser = (pair.a, pair.b) if pair.decision == BETTER else (pair.b, pair.a)
     if pair.decision == WORSE:
         low, high = -high, -low
-    interval = f"{percent(alpha)} interval {low:.4f} to {high:.4f}"
-    return f"{winner} is better than {loser} by {abs(pair.difference):.4f} {measure} points ({interval}; {p})"
+    interval = f"{percent(alpha)} interval {number(low)} to {number(high)}"
+    return f"{winner} is better than {loser} by {number(abs(pair.difference))} {measure} points ({interval}; {p})"
 
 
 def smallest_p(units: int) -> float:
@@ -46,9 +52,9 @@ def smallest_p(units: int) -> float:
     return 2.0 ** (1 - units)
 
 
-def _detects(pair: Pair, alpha: float) -> str:
+def _detects(pair: Pair, alpha: float, number: Callable[[float], str]) -> str:
     if isfinite(pair.detectable):
-        return f"this set could detect {pair.detectable:.4f}"
+        return f"this set could detect {number(pair.detectable)}"
     return f"a set so small can detect nothing at the level {alpha:g}: judge more queries"
 
 

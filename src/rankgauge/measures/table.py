@@ -140,10 +140,9 @@ class Measure:
         return f"{self.name}({inner}){after}" if inner else f"{self.name}{after}"
 
     def describe(self) -> str:
-        """What it is, its formula, and every parameter, in one line."""
-        given = dict(self.parameters)
-        parameters = self.definition.parameters.items()
-        shown = ", ".join(f"{name}={_text(given.get(name, each.default))}" for name, each in parameters)
+        """What it is, its formula, and every parameter that has a value, in one line."""
+        values = {name: each.default for name, each in self.definition.parameters.items()} | dict(self.parameters)
+        shown = ", ".join(f"{name}={_text(value)}" for name, value in values.items() if value is not None)
         formula = next((line for line in self.definition.help.splitlines() if line.startswith("Formula:")), "")
         return " ".join(part for part in (self.definition.summary, formula, f"[{shown}]" if shown else "") if part)
 

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge import __version__
 from rankgauge.compare.settings import Settings
-from rankgauge.errors import InputError, counted
+from rankgauge.errors import InputError, choices, counted
 from rankgauge.evaluate import query_table, reader
 from rankgauge.machine import as_data as results_data
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
+from rankgauge.read.files import split_suffixes
 from rankgauge.read.queries import read_groups_and_numbers, read_texts
 from rankgauge.report.blocks import Section, as_data
 from rankgauge.report.facts import Facts, Source, Wanted, gather
 from rankgauge.report.sections import sections
 from rankgauge.show import Look
 from rankgauge.validate.show import findings_data
+from rankgauge.write import STANDARD_OUTPUT, opened
 
 if TYPE_CHECKING:
     from rankgauge.validate import Finding
@@ -92,8 +94,6 @@ class Report:
 
     def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the report, whole or not at all; the suffix says which format."""
-        from rankgauge.write import opened
-
         name = os.fsdecode(path)
         text = FORMATS[format or format_of(name)](self)
         with opened(name) as stream:
@@ -106,8 +106,13 @@ SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"
 
 
 def format_of(path: str) -> str:
-    """The format that a path names; HTML where it names none."""
-    return SUFFIXES.get(os.path.splitext(path)[1].lower(), "html")
+    """The format that a path names, compressed or not; HTML for standard output and what is not a file."""
+    suffix, _ = split_suffixes(path)
+    special = path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path))
+    if not special and suffix not in SUFFIXES:
+        known = choices(SUFFIXES)
+        raise InputError(f"{path}: the suffix names no format of a report; expected {known}, or say format= (--format)")
+    return SUFFIXES.get(suffix, "html")
 
 
 def report(

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from rankgauge.compare.verdict import p_text
 
 __all__ = ["Block", "Bullets", "Chart", "Code", "Column", "Fold", "Mark", "Section", "Table", "Text", "Tile", "Tiles"]
-__all__ += ["as_data", "capital", "cell_text", "plain_value"]
+__all__ += ["as_data", "capital", "cell_text", "interval_text", "number_text", "plain_value"]
 
 MISSING: Final = "–"
 
@@ -141,13 +141,23 @@ def _missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and not math.isfinite(value))
 
 
-def _interval(value: Any, digits: int) -> str:
-    low, high = value
-    return MISSING if _missing(low) or _missing(high) else f"{low:.{digits}f} to {high:.{digits}f}"
+def _minus(text: str) -> str:
+    """A number with the minus sign that charts have."""
+    return text.replace("-", "−")
+
+
+def number_text(value: float, digits: int = 4, *, sign: bool = False) -> str:
+    """A number as every text of the report writes it; what is missing is a dash."""
+    return MISSING if _missing(value) else _minus(f"{value:{'+' * sign}.{digits}f}")
+
+
+def interval_text(ends: Sequence[float], digits: int = 4, *, sign: bool = False) -> str:
+    """From the one end to the other; a dash where there is no interval."""
+    return MISSING if any(map(_missing, ends)) else " to ".join(number_text(end, digits, sign=sign) for end in ends)
 
 
 def _plain(value: Any, digits: int) -> str:
-    return f"{value:g}"
+    return _minus(f"{value:g}")
 
 
 # Kind of a column → the text of a cell. What is missing is a dash, whatever the kind.
@@ -158,13 +168,13 @@ TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
     "rank": lambda value, digits: str(value),
     "grade": _plain,
     "gain": _plain,
-    "number": lambda value, digits: f"{value:.{digits}f}",
-    "signed": lambda value, digits: f"{value:+.{digits}f}",
-    "percent": lambda value, digits: f"{100 * value:+.{digits}f} %",
-    "share": lambda value, digits: f"{100 * value:.{digits}f} %",
-    "interval": _interval,
+    "number": number_text,
+    "signed": lambda value, digits: number_text(value, digits, sign=True),
+    "percent": lambda value, digits: f"{number_text(100 * value, digits, sign=True)} %",
+    "share": lambda value, digits: f"{number_text(100 * value, digits)} %",
+    "interval": interval_text,
     "p": lambda value, digits: p_text(value),
-    "bar": lambda value, digits: f"{value:.{digits}f}",
+    "bar": number_text,
 }
 LEFT: Final = frozenset({"text", "query"})
 

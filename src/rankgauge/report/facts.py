@@ -84,7 +84,9 @@ class Explained:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What there is to tell. `focus` are the two systems that the words and the examples are about, the better first.
+    """What there is to tell. `focus` are the two systems that the words and the examples are about.
+
+    Differences are the first minus the second, throughout: a system minus the baseline, or the best minus the next.
 
     `comparison` is None where there is one system; `findings` is None where the files were not checked line by
     line, and `unchecked` says why; `unexplained` says why there are no rankings.
@@ -111,13 +113,13 @@ class Facts:
         return self.values[self.measure]
 
     @property
-    def best(self) -> str:
-        """The system in focus: the one of the highest mean."""
+    def subject(self) -> str:
+        """The system that the report is about: the best one, or the best of those compared with a baseline."""
         return self.focus[0]
 
     @property
     def versus(self) -> Pair | None:
-        """The pair in focus, the better system first; None where there is one system."""
+        """The pair in focus, in its direction; None where there is one system."""
         if self.comparison is None:
             return None
         return oriented(self.comparison.first, *self.focus)
@@ -186,17 +188,16 @@ def _checked(source: Source, measure: Measure, rows: int) -> tuple[list[Finding]
 
 
 def _focus(values: Values, baseline: str | None) -> tuple[str, ...]:
-    """The best system, and the baseline or else the runner-up; of equal means, the one given first."""
+    """The best system and the runner-up; with a baseline the best other system, against it. Of equals, the first."""
     ranked = sorted(values.systems, key=lambda name: -values.mean(name))
     if baseline is None or len(ranked) < 2:
         return tuple(ranked[:2])
     values.index(baseline)
-    other = next(name for name in ranked if name != baseline)
-    return (other, baseline) if values.mean(other) >= values.mean(baseline) else (baseline, other)
+    return next(name for name in ranked if name != baseline), baseline
 
 
 def oriented(compared: Compared, a: str, b: str) -> Pair:
-    """The comparison of a with b, turned round where it was made as b with a."""
+    """The comparison of a with b, turned round where it was made as b with a; its `verdict` is left empty then."""
     if any((each.a, each.b) == (a, b) for each in compared.pairs):
         return compared.pair(a, b)
     pair = compared.pair(b, a)
@@ -216,6 +217,7 @@ def oriented(compared: Compared, a: str, b: str) -> Pair:
         losses=pair.wins,
         better=1 - pair.better,
         decision=SWAPPED.get(pair.decision, pair.decision),
+        verdict="",
     )
 
 
@@ -254,15 +256,15 @@ def _chosen(facts: Facts) -> dict[str, list[str]]:
 
 def _candidates(facts: Facts) -> Iterator[tuple[str, list[str]]]:
     values, number = facts.first, facts.wanted.examples
-    queries, of_best = np.array(values.queries, object), values.of(facts.best)
+    queries, of_subject = np.array(values.queries, object), values.of(facts.subject)
     if len(facts.focus) == 2:
         moved = values.difference(*facts.focus)
         up, down = np.argsort(-moved, kind="stable")[:number], np.argsort(moved, kind="stable")[:number]
         yield "gained", queries[[at for at in up if moved[at] > 0]].tolist()
         yield "lost", queries[[at for at in down if moved[at] < 0]].tolist()
-    relevant = _relevant(facts.results[facts.best], values.queries)
-    yield "worst", queries[[at for at in np.argsort(of_best, kind="stable") if relevant[at]][:number]].tolist()
-    yield "best", queries[np.lexsort((-relevant, -of_best))[:number]].tolist()
+    relevant = _relevant(facts.results[facts.subject], values.queries)
+    yield "worst", queries[[at for at in np.argsort(of_subject, kind="stable") if relevant[at]][:number]].tolist()
+    yield "best", queries[np.lexsort((-relevant, -of_subject))[:number]].tolist()
 
 
 def _relevant(result: Result, queries: list[str]) -> Any:

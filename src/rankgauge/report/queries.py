@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.explain.show import change_words, kept_rows
-from rankgauge.report.blocks import Block, Bullets, Column, Fold, Mark, Table, Text
+from rankgauge.report.blocks import Block, Bullets, Column, Fold, Mark, Table, Text, number_text
 
 if TYPE_CHECKING:
     from rankgauge.explain import Difference, Explanation
@@ -46,14 +46,14 @@ def example_queries(facts: Facts) -> Iterator[Block]:
 
 def _whose(facts: Facts, why: str) -> str:
     if why in ("gained", "lost"):
-        return f"From {facts.focus[1]} to {facts.best}:"
-    return f"{facts.best}:"
+        return f"From {facts.focus[1]} to {facts.subject}:"
+    return f"{facts.subject}:"
 
 
 def _example(facts: Facts, found: Explained) -> Fold:
     text = facts.text_of(found.query)
     title = f"{found.query}: {text}" if text else found.query
-    values = " → ".join(f"{ranking.value:.4f}" for ranking in reversed(found.rankings))
+    values = " → ".join(number_text(ranking.value) for ranking in reversed(found.rankings))
     return Fold(f"query-{found.query}", title, list(_example_blocks(facts, found)), badge=values)
 
 
@@ -72,8 +72,8 @@ def _example_blocks(facts: Facts, found: Explained) -> Iterator[Block]:
     for ranking in found.rankings:
         yield _ranking_table(facts, ranking)
         if ranking.would_raise:
-            changes = [f"{change.points:+.4f}: {change_words(change)}" for change in ranking.would_raise]
-            yield Bullets([f"What would raise {ranking.run} most", *changes], "changes")
+            raises = [f"{number_text(each.points, sign=True)}: {change_words(each)}" for each in ranking.would_raise]
+            yield Bullets([f"What would raise {ranking.run} most", *raises], "changes")
         yield from (Text(f"{ranking.run}: {note}.", "note") for note in ranking.notes)
 
 
@@ -85,9 +85,9 @@ def _ranking_table(facts: Facts, found: Explanation) -> Table:
     columns += [Column("adds", "bar"), Column("so far", "number")]
     columns += [Column("ideal"), Column("ideal grade", "grade"), Column("ideal adds", "number")]
     rows = [*_ranking_rows(facts, found, discounted)]
-    dcg = f"; DCG {found.dcg:.4f} of an ideal {found.idcg:.4f}" if found.idcg is not None else ""
-    caption = f"{found.run}: {found.measure} {found.value:.4f}{dcg}"
-    rest = f"{found.rest.words}: {found.rest.contribution:.4f}" if found.rest else ""
+    dcg = f"; DCG {number_text(found.dcg)} of an ideal {number_text(found.idcg)}" if found.idcg is not None else ""
+    caption = f"{found.run}: {found.measure} {number_text(found.value)}{dcg}"
+    rest = f"{found.rest.words}: {number_text(found.rest.contribution)}" if found.rest else ""
     return Table(f"ranking-{found.query}-{found.run}", caption, columns, rows, sort=False, note=rest)
 
 
@@ -134,7 +134,7 @@ def _difference_table(facts: Facts, found: Difference) -> Table:
     ]
     left = sum(1 for share in found.shares if share.points) - len(shares)
     note = f"{left:,} more documents differ." if left else ""
-    caption = f"What makes the difference of {found.points:+.4f} (A: {a}, B: {b})"
+    caption = f"What makes the difference of {number_text(found.points, sign=True)} (A: {a}, B: {b})"
     return Table(f"difference-{found.query}", caption, columns, rows, sort=False, note=note)
 
 
@@ -145,7 +145,7 @@ def every_query(facts: Facts) -> Iterator[Block]:
     """The values of all queries under all systems; of very many, those that moved most."""
     values = facts.first
     moved = values.difference(*facts.focus) if len(facts.focus) == 2 else None
-    order = np.argsort(values.of(facts.best) if moved is None else -np.abs(moved), kind="stable")[:MOST].tolist()
+    order = np.argsort(values.of(facts.subject) if moved is None else -np.abs(moved), kind="stable")[:MOST].tolist()
     names = dict.fromkeys(query for query in values.queries if facts.text_of(query))
     groups = _groups_of(facts)
     columns = [Column("query", "query"), *([Column("text")] if names else []), *([Column("group")] if groups else [])]

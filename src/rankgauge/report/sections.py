@@ -10,9 +10,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.compare.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent
+from rankgauge.compare.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent, verdict
 from rankgauge.errors import counted
-from rankgauge.report.blocks import Block, Bullets, Column, Mark, Section, Table, Text, Tile, Tiles, capital
+from rankgauge.report.blocks import (
+    Block,
+    Bullets,
+    Column,
+    Mark,
+    Section,
+    Table,
+    Text,
+    Tile,
+    Tiles,
+    capital,
+    interval_text,
+    number_text,
+)
 from rankgauge.report.charts import comparison_charts, depth_charts, group_charts, query_charts
 from rankgauge.report.facts import oriented
 from rankgauge.report.queries import every_query, example_queries
@@ -41,14 +54,14 @@ def sections(facts: Facts) -> list[Section]:
 
 def summary(facts: Facts) -> Iterator[Block]:
     """The numbers that are seen first, and what they mean."""
-    values, best = facts.first, facts.best
+    values, subject = facts.first, facts.subject
     number, signed = Column("", "number"), Column("", "signed")
     level = percent(facts.wanted.settings.alpha)
-    low, high = facts.interval_of[facts.measure][best]
-    tiles = [Tile(f"{facts.measure}, {best}", number, values.mean(best), f"{level} interval {low:.4f} to {high:.4f}")]
+    about = f"{level} interval {interval_text(facts.interval_of[facts.measure][subject])}"
+    tiles = [Tile(f"{facts.measure}, {subject}", number, values.mean(subject), about)]
     versus = facts.versus
     if versus is not None:
-        ends = f"{level} interval {versus.interval[0]:+.4f} to {versus.interval[1]:+.4f}"
+        ends = f"{level} interval {interval_text(versus.interval, sign=True)}"
         tiles.append(Tile(f"against {versus.b}", signed, versus.difference, ends))
         won = f"{versus.wins:,} won, {versus.ties:,} equal, {versus.losses:,} lost"
         tiles.append(Tile("verdict", Column(""), _word(versus), f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"))
@@ -59,14 +72,22 @@ def summary(facts: Facts) -> Iterator[Block]:
     yield from careful(facts)
 
 
+def _signed(pair: Pair) -> str:
+    return number_text(pair.difference, sign=True)
+
+
 def _word(pair: Pair) -> str:
     return {BETTER: "better", WORSE: "worse"}.get(pair.decision, "not separable")
 
 
-def _p(facts: Facts) -> str:
+def _is_family(facts: Facts) -> bool:
+    """Whether p-values are adjusted over several pairs."""
     comparison = facts.comparison
-    family = comparison is not None and len(comparison.pairs) > 1 and comparison.settings.method != "none"
-    return "adjusted p" if family else "p"
+    return comparison is not None and len(comparison.pairs) > 1 and comparison.settings.method != "none"
+
+
+def _p(facts: Facts) -> str:
+    return "adjusted p" if _is_family(facts) else "p"
 
 
 def headline(facts: Facts) -> Iterator[Block]:
@@ -75,16 +96,14 @@ def headline(facts: Facts) -> Iterator[Block]:
     for measure, values in facts.values.items():
         compared = facts.comparison[measure] if facts.comparison is not None else None
         ranked = sorted(values.systems, key=lambda name: -values.mean(name))
-        top = max(f"{values.mean(name):.4f}" for name in ranked)
+        means = _best_marked([values.mean(name) for name in ranked])
         lettered = compared is not None and baseline is None and len(ranked) > NAMED
         columns = [*([Column("letter")] if lettered else []), Column("system"), Column("mean", "number")]
         columns += [Column(f"{level} interval", "interval")]
         columns += _significance_columns(facts, compared)
         rows: list[list[Any]] = []
         for at, name in enumerate(ranked):
-            mean = values.mean(name)
-            shown = Mark(mean, "best") if f"{mean:.4f}" == top and len(ranked) > 1 else mean
-            row = [*([letter(at)] if lettered else []), name, shown, facts.interval_of[measure][name]]
+            row = [*([letter(at)] if lettered else []), name, means[at], facts.interval_of[measure][name]]
             rows.append([*row, *_significance(compared, ranked, at, baseline)])
         note = f"{values.definition}." if values.definition else ""
         yield Table(
@@ -158,8 +177,8 @@ def changes(facts: Facts) -> Iterator[Block]:
     versus = facts.versus
     if facts.comparison is None or versus is None:
         return
-    pair = next(p for p in facts.comparison.pairs if {p.a, p.b} == {versus.a, versus.b})
-    yield Text(f"{capital(pair.verdict) if pair.decision == NOT_SEPARABLE else pair.verdict}.", "lead")
+    words = verdict(versus, facts.measure, facts.wanted.settings.alpha, family=_is_family(facts), number=number_text)
+    yield Text(f"{capital(words) if versus.decision == NOT_SEPARABLE else words}.", "lead")
     yield Bullets([*_sentences(facts, versus)])
 
 
@@ -178,14 +197,14 @@ def _sentences(facts: Facts, versus: Pair) -> Iterator[str]:
             query = values.queries[at]
             text = f" ({facts.text_of(query)})" if facts.text_of(query) else ""
             before, after = values.of(versus.b)[at], values.of(versus.a)[at]
-            numbers = f"{before:.4f} with {versus.b}, {after:.4f} with {versus.a}"
+            numbers = f"{number_text(before)} with {versus.b}, {number_text(after)} with {versus.a}"
             yield f"Query {query}{text} {verb} most: {measure} {numbers}."
 
 
 def _level_with(facts: Facts) -> Iterator[str]:
     """Which others cannot be told from the best one."""
     assert facts.comparison is not None
-    compared, best = facts.comparison.first, facts.best
+    compared, best = facts.comparison.first, facts.subject
     pairs = [oriented(compared, best, p.a if p.b == best else p.b) for p in compared.pairs if best in (p.a, p.b)]
     if len(pairs) < 2:
         return
@@ -201,10 +220,10 @@ def _other_measures(facts: Facts) -> Iterator[str]:
     assert facts.comparison is not None
     for measure in list(facts.comparison)[1:]:
         pair = oriented(facts.comparison[measure], *facts.focus)
-        words = {BETTER: "also better", WORSE: "worse"}.get(pair.decision, "not separable")
-        words = words.replace("also ", "") if facts.versus and facts.versus.decision != BETTER else words
+        same = facts.versus is not None and facts.versus.decision == pair.decision
+        words = f"{'also ' * same}{_word(pair)}"
         p = f"{_p(facts)} {p_text(pair.p_adjusted, sign=True)}"
-        yield f"By {measure}, {pair.a} is {words} ({pair.difference:+.4f}; {p})."
+        yield f"By {measure}, {pair.a} is {words} ({_signed(pair)}; {p})."
 
 
 def _by_group(facts: Facts) -> Iterator[str]:
@@ -215,8 +234,8 @@ def _by_group(facts: Facts) -> Iterator[str]:
     found = {name: oriented(part, *facts.focus) for name, part in groups.items()}
     most, least = max(found, key=lambda g: found[g].difference), min(found, key=lambda g: found[g].difference)
     yield (
-        f"The difference is largest in {most} ({found[most].difference:+.4f}, {found[most].queries:,} queries) and "
-        f"smallest in {least} ({found[least].difference:+.4f}, {found[least].queries:,} queries)."
+        f"The difference is largest in {most} ({_signed(found[most])}, {found[most].queries:,} queries) and "
+        f"smallest in {least} ({_signed(found[least])}, {found[least].queries:,} queries)."
     )
 
 
@@ -283,14 +302,15 @@ def groups(facts: Facts) -> Iterator[Block]:
     if compared is not None:
         a, b = facts.focus
         columns += [Column(f"{a} − {b}", "signed"), Column(_p(facts), "p"), Column("decision")]
-    columns += [Column(f"{name}, mean", "number") for name in numbers]
+    parts = {"all": values, **{name: values.only(mask) for name, mask in values.groups.items()}}
+    business = {name: [_mean_number(found, part.queries) for part in parts.values()] for name, found in numbers.items()}
+    columns += [Column(f"{name}, mean", "number", _decimals(means)) for name, means in business.items()]
     rows = []
-    for name, mask in {"all": np.ones(len(values.queries), bool), **values.groups}.items():
-        part = values.only(mask)
+    for at, (name, part) in enumerate(parts.items()):
         means = [part.mean(system) for system in values.systems]
         row = [name, len(part.queries), *_best_marked(means)]
         row += _group_difference(facts, compared, name)
-        rows.append([*row, *(_mean_number(found, part.queries) for found in numbers.values())])
+        rows.append([*row, *(means[at] for means in business.values())])
     outside = len(values.queries) - int(np.any([*values.groups.values()], axis=0).sum())
     note = f"{outside:,} queries are in no group. " if outside else ""
     if numbers:
@@ -300,8 +320,8 @@ def groups(facts: Facts) -> Iterator[Block]:
 
 
 def _best_marked(means: list[float]) -> list[Any]:
-    top = max(f"{mean:.4f}" for mean in means)
-    return [Mark(mean, "best") if f"{mean:.4f}" == top and len(means) > 1 else mean for mean in means]
+    top = number_text(max(means))
+    return [Mark(mean, "best") if number_text(mean) == top and len(means) > 1 else mean for mean in means]
 
 
 def _group_difference(facts: Facts, compared: Compared | None, name: str) -> list[Any]:
@@ -315,6 +335,14 @@ def _group_difference(facts: Facts, compared: Compared | None, name: str) -> lis
 def _mean_number(numbers: Any, queries: list[str]) -> float | None:
     known = [numbers[query] for query in queries if query in numbers]
     return float(np.mean(known)) if known else None
+
+
+def _decimals(numbers: Iterable[float | None]) -> int:
+    """How many decimals a column of business numbers needs: none for whole ones, else four digits in all."""
+    known = [abs(number) for number in numbers if number is not None]
+    if all(number == round(number) for number in known):
+        return 0
+    return max(0, 4 - len(str(int(max(known)))) + (max(known) < 1))
 
 
 # ---- the table of sections -------------------------------------------------------------------------------------------

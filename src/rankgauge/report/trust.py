@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from rankgauge import __version__
-from rankgauge.report.blocks import Block, Bullets, Code, Column, Mark, Table, Text, capital
+from rankgauge.errors import counted
+from rankgauge.report.blocks import Block, Bullets, Code, Column, Mark, Table, Text, capital, number_text
 from rankgauge.ties import is_text
 from rankgauge.ties.notes import mean_ends, tie_notes
 from rankgauge.validate.quick import quick_notes
@@ -14,10 +17,13 @@ from rankgauge.validate.quick import quick_notes
 if TYPE_CHECKING:
     from rankgauge.report.facts import Facts
     from rankgauge.result import Result
+    from rankgauge.validate import Finding
 
 __all__ = ["careful", "checks", "judged", "reproduce", "rules", "ties"]
 
 EXACT: Final = 2_000  # queries, up to which the expectation over orders of equal scores is worked out
+NAMED: Final = 3  # systems or files that a warning names
+UNANSWERED: Final = "RG302"
 SEVERITY: Final = {"error": "bad", "warning": "warn", "note": "quiet"}
 
 
@@ -26,11 +32,47 @@ def careful(facts: Facts) -> Iterator[Block]:
     doubts = [each.text for each in facts.comparison.warnings] if facts.comparison is not None else []
     wide = [note for note in tie_notes(list(facts.results.values())) if note.startswith("WARNING")]
     said = [*doubts, *(note.removeprefix("WARNING, ") for note in wide if not any("equal scores" in d for d in doubts))]
+    said += [*_unanswered(facts), *_warned(facts)]
     errors = sum(1 for finding in facts.findings or [] if finding.kind.severity == "error")
     if errors:
         said.append(f"the checks of the files found {errors} {'error' if errors == 1 else 'errors'}; see below")
     if said:
         yield Bullets([f"{capital(text).rstrip('.')}." for text in said], "warning")
+
+
+def _unanswered(facts: Facts) -> Iterator[str]:
+    """Who left queries unanswered that count 0, and the mean over those that were answered."""
+    counted_zero = {n: r for n, r in facts.results.items() if r.protocol.missing == "zero" and r.counts["missing"]}
+    if not counted_zero:
+        return
+    worst = sorted(counted_zero, key=lambda name: -counted_zero[name].counts["missing"])
+    parts = [_answered(facts, name) for name in worst[:NAMED]]
+    more = f"; and {counted(len(worst) - NAMED, 'more system')}" if len(worst) > NAMED else ""
+    yield f"queries without an answer count 0 and lower the mean: {'; '.join(parts)}{more}"
+
+
+def _answered(facts: Facts, name: str) -> str:
+    result, values = facts.results[name], facts.first
+    known = dict(zip(result.hits.queries, (result.hits.retrieved > 0).tolist(), strict=True))
+    part = values.only(np.array([known[query] for query in values.queries], bool))
+    answers = f"{name} answers {len(part.queries):,} of {len(values.queries):,}"
+    if not part.queries or (part.weights is not None and not part.weights.any()):
+        return answers
+    all_of_them, these = number_text(values.mean(name)), number_text(part.mean(name))
+    return f"{answers} ({facts.measure} {all_of_them}, and {these} over these)"
+
+
+def _warned(facts: Facts) -> Iterator[str]:
+    """The warnings of the checks, one for each kind. Unanswered queries are told by `_unanswered`, checks or not."""
+    found: dict[str, list[Finding]] = {}
+    for finding in facts.findings or []:
+        if finding.kind.severity == "warning" and finding.code != UNANSWERED:
+            found.setdefault(finding.code, []).append(finding)
+    for code, each in found.items():
+        names = list(dict.fromkeys(finding.source for finding in each))
+        where = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
+        effect = next((f": {finding.effect}" for finding in each if finding.effect), "")
+        yield f"{each[0].kind.title} ({code}, {where}){effect}"
 
 
 def judged(facts: Facts) -> Iterator[Block]:
