@@ -102,9 +102,8 @@ def compare_groups(values: Values, settings: Settings) -> dict[str, Family]:
     if not values.groups:
         return {}
     if TUKEYS.intersection(_methods(settings)):
-        raise InputError(
-            f"Tukey's methods know no groups of queries; take {', '.join(name for name in METHODS if name not in TUKEYS)}"
-        )
+        known = [name for name in METHODS if name not in TUKEYS]
+        raise InputError(f"Tukey's methods know no groups of queries; take {', '.join(known)}")
     at = pair_indices(values, settings.baseline)
     columns, within = _flippable([_unit_sums(values, mask) for mask in values.groups.values()], at)
     flipped = sign_flips(columns, within, flips=settings.flips, seed=settings.seed)
