@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from rankgauge.explain.cases import as_is
 from rankgauge.explain.changes import changes, graded
 from rankgauge.explain.difference import Difference, Share, difference
 from rankgauge.explain.explanation import Change, Explanation, Level, Rest, Row
+from rankgauge.explain.ideal import ideal_gains, ideal_notes, ideal_ranking, ideal_terms
 from rankgauge.explain.ranking import ranking_of_grades, ranking_of_query
-from rankgauge.explain.terms import check_explainable, terms, value_of
-from rankgauge.explain.worth import dcg_measure, discounts_of, gains_of, ideal_ranking
+from rankgauge.explain.terms import Terms, check_explainable, terms, value_of
+from rankgauge.explain.worth import DCG_FAMILY, dcg_measure, discounts_of, gains_of
 from rankgauge.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.gains import gain_text
@@ -25,12 +27,10 @@ from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
     from rankgauge.explain.ranking import Ranking
-    from rankgauge.explain.terms import Terms
+    from rankgauge.match.hits import Floats
 
 __all__ = ["Change", "Difference", "Explanation", "Level", "Rest", "Row", "Share"]
 __all__ += ["difference", "explain", "wanted_measure", "worst_queries"]
-
-DCG_FAMILY = ("nDCG", "DCG", "IDCG")
 
 
 def explain(
@@ -114,22 +114,26 @@ def wanted_measure(measure: str | Measure | None, gain: Any, k: int | None) -> M
 
 def explained(ranking: Ranking, measure: Measure, protocol: Protocol, *, top: int, name: str) -> Explanation:
     """The explanation of a ranking."""
-    best, shown = ideal_ranking(ranking, measure), measure
+    best = ideal_ranking(ranking, measure)
+    of_ideal, ideal_value = ideal_terms(best, ranking, measure)
+    ideal = _rows(best, measure, of_ideal, ideal_gains(best, measure))
+    value, said = _under_rules(ranking, measure, protocol)
+    shown, raising, note = ranking, list[Change](), ""
     if measure.name == "IDCG":  # that of the ideal ranking, whatever the run
-        ranking, shown, top = best, dcg_measure(measure), 0
-    value, found = value_of(ranking, shown), terms(ranking, shown)
-    raising, note = changes(ranking, shown, value, top) if top else ([], "")
+        shown, rows, found = best, ideal, of_ideal
+    else:
+        found = terms(ranking, measure)
+        rows = _rows(ranking, measure, found, gains_of(measure, ranking.grade, ranking.protocol))
+        raising, note = changes(ranking, measure, value_of(ranking, measure), top) if top else ([], "")
     whole = Explanation(
-        str(measure), ranking.query, name, value,
-        _rows(ranking, shown, found), _rows(best, shown, terms(best, shown)), value_of(best, shown),
-        *_dcg_and_ideal(ranking, measure),
+        str(measure), ranking.query, name, value, rows, ideal, ideal_value, *_dcg_and_ideal(ranking, measure),
         rest=Rest(found.words, found.rest) if found.rest else None,
         levels=tuple(found.levels),
         would_raise=tuple(raising),
-        ranks=dict(zip(ranking.docs, ranking.rank.tolist(), strict=True)),
-        notes=tuple(filter(None, [note, *_notes(ranking)])),
+        ranks=dict(zip(shown.docs, shown.rank.tolist(), strict=True)),
+        notes=tuple(filter(None, [note, *_notes(ranking), *ideal_notes(ranking, measure)])),
     )  # fmt: skip
-    return _with_rules(whole, ranking, measure, protocol)
+    return said(whole)
 
 
 def _notes(ranking: Ranking) -> Iterator[str]:
@@ -145,28 +149,37 @@ def _dcg_and_ideal(ranking: Ranking, measure: Measure) -> tuple[float | None, fl
     return value_of(ranking, dcg_measure(measure, "DCG")), value_of(ranking, dcg_measure(measure, "IDCG"))
 
 
-def _with_rules(whole: Explanation, ranking: Ranking, measure: Measure, protocol: Protocol) -> Explanation:
-    """What the protocol says of a query that has nothing to find, or that the run does not answer."""
+def _under_rules(
+    ranking: Ranking, measure: Measure, protocol: Protocol
+) -> tuple[float, Callable[[Explanation], Explanation]]:
+    """The value that `evaluate` has for the query (NaN: left out), and what is to be said where a rule has made it: of
+    a query that has nothing to find, or that the run does not answer."""
     if not ranking.answered and protocol.missing == "skip":
-        return replace(whole, notes=(*whole.notes, "with missing='skip' it is left out of the mean"))
+        return np.nan, partial(_by_rule, note="with missing='skip' it is left out of the mean")
+    value = value_of(replace(ranking, protocol=replace(ranking.protocol, empty=protocol.empty)), measure)
     if not measure.empty(as_is(ranking))[0]:
-        return whole
-    if protocol.empty == "zero":
-        return replace(whole, notes=(*whole.notes, "nothing is relevant, which counts 0"))
+        return value, lambda whole: whole
     if protocol.empty == "skip":
-        note = "nothing is relevant: with empty='skip' it is left out of the mean"
-        return replace(whole, notes=(*whole.notes, note), would_raise=())
-    if not measure.definition.bounded:
-        return whole
-    return replace(whole, value=1.0, rest=Rest("nothing is relevant, which counts 1", 1.0), would_raise=())
+        return value, partial(_by_rule, note="nothing is relevant: with empty='skip' it is left out of the mean")
+    if measure.definition.bounded and (protocol.empty == "one" or (not ranking.docs and protocol.empty != "zero")):
+        return value, partial(_by_rule, rest=Rest("nothing is relevant, which counts 1", value))
+    if value == 0.0:
+        return value, lambda whole: replace(whole, notes=(*whole.notes, "nothing is relevant, which counts 0"))
+    return value, lambda whole: whole
 
 
-def _rows(ranking: Ranking, measure: Measure, found: Terms) -> tuple[Row, ...]:
+def _by_rule(whole: Explanation, rest: Rest | None = None, note: str = "") -> Explanation:
+    """The explanation of a value that no rank has a part in."""
+    rows = tuple(replace(row, contribution=0.0, total=0.0) for row in whole.rows)
+    notes = (*whole.notes, note) if note else whole.notes
+    return replace(whole, rows=rows, rest=rest, levels=(), would_raise=(), notes=notes)
+
+
+def _rows(ranking: Ranking, measure: Measure, found: Terms, gains: Floats) -> tuple[Row, ...]:
     """A row a rank, down to the cut-off or to the last that adds anything."""
     cut, adding = measure.cutoff, np.flatnonzero(found.share)
     size = len(ranking.docs) if not isinstance(cut, int) else max(cut, adding[-1] + 1 if len(adding) else 0)
-    gains, divisors = gains_of(measure, ranking.grade, ranking.protocol.rel), discounts_of(measure, ranking)
-    totals = found.share.cumsum()
+    divisors, totals = discounts_of(measure, ranking), found.share.cumsum()
     return tuple(
         Row(
             place + 1, doc, graded(float(ranking.grade[place])), float(gains[place]),

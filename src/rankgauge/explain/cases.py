@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Hits, Ints
     from rankgauge.measures import Measure
 
-__all__ = ["Cases", "as_is", "evaluated", "hits_of", "showing"]
+__all__ = ["Cases", "as_is", "evaluated", "hits_of", "showing", "with_its_ideal"]
 
 MUCH = 4_000_000  # rows of one Hits
 
@@ -32,7 +32,7 @@ class Cases:
 
 
 def hits_of(ranking: Ranking, cases: Cases) -> Hits:
-    """All variations as the queries of one Hits; each has all the judgments."""
+    """All variations as the queries of one Hits; each has all the judgments, and the ideal that these make of it."""
     count, judgments = len(cases.retrieved), ranking.judgments
     rank = cases.first if ranking.protocol.ties == "average" else cases.rank
     parts = Parts(
@@ -40,7 +40,17 @@ def hits_of(ranking: Ranking, cases: Cases) -> Hits:
         cases.case, rank, cases.first, cases.tied, cases.grade,
     )  # fmt: skip
     answered = np.full(count, ranking.answered)
-    return assemble(ordered(parts), [ranking.query] * count, answered, ranking.protocol, left_out=0, missing=0)
+    rows = ordered(parts, ranking.protocol)
+    hits = assemble(rows, [ranking.query] * count, answered, ranking.protocol, left_out=0, missing=0)
+    if ranking.ideal is None:
+        return hits
+    query = np.repeat(np.arange(count), len(ranking.ideal))
+    return replace(hits, judgment_query=query, judgment_grade=np.tile(ranking.ideal, count))
+
+
+def with_its_ideal(ranking: Ranking) -> Ranking:
+    """The ranking with its ideal settled, so that it stays when documents of the ranking are hidden or moved."""
+    return ranking if ranking.ideal is not None else replace(ranking, ideal=as_is(ranking).judgment_grade)
 
 
 def as_is(ranking: Ranking) -> Hits:
@@ -55,6 +65,7 @@ def evaluated(ranking: Ranking, cases: Cases, measure: Measure) -> Floats:
 
 def showing(ranking: Ranking, masks: Bools, measure: Measure) -> Floats:
     """The measure's values when only some of the judged documents are known to be judged: a row of marks a case."""
+    ranking = with_its_ideal(ranking)
     step = max(1, MUCH // max(1, masks.shape[1] + len(ranking.judgments)))
     blocks = [masks[start : start + step] for start in range(0, len(masks), step)]
     return np.concatenate([np.zeros(0), *(evaluated(ranking, _shown(ranking, block), measure) for block in blocks)])

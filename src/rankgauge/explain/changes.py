@@ -9,7 +9,7 @@ import numpy as np
 
 from rankgauge.explain.cases import Cases, evaluated
 from rankgauge.explain.explanation import Change
-from rankgauge.explain.worth import ideal_ranking, reach
+from rankgauge.explain.worth import best_ranking, reach
 from rankgauge.ties.worth import prefers_better_higher
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _swapped(ranking: Ranking, upper: Ints, lower: Ints) -> Cases:
 
 def _insertions(ranking: Ranking, measure: Measure) -> tuple[Ints, Ints]:
     """The judged documents that are missing, best first, and where they would be ideally, at most at the end."""
-    ideal = {doc: place for place, doc in enumerate(ideal_ranking(ranking, measure).docs)}
+    ideal = {doc: place for place, doc in enumerate(best_ranking(ranking, measure).docs)}
     wanted = sorted((ideal[doc], i) for i, doc in enumerate(ranking.missed) if doc in ideal)
     missed = np.array([i for _, i in wanted], np.int64)
     places = np.array([min(place, len(ranking.docs)) for place, _ in wanted], np.int64)

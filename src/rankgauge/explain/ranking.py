@@ -1,7 +1,7 @@
 """One query of judgments and a run → Ranking: every document in its rank order, judged or not.
 
-The order, ties, duplicates, the depth and condensing are `match`'s: it is given this one query, with each document's
-place in the list for a grade, and says where each of them stands.
+The order, ties, duplicates, the depth and condensing are `match`'s: it is given this one query, with a grade for each
+document that names it and is among those of the others where its own is, and says where each of them stands.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError, MatchError, ProtocolError, nearest
 from rankgauge.grades import hits_of_grades
 from rankgauge.match import match
+from rankgauge.match.parts import Parts
+from rankgauge.match.rules import under_rules
 from rankgauge.protocol import REPEATING, Protocol
 from rankgauge.read import Columns, Judgments, Run
 from rankgauge.read.records import id_text
@@ -32,7 +34,9 @@ RecordType = TypeVar("RecordType", Judgments, Run)
 class Ranking:
     """One query's documents in rank order with their grades (NaN: unjudged), and the judged ones that it lacks.
 
-    `protocol` is what is still to be applied: the depth and condensing have been.
+    `given` has all judgments, retrieved or not, in the order given. `protocol` is what is still to be applied: the
+    depth and condensing have been, and what is said of queries without anything to find comes last. `ideal` are the
+    grades that the ideal is made of, where they are to stay whatever else becomes of the ranking.
     """
 
     query: str
@@ -42,9 +46,11 @@ class Ranking:
     tied: Ints
     missed: list[str]
     missed_grade: Floats
+    given: Mapping[str, float]
     protocol: Protocol
     depth: int | None = None
     answered: bool = True
+    ideal: Floats | None = None
 
     @property
     def rank(self) -> Ints:
@@ -58,15 +64,13 @@ class Ranking:
 
     @property
     def judgments(self) -> Floats:
-        """The grades of all judgments, retrieved or not."""
-        return np.concatenate([self.grade[self.judged], self.missed_grade])
+        """The grades of all judgments, retrieved or not, in the order given."""
+        return np.fromiter(self.given.values(), np.float64, len(self.given))
 
     def reordered(self, docs: list[str], grade: Floats) -> Ranking:
         """These documents instead, each at a rank of its own; whatever else is judged is not retrieved."""
         there = set(docs)
-        known = [(self.docs[place], float(self.grade[place])) for place in self.judged]
-        known += zip(self.missed, self.missed_grade.tolist(), strict=True)
-        left = [(doc, value) for doc, value in known if doc not in there]
+        left = [(doc, value) for doc, value in self.given.items() if doc not in there]
         ranks = np.arange(1, len(docs) + 1)
         missed_grade = np.array([value for _, value in left], np.float64)
         return replace(
@@ -92,14 +96,23 @@ def ranking_of_grades(grades: Iterable[float | None], ideal: Iterable[float] | N
     if not listed:
         raise FormatError("there is no grade to explain; give them in rank order, such as 3,2,3,0,u,2")
     hits_of_grades(listed, None if all_grades is None else [grade for grade in all_grades if grade is not None])
-    rest = [grade for grade in all_grades or [] if grade is not None]
-    for grade in listed:
-        if grade is not None and grade in rest:
-            rest.remove(grade)
-    table = {f"#{rank}": float(grade) for rank, grade in enumerate(listed, 1) if grade is not None}
-    table |= {f"not ranked {number}": float(grade) for number, grade in enumerate(sorted(rest, reverse=True), 1)}
+    table = _named({f"#{rank}": float(grade) for rank, grade in enumerate(listed, 1) if grade is not None}, all_grades)
     run = Run({"": {f"#{rank}": -float(rank) for rank in range(1, len(listed) + 1)}})
     return _ranking("", table, run.nested[""], run, replace(protocol, order="score"), True)
+
+
+def _named(ranked: dict[str, float], ideal: list[float | None] | None) -> dict[str, float]:
+    """All judgments in the order of the ideal's grades: each goes to a document of this grade, ranked or not."""
+    free: dict[float, list[str]] = {}
+    for doc, grade in ranked.items():
+        free.setdefault(grade, []).append(doc)
+    wanted = [float(grade) for grade in ideal or [] if grade is not None]
+    names = [free[grade].pop(0) if free.get(grade) else "" for grade in wanted]
+    left = sorted((place for place, name in enumerate(names) if not name), key=lambda place: -wanted[place])
+    for number, place in enumerate(left, 1):
+        names[place] = f"not ranked {number}"
+    table = dict(zip(names, wanted, strict=True))
+    return table | {doc: grade for doc, grade in ranked.items() if doc not in table}
 
 
 def _listed(grades: Iterable[float | None]) -> list[float | None]:
@@ -111,8 +124,11 @@ def _listed(grades: Iterable[float | None]) -> list[float | None]:
 def _ranking(
     query: str, table: Mapping[str, float], scores: Mapping[str, float], run: Run, protocol: Protocol, answered: bool
 ) -> Ranking:
+    table = _under_rules(table, query, protocol)
     condensed = protocol.unjudged == "condensed"
     kept = [doc for doc in scores if not condensed or table.get(doc, -1.0) >= 0]
+    if protocol.ties in ("worst", "best"):
+        kept.sort(key=lambda doc: _standing(table.get(doc)))
     order, first, tied = _order(query, kept, scores, run, protocol)
     docs = [kept[place] for place in order]
     there = set(docs)
@@ -120,7 +136,20 @@ def _ranking(
     grade = np.array([table.get(doc, np.nan) for doc in docs], np.float64)
     missed_grade = np.array([table[doc] for doc in missed], np.float64)
     rest = replace(protocol, depth=None, unjudged="not-relevant", empty="zero", same_id="keep")
-    return Ranking(query, docs, grade, first, tied, missed, missed_grade, rest, protocol.depth, answered)
+    return Ranking(query, docs, grade, first, tied, missed, missed_grade, table, rest, protocol.depth, answered)
+
+
+def _under_rules(table: Mapping[str, float], query: str, protocol: Protocol) -> dict[str, float]:
+    """The judgments as the protocol takes grades."""
+    grades, none = np.fromiter(table.values(), np.float64, len(table)), np.zeros(0, np.int64)
+    parts = Parts(none, np.zeros(len(table), np.int64), grades, none, none, none, none, np.zeros(0))
+    taken = under_rules(parts, [query], replace(protocol, ties="given", depth=None)).judgment_grade
+    return dict(zip(table, taken.tolist(), strict=True))
+
+
+def _standing(grade: float | None) -> tuple[float, float]:
+    """Where a grade stands among others: one that is not there comes between 0 and the negative ones."""
+    return (0.0, 0.0) if grade is None else (1.0 if grade >= 0 else -1.0, grade)
 
 
 def _order(

@@ -19,8 +19,10 @@ import numpy as np
 from rankgauge.errors import MeasureError
 from rankgauge.explain.cases import Cases, as_is, evaluated, showing
 from rankgauge.explain.explanation import Level
-from rankgauge.explain.worth import dcg_measure, given, ideal_gains, reach, relevant_in
+from rankgauge.explain.worth import dcg_measure, gains_of, given, reach, relevant_in
 from rankgauge.measures import Measure
+from rankgauge.measures.gains import gain_function
+from rankgauge.measures.ranked import divide
 
 if TYPE_CHECKING:
     from rankgauge.explain.ranking import Ranking
@@ -106,10 +108,11 @@ def _shared(group: Any, alone: Floats, together: Floats) -> Floats:
 
 
 def _normalised(ranking: Ranking, measure: Measure) -> Terms:
-    """The terms of DCG, as shares of the value (whatever the ideal is made of)."""
+    """The terms of DCG over the ideal DCG, where there is one to divide by."""
     _, gained = _revealed(ranking, dcg_measure(measure))
-    total = float(gained.sum())
-    return Terms(gained * (value_of(ranking, measure) / total) if total else np.zeros(len(gained)))
+    hits = as_is(ranking)
+    ideal = dcg_measure(measure, "IDCG")(hits)
+    return Terms(gained / ideal[0] if hits.divisible(ideal)[0] else np.zeros(len(gained)))
 
 
 def _picked(ranking: Ranking, measure: Measure) -> Terms:
@@ -144,15 +147,16 @@ def _by_level(ranking: Ranking, measure: Measure) -> Terms:
 
 def _along_the_relevant(ranking: Ranking, measure: Measure) -> Terms:
     """nDCG at each document that gains, over their number; those not retrieved have the final nDCG."""
-    reached = _revealed(ranking, dcg_measure(measure))[1].cumsum()
-    ideal = ideal_gains(ranking, measure)
-    number = int((ideal > 0).sum())
+    gains = gains_of(measure, ranking.grade, ranking.protocol)
+    reached = (gains / np.log2(ranking.rank + 1.0)).cumsum()
+    ideal = as_is(ranking).ideal(gain_function(given(measure)["gain"]))
+    number = int((ideal.gain > 0).sum())
     if not number:
         return Terms(np.zeros(len(reached)))
-    upto = (np.maximum(ideal, 0.0) / np.log2(np.arange(len(ideal)) + 2.0)).cumsum()
-    at = reached / upto[np.minimum(np.arange(len(reached)), len(upto) - 1)]
-    found = relevant_in(ranking, measure)
-    left = (number - int(found.sum())) * (reached[-1] / upto[-1] if len(reached) else 0.0)
+    upto = (np.maximum(ideal.gain, 0.0) / np.log2(ideal.rank + 1.0)).cumsum()
+    at = divide(reached, upto[np.minimum(np.arange(len(reached)), len(upto) - 1)])
+    found = gains > 0
+    left = (number - int(found.sum())) * value_of(ranking, dcg_measure(measure)) / upto[-1]
     words = "not retrieved, at the final nDCG" if left else ""
     return Terms(np.where(found, at, 0.0) / number, float(left) / number, words)
 
@@ -172,7 +176,7 @@ def _before_others(ranking: Ranking, measure: Measure) -> Terms:
 def _by_what_is_unjudged(ranking: Ranking, measure: Measure) -> Terms:
     """What a judgment at each rank would take away, where there is none; and what no judgment could."""
     size, ranks = len(ranking.docs), ranking.rank
-    bare = replace(ranking, grade=np.full(size, np.nan), missed=[], missed_grade=np.zeros(0))  # no other judgments
+    bare = replace(ranking, grade=np.full(size, np.nan), missed=[], missed_grade=np.zeros(0), given={})  # only theirs
     case, rank = np.r_[ranks - 1, np.full(size, size)], np.r_[ranks, ranks]
     ones, retrieved = np.ones_like(rank), np.full(size + 2, size)
     left = evaluated(bare, Cases(case, rank, rank, ones, np.zeros(len(rank)), retrieved), measure)

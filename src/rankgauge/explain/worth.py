@@ -1,4 +1,4 @@
-"""What a measure holds a grade and a rank to be worth, as far as its parameters say; and the ideal ranking by it."""
+"""What a measure holds a grade and a rank to be worth, as far as its parameters say; and the best ranking by it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ import numpy as np
 
 from rankgauge.measures import MEASURES, Measure
 from rankgauge.measures.gains import discount_function, gain_function
+from rankgauge.protocol import SIGNED
 
 if TYPE_CHECKING:
     from rankgauge.explain.ranking import Ranking
     from rankgauge.match.hits import Bools, Floats
+    from rankgauge.protocol import Protocol
 
-__all__ = ["dcg_measure", "discounts_of", "gains_of", "given", "ideal_gains", "ideal_ranking", "reach", "relevant_in"]
+__all__ = ["DCG_FAMILY", "best_ranking", "dcg_measure", "discounts_of", "gains_of", "given", "has_gain", "reach"]
+__all__ += ["relevant_in"]
+
+DCG_FAMILY = ("nDCG", "DCG", "IDCG")  # the measures in which grades below 0 may take something away
 
 
 def given(measure: Measure) -> dict[str, Any]:
@@ -34,15 +39,18 @@ def has_gain(measure: Measure) -> bool:
     return gain is not None and gain.annotation == "Gain"
 
 
-def gains_of(measure: Measure, grade: Floats, rel: float) -> Floats:
-    """What grades (NaN: unjudged) gain: by the measure's gain, the grade itself, or 1 from the grade `rel` on."""
+def gains_of(measure: Measure, grade: Floats, protocol: Protocol) -> Floats:
+    """What grades gain: by the measure's gain, the grade itself, or 1 from the grade `rel` on; 0 for NaN: unjudged."""
     known = np.nan_to_num(grade, nan=-1.0)
     own = given(measure)
     if has_gain(measure):
-        return gain_function(own["gain"], own.get("rel"))(known)
-    if "rel" not in own or own.get("gain", "binary") != "binary":
-        return np.maximum(known, 0.0)
-    return (known >= max(0.0, rel if own["rel"] is None else own["rel"])).astype(np.float64)
+        signed = measure.name in DCG_FAMILY and protocol.negative in SIGNED
+        gains = gain_function(own["gain"], own.get("rel"), signed=signed)(known)
+    elif "rel" not in own or own.get("gain", "binary") != "binary":
+        gains = np.maximum(known, 0.0)
+    else:
+        gains = (known >= max(0.0, protocol.rel if own["rel"] is None else own["rel"])).astype(np.float64)
+    return np.where(np.isnan(grade), 0.0, gains)
 
 
 def discounts_of(measure: Measure, ranking: Ranking) -> Floats | None:
@@ -64,20 +72,14 @@ def reach(ranking: Ranking, measure: Measure) -> int:
 
 def relevant_in(ranking: Ranking, measure: Measure) -> Bools:
     """Which documents of the ranking are relevant to the measure."""
-    return gains_of(measure, ranking.grade, ranking.protocol.rel) > 0
+    return gains_of(measure, ranking.grade, ranking.protocol) > 0
 
 
-def ideal_gains(ranking: Ranking, measure: Measure) -> Floats:
-    """The gains of all judgments of grade 0 or more, highest first."""
-    grade = ranking.judgments
-    return -np.sort(-gains_of(measure, grade[grade >= 0], ranking.protocol.rel))
-
-
-def ideal_ranking(ranking: Ranking, measure: Measure) -> Ranking:
+def best_ranking(ranking: Ranking, measure: Measure) -> Ranking:
     """All judged documents by descending worth; equal ones as they are ranked, those not retrieved last."""
     docs = [*(ranking.docs[place] for place in ranking.judged), *ranking.missed]
-    grade = ranking.judgments
-    worth = gains_of(measure, grade, ranking.protocol.rel) if has_gain(measure) else grade
+    grade = np.concatenate([ranking.grade[ranking.judged], ranking.missed_grade])
+    worth = gains_of(measure, grade, ranking.protocol) if has_gain(measure) else grade
     keep = np.flatnonzero((grade >= 0) & (worth >= 0))
     order = keep[np.lexsort((-grade[keep], -worth[keep]))]
     return ranking.reordered([docs[place] for place in order], grade[order])
