@@ -403,6 +403,23 @@ def test_one_query_and_a_measure_that_cannot_be_explained() -> None:
     assert report.html().count("<section") == len(report.sections)
 
 
+@pytest.mark.parametrize("options", [{}, {"baseline": "x"}, {"by": {"q": "g"}}, {"charts": True}])
+def test_one_query_and_two_systems_are_reported_without_a_test(options: dict[str, Any]) -> None:
+    runs = {"x": {"q": {"b": 2.0, "a": 1.0}}, "y": {"q": {"a": 2.0, "b": 1.0}}}
+    report = rankgauge.report({"q": {"a": 1, "b": 0}}, runs, **{"charts": False, **options})
+    (tiles,) = (b["tiles"] for b in report.to_dict()["sections"][0]["blocks"] if b["type"] == "tiles")
+    assert tiles[1] == {"label": "against x", "value": 1 - 1 / np.log2(3), "below": "no test: see below"}
+    assert "verdict" not in [tile["label"] for tile in tiles]
+    assert any("need two queries or clusters" in text for text in careful_of(report))
+    assert json.loads(report.json())["comparison"] is None
+    assert "nan" not in " ".join(Page(report.html()).seen) + report.markdown()
+    both = {name: run | {"r": run["q"]} for name, run in runs.items()}
+    judged = {query: {"a": 1, "b": 0} for query in ("q", "r")}
+    assert rankgauge.report(judged, both, clusters={"q": "c", "r": "c"}, charts=False).facts.comparison is None
+    with pytest.raises(InputError, match="there is no system 'z'"):
+        rankgauge.report({"q": {"a": 1}}, runs, baseline="z")
+
+
 def test_files_that_cannot_be_checked_are_reported_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["rankgauge.report.facts"], "LOOKED_AT", 100)
     words = rankgauge.report(*made(6, 2), charts=False).markdown()

@@ -146,7 +146,7 @@ def _minus(text: str) -> str:
     return text.replace("-", "−")
 
 
-def number_text(value: float, digits: int = 4, *, sign: bool = False) -> str:
+def number_text(value: float | None, digits: int = 4, *, sign: bool = False) -> str:
     """A number as every text of the report writes it; what is missing is a dash."""
     return MISSING if _missing(value) else _minus(f"{value:{'+' * sign}.{digits}f}")
 

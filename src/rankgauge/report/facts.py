@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.compare import Comparison, Settings, compare_results
-from rankgauge.compare.values import Values, values_of_results, with_clusters
+from rankgauge.compare.values import Values, values_of_results, with_clusters, without_weightless
 from rankgauge.compare.verdict import BETTER, WORSE
 from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import measure_hits
@@ -88,8 +88,9 @@ class Facts:
 
     Differences are the first minus the second, throughout: a system minus the baseline, or the best minus the next.
 
-    `comparison` is None where there is one system; `findings` is None where the files were not checked line by
-    line, and `unchecked` says why; `unexplained` says why there are no rankings.
+    `comparison` is None where there is one system, or one query (or cluster), which tells nothing of chance;
+    `findings` is None where the files were not checked line by line, and `unchecked` says why; `unexplained` says why
+    there are no rankings.
     """
 
     wanted: Wanted
@@ -119,7 +120,7 @@ class Facts:
 
     @property
     def versus(self) -> Pair | None:
-        """The pair in focus, in its direction; None where there is one system."""
+        """The pair in focus, in its direction; None where nothing was compared."""
         if self.comparison is None:
             return None
         return oriented(self.comparison.first, *self.focus)
@@ -159,8 +160,9 @@ def gather(source: Source, wanted: Wanted) -> Facts:
             name=name,
             judgments=source.judgments,
         )
-    comparison = compare_results(results, wanted.settings, clusters=wanted.clusters) if len(results) > 1 else None
     values = {name: with_clusters(each, wanted.clusters) for name, each in values_of_results(results).items()}
+    several = len(results) > 1 and all(_units(each) != 1 for each in values.values())
+    comparison = compare_results(results, wanted.settings, clusters=wanted.clusters) if several else None
     facts = Facts(
         wanted,
         results,
@@ -173,6 +175,12 @@ def gather(source: Source, wanted: Wanted) -> Facts:
     with warnings.catch_warnings():  # whatever there is to say was said when the runs were first read
         warnings.simplefilter("ignore", RankgaugeWarning)
         return _with_rankings(facts, source)
+
+
+def _units(values: Values) -> int:
+    """How many queries, or clusters of them, have a say."""
+    counted = without_weightless(values)
+    return len(paired.units_of(counted.table, counted.weights, counted.clusters))
 
 
 def _checked(source: Source, measure: Measure, rows: int) -> tuple[list[Finding] | None, str]:

@@ -67,6 +67,9 @@ def summary(facts: Facts) -> Iterator[Block]:
         tiles.append(Tile("verdict", Column(""), _word(versus), f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"))
         tiles.append(Tile("queries", Column("", "count"), len(values.queries), won))
     else:
+        for other in facts.focus[1:]:
+            apart = values.mean(subject) - values.mean(other)
+            tiles.append(Tile(f"against {other}", signed, apart, "no test: see below"))
         tiles.append(Tile("queries", Column("", "count"), len(values.queries), "evaluated"))
     yield Tiles(tiles)
     yield from careful(facts)

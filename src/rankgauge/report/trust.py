@@ -30,6 +30,8 @@ SEVERITY: Final = {"error": "bad", "warning": "warn", "note": "quiet"}
 def careful(facts: Facts) -> Iterator[Block]:
     """What to be careful about, where there is anything."""
     doubts = [each.text for each in facts.comparison.warnings] if facts.comparison is not None else []
+    if facts.comparison is None and len(facts.results) > 1:
+        doubts.append("systems are shown without intervals, tests and verdicts, which need two queries or clusters")
     wide = [note for note in tie_notes(list(facts.results.values())) if note.startswith("WARNING")]
     said = [*doubts, *(note.removeprefix("WARNING, ") for note in wide if not any("equal scores" in d for d in doubts))]
     said += [*_unanswered(facts), *_warned(facts)]
