@@ -226,8 +226,32 @@ def test_the_interval_of_two_data_sets_is_welchs() -> None:
 
 
 def test_intervals_without_scatter() -> None:
-    assert macro.macro_interval([np.array([0.5, 0.5]), np.array([0.25])]) == (0.375, 0.375)
-    assert macro.macro_interval([np.array([0.5])]) == (float("-inf"), float("inf"))
+    assert macro.macro_interval([np.array([0.5, 0.5]), np.array([0.25, 0.25])]) == (0.375, 0.375)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (1, 1), (1, 8), (40, 1, 8)])
+def test_a_data_set_of_one_query_leaves_no_interval(sizes: tuple[int, ...]) -> None:
+    random = np.random.default_rng(0)
+    tables = [random.normal([0.9, 0.1], 0.01, size=(size, 2)) for size in sizes]
+    assert macro.macro_interval([table[:, 0] for table in tables]) == (float("-inf"), float("inf"))
+    assert macro.rank_intervals(tables, resamples=50) == [None, None]
+
+
+def test_a_data_set_of_one_query_is_named() -> None:
+    place = {"good": runs_of(*[FIRST_PLACE] * 8), "bad": runs_of(*[SECOND_PLACE] * 8)}
+    eight = {f"q{number}": {"d": 1} for number in range(1, 9)}
+    found = rankgauge.bench({"one": (TWO, place), "two": (eight, place)}, "nDCG@10", resamples=50)
+    good = found.first.standings["good"]
+    assert (good.rank, good.rank_interval) == (1, None)
+    lines = show(found).splitlines()
+    assert lines[2].split() == ["good", "1.0000", "–", "1.0000", "1", "–", "1", "2", "1"]
+    (note,) = (line for line in lines if line.startswith("WARNING single-query"))
+    assert "only one query in one, which" in note
+    assert any("step-down max-T over 1 pair: " in line for line in lines)
+    assert json.loads(show(found, "json"))["measures"]["nDCG@10"]["standings"][0]["interval"] == [None, None]
+    whole = rankgauge.bench({"two": (eight, place)}, "nDCG@10", resamples=50)
+    assert whole.first.standings["good"].rank_interval == (1, 1)
+    assert not any("single-query" in line for line in whole.notes())
 
 
 def test_ranks_and_borda_by_hand() -> None:
@@ -586,10 +610,10 @@ def test_the_table() -> None:
     lines = show(rankgauge.bench(HAND, "nDCG@10")).splitlines()
     assert lines[:10] == [
         "nDCG@10, macro-average over 2 data sets",
-        "system   macro      95 % interval  median  rank  95 % of ranks  possible  Borda  group",
-        "b       0.8155   0.8155 to 0.8155  0.8155     1              1    1 to 2      1      1",
-        "a       0.7232  -0.4492 to 1.8956  0.7232     2         1 to 2    1 to 2      1      1",
-        "c            –                  –       –     –              –         –      –      –",
+        "system   macro  95 % interval  median  rank  95 % of ranks  possible  Borda  group",
+        "b       0.8155              –  0.8155     1              –    1 to 2      1      1",
+        "a       0.7232              –  0.7232     2              –    1 to 2      1      1",
+        "c            –              –       –     –              –         –      –      –",
         "",
         "nDCG@10 on every data set",
         "system     one     two",
