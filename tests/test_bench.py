@@ -378,6 +378,29 @@ def test_a_second_run_touches_only_what_changed(tmp_path: Path) -> None:
     assert rankgauge.bench(suite, "P@3", cache=True).cells.measured == 12
 
 
+def test_measures_are_kept_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite, cells = made_suite(tmp_path, 1, 2, holes=False), sys.modules["rankgauge.bench.cells"]
+    done: list[list[str]] = []
+    measured = cells.measure_hits
+
+    def noted(hits: Any, measures: Any, **more: Any) -> Any:
+        done.append([str(each) for each in measures])
+        return measured(hits, measures, **more)
+
+    monkeypatch.setattr(cells, "measure_hits", noted)
+    steps = [
+        (["nDCG@10", "P@3"], ["nDCG@10", "P@3"]), (["P@3", "nDCG@10"], None), (["P@3"], None),
+        (["R@5", "P@3"], ["R@5"]), (["R@5", "nDCG@10", "P@3"], None), (["AP"], ["AP"]), (["AP", "P@3"], None),
+    ]  # fmt: skip
+    for asked, expected in steps:
+        done.clear()
+        found = rankgauge.bench(suite, asked, cache=True, flips=10, resamples=10)
+        assert done == ([expected] * 2 if expected else [])
+        assert found.cells.reused == (0 if expected else 2)
+        assert found.to_dict() == rankgauge.bench(suite, asked, flips=10, resamples=10).to_dict()
+    assert len(list((suite / CACHE).iterdir())) == 2
+
+
 def test_the_version_is_part_of_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite = made_suite(tmp_path, 1, 2)
     assert counts(suite) == (2, 0)
