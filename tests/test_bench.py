@@ -226,8 +226,32 @@ def test_the_interval_of_two_data_sets_is_welchs() -> None:
 
 
 def test_intervals_without_scatter() -> None:
-    assert macro.macro_interval([np.array([0.5, 0.5]), np.array([0.25])]) == (0.375, 0.375)
-    assert macro.macro_interval([np.array([0.5])]) == (float("-inf"), float("inf"))
+    assert macro.macro_interval([np.array([0.5, 0.5]), np.array([0.25, 0.25])]) == (0.375, 0.375)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (1, 1), (1, 8), (40, 1, 8)])
+def test_a_data_set_of_one_query_leaves_no_interval(sizes: tuple[int, ...]) -> None:
+    random = np.random.default_rng(0)
+    tables = [random.normal([0.9, 0.1], 0.01, size=(size, 2)) for size in sizes]
+    assert macro.macro_interval([table[:, 0] for table in tables]) == (float("-inf"), float("inf"))
+    assert macro.rank_intervals(tables, resamples=50) == [None, None]
+
+
+def test_a_data_set_of_one_query_is_named() -> None:
+    place = {"good": runs_of(*[FIRST_PLACE] * 8), "bad": runs_of(*[SECOND_PLACE] * 8)}
+    eight = {f"q{number}": {"d": 1} for number in range(1, 9)}
+    found = rankgauge.bench({"one": (TWO, place), "two": (eight, place)}, "nDCG@10", resamples=50)
+    good = found.first.standings["good"]
+    assert (good.rank, good.rank_interval) == (1, None)
+    lines = show(found).splitlines()
+    assert lines[2].split() == ["good", "1.0000", "–", "1.0000", "1", "–", "1", "2", "1"]
+    (note,) = (line for line in lines if line.startswith("WARNING single-query"))
+    assert "only one query in one, which" in note
+    assert any("step-down max-T over 1 pair: " in line for line in lines)
+    assert json.loads(show(found, "json"))["measures"]["nDCG@10"]["standings"][0]["interval"] == [None, None]
+    whole = rankgauge.bench({"two": (eight, place)}, "nDCG@10", resamples=50)
+    assert whole.first.standings["good"].rank_interval == (1, 1)
+    assert not any("single-query" in line for line in whole.notes())
 
 
 def test_ranks_and_borda_by_hand() -> None:
@@ -352,6 +376,29 @@ def test_a_second_run_touches_only_what_changed(tmp_path: Path) -> None:
     os.rename(run, suite / "set01" / "runs" / "other.run")
     assert counts(suite) == (0, 12)  # the same bytes under another name
     assert rankgauge.bench(suite, "P@3", cache=True).cells.measured == 12
+
+
+def test_measures_are_kept_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite, cells = made_suite(tmp_path, 1, 2, holes=False), sys.modules["rankgauge.bench.cells"]
+    done: list[list[str]] = []
+    measured = cells.measure_hits
+
+    def noted(hits: Any, measures: Any, **more: Any) -> Any:
+        done.append([str(each) for each in measures])
+        return measured(hits, measures, **more)
+
+    monkeypatch.setattr(cells, "measure_hits", noted)
+    steps = [
+        (["nDCG@10", "P@3"], ["nDCG@10", "P@3"]), (["P@3", "nDCG@10"], None), (["P@3"], None),
+        (["R@5", "P@3"], ["R@5"]), (["R@5", "nDCG@10", "P@3"], None), (["AP"], ["AP"]), (["AP", "P@3"], None),
+    ]  # fmt: skip
+    for asked, expected in steps:
+        done.clear()
+        found = rankgauge.bench(suite, asked, cache=True, flips=10, resamples=10)
+        assert done == ([expected] * 2 if expected else [])
+        assert found.cells.reused == (0 if expected else 2)
+        assert found.to_dict() == rankgauge.bench(suite, asked, flips=10, resamples=10).to_dict()
+    assert len(list((suite / CACHE).iterdir())) == 2
 
 
 def test_the_version_is_part_of_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -586,10 +633,10 @@ def test_the_table() -> None:
     lines = show(rankgauge.bench(HAND, "nDCG@10")).splitlines()
     assert lines[:10] == [
         "nDCG@10, macro-average over 2 data sets",
-        "system   macro      95 % interval  median  rank  95 % of ranks  possible  Borda  group",
-        "b       0.8155   0.8155 to 0.8155  0.8155     1              1    1 to 2      1      1",
-        "a       0.7232  -0.4492 to 1.8956  0.7232     2         1 to 2    1 to 2      1      1",
-        "c            –                  –       –     –              –         –      –      –",
+        "system   macro  95 % interval  median  rank  95 % of ranks  possible  Borda  group",
+        "b       0.8155              –  0.8155     1              –    1 to 2      1      1",
+        "a       0.7232              –  0.7232     2              –    1 to 2      1      1",
+        "c            –              –       –     –              –         –      –      –",
         "",
         "nDCG@10 on every data set",
         "system     one     two",

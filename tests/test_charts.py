@@ -97,7 +97,29 @@ def test_scatter_puts_queries_of_the_same_values_together(results: dict[str, Res
     assert {(row["a"], row["b"]): row["queries"] for row in rows} == places
     assert max(places.values()) > 1
     for row in rows:
-        assert row["better"] == ("same" if row["a"] == row["b"] else "s2" if row["a"] > row["b"] else "s4")
+        assert row["better"] == ("neither" if row["a"] == row["b"] else "a" if row["a"] > row["b"] else "b")
+
+
+@pytest.mark.parametrize("names", [("same", "other"), ("neither", "b"), ("b", "a")])
+def test_a_system_may_be_called_like_a_tie(names: tuple[str, str]) -> None:
+    table = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
+    chart = charts.scatter(Values("RR", list(names), ["q1", "q2", "q3"], table))
+    (colour,) = (each["encoding"]["color"] for each in chart.to_dict()["layer"] if "color" in each["encoding"])
+    shade = dict(zip(colour["scale"]["domain"], colour["scale"]["range"], strict=True))
+    look = charts.THEMES["light"]
+    found = {row["query"]: shade[row["better"]] for row in rows_of(chart, "better")}
+    assert found == {"q1": look.gain, "q2": look.loss, "q3": look.quiet}
+    texts = [each.text for each in ET.fromstring(charts.svg(chart)).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[texts.index("better:") - 3 : texts.index("better:")] == [*names, "neither"]
+
+
+@pytest.mark.parametrize("width", [240, 390, 720])
+def test_long_names_are_cut_and_numbers_are_not(width: int) -> None:
+    names = [f"{letter}-{'x' * 60}" for letter in "ab"]
+    values = Values("RR", names, ["q1", "q2", "q3"], np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.5]]))
+    texts = list(ET.fromstring(charts.svg(charts.differences(values, width=width))).itertext())
+    assert {"better: 2 of 3", "better: 1 of 3", "queries, by difference"} <= set(texts)
+    assert len([text for text in texts if text.startswith(("a-x", "b-x")) and text.endswith("…")]) == 2
 
 
 def test_distribution_counts_every_query_once(results: dict[str, Result]) -> None:

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -112,3 +112,38 @@ def test_the_page_follows_the_theme_and_the_width(page: Path, browser: Browser) 
         seen.page.wait_for_selector("figure[data-drawn='light390']")
         assert first.locator("svg.marks").count() == 1
         assert seen.complaints == []
+
+
+def only_wide(draw: Any, theme: str, width: int) -> Any:
+    """A chart that was made for a desk, without its title, as a report puts it wherever there is room."""
+    chart = draw(theme=theme, width=720)
+    chart.title = ""
+    return chart
+
+
+@pytest.mark.parametrize("width", [320, 390, 600])
+@pytest.mark.parametrize("made", ["as asked", "wide"])
+def test_no_word_leaves_the_picture(made: str, width: int, browser: Browser, tmp_path: Path) -> None:
+    names = [f"input.{letter}_exp_rm3_passage_run2" for letter in "abc"]
+    found = {name: rankgauge.evaluate(QRELS, run_of(step)) for name, step in zip(names, (2, 5, 7), strict=True)}
+    kinds = ("scatter", "differences", "distribution", "at-k", "detectable", "forest")
+    draws = {kind: functools.partial(charts.KINDS[kind], found) for kind in kinds}
+    if made == "wide":
+        draws = {kind: functools.partial(only_wide, draw) for kind, draw in draws.items()}
+    path = tmp_path / "charts.html"
+    path.write_bytes(charts.page(draws))
+    with opened(browser, path, width, "light") as seen:
+        seen.page.wait_for_function(f"document.querySelectorAll('figure[data-drawn]').length == {len(kinds)}")
+        words = seen.page.evaluate("[...document.querySelectorAll('svg.marks text')].map((text) => text.innerHTML)")
+        outside = seen.page.evaluate(
+            """[...document.querySelectorAll("svg.marks")].flatMap((svg) => {
+                 const room = svg.getBoundingClientRect();
+                 return [...svg.querySelectorAll("text")].filter((text) => {
+                   const box = text.getBoundingClientRect();
+                   return box.left < room.left - 1 || box.right > Math.min(room.right, innerWidth) + 1;
+                 }).map((text) => text.textContent);
+               })"""
+        )
+    assert outside == []
+    assert "neither" in words
+    assert sum(f" of {len(QRELS)}<" in each or each.endswith(f" of {len(QRELS)}") for each in words) == 2

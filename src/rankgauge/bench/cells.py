@@ -1,8 +1,9 @@
 """A suite → its cells: the values of each system on each data set, several at once, none measured twice.
 
 What is done is kept in a folder, an entry per cell, named by a hash of everything that its values depend on: the bytes
-of the judgments and of the run, the rules, the measures, and the version of this program. An entry is written beside
-and then renamed, so that it is whole or not there; one that cannot be read is measured again.
+of the judgments and of the run, the rules, and the version of this program. An entry holds every measure that was ever
+asked for; only those that it lacks are measured. It is written beside and then renamed, so that it is whole or not
+there; one that cannot be read is measured again.
 
 Threads, not processes: measured on two processors, large runs (whose reader leaves Python) take a third of the time,
 small ones as long as with processes, which have to be started and to hand their results over.
@@ -18,7 +19,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["CACHE", "Cell", "Cells", "measure_cells"]
 
 CACHE: Final = ".rankgauge-cache"
-LAYOUT: Final = 1  # of an entry
+LAYOUT: Final = 2  # of an entry
 MOST: Final = 4  # threads, unless more are asked for: each holds a run in memory
 
 Watch = Callable[[int, int, str], object]
@@ -56,6 +57,28 @@ class Cell:
     answered: int
     judged: dict[str, float | None]
     fingerprint: str
+
+    def has(self, measures: Sequence[Measure]) -> bool:
+        """Whether these are measured, and the judged shares of their cut-offs too."""
+        return {*map(str, measures)} <= self.values.keys() and {*_cutoffs(measures)} <= self.judged.keys()
+
+    def lacking(self, measures: Sequence[Measure]) -> list[Measure]:
+        """Those that are not here; all of them where it is a judged share that is not."""
+        return [each for each in measures if str(each) not in self.values] or list(measures)
+
+    def only(self, measures: Sequence[Measure]) -> Cell:
+        """The cell as if only these had been measured."""
+        judged = {k: self.judged[k] for k in _cutoffs(measures) if k in self.judged}
+        return replace(self, values={str(each): self.values[str(each)] for each in measures}, judged=judged)
+
+    def joined(self, other: Cell) -> Cell:
+        """The measures of both, of the same run by the same rules."""
+        return replace(other, values=self.values | other.values, judged=self.judged | other.judged)
+
+
+def _cutoffs(measures: Sequence[Measure]) -> list[str]:
+    """The cut-offs of the judged shares that are shown with these measures."""
+    return [str(k) for k in sorted({each.cutoff for each in measures if isinstance(each.cutoff, int)}) or [10]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -155,32 +178,33 @@ class _Work:
         """The cell, and whether it was there."""
         key = self.key(judged) if self.store is not None else None
         kept = self.store.get(key) if self.store is not None and key is not None else None
-        if kept is not None:
-            return kept, True
-        cell = self.measure(judged.read())
+        if kept is not None and kept.has(self.measures):
+            return kept.only(self.measures), True
+        cell = self.measure(judged.read(), self.measures if kept is None else kept.lacking(self.measures))
+        whole = cell if kept is None else kept.joined(cell)
         if self.store is not None and key is not None:
-            self.store.put(key, cell)
-        return cell, False
+            self.store.put(key, whole)
+        return whole.only(self.measures), False
 
     def key(self, judged: _Judged) -> str | None:
         """What the cell depends on; nothing for what is not a file."""
         run = self.dataset.runs[self.system]
         if not _is_file(run) or not _is_file(self.dataset.judgments):
             return None
-        rules, names = sorted(self.protocol.to_dict().items()), [str(each) for each in self.measures]
-        told = [LAYOUT, __version__, rules, names, judged.digest(), digest_of(run)]
+        rules = sorted(self.protocol.to_dict().items())
+        told = [LAYOUT, __version__, rules, judged.digest(), digest_of(run)]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
-    def measure(self, judgments: Judgments) -> Cell:
+    def measure(self, judgments: Judgments, measures: Sequence[Measure]) -> Cell:
         """Read the run, match and measure it."""
         protocol = self.protocol
         try:
             run = read_run(self.dataset.runs[self.system], by=protocol.by, duplicates=protocol.duplicates)
-            result = measure_hits(match(judgments, run, protocol), self.measures, judgments=judgments)
+            result = measure_hits(match(judgments, run, protocol), measures, judgments=judgments)
         except RankgaugeError as error:
             raise type(error)(f"data set {self.dataset.name}, system {self.system}: {error}") from error
         judged = {str(k): None if share != share else share for k, share in result.judged.items()}
-        values = {str(measure): result.measured[measure] for measure in self.measures}
+        values = {str(measure): result.measured[measure] for measure in measures}
         return Cell(result.query_ids, values, result.counts["answered"], judged, result.fingerprint)
 
 

@@ -39,7 +39,7 @@ def notes(leaderboard: Leaderboard) -> Iterator[str]:
         )
         yield (
             f"Groups: no two systems of a group are separable (sign flips of macro differences, {drawn}, step-down "
-            f"max-T over {len(board.pairs):,} pairs: the chance of any false claim is at most {100 * ways.alpha:g} %)."
+            f"max-T over {_pairs(len(board.pairs))}: the chance of any false claim is at most {100 * ways.alpha:g} %)."
         )
     yield from _rules(leaderboard)
     yield from _doubts(leaderboard)
@@ -55,6 +55,10 @@ def _missing(leaderboard: Leaderboard) -> Iterator[str]:
             yield f"No macro-average for {name}: no run for {lacking}."
     if not board.complete:
         yield "No system has a run for every data set: there are no macro-averages and no ranks."
+
+
+def _pairs(number: int) -> str:
+    return f"{number:,} pair{'s' * (number != 1)}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -88,6 +92,18 @@ def _doubts(leaderboard: Leaderboard) -> Iterator[str]:
         if board.dropped:
             words = _some([f"{name} ({count:,})" for name, count in board.dropped.items()])
             yield f"WARNING dropped-queries: {board.measure}: left out, without a value for every system: {words}."
+    yield from _few(leaderboard)
+
+
+def _few(leaderboard: Leaderboard) -> Iterator[str]:
+    """The data sets that have too few queries to tell how values scatter."""
+    counts = [each for board in leaderboard.boards.values() if board.complete for each in board.queries.items()]
+    single = list(dict.fromkeys(name for name, count in counts if count == 1))
+    if single:
+        yield (
+            f"WARNING single-query: only one query in {_some(single)}, which does not tell how values scatter there: "
+            "no intervals of macro-averages and of ranks; leave it out (--dataset) or judge more queries."
+        )
     few = [f"{name} ({count})" for name, count in leaderboard.first.queries.items() if count < FEW]
     if few:
         yield (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
@@ -86,7 +87,7 @@ def _number(value: float, style: Style) -> str:
 
 def _interval(standing: Standing, style: Style) -> Cell:
     low, high = (_number(end, style) for end in standing.interval)
-    return Cell(MISSING if standing.missing else f"{low} to {high}")
+    return Cell(f"{low} to {high}" if all(map(math.isfinite, standing.interval)) else MISSING)
 
 
 def _delta(standing: Standing, baseline: str | None, against: float, style: Style) -> Cell:

@@ -1,7 +1,7 @@
 """Charts → PNG, SVG, and pages that load nothing and need no `eval`.
 
-A page holds the chart library once, and of every chart its data once with four ways to draw them: light and dark, wide
-and narrow. The script chooses by the reader's theme and by the room that there is, and again when either changes.
+A page holds the chart library once, and of every chart its data once with six ways to draw them: light and dark, for
+three widths. The script chooses by the reader's theme and by the room that there is, and again when either changes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FILES", "figure", "library_version", "page", "png", "policy", "script", "styles", "svg"]
 
-PHONE: Final = 340  # pixels: the room on a telephone, without margins
+# The pixels that a chart is made for: on a telephone, without margins, where there is less room than the next needs, …
+WIDTHS: Final = {"narrow": 340, "middle": 560, "wide": WIDTH}
 SCALE: Final = 2.0  # pixels of a PNG for each of the chart
 
 # Draws every figure of the page, and again where the theme or the room has changed.
@@ -37,7 +38,7 @@ async function draw(figure) {
   if (width < 1 || drawn.get(figure) === key) return;
   drawn.set(figure, key);
   const made = JSON.parse(figure.querySelector("script").textContent);
-  const spec = made.specs[theme][width < 560 ? "narrow" : "wide"];
+  const spec = made.specs[theme][width < 560 ? "narrow" : width < 720 ? "middle" : "wide"];
   const options = {
     ast: true, mode: "vega-lite", renderer: "svg", tooltip: {theme},
     actions: {export: true, source: false, compiled: false, editor: false},
@@ -78,11 +79,11 @@ def svg(chart: Any) -> str:
 
 
 def figure(draw: Draw, name: str = "chart") -> str:
-    """A chart as a part of a page: its data once, and four ways to draw them. `script` must be on the same page."""
+    """A chart as a part of a page: its data once, and six ways to draw them. `script` must be on the same page."""
     specs: dict[str, dict[str, Any]] = {"light": {}, "dark": {}}
     datasets: dict[str, Any] = {}
     for theme, made in specs.items():
-        for size, width in (("wide", WIDTH), ("narrow", PHONE)):
+        for size, width in WIDTHS.items():
             made[size] = _spec(draw(theme=theme, width=width))
             datasets |= made[size].pop("datasets", {})
     text = json.dumps({"name": name, "specs": specs, "datasets": datasets}, ensure_ascii=False, separators=(",", ":"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.charts.source import caption, comparison_of, pair_of, values_of
-from rankgauge.charts.theme import WIDTH, Frame, altair, data
+from rankgauge.charts.theme import BOLD_LETTER, WIDTH, Frame, altair, data
 from rankgauge.compare.verdict import NOT_SEPARABLE, p_text
 from rankgauge.stats import power
 from rankgauge.stats.paired import TIE
@@ -27,6 +27,8 @@ __all__ = ["detectable", "differences", "matrix", "scatter"]
 MANY: Final = 1_200  # bars, beyond which those in the middle are drawn together: a screen has no more columns
 THIN: Final = 150  # bars, beyond which there is no gap between them
 ENDS: Final = 300  # queries at either end that keep a bar of their own
+LINE: Final = 16  # pixels of a line of words among the marks
+NEITHER: Final = "neither"  # is better: beside the keys `a` and `b`, which are no names either
 
 
 # ---- query by query --------------------------------------------------------------------------------------------------
@@ -51,13 +53,13 @@ def differences(
     colour = alt.condition("datum.difference > 0", alt.value(frame.theme.gain), alt.value(frame.theme.loss))
     tooltip = [alt.Tooltip("query", type="nominal"), *_both(a, b)]
     tooltip += [alt.Tooltip("words", type="nominal", title="difference")]
-    title = f"queries, sorted by {a} − {b}" if len(a + b) < frame.width // 16 else "queries, sorted by the difference"
+    x = alt.X("from", type="quantitative", axis=axis, scale=scale, title="queries, by difference")
     bars = (
         alt.Chart(data(rows))
         .mark_bar(binSpacing=0, strokeWidth=0.7)
         .encode(
-            x=alt.X("from", type="quantitative", axis=axis, scale=scale, title=title), x2="to", y=y, y2=alt.datum(0),
-            color=colour, stroke=colour if len(rows) > THIN else alt.value(frame.theme.background), tooltip=tooltip,
+            x=x, x2="to", y=y, y2=alt.datum(0), color=colour,
+            stroke=colour if len(rows) > THIN else alt.value(frame.theme.background), tooltip=tooltip,
         )
     )  # fmt: skip
     words = f"Each bar is a query; the dashed line is the mean difference, {_signed(_mean_difference(values, a, b))}"
@@ -125,7 +127,10 @@ def _queries(values: Values, at: list[int], most: int = 3) -> str:
 
 
 def _annotations(frame: Frame, values: Values, a: str, b: str) -> list[Any]:
-    """The mean difference as a line, and how many queries each system wins, in the corners that stay empty."""
+    """The mean difference as a line, and how many queries each system wins, in the corners that stay empty.
+
+    A name has a line of its own: where it is cut, the number below it is not.
+    """
     alt, apart = altair(), values.difference(a, b)
     tie = TIE * max(1.0, float(np.abs(values.table).max()))
     won, lost, number = int((apart > tie).sum()), int((apart < -tie).sum()), len(apart)
@@ -135,11 +140,13 @@ def _annotations(frame: Frame, values: Values, a: str, b: str) -> list[Any]:
         tooltip=[alt.Tooltip("difference", type="quantitative", format="+.4f", title="mean difference")],
     )
     top = {"x": "width", "y": 4, "align": "right", "baseline": "top", "color": frame.theme.gain}
-    foot = {"x": 8, "y": "height", "align": "left", "baseline": "bottom", "color": frame.theme.loss}
-    limit = frame.width * 2 // 3
+    foot = {"x": 8, "y": "height", "dy": -LINE, "align": "left", "baseline": "bottom", "color": frame.theme.loss}
+    score = "better: {:,} of {:,}".format
+    needed = len(score(number, number)) * 13 * BOLD_LETTER
+    limit = alt.expr(f"max(width * 2 / 3, {needed:g})")  # of the room that there is when it is drawn
     texts = [
-        alt.Chart(data([{"words": f"{name} better: {count:,} of {number:,}"}]))
-        .mark_text(fontWeight=600, fontSize=13, limit=limit, **place)
+        alt.Chart(data([{"words": f"{name}\n{score(count, number)}"}]))
+        .mark_text(fontWeight=600, fontSize=13, limit=limit, lineBreak="\n", lineHeight=LINE, **place)
         .encode(text=alt.Text("words", type="nominal"))
         for name, count, place in ((a, won, top), (b, lost, foot))
     ]
@@ -179,9 +186,8 @@ def scatter(
 def _dots(frame: Frame, rows: list[dict[str, Any]], pair: tuple[str, str], largest: int) -> Any:
     """The points, in the colour of the system that is better there, as large as there are queries."""
     alt, (a, b) = altair(), pair
-    wins = {a: frame.theme.gain, b: frame.theme.loss, "same": frame.theme.quiet}
-    title = {"titleColor": frame.theme.quiet, "titleOrient": "left", "titleFontWeight": "normal"}
-    legend = alt.Legend(title="better:", orient="top", labelLimit=frame.label_limit, **title)
+    wins = {"a": frame.theme.gain, "b": frame.theme.loss, NEITHER: frame.theme.quiet}
+    legend = frame.legend(dict(zip(wins, (a, b, NEITHER), strict=True)), title="better:", symbol=None)
     tooltip = [alt.Tooltip("query", type="nominal"), alt.Tooltip("queries", type="quantitative", format=",")]
     dot, opacity = (55, 0.65) if len(rows) < 1000 else (22, 0.45)
     sizes = alt.Scale(type="sqrt", domain=[1, max(2, largest)], range=[dot, dot if largest == 1 else 400])
@@ -210,7 +216,7 @@ def _points(values: Values, a: str, b: str) -> list[dict[str, Any]]:
     tie = TIE * max(1.0, float(np.abs(values.table).max()))
     return [
         {"query": _queries(values, at), "queries": len(at), "a": first, "b": second,
-         "better": "same" if abs(first - second) <= tie else a if first > second else b}
+         "better": NEITHER if abs(first - second) <= tie else "a" if first > second else "b"}
         for (first, second), at in places.items()
     ]  # fmt: skip
 

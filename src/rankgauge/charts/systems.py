@@ -9,7 +9,7 @@ import numpy as np
 
 from rankgauge.aggregate import aggregate
 from rankgauge.charts.source import caption, comparison_of, counted, intervals_of, values_of
-from rankgauge.charts.theme import WIDTH, Frame, altair, data
+from rankgauge.charts.theme import LETTER, WIDTH, Frame, altair, data
 from rankgauge.compare import Comparison
 from rankgauge.compare.verdict import NOT_SEPARABLE, percent
 from rankgauge.errors import InputError
@@ -139,7 +139,9 @@ def _centre_marks(frame: Frame, marks: list[dict[str, Any]], x: Any, y: Any) -> 
     mean = base.mark_point(filled=True, shape="diamond", size=130, color=frame.theme.loss, opacity=1).encode(
         x=alt.X("mean", type="quantitative"), y=y, tooltip=tooltip
     )
-    name = base.mark_text(align="left", baseline="top", fontWeight=600, limit=frame.width // 2 - 24).encode(
+    beside = max(len(row["words"]) for row in marks) * 12 * LETTER + 12
+    room = alt.expr(f"max(20, width - {beside:g})")  # what the words at the other end leave
+    name = base.mark_text(align="left", baseline="top", fontWeight=600, limit=room).encode(
         x=x, y=alt.Y("top", type="quantitative"), text=alt.Text("system", type="nominal")
     )
     words = base.mark_text(align="right", baseline="top", color=frame.theme.quiet).encode(
@@ -200,8 +202,7 @@ def groups(source: Source, measure: str | Measure | None = None, *, theme: str =
         label = f"{group}\n{counted(len(only.queries))}"
         rows += [row | {"group": group, "label": label} for row in _means(only, alpha)]
     labels, names = list(dict.fromkeys(row["label"] for row in rows)), values.systems
-    longest = max(len(line) for label in labels for line in label.split("\n"))
-    legend = frame.legend(names, beside=min(frame.label_limit, 7 * longest + 20), symbol=None)
+    legend = frame.legend(names, symbol=None)
     axis = alt.Axis(
         labelLimit=frame.label_limit,
         labelColor=frame.theme.text,

@@ -7,8 +7,9 @@ system on, lines differ by their dashes and points by their shapes.
 
 from __future__ import annotations
 
+import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,7 @@ SHAPES: Final = ("circle", "diamond", "square", "triangle-up")
 FONT: Final = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 WIDTH: Final = 720
 NARROW: Final = 240  # pixels, below which nothing can be read
+SYMBOL: Final = 36  # pixels of a symbol of a legend and of what is around it
 LETTER, BOLD_LETTER = 0.54, 0.66  # the width of a letter, in units of the size of the font
 
 
@@ -131,13 +133,25 @@ class Frame:
         )
         return made.configure(**self._config(size))
 
-    def legend(self, names: Sequence[str], *, beside: int = 50, symbol: str | None = "stroke") -> Any:
-        """A legend above the marks, in as many columns as fit; `beside`: the pixels that axes take."""
-        room = self.width - 24 - beside
-        longest = min(max(len(name) for name in names) * 12 * BOLD_LETTER, room - 36)
-        columns = max(1, int(room // (longest + 36)))
+    def legend(
+        self, names: Sequence[str] | Mapping[str, str], *, symbol: str | None = "stroke", title: str | None = None
+    ) -> Any:
+        """A legend above the marks, in as many columns as fit into the room that there is when it is drawn.
+
+        Names may be those of keys in the data: then it is the names that are shown.
+        """
+        alt = altair()
+        shown = list(names.values()) if isinstance(names, Mapping) else names
+        letter = 12 * BOLD_LETTER
+        room = "width" if title is None else f"(width - {len(title) * letter + 10:g})"
+        columns = f"max(1, floor({room} / {max(map(len, shown)) * letter + SYMBOL:g}))"
         kept: dict[str, Any] = {"symbolSize": 80} if symbol is None else {"symbolType": symbol}
-        return altair().Legend(title=None, orient="top", columns=columns, labelLimit=room - 36, **kept)
+        if title is not None:
+            kept |= {"titleColor": self.theme.quiet, "titleOrient": "left", "titleFontWeight": "normal"}
+        if isinstance(names, Mapping):
+            kept["labelExpr"] = f"({json.dumps(dict(names))})[datum.value]"
+        limit = alt.expr(f"max(20, {room} - {SYMBOL})")
+        return alt.Legend(title=title, orient="top", columns=alt.expr(columns), labelLimit=limit, **kept)
 
     def colours(self, names: Sequence[str]) -> Any:
         """The scale of the systems' colours."""

@@ -38,17 +38,18 @@ def macro_interval(columns: Sequence[Floats], alpha: float = 0.05) -> Interval:
     """The t interval of a macro-average of values or differences, one array per data set.
 
     The variance adds up s² / n over the data sets, the degrees of freedom are Welch's and Satterthwaite's. A data set
-    of a single query tells nothing of its own scatter and adds none.
+    of a single query tells nothing of its own scatter, so with one the interval has no ends.
     """
     from scipy.special import stdtrit
 
     mean = float(np.mean([column.mean() for column in columns]))
-    several = [column for column in columns if len(column) > 1]
-    parts = np.array([column.var(ddof=1) / len(column) for column in several])
+    if min(map(len, columns)) < 2:
+        return float("-inf"), float("inf")
+    parts = np.array([column.var(ddof=1) / len(column) for column in columns])
     total = float(parts.sum())
-    if not several or not total > 1e-30:
-        return (mean, mean) if several else (float("-inf"), float("inf"))
-    freedom = total**2 / float((parts**2 / [len(column) - 1 for column in several]).sum())
+    if not total > 1e-30:
+        return mean, mean
+    freedom = total**2 / float((parts**2 / [len(column) - 1 for column in columns]).sum())
     half = float(stdtrit(freedom, 1 - alpha / 2)) * float(np.sqrt(total)) / len(columns)
     return mean - half, mean + half
 
@@ -70,15 +71,18 @@ def ranks_of(means: Floats) -> Ints:
 
 def rank_intervals(
     tables: Sequence[Floats], *, alpha: float = 0.05, resamples: int = RESAMPLES, seed: int = 0
-) -> list[tuple[int, int]]:
+) -> list[tuple[int, int] | None]:
     """For every system the range of ranks that its macro-average has in all but a share alpha of resamples.
 
     From each data set of n queries n − 1 are drawn with replacement: then the scatter of resampled means is that of the
-    mean, without the bias that counts where data sets are small.
+    mean, without the bias that counts where data sets are small. A data set of a single query cannot be resampled:
+    with one there are no ranges.
     """
+    if min(map(len, tables)) < 2:
+        return [None] * tables[0].shape[1]
     means = np.zeros((resamples, tables[0].shape[1]))
     for number, table in enumerate(tables):
-        size = max(1, len(table) - 1)
+        size = len(table) - 1
         for part, times in draws(len(table), resamples, (seed, 3, number), size):
             means[part] += times @ table / size / len(tables)
     ranks = np.sort(ranks_of(means), axis=0)
