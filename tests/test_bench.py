@@ -591,6 +591,12 @@ def test_no_overlap_between_data_sets() -> None:
         rankgauge.bench(alone)
 
 
+def test_a_data_set_without_the_system_is_said_to_have_none() -> None:
+    suite = {"one": (ONE, {"a": runs_of(FIRST_PLACE)}), "two": (TWO, {"b": runs_of(FIRST_PLACE)})}
+    with pytest.raises(InputError, match=r"\(one: a; two: none\)"):
+        rankgauge.bench(suite, systems=["a"])
+
+
 def test_holes_everywhere_leave_the_cells() -> None:
     run = runs_of(FIRST_PLACE)
     suite = {"x": (TWO, {"a": run, "b": run}), "y": (TWO, {"b": run, "c": run}), "z": (TWO, {"c": run, "a": run})}
@@ -748,6 +754,14 @@ def test_the_command_writes_by_suffix(name: str, start: str, tmp_path: Path) -> 
     assert (done.exit_code, done.output) == (0, "")
     assert (tmp_path / name).read_text().startswith(start)
     assert (suite / CACHE).is_dir()
+
+
+def test_the_command_refuses_an_unknown_suffix(tmp_path: Path) -> None:
+    suite = made_suite(tmp_path / "suite", 1, 2)
+    done = CliRunner().invoke(bench_suite, [str(suite), "-o", str(tmp_path / "b.xyz")])
+    assert done.exit_code == 2
+    assert "'.xyz' names no format" in done.output
+    assert not (tmp_path / "b.xyz").exists()
 
 
 def test_the_command_keeps_nothing_when_told_so(tmp_path: Path) -> None:

@@ -377,7 +377,8 @@ def test_the_command_knows_every_kind_and_every_file() -> None:
 @pytest.mark.parametrize("kind", charts.KINDS)
 def test_the_command_writes_every_kind(kind: str, files: Path) -> None:
     target = files / f"{kind}.svg"
-    done = called(files, kind, "qrels.txt", "s2.run", "s5.run", "--by", "by.csv", "-m", "nDCG@3", "-o", str(target))
+    measure = "IPrec(rel=2)@0" if kind == "precision-recall" else "nDCG@3"
+    done = called(files, kind, "qrels.txt", "s2.run", "s5.run", "--by", "by.csv", "-m", measure, "-o", str(target))
     assert (done.exit_code, done.output) == (0, "")
     assert len(list(ET.fromstring(target.read_text()).iter())) > 40
 
@@ -391,6 +392,9 @@ def test_the_command_writes_every_kind(kind: str, files: Path) -> None:
         (["forest", "qrels.txt", "s2.run"], "Missing option '-o'"),
         (["forest", "qrels.txt", "s2.run", "s5.run", "--baseline", "s3", "-o", "x.svg"], "there are s2, s5"),
         (["forest", "qrels.txt", "s2.run", "s5.run", "--pair", "s2", "s5", "-o", "x.svg"], "--pair is for differences"),
+        (["forest", "qrels.txt", "s2.run", "-m", "nDCG@3", "-m", "R@3", "-o", "x.svg"], "one measure, not 2"),
+        (["precision-recall", "qrels.txt", "s2.run", "-m", "nDCG@5", "-o", "x.svg"], "leave -m out"),
+        (["forest", "qrels.txt", "s2.run", "-o", "/"], "not to a name without an ending"),
     ],
 )
 def test_a_wrong_call_is_explained(arguments: list[str], message: str, files: Path) -> None:
@@ -398,3 +402,12 @@ def test_a_wrong_call_is_explained(arguments: list[str], message: str, files: Pa
     assert done.exit_code == 2
     assert message in " ".join(done.output.split())
     assert not list(files.glob("x.*"))
+
+
+def test_a_forest_of_one_query_shows_means(tmp_path: Path) -> None:
+    rankgauge.write(rankgauge.read_judgments({"q1": QRELS["q1"]}), tmp_path / "qrels.txt")
+    for step in (2, 5):
+        rankgauge.write(rankgauge.read_run({"q1": run_of(step)["q1"]}), tmp_path / f"s{step}.run")
+    done = called(tmp_path, "forest", "qrels.txt", "s2.run", "s5.run", "-o", str(tmp_path / "x.svg"))
+    assert (done.exit_code, done.output) == (0, "")
+    assert "1 query." in (tmp_path / "x.svg").read_text()

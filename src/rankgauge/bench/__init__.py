@@ -103,10 +103,11 @@ def _check(suite: Suite, ways: Ways) -> None:
     several = any(sum(system in each.runs for each in suite.datasets.values()) > 1 for system in systems)
     if len(names) > 1 and not several:
         shown = "; ".join(
-            f"{name}: {', '.join(list(each.runs)[:3])}" for name, each in list(suite.datasets.items())[:3]
+            f"{name}: {', '.join(list(each.runs)[:3]) or 'none'}" for name, each in list(suite.datasets.items())[:3]
         )
+        shown += "; …" if len(names) > 3 else ""
         raise InputError(
-            f"{suite.name}: no system has a run for two data sets, so there is nothing to average ({shown}, …); "
+            f"{suite.name}: no system has a run for two data sets, so there is nothing to average ({shown}); "
             "call a system the same in every data set, in its file's name or in a suite.toml"
         )
 

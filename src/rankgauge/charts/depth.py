@@ -68,7 +68,8 @@ def precision_recall(
     rows, values = _along(results, {recall: _cut(asked, recall) for recall in RECALLS}, "recall")
     x = alt.X("recall", type="quantitative", scale=alt.Scale(domain=[0, 1]), title="recall").axis(grid=False)
     layers = _lines(frame, rows, list(results), x, "interpolated precision", "recall", points=True)
-    said = caption(values, definition=MEASURES["IPrec"].summary)
+    words = "The mean over queries at 11 levels of recall, 0 to 1"
+    said = caption(values, words, definition=MEASURES["IPrec"].summary)
     return frame.chart(layers, title="Precision and recall", caption=said, height=min(frame.width - 60, 380))
 
 

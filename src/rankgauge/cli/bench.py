@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import click
 
 from rankgauge.cli.eval import SUFFIXES, emit, is_terminal
 from rankgauge.cli.options import FILE, complete_measures, measures_from_option, output_options, protocol_options
+from rankgauge.errors import choices
 from rankgauge.marks import DELTAS
 
 if TYPE_CHECKING:
@@ -75,10 +75,21 @@ def bench_suite(
     from rankgauge.bench import bench
     from rankgauge.bench.show import Style, show
 
-    chosen = format or {**SUFFIXES, ".html": "html"}.get(os.path.splitext(output)[1].lower(), "table")
+    chosen = format or _format_of(output)
     with _progress() as watch:
         found = bench(suite, cache=False if no_cache else cache or True, watch=watch, **asked)
     emit(show(found, chosen, Style(digits, output == "-" and is_terminal(), deltas)), output)
+
+
+def _format_of(output: str) -> str:
+    """The format that the suffix of a file names; none, or .txt, is a table."""
+    from rankgauge.read.files import split_suffixes
+
+    known = {**SUFFIXES, ".html": "html", ".txt": "table", "": "table"}
+    suffix = split_suffixes(output)[0]
+    if suffix not in known:
+        raise click.UsageError(f"-o {output}: {suffix!r} names no format; give --format {choices(FORMATS)}")
+    return known[suffix]
 
 
 @contextmanager

@@ -54,7 +54,9 @@ def complete_kinds(context: click.Context, parameter: click.Parameter, incomplet
 @click.argument("qrels", type=FILE)
 @click.argument("runs", nargs=-1, required=True, type=FILE, metavar="[NAME=]RUN...")
 @click.option("-o", "--output", required=True, metavar="FILE", help=f"What to write: {choices(ENDINGS)}.")
-@click.option("-m", "--measure", help="The measure.  [nDCG@10]", shell_complete=complete_measures)
+@click.option(
+    "-m", "--measure", "measures", multiple=True, help="The measure, one.  [nDCG@10]", shell_complete=complete_measures
+)
 @measures_from_option
 @click.option("--pair", nargs=2, metavar="A B", help="Two systems: A − B.  [the first two]")
 @click.option("--baseline", metavar="NAME", help="Compare each system with this one only.  [every pair]")
@@ -82,7 +84,8 @@ def plot_runs(kind: str, output: str, theme: str, width: int, **asked: Any) -> N
     """
     ending = os.path.splitext(output)[1].lower()
     if ending not in ENDINGS:
-        raise click.UsageError(f"-o {output}: a chart is written to {choices(ENDINGS)}, not to {ending or 'this'!r}")
+        found = repr(ending) if ending else "a name without an ending"
+        raise click.UsageError(f"-o {output}: a chart is written to {choices(ENDINGS)}, not to {found}")
     from rankgauge.charts.files import FILES
     from rankgauge.write import opened
 
@@ -101,7 +104,7 @@ def _draw(
     qrels: str,
     runs: tuple[str, ...],
     *,
-    measure: str | None,
+    measures: tuple[str, ...],
     pair: tuple[str, str] | None,
     baseline: str | None,
     to: int | None,
@@ -118,12 +121,29 @@ def _draw(
     for option, given, kinds in (("--pair", pair, ("differences", "scatter", "detectable")), ("--to", to, ("at-k",))):
         if given and kind not in kinds:
             raise click.UsageError(f"{option} is for {choices(kinds)}, not for {kind}")
+    measure = _one_measure(kind, measures)
     wanted = (measure or "nDCG@10",)
     results = evaluate_files(qrels, runs, wanted, protocol, reading, **asked)
     more: dict[str, Any] = {name: value for name, value in (("pair", pair), ("to", to)) if value}
     if measure is not None and kind == "precision-recall":
         more["measure"] = measure
     return functools.partial(charts.KINDS[kind], _source(kind, results, baseline), **more)
+
+
+def _one_measure(kind: str, measures: tuple[str, ...]) -> str | None:
+    """The measure asked for; several, or one that the chart would not show, are refused."""
+    from rankgauge.measures import parse
+
+    if len(measures) > 1:
+        raise click.UsageError(
+            f"a chart shows one measure, not {len(measures)} (-m {' -m '.join(measures)}); draw each"
+        )
+    if measures and kind == "precision-recall" and parse(measures[0]).name != "IPrec":
+        raise click.UsageError(
+            f"-m {measures[0]}: precision-recall shows interpolated precision at 11 levels of recall; leave -m out, or "
+            "give IPrec with parameters, such as 'IPrec(rel=2)@0'"
+        )
+    return measures[0] if measures else None
 
 
 def _source(kind: str, results: list[Result], baseline: str | None) -> Any:
@@ -135,6 +155,7 @@ def _source(kind: str, results: list[Result], baseline: str | None) -> Any:
         close = nearest(baseline, named)
         meant = f"; did you mean {close}?" if close else ""
         raise click.UsageError(f"--baseline {baseline}: there is no such system{meant}; there are {', '.join(named)}")
-    if len(named) < 2 or (kind not in COMPARING and baseline is None) or kind in ("at-k", "precision-recall"):
+    alone = kind == "forest" and baseline is None and len(results[0].query_ids) < 2  # means can be shown, not compared
+    if len(named) < 2 or alone or (kind not in COMPARING and baseline is None) or kind in ("at-k", "precision-recall"):
         return named
     return compare_results(named, Settings(baseline=baseline))
