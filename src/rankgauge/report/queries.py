@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.explain.show import change_words, kept_rows
+from rankgauge.explain.show import change_words, kept_rows, number
 from rankgauge.report.blocks import Block, Bullets, Column, Fold, Mark, Table, Text
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _whose(facts: Facts, why: str) -> str:
 def _example(facts: Facts, found: Explained) -> Fold:
     text = facts.text_of(found.query)
     title = f"{found.query}: {text}" if text else found.query
-    values = " → ".join(f"{ranking.value:.4f}" for ranking in reversed(found.rankings))
+    values = " → ".join(number(ranking.value) for ranking in reversed(found.rankings))
     return Fold(f"query-{found.query}", title, list(_example_blocks(facts, found)), badge=values)
 
 
@@ -86,7 +86,7 @@ def _ranking_table(facts: Facts, found: Explanation) -> Table:
     columns += [Column("ideal"), Column("ideal grade", "grade"), Column("ideal adds", "number")]
     rows = [*_ranking_rows(facts, found, discounted)]
     dcg = f"; DCG {found.dcg:.4f} of an ideal {found.idcg:.4f}" if found.idcg is not None else ""
-    caption = f"{found.run}: {found.measure} {found.value:.4f}{dcg}"
+    caption = f"{found.run}: {found.measure} {number(found.value)}{dcg}"
     rest = f"{found.rest.words}: {found.rest.contribution:.4f}" if found.rest else ""
     return Table(f"ranking-{found.query}-{found.run}", caption, columns, rows, sort=False, note=rest)
 
