@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +17,8 @@ from hypothesis import strategies as st
 import rankgauge
 from rankgauge import Explanation, Protocol, explain
 from rankgauge.errors import MatchError, ProtocolError, RankgaugeWarning
+from rankgauge.explain import difference
+from rankgauge.explain.page import show
 from rankgauge.measures import MEASURES, Measure, parse
 from rankgauge.protocol import RULES
 from samples import DOCS, GRADES
@@ -149,7 +153,9 @@ class TestWorked:
     def test_an_ideal_of_what_was_retrieved(self) -> None:
         found = explained(Q, {"b": 3.0, "c": 2.0, "a": 1.0}, "AP@2", Protocol(ideal="retrieved"))
         assert [row.contribution for row in found.rows] == pytest.approx([0, 0.25])
-        found = explain(grades=[1, 3, None, 2, -1], ideal=[3, 3, 2, 1, -1, -1], k=3, protocol=Protocol(ideal="retrieved"))
+        found = explain(
+            grades=[1, 3, None, 2, -1], ideal=[3, 3, 2, 1, -1, -1], k=3, protocol=Protocol(ideal="retrieved")
+        )
         assert [row.doc_id for row in found.ideal] == ["#2", "#4", "#1"]
 
     @pytest.mark.parametrize(("depth", "size"), [("k", 5), ("returned", 2), ("all", 6)])
@@ -178,3 +184,42 @@ def test_every_rule_is_tried() -> None:
     assert {*VALUES, *ELSEWHERE} == set(RULES)
     with pytest.raises(ProtocolError):
         Protocol(ties="average", order="given")
+
+
+class TestCommand:
+    def run(self, *arguments: str) -> Any:
+        command = [sys.executable, "-m", "rankgauge", "explain", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (["--grades", "3,,2"], "--grades, place 2: nothing is there"),
+            (["--grades", "3,2,"], "--grades, place 3: nothing is there"),
+            (["--grades", "nan,1"], "--grades, place 1: 'nan' is neither a finite number nor u"),
+            (["--grades", "3", "--ideal-grades", "3,u"], "--ideal-grades, place 2: the ideal is made of judgments"),
+            (["--grades", "3", "-o", "w.pdf"], "name the file .md, .json, .txt, .svg, .png, .html"),
+        ],
+    )
+    def test_what_is_refused(self, arguments: list[str], words: str) -> None:
+        found = self.run(*arguments)
+        assert (found.returncode, found.stdout) == (2, "")
+        assert words in " ".join(found.stderr.split())
+
+    def test_grades_may_stand_apart(self) -> None:
+        assert self.run("--grades", "3 2, u ,1").stdout == self.run("--grades", "3,2,u,1").stdout
+
+    def test_two_runs_as_markdown_have_the_rest_and_the_notes(self) -> None:
+        one, two = (explained(Q, run, "utility(c=-2)", Protocol()) for run in (TIES, {"b": 3.0, "y|*z": 0.5}))
+        text = show(difference(one, two), "markdown")
+        assert "- not retrieved: +4.0000" in text
+        unanswered = explained(Q, {}, "nDCG@10", Protocol())
+        answered = explained(Q, TIES, "nDCG@10", Protocol())
+        assert "- Note on B: the run does not answer this query." in show(difference(answered, unanswered), "markdown")
+
+    def test_no_difference_to_what_is_left_out(self) -> None:
+        rule = Protocol(missing="skip")
+        found = difference(explained(Q, TIES, "nDCG@10", rule), explained(Q, {}, "nDCG@10", rule))
+        assert found.to_dict()["points"] is None
+        assert "A − B = –" in show(found)
+        assert '"points": null' in show(found, "json")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -46,7 +48,7 @@ def explain_grades(wanted: Wanted, files: tuple[str, ...]) -> Explanation:
     """The explanation of a list of grades."""
     if files or wanted.query is not None or wanted.worst is not None:
         raise click.UsageError("--grades is explained by itself: leave out the files, --query and --worst")
-    ideal = None if wanted.ideal_grades is None else _grades("--ideal-grades", wanted.ideal_grades)
+    ideal = None if wanted.ideal_grades is None else _grades("--ideal-grades", wanted.ideal_grades, unjudged=False)
     return explain(
         grades=_grades("--grades", wanted.grades or ""),
         ideal=None if ideal is None else [grade for grade in ideal if grade is not None],
@@ -85,16 +87,29 @@ def _check_files(wanted: Wanted, files: tuple[str, ...]) -> None:
         raise click.UsageError("--worst is of one run; to put two side by side, give --query ID")
 
 
-def _grades(option: str, text: str) -> list[float | None]:
-    """`3,2,u` → 3, 2, unjudged."""
-    grades: list[float | None] = []
-    for place, part in enumerate(text.replace(",", " ").split(), 1):
-        try:
-            grades.append(None if part.lower() == "u" else float(part))
-        except ValueError:
-            where = f"{option}, place {place}"
-            raise FormatError(f"{where}: {part!r} is neither a number nor u (unjudged); write 3,2,0,u,1") from None
-    return grades
+def _grades(option: str, text: str, *, unjudged: bool = True) -> list[float | None]:
+    """`3,2,u` → 3, 2, unjudged; blanks separate as commas do."""
+    if not text.strip():
+        return []
+    parts = re.split(r"\s*,\s*|\s+", text.strip())
+    return [_grade(part, f"{option}, place {place}", unjudged) for place, part in enumerate(parts, 1)]
+
+
+def _grade(part: str, where: str, unjudged: bool) -> float | None:
+    if part.lower() == "u":
+        if unjudged:
+            return None
+        raise FormatError(f"{where}: the ideal is made of judgments, so u (unjudged) is none of it; leave it out")
+    try:
+        grade = float(part)
+    except ValueError:
+        grade = math.nan
+    if math.isfinite(grade):
+        return grade
+    expected = "neither a finite number nor u (unjudged); write 3,2,0,u,1" if unjudged else "no finite number"
+    raise FormatError(
+        f"{where}: {part!r} is {expected}" if part else f"{where}: nothing is there; write u for unjudged"
+    )
 
 
 def deliver(found: Found, format: str | None, output: str) -> None:
@@ -102,6 +117,9 @@ def deliver(found: Found, format: str | None, output: str) -> None:
     suffix = os.path.splitext(output)[1].lower()
     if suffix in PICTURES and format is not None:
         raise click.UsageError(f"--format is for text; {output} is to be a picture")
+    if format is None and suffix and suffix not in {*PICTURES, *TEXTS}:
+        known = ", ".join([*TEXTS, *PICTURES])
+        raise click.UsageError(f"{output}: {suffix} is nothing that can be written; name the file {known}, or --format")
     text = format or TEXTS.get(suffix, "table")
     if suffix in PICTURES:
         data = picture(found, suffix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -37,8 +38,9 @@ class Difference:
     rest: Rest | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
-        return asdict(self) | {"a": self.a.to_dict(), "b": self.b.to_dict()}
+        """Everything, for machines; there is no difference (None) to a value that the protocol leaves out."""
+        points = None if math.isnan(self.points) else self.points
+        return asdict(self) | {"a": self.a.to_dict(), "b": self.b.to_dict(), "points": points}
 
     def __repr__(self) -> str:
         from rankgauge.explain.show import difference_table

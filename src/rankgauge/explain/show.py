@@ -36,7 +36,9 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def signed(points: float) -> str:
-    """A difference for people: nothing has no sign."""
+    """A difference for people: nothing has no sign, and one with a value that was left out is none."""
+    if math.isnan(points):
+        return UNJUDGED
     return f"{points:+.4f}" if points else "0.0000"
 
 
@@ -213,10 +215,14 @@ def difference_table(found: Difference) -> str:
     widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
     lines = [*_two(found), "", _line(heads, heads, widths)]
     lines += [f"{_line(row, heads, widths)}  {mark}".rstrip() for row, mark in zip(rows, [*bars, ""], strict=False)]
+    return "\n".join([*lines, *_below_two(found)]) + "\n"
+
+
+def _below_two(found: Difference) -> Iterator[str]:
+    """What belongs to no rank, and the notes on either run."""
     if found.rest:
-        lines.append(f"  {found.rest.words}: {found.rest.contribution:+.4f}")
-    lines += [f"Note on {letter}: {note}." for letter, each in _letters(found) for note in each.notes]
-    return "\n".join(lines) + "\n"
+        yield f"  {found.rest.words}: {found.rest.contribution:+.4f}"
+    yield from (f"Note on {letter}: {note}." for letter, each in _letters(found) for note in each.notes)
 
 
 def difference_markdown(found: Difference) -> str:
@@ -225,7 +231,9 @@ def difference_markdown(found: Difference) -> str:
     title, *runs = _two(found)
     lines = [f"### {_escaped(title)}", "", *(f"- {_escaped(line.strip())}" for line in runs), ""]
     lines += [f"| {' | '.join(heads)} |", f"|{'--:|' * len(heads)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(map(_escaped, row))} |" for row in rows)]) + "\n"
+    lines += [f"| {' | '.join(map(_escaped, row))} |" for row in rows]
+    below = [f"- {_escaped(line.strip())}" for line in _below_two(found)]
+    return "\n".join([*lines, *([""] if below else []), *below]) + "\n"
 
 
 # ---- documents and machines -----------------------------------------------------------------------------------------
