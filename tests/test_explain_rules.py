@@ -134,6 +134,11 @@ TIES = {"a": 1.0, "b": 1.0, "c": 1.0}
 
 
 class TestWorked:
+    def test_an_ideal_that_is_not_cut_is_shown_where_nothing_is_divided_by_it(self) -> None:
+        judged = {"d0": -2.0, "d1": 1.0, "d2": 0.5, "d3": -0.5, "d4": -0.5, "d5": 1.5}  # which add up to 0
+        found = explained(judged, {}, "nDCG@3", Protocol(negative="as-is-summed", ideal_depth="all"))
+        assert [row.grade for row in found.ideal] == [1.5, 1, 0.5, -0.5, -0.5, -2]
+
     @pytest.mark.parametrize(("ties", "order"), [("worst", ["x", "b", "c", "a"]), ("best", ["a", "c", "b", "x"])])
     def test_ties_by_grade(self, ties: str, order: list[str]) -> None:
         found = explained(Q, TIES | {"x": 1.0}, "nDCG@10", Protocol(ties=ties))
@@ -167,7 +172,8 @@ class TestWorked:
 
     def test_a_negative_grade_that_counts_as_it_is(self) -> None:
         found = explain(grades=[3, -1, 2], k=3, protocol=Protocol(negative="as-is"))
-        assert (found.rows[1].gain, found.rows[1].term) == (-1.0, pytest.approx(-1 / math.log2(3)))
+        assert found.rows[1].gain == -1
+        assert found.rows[1].term == pytest.approx(-1 / math.log2(3))
         assert [row.grade for row in found.ideal] == [3, 2, -1]
         assert found.idcg == pytest.approx(3 + 2 / math.log2(3) - 0.5)
 
@@ -176,8 +182,9 @@ class TestWorked:
             explained({"a": 0.0}, {"a": 2.0}, "nDCG@10", Protocol(empty="error"))
 
     def test_left_out_is_no_value(self) -> None:
-        for judged, run, rules in (({"a": 0.0}, {"a": 2.0}, {"empty": "skip"}), (Q, {}, {"missing": "skip"})):
-            assert explained(judged, run, "nDCG@10", Protocol(**rules)).to_dict()["value"] is None
+        empty = explained({"a": 0.0}, {"a": 2.0}, "nDCG@10", Protocol(empty="skip"))
+        missing = explained(Q, {}, "nDCG@10", Protocol(missing="skip"))
+        assert [found.to_dict()["value"] for found in (empty, missing)] == [None, None]
 
 
 def test_every_rule_is_tried() -> None:
@@ -196,7 +203,7 @@ class TestCommand:
         [
             (["--grades", "3,,2"], "--grades, place 2: nothing is there"),
             (["--grades", "3,2,"], "--grades, place 3: nothing is there"),
-            (["--grades", "nan,1"], "--grades, place 1: 'nan' is neither a finite number nor u"),
+            (["--grades", "nan,1"], "--grades, place 1: 'nan' is not a finite number"),
             (["--grades", "3", "--ideal-grades", "3,u"], "--ideal-grades, place 2: the ideal is made of judgments"),
             (["--grades", "3", "-o", "w.pdf"], "name the file .md, .json, .txt, .svg, .png, .html"),
         ],

@@ -103,13 +103,11 @@ def _grade(part: str, where: str, unjudged: bool) -> float | None:
     try:
         grade = float(part)
     except ValueError:
-        grade = math.nan
-    if math.isfinite(grade):
-        return grade
-    expected = "neither a finite number nor u (unjudged); write 3,2,0,u,1" if unjudged else "no finite number"
-    raise FormatError(
-        f"{where}: {part!r} is {expected}" if part else f"{where}: nothing is there; write u for unjudged"
-    )
+        found = f"{part!r} is neither a number nor u (unjudged)" if part else "nothing is there"
+        raise FormatError(f"{where}: {found}; write 3,2,0,u,1") from None
+    if not math.isfinite(grade):
+        raise FormatError(f"{where}: {part!r} is not a finite number")
+    return grade
 
 
 def deliver(found: Found, format: str | None, output: str) -> None:

@@ -176,8 +176,8 @@ def _by_rule(whole: Explanation, rest: Rest | None = None, note: str = "") -> Ex
 
 
 def _rows(ranking: Ranking, measure: Measure, found: Terms, gains: Floats) -> tuple[Row, ...]:
-    """A row a rank, down to the cut-off or to the last that adds anything."""
-    cut, adding = measure.cutoff, np.flatnonzero(found.share)
+    """A row a rank, down to the cut-off or to the last that adds anything (an ideal ranking has its own end)."""
+    cut, adding = measure.cutoff, np.flatnonzero(gains if ranking.cut else found.share)
     size = len(ranking.docs) if not isinstance(cut, int) else max(cut, adding[-1] + 1 if len(adding) else 0)
     divisors, totals = discounts_of(measure, ranking), found.share.cumsum()
     return tuple(

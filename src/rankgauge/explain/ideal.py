@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +36,8 @@ def ideal_ranking(ranking: Ranking, measure: Measure) -> Ranking:
         kept = [place for place, doc in enumerate(best.docs) if doc in there]
         return best.reordered([best.docs[place] for place in kept], best.grade[kept])
     order = _in_order(fixed, measure, docs, grade)
-    return fixed.reordered([docs[place] for place in order], grade[order])
+    ideal = fixed.reordered([docs[place] for place in order], grade[order])
+    return replace(ideal, cut=measure.name in DCG_FAMILY)
 
 
 def _made_of(ranking: Ranking) -> tuple[list[str], Floats]:

@@ -36,7 +36,8 @@ class Ranking:
 
     `given` has all judgments, retrieved or not, in the order given. `protocol` is what is still to be applied: the
     depth and condensing have been, and what is said of queries without anything to find comes last. `ideal` are the
-    grades that the ideal is made of, where they are to stay whatever else becomes of the ranking.
+    grades that the ideal is made of, where they are to stay whatever else becomes of the ranking; `cut`: it ends where
+    the measure stops looking.
     """
 
     query: str
@@ -51,6 +52,7 @@ class Ranking:
     depth: int | None = None
     answered: bool = True
     ideal: Floats | None = None
+    cut: bool = False
 
     @property
     def rank(self) -> Ints:
