@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.compare.tables import values_of_tables
-from rankgauge.compare.values import comparable
+from rankgauge.compare.values import comparable, one_definition
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.evaluate import evaluate
 from rankgauge.machine import Look, as_data
@@ -63,12 +63,10 @@ def _refuse_unlike(systems: dict[str, Saved], old: Saved, measure: str) -> None:
     known = {name: each.fingerprints | {"rules": Protocol.from_dict(each.protocol)} for name, each in systems.items()}
     try:
         comparable(known)
-    except (InputError, ProtocolError) as error:
+        one_definition(measure, {name: each.definitions.get(measure, "") for name, each in systems.items()})
+    except (InputError, ProtocolError, MeasureError) as error:
         what = str(error).partition(" and cannot be compared")[0]
         raise type(error)(f"{what} and cannot be compared; {again}") from None
-    meanings = {each.definitions.get(measure, "") for each in systems.values()} - {""}
-    if len(meanings) > 1:
-        raise MeasureError(f"{measure} does not mean the same in {' and '.join(systems)}; {again}")
 
 
 def save_baseline(found: Check, path: str) -> None:

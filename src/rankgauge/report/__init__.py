@@ -142,8 +142,7 @@ def report(
     >>> [section.title for section in made.sections][:2]
     ['Summary', 'Systems']
     """
-    if not isinstance(runs, Mapping) or not runs:
-        raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
+    source = _source(judgments, runs)
     single = isinstance(measures, (str, Measure))
     parsed = [parse(str(each)) for each in ([measures] if single else measures)]  # type: ignore[union-attr]
     groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
@@ -162,11 +161,17 @@ def report(
         {} if documents is None else read_texts(documents, "doc_id"),
         charts,
     )
+    return Report(gather(source, wanted))
+
+
+def _source(judgments: Any, runs: Any) -> Source:
+    """What is reported on, with the checks that `validate` makes of it."""
+    if not isinstance(runs, Mapping) or not runs:
+        raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
 
     def check(measure: Measure) -> list[Finding]:
         from rankgauge.validate import validate
 
         return validate(judgments, *runs.values(), measure=measure)
 
-    source = Source(read_judgments(judgments), {str(name): reader(run) for name, run in runs.items()}, check)
-    return Report(gather(source, wanted))
+    return Source(read_judgments(judgments), {str(name): reader(run) for name, run in runs.items()}, check)
