@@ -152,11 +152,13 @@ def _argsort(key: Ints) -> Ints:
     """
     size, highest = len(key), int(key.max(initial=0))
     if highest < DENSE * size:
-        places = np.full(highest + 1, -1, np.int32)
-        places[key] = np.arange(size, dtype=np.int32)
-        order = places[places >= 0]
-        if len(order) == size:
-            return order.astype(np.int64)
+        taken = np.zeros(highest + 1, bool)
+        taken[key] = True
+        in_order = np.flatnonzero(taken)
+        if len(in_order) == size:
+            places = np.empty(highest + 1, np.int64)
+            places[key] = np.arange(size)
+            return places[in_order]
     bits = size.bit_length()
     if highest.bit_length() + bits > 62:
         return np.argsort(key, kind="stable")

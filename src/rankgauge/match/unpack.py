@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "numbers_of", "sizes_of", "text_keys", "unpack"]
 
-TOGETHER = 16  # queries unpacked and looked up in one go
-MANY = 12  # from one judgment to so many results on, walking through the results first pays
+TOGETHER = 16_000  # results unpacked and looked up in one go
+TOUCHED = 2_000  # the same, where they are touched first: few enough to stay in the cache
+MANY = 12  # from one judgment to so many results on, touching the results first pays
 NOT_FOUND = repeat(float("nan"))
 NOT_A_NUMBER = (struct.error, TypeError, ValueError, OverflowError)
 
@@ -75,14 +76,15 @@ def unpack(batch: Batch) -> tuple[Floats, Floats, Floats]:
 
 def _fill(batch: Batch, grades: Floats, scores: Floats, found: Floats) -> None:
     """Unpack and look up a few queries at a time."""
-    walk = len(grades) * MANY > len(scores)
+    touch = len(grades) * MANY > len(scores)
+    together = 1 + (TOUCHED if touch else TOGETHER) * len(batch.queries) // (len(scores) + 1)
     room_of_grades, room_of_scores, room_of_found = map(_room, (grades, scores, found))
     judged = ranked = 0
-    for start in range(0, len(batch.queries), TOGETHER):
-        tables, rankings = batch.tables[start : start + TOGETHER], batch.rankings[start : start + TOGETHER]
+    for start in range(0, len(batch.queries), together):
+        tables, rankings = batch.tables[start : start + together], batch.rankings[start : start + together]
+        if touch:  # many look-ups in scattered memory: a copy goes through ids and scores in order, and so fetches them
+            deque(map(dict, rankings), maxlen=0)
         ranked = _pack(rankings, room_of_scores, ranked)
-        if walk:  # many look-ups in scattered memory: the ids, gone through once in their order, are in the cache then
-            deque(chain.from_iterable(rankings), maxlen=0)
         for table, ranking in zip(tables, rankings, strict=True):
             put = _packer(len(table))
             put(room_of_grades, judged, *table.values())

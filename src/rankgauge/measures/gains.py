@@ -102,8 +102,11 @@ def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> F
     """
     divisor = discount_function(discount)
     if not hits.averaged:
-        value = gain / divisor(hits.rank)
-        return value if k is None else np.where(hits.rank <= k, value, 0.0)
+        if k is None:
+            return gain / divisor(hits.rank)
+        value, inside = np.zeros(len(gain)), np.flatnonzero(hits.rank <= k)
+        value[inside] = gain[inside] / divisor(hits.rank[inside])
+        return value
     last = hits.first + hits.tied - 1
     deepest = int(last.max(initial=0)) if k is None else min(k, int(last.max(initial=0)))
     upto = np.r_[0.0, np.cumsum(1.0 / divisor(np.arange(1, deepest + 1)))]

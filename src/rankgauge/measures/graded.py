@@ -61,11 +61,13 @@ def IDCG(
     Paper: Järvelin and Kekäläinen, TOIS 2002.
     """
     ideal = hits.ideal(gain_function(gain, rel, signed=hits.signed))
-    value = (ideal.gain if hits.signed else np.maximum(ideal.gain, 0.0)) / discount_function(discount)(ideal.rank)
+    query, rank, gains = ideal.query, ideal.rank, ideal.gain
     end = hits.ideal_end(k)
     if end is not None:
-        value = np.where(ideal.rank <= (end if isinstance(end, int) else end[ideal.query]), value, 0.0)
-    return sum_by(ideal.query, value, len(hits.queries))
+        inside = np.flatnonzero(rank <= (end if isinstance(end, int) else end[query]))
+        query, rank, gains = query[inside], rank[inside], gains[inside]
+    value = (gains if hits.signed else np.maximum(gains, 0.0)) / discount_function(discount)(rank)
+    return sum_by(query, value, len(hits.queries))
 
 
 @measure(needs="gain")
