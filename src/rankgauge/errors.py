@@ -13,7 +13,6 @@ RankgaugeWarning          a number was computed, and here is what to know about 
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Iterable
 
@@ -83,6 +82,8 @@ def choices(words: Iterable[str]) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that the user most likely meant, ignoring case."""
+    import difflib  # only where somebody has mistyped
+
     by_lower = {name.lower(): name for name in known}
     found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[found[0]] if found else None

@@ -15,7 +15,7 @@ import numpy as np
 from rankgauge.errors import FormatError
 from rankgauge.match.duplicates import judgments_once, run_once, with_copies
 from rankgauge.match.order import as_float32, blocks_of_equal_size, descending_within, tie_groups
-from rankgauge.match.parts import GROUPED, Parts, order_by_rank, ordered, regrouped
+from rankgauge.match.parts import GROUPED, Parts, by_rank, in_ideal_order, order_by_rank, regrouped
 from rankgauge.read.records import Columns
 
 if TYPE_CHECKING:
@@ -45,10 +45,19 @@ def match_columns(judgments: Judgments, run: Run, queries: list[str], protocol: 
     found = [ranking.find(judged, start, end) for start, end in _batches(judged.query)]
     query, rank, first, tied, row = (np.concatenate(column) for column in zip(*found, strict=True))
     wanted = judged if protocol.duplicates == "distinct" else ideal
-    retrieved, judged_query = ranking.ends - ranking.starts, wanted.query.astype(np.int64)
-    parts = Parts(retrieved, judged_query, wanted.number, query, rank, first, tied, judged.number[row])
-    parts = ordered(parts, protocol)
-    return regrouped(parts, judged.queries, queries)
+    hits = by_rank(query, rank, first, tied, judged.number[row])
+    order, place = _moves(judged.queries, queries)
+    judged_query, grade = in_ideal_order(place[wanted.query], wanted.number, protocol)
+    return Parts((ranking.ends - ranking.starts)[order], judged_query, grade, *regrouped(hits, order))
+
+
+def _moves(old: list[str], new: list[str]) -> tuple[Ints, Ints]:
+    """Where each query of the new order was in the old one, and where each of the old one is in the new."""
+    number = {query: i for i, query in enumerate(old)}
+    order = np.fromiter(map(number.__getitem__, new), np.int64, len(new))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return order, place
 
 
 def _batches(query: NDArray[np.int32]) -> Iterator[tuple[int, int]]:

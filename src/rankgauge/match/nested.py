@@ -38,7 +38,7 @@ def match_nested(judgments: Judgments, run: Run, queries: list[str], protocol: P
     ends = whole.retrieved.cumsum()
     if ends[-1] < SMALL:
         return ordered(_by_sorting(whole), protocol)
-    cuts = np.unique(np.searchsorted(ends, np.arange(BATCH, ends[-1], BATCH))).tolist()
+    cuts = sorted(set(np.searchsorted(ends, np.arange(BATCH, ends[-1], BATCH)).tolist()))
     batches = (whole[start:end] for start, end in pairwise([0, *cuts, len(queries)]) if start < end)
     return joined([ordered(_by_counting(batch), protocol) for batch in batches])
 

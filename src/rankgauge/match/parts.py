@@ -14,7 +14,19 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
 
-__all__ = ["GROUPED", "Parts", "assemble", "joined", "order_by_rank", "ordered", "regrouped"]
+    Rows = tuple[Ints, Ints, Ints, Ints, Floats]  # the columns of hits: query, rank, first, tied, grade
+
+__all__ = [
+    "GROUPED",
+    "Parts",
+    "assemble",
+    "by_rank",
+    "in_ideal_order",
+    "joined",
+    "order_by_rank",
+    "ordered",
+    "regrouped",
+]
 
 GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
 
@@ -39,7 +51,8 @@ class Parts:
 def ordered(parts: Parts, protocol: Protocol = DEFAULT) -> Parts:
     """The same rows in their order."""
     judgment_query, judgment_grade = in_ideal_order(parts.judgment_query, parts.judgment_grade, protocol)
-    return Parts(parts.retrieved, judgment_query, judgment_grade, *by_rank(parts))
+    hits = by_rank(parts.query, parts.rank, parts.first, parts.tied, parts.grade)
+    return Parts(parts.retrieved, judgment_query, judgment_grade, *hits)
 
 
 def joined(parts: list[Parts]) -> Parts:
@@ -60,29 +73,18 @@ def joined(parts: list[Parts]) -> Parts:
     )
 
 
-def regrouped(parts: Parts, old: list[str], new: list[str]) -> Parts:
-    """The same rows with the queries, now in the old order, in the new one."""
-    if old == new:
-        return parts
-    place = {query: i for i, query in enumerate(old)}
-    order = np.fromiter(map(place.__getitem__, new), np.int64, len(new))
-    judgment_query, judgments = _moved(parts.judgment_query, order)
-    query, rows = _moved(parts.query, order)
-    return Parts(
-        parts.retrieved[order], judgment_query, parts.judgment_grade[judgments],
-        query, parts.rank[rows], parts.first[rows], parts.tied[rows], parts.grade[rows],
-    )  # fmt: skip
-
-
-def _moved(group: Ints, order: Ints) -> tuple[Ints, Ints]:
-    """Groups of neighbouring rows brought into an order: the new numbers, and where each row was before."""
-    sizes = np.bincount(group, minlength=len(order))
+def regrouped(hits: Rows, order: Ints) -> Rows:
+    """The same rows with the queries in another order: `order` has the number that each had before."""
+    sizes = np.bincount(hits[0], minlength=len(order))
     starts = sizes.cumsum() - sizes
     new_sizes = sizes[order]
     shift = starts[order] - (new_sizes.cumsum() - new_sizes)
-    rows = np.arange(len(group))
+    if not shift.any():
+        return hits
+    rows = np.arange(len(hits[0]))
     rows += np.repeat(shift, new_sizes)
-    return np.repeat(np.arange(len(order)), new_sizes), rows
+    _, rank, first, tied, grade = hits
+    return np.repeat(np.arange(len(order)), new_sizes), rank[rows], first[rows], tied[rows], grade[rows]
 
 
 def assemble(
@@ -125,13 +127,13 @@ def in_ideal_order(query: Ints, grade: Floats, protocol: Protocol) -> tuple[Ints
     return query[order], grade[order]
 
 
-def by_rank(parts: Parts) -> tuple[Ints, Ints, Ints, Ints, Floats]:
+def by_rank(query: Ints, rank: Ints, first: Ints, tied: Ints, grade: Floats) -> Rows:
     """The hits ordered by query, then rank, then grade (ranks are equal only where ties are averaged)."""
-    key = _rank_key(parts.query, parts.rank)
+    key = _rank_key(query, rank)
     if (key[1:] > key[:-1]).all():
-        return parts.query, parts.rank, parts.first, parts.tied, parts.grade
-    order = np.lexsort((-parts.grade, key)) if (parts.tied > 1).any() else _argsort(key)
-    return parts.query[order], parts.rank[order], parts.first[order], parts.tied[order], parts.grade[order]
+        return query, rank, first, tied, grade
+    order = np.lexsort((-grade, key)) if (tied > 1).any() else _argsort(key)
+    return query[order], rank[order], first[order], tied[order], grade[order]
 
 
 def order_by_rank(query: Ints, rank: Ints) -> Ints:

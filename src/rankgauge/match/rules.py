@@ -45,5 +45,5 @@ def _by_grade_in_ties(parts: Parts, ties: str) -> Parts:
     judged = np.bincount(group)[group] if len(group) else group
     place = place + np.where(parts.grade < 0, parts.tied - judged, 0)
     rank = parts.first + (place if ties == "best" else parts.tied - 1 - place)
-    query, rank, first, tied, grade = by_rank(replace(parts, rank=rank))
+    query, rank, first, tied, grade = by_rank(parts.query, rank, parts.first, parts.tied, parts.grade)
     return replace(parts, query=query, rank=rank, first=first, tied=tied, grade=grade)

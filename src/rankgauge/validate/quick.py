@@ -66,8 +66,8 @@ def _ranked(hits: Hits) -> Iterator[tuple[str, str]]:
     short = int(np.count_nonzero(sizes < SHORT * usual))
     if short:
         yield "RG205", f"{counted(short, 'query', 'queries')}; usual are {usual:g} documents"
-    constant = np.unique(hits.query[(hits.tied > 1) & (hits.tied == hits.retrieved[hits.query])])
-    if len(constant):
+    constant = set(hits.query[(hits.tied > 1) & (hits.tied == hits.retrieved[hits.query])].tolist())
+    if constant:
         yield "RG206", counted(len(constant), "query", "queries")
     turned = reversal(hits, parse("nDCG@10"))
     if turned:

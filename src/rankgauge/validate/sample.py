@@ -57,8 +57,8 @@ def sample_notes(peek: Peek, *, by_score: bool = True) -> Iterator[tuple[str, st
     if sample is not None:
         if by_score:
             wrong = contradicting(*sample)
-            yield from _counted("RG202", len(np.unique(sample.query[wrong])), sample.queries, peek.whole)
-        zero = len(np.unique(sample.query[sample.rank == 0]))
+            yield from _counted("RG202", len(set(sample.query[wrong].tolist())), sample.queries, peek.whole)
+        zero = len(set(sample.query[sample.rank == 0].tolist()))
         yield from _counted("RG203", zero, sample.queries, peek.whole)
     itself = sum(query in docs for query, docs in peek.retrieved.items())
     yield from _counted("RG208", itself, len(peek.retrieved), whole=False)
