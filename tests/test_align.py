@@ -407,3 +407,81 @@ def test_the_demo_table_is_what_its_script_makes() -> None:
     done = subprocess.run([sys.executable, DEMO / "made_experiments.py"], capture_output=True, text=True, check=True)
     assert done.stdout == MADE.read_text(encoding="utf-8")
     assert done.stdout.startswith("# MADE numbers")
+
+
+# ---- charts and reports ----------------------------------------------------------------------------------------------
+
+
+def rows_of(chart: Any, field: str) -> list[dict[str, Any]]:
+    """The rows of the data that have this field."""
+    (rows,) = (rows for rows in chart.to_dict()["datasets"].values() if rows and field in rows[0])
+    return list(rows)
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 720), ("dark", 390)])
+def test_the_chart_shows_the_units(theme: str, width: int) -> None:
+    found = align(MADE)
+    chart = rankgauge.charts.alignment(found, theme=theme, width=width)
+    rows = rows_of(chart, "says")
+    assert [row["name"] for row in rows] == found.units.names
+    assert [row["online"] for row in rows] == found.units.online.tolist()
+    assert found.units.error is not None
+    reach = 1.959963984540054 * found.units.error
+    np.testing.assert_allclose([row["high"] for row in rows], found.units.online + reach)
+    assert [row["says"] for row in rows].count("unclear online") == 14
+    fields = {"offline", "online", "low", "high"}
+    (band,) = (each for each in chart.to_dict()["datasets"].values() if each and each[0].keys() == fields)
+    one = found.first.line.next_at(band[7]["offline"])
+    assert (band[7]["online"], band[7]["low"], band[7]["high"]) == one
+    assert rankgauge.charts.png(chart).startswith(b"\x89PNG")
+
+
+def test_the_chart_of_queries_has_their_traffic_and_no_bars() -> None:
+    table = made(30, traffic=np.arange(1.0, 31.0))
+    del table["se"]
+    chart = rankgauge.charts.alignment(align(table))
+    assert [row["weight"] for row in rows_of(chart, "says")] == list(range(1, 31))
+    marks = [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
+    assert marks.count("rule") == 2  # the two lines at 0
+
+
+RUNS = {"x": {"q": {"a": 2.0, "b": 1.0}, "r": {"b": 1.0}}, "y": {"q": {"b": 2.0}, "r": {"b": 1.0}}}
+QRELS = {"q": {"a": 1}, "r": {"b": 1}}
+
+
+def test_a_report_has_a_section_on_experiments(tmp_path: Path) -> None:
+    without = rankgauge.report(QRELS, RUNS, charts=False)
+    assert "Offline beside online" not in [section.title for section in without.sections]
+    assert without.to_dict()["experiments"] is None
+    report = rankgauge.report(QRELS, RUNS, experiments=MADE)
+    (section,) = (each for each in report.to_dict()["sections"] if each["key"] == "experiments")
+    kinds = [block["type"] for block in section["blocks"]]
+    assert kinds == ["text", "tiles", "bullets", "chart", "table", "table", "table", "table", "fold"]
+    found = align(MADE)
+    assert section["blocks"][4]["rows"][0] == ["Pearson", *[found.first.pearson.value, list(found.first.pearson[1:])]]
+    assert report.to_dict()["experiments"] == found.to_dict()
+    again = rankgauge.report(QRELS, RUNS, experiments=align(MADE), charts=False)
+    assert "| Pearson | 0.5969 | 0.2549 to 0.8062 |" in again.markdown()
+    assert "Offline beside online" in report.html()
+
+
+def test_a_report_of_very_many_queries_shows_some() -> None:
+    many = {"query_id": [f"q{at}" for at in range(1_500)], **made(1_500)}
+    report = rankgauge.report(QRELS, RUNS, experiments=many, charts=False)
+    (section,) = (each for each in report.to_dict()["sections"] if each["key"] == "experiments")
+    table = section["blocks"][-1]["blocks"][0]
+    assert len(table["rows"]) == 1_000
+    assert table["note"].startswith("Of 1,500 those")
+
+
+def test_the_command_takes_experiments(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("q 0 a 1\nr 0 b 1\n")
+    (tmp_path / "run.txt").write_text("q Q0 a 1 2.0 x\nr Q0 b 1 1.0 x\n")
+    base = [sys.executable, "-m", "rankgauge", "report", "qrels.txt", "run.txt", "--format", "md", "--experiments"]
+    done = subprocess.run([*base, str(MADE)], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "## Offline beside online" in done.stdout
+    for table, message in (("-", "name a file"), ("nothing.csv", "there is no such file")):
+        done = subprocess.run([*base, table], cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert message in done.stderr

@@ -54,7 +54,11 @@ def headline(found: Alignment) -> str:
     """The correlation and the share in a line."""
     r, same = found.first.pearson, found.first.signs["all"]
     ends = f" ({r.low:.2f} to {r.high:.2f})" if math.isfinite(r.low) else ""
-    agree = f"same direction {same.part:g} of {same.whole:g} ({same.low:.2f} to {same.high:.2f})" if same.whole else ""
+    agree = (
+        f"same direction {same.part:,.10g} of {same.whole:,.10g} ({same.low:.2f} to {same.high:.2f})"
+        if same.whole
+        else ""
+    )
     return "; ".join(filter(None, [f"Pearson {r.value:.2f}{ends}", agree]))
 
 

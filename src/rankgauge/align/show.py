@@ -29,7 +29,8 @@ __all__ = [
 
 INFLUENTIAL: Final = 5
 WIDE: Final = 32  # of the name of a column or a unit
-DECIDED: Final = ("shipped", "held back")
+# What rows are → the two rows of decisions. An experiment is shipped or not; a query is better offline or not.
+DECIDED: Final = {"experiments": ("shipped", "held back"), "queries": ("better offline", "not better offline")}
 # Where grades come from → what DCG is to nDCG then.
 DCG: Final = {
     "judgments": "DCG matters where grades are clicks.",
@@ -127,9 +128,10 @@ def decisions_table(found: Alignment, digits: int) -> Table:
     made = found.first.decisions
     rows = [
         [name, *(f"{count:,}" for count in counts.tolist()), amount(mean, digits)]
-        for name, counts, mean in zip(DECIDED, made.counts, made.mean, strict=True)
+        for name, counts, mean in zip(DECIDED[found.units.kind], made.counts, made.mean, strict=True)
     ]
-    how = "as the table says" if made.recorded else f"shipped when {found.first.name} > {found.settings.above:g}"
+    above = f"{found.first.name} > {found.settings.above:g}"
+    how = "as the table says" if made.recorded else f"{DECIDED[found.units.kind][0]} when {above}"
     heads = [how, *(f"online {word}" for word in ONLINE), "mean online"]
     return Table("Decisions", heads, rows, 1, (*decision_words(found), _outcome_words(found)))
 
@@ -144,6 +146,12 @@ def decision_words(found: Alignment) -> list[str]:
     """The two mistakes, counted."""
     made = found.first.decisions
     shipped, held = (int(counts.sum()) for counts in made.counts)
+    if found.units.kind == "queries":
+        yes, no = DECIDED["queries"]
+        return [
+            f"{made.wrongly_shipped:,} of {shipped:,} queries are {yes} and worse online.",
+            f"{made.wrongly_held:,} of {held:,} queries are {no} and better online.",
+        ]
     would = "" if made.recorded else "would be "
     return [
         f"{made.wrongly_shipped:,} of {shipped:,} {would}shipped and should not have been (online worse).",
@@ -172,13 +180,10 @@ def line_table(found: Alignment, digits: int) -> Table:
 
 def prediction_words(found: Alignment) -> str:
     """The prediction in a sentence."""
-    each = found.first.predicted
-    ends = f", from {amount(each.low)} to {amount(each.high)} for a single one" if math.isfinite(each.low) else ""
-    offline, online = (
-        f"{found.first.name} {amount(found.settings.step)}",
-        f"{found.units.online_name} {amount(each.value)}",
-    )
-    return f"{offline} predicts {online}{ends}"
+    numbers = found.settings.step, *found.first.predicted
+    step, value, low, high = (amount(each).replace("-", "−") for each in numbers)
+    ends = f"from {low} to {high} for one more {found.units.one}"
+    return f"{found.first.name} {step} predicts {found.units.online_name} {value}, {ends}"
 
 
 def influence_table(found: Alignment, digits: int) -> Table:
