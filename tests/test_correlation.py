@@ -157,6 +157,44 @@ def test_weighted_intervals_cover() -> None:
     assert covered / 3_000 == pytest.approx(0.95, abs=0.016)
 
 
+def test_intervals_of_differences_cover() -> None:
+    """Two columns that see the same thing with more and less noise: 1/√2 and 1/√5 with y are the true correlations."""
+    random = np.random.default_rng(11)
+    covered = 0
+    for _ in range(3_000):
+        y, one, other = random.normal(size=(3, 30))
+        x, z = y + one, y + 2 * other
+        ours, theirs = c.correlated("pearson", x, y), c.correlated("pearson", z, y)
+        found = c.dependent_difference(ours, theirs, c.pearson(x, z))
+        covered += found.low <= 0.5**0.5 - 0.2**0.5 <= found.high
+    assert covered / 3_000 == pytest.approx(0.95, abs=0.016)
+
+
+def noisy(random: np.random.Generator, number: int) -> tuple[Floats, Floats, Floats]:
+    """An offline column, an online one that goes with it by 0.6 but for its noise, and the noise's standard errors."""
+    x, z = random.normal(size=(2, number))
+    errors = random.uniform(0.3, 0.9, number)
+    return x, 0.6 * x + 0.8 * z + random.normal(0, errors), errors
+
+
+@pytest.mark.parametrize("number", [20, 40])
+def test_corrected_and_precision_weighted_intervals_cover(number: int) -> None:
+    random = np.random.default_rng(12)
+    x, y, errors = noisy(random, 400_000)
+    limit = c.weighted_pearson(x, y, 1 / errors**2)  # what the weighted correlation estimates
+    covered, weighted = [], 0
+    for _ in range(3_000):
+        x, y, errors = noisy(random, number)
+        found = c.corrected(c.correlated("pearson", x, y), c.reliability(y, errors))
+        covered += [] if np.isnan(found.value) else [found.low <= 0.6 <= found.high]
+        weights = 1 / errors**2
+        by_precision = c.fisher(c.weighted_pearson(x, y, weights), c.effective_number(weights))
+        weighted += by_precision.low <= limit <= by_precision.high
+    assert len(covered) > 2_900
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.02)
+    assert weighted / 3_000 == pytest.approx(0.95, abs=0.03)
+
+
 # ---- noise -----------------------------------------------------------------------------------------------------------
 
 

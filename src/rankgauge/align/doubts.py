@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -56,9 +57,8 @@ def _of_rows(found: Alignment) -> Iterator[Doubt]:
         low, high = found.first.pearson.low, found.first.pearson.high
         width = f": here r could be anything from {low:.2f} to {high:.2f}" if low == low else ""
         yield Doubt("few", f"{number} {units.kind} say little{width}; collect {FEW} or more before relying on it")
-    if len(set(units.names)) < number:
-        twice = next(name for name in units.names if units.names.count(name) > 1)
-        times = units.names.count(twice)
+    twice, times = Counter(units.names).most_common(1)[0]
+    if times > 1:
         yield Doubt(
             "repeated",
             f"{twice!r} is there {times} times; rows count as independent, so intervals are too narrow if they are not",

@@ -17,7 +17,7 @@ from rankgauge.errors import FormatError, InputError, nearest
 from rankgauge.read.files import Source, find_source
 from rankgauge.read.frames import is_frame
 from rankgauge.read.queries import frame_table, table_of_file
-from rankgauge.read.rows import number_of, shortened
+from rankgauge.read.rows import finite, number_of, shortened
 
 __all__ = ["NamedColumns", "read_columns"]
 
@@ -69,7 +69,12 @@ def _number(cell: Any) -> float:
         raise ValueError(f"{cell!r} is not a number")
     if isinstance(cell, str) and cell.strip().endswith("%"):
         raise ValueError(f"{cell.strip()!r} has a percent sign; write 0.012 for 1.2 %")
-    return number_of(cell.strip() if isinstance(cell, str) else repr(float(cell)))
+    if isinstance(cell, str):
+        return number_of(cell.strip())
+    try:
+        return finite(float(cell), cell)
+    except (TypeError, OverflowError):
+        raise ValueError(f"{cell!r} is not a number") from None
 
 
 def read_columns(source: Any, what: str = "the table") -> NamedColumns:
