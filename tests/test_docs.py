@@ -36,6 +36,7 @@ PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
 PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md", "docs/report.md"]
 PAGES += ["docs/judgments.md", "docs/agreement.md"]
+PAGES += ["docs/align.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -112,6 +113,7 @@ PICTURES = {
     "docs/plan.md": "plan",
     "docs/judgments.md": "open",
     "docs/agreement.md": "agreement",
+    "docs/align.md": "align",
 }
 
 
@@ -301,6 +303,19 @@ def test_every_number_of_a_pair_is_explained() -> None:
 def test_every_section_of_a_report_is_listed() -> None:
     rows = table_of("docs/report.md", "section")
     assert [row["section"] for row in rows] == [title for title, _ in SECTIONS.values()]
+
+
+def test_every_column_criterion_and_warning_of_align_is_listed() -> None:
+    from rankgauge.align.doubts import CODES as ALIGN_DOUBTS
+    from rankgauge.align.table import ROLES
+    from rankgauge.stats.choice import CRITERIA
+
+    page = "docs/align.md"
+    rows = {quoted(row["option"])[0]: tuple(quoted(row["recognised"])) for row in table_of(page, "column", "option")}
+    assert rows == {f"--{role.replace('_', '-')}": names for role, names in ROLES.items()}
+    chosen = {quoted(row["by"])[0]: row["chosen is"] for row in table_of(page, "by")}
+    assert chosen == {name: each.words for name, each in CRITERIA.items()}
+    assert {quoted(row["code"])[0]: row["when"] for row in table_of(page, "code", "when")} == ALIGN_DOUBTS
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -41,6 +41,7 @@ LATER = [
     "quality",
     "agree",
     "ppi",
+    "align",
     "charts",
     "bench",
     "plan",

@@ -388,7 +388,8 @@ def test_texts_that_cannot_be_found_are_asked_for(tmp_path: Path) -> None:
 def test_every_section_is_there_where_there_is_something_to_tell() -> None:
     judgments, runs = made()
     by = {f"q{number}": "odd" if number % 2 else "even" for number in range(30)}
-    full = rankgauge.report(judgments, runs, by=by)
+    experiments = {"offline": [0.01, -0.02, 0.03, 0.0], "online": [0.1, -0.1, 0.5, 0.2]}
+    full = rankgauge.report(judgments, runs, by=by, experiments=experiments)
     assert [section.key for section in full.sections] == list(SECTIONS)
     alone = rankgauge.report(judgments, {"s1": runs["s1"]}, charts=False)
     told = [section.key for section in alone.sections]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rankgauge import charts as charts
     from rankgauge.agree import Agreement as Agreement
     from rankgauge.agree import agree as agree
+    from rankgauge.align import Alignment as Alignment
+    from rankgauge.align import align as align
     from rankgauge.bench import Leaderboard as Leaderboard
     from rankgauge.bench import bench as bench
     from rankgauge.compare import Comparison as Comparison
@@ -71,6 +73,7 @@ __version__ = "0.1.0"
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
 _WHERE = {
     "Agreement": "agree",
+    "Alignment": "align",
     "Bounds": "unjudged",
     "Check": "gate",
     "Comparison": "compare",
@@ -100,6 +103,7 @@ _WHERE = {
     "bench": "bench",
     "check": "gate",
     "agree": "agree",
+    "align": "align",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",

@@ -14,13 +14,14 @@ from typing import Any, Final
 from rankgauge.charts.depth import at_k, precision_recall
 from rankgauge.charts.files import figure, page, png, script, styles, svg
 from rankgauge.charts.notebook import in_notebook
+from rankgauge.charts.online import alignment
 from rankgauge.charts.pairs import detectable, differences, matrix, scatter
 from rankgauge.charts.systems import distribution, forest, groups
 from rankgauge.charts.theme import PALETTE, THEMES
 
 __all__ = [
-    "KINDS", "PALETTE", "THEMES", "at_k", "detectable", "differences", "distribution", "figure", "forest", "groups",
-    "in_notebook", "matrix", "page", "png", "precision_recall", "scatter", "script", "styles", "svg",
+    "KINDS", "PALETTE", "THEMES", "alignment", "at_k", "detectable", "differences", "distribution", "figure", "forest",
+    "groups", "in_notebook", "matrix", "page", "png", "precision_recall", "scatter", "script", "styles", "svg",
 ]  # fmt: skip
 
 # Kind, as the command line spells it → the function.

@@ -33,6 +33,7 @@ COMMANDS = {
     "judgments": ("judgments:judgments", "What judgments hold, what they leave open, and what to judge next."),
     "agree": ("agree:agree", "How well judges agree, and what the choice of judge does to systems."),
     "ppi": ("ppi:ppi", "Values under people's judgments, from a few of these and all of a model's."),
+    "align": ("align:align", "Offline beside online: do differences of a measure go with those of the business?"),
     "dialects": ("dialects:dialects", "What other tools say of the same files, and which one gives a number."),
     "measures": ("measures:list_measures", "List the measures, or explain one."),
     "convert": ("convert:convert", "Turn judgments or a run into another format."),

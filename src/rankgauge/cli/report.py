@@ -61,6 +61,11 @@ SMALL = 64 << 20  # bytes of a run, up to which it is kept rather than read agai
 @click.option("--clusters", metavar="FILE", help="Queries that belong together: a query and a cluster column.")
 @click.option("--queries", metavar="FILE", help="The texts of the queries: a table, or id and text on each line.")
 @click.option("--documents", metavar="FILE", help="The texts of documents, of which the beginnings are shown.")
+@click.option(
+    "--experiments",
+    metavar="TABLE",
+    help="Offline beside online: a table of experiments as `rankgauge align` reads it.",
+)
 @click.option("--examples", type=click.IntRange(0), default=3, help="Queries of each kind shown rank by rank.  [3]")
 @click.option("--no-charts", "charts", flag_value=False, default=True, help="Tables and words only.")
 @click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help="How pairs are adjusted.  [maxt]")
@@ -106,6 +111,7 @@ def _wanted(
     clusters: str | None,
     queries: str | None,
     documents: str | None,
+    experiments: str | None,
     examples: int,
     charts: bool,
     **settings: Any,
@@ -130,7 +136,18 @@ def _wanted(
         queries={} if queries is None else read_texts(queries, "query_id"),
         documents={} if documents is None else read_texts(documents, "doc_id"),
         charts=charts,
+        experiments=_aligned(experiments, settings["alpha"]),
     )
+
+
+def _aligned(table: str | None, alpha: float) -> Any:
+    if table is None:
+        return None
+    if table == "-":
+        raise InputError("--experiments: standard input (-) is for the judgments or a run; name a file")
+    from rankgauge.align import align
+
+    return align(table, alpha=alpha)
 
 
 def _command(arguments: list[str]) -> str:

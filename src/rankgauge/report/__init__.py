@@ -27,6 +27,7 @@ from rankgauge.validate.show import findings_data
 from rankgauge.write import STANDARD_OUTPUT, opened
 
 if TYPE_CHECKING:
+    from rankgauge.align import Alignment
     from rankgauge.validate import Finding
 
 __all__ = ["FORMATS", "Report", "Source", "Wanted", "report"]
@@ -85,6 +86,7 @@ class Report:
             "comparison": comparison.to_dict() if comparison is not None else None,
             "examples": [each.to_dict() for each in self.facts.explained],
             "findings": None if self.facts.findings is None else findings_data(self.facts.findings),
+            "experiments": None if self.facts.wanted.experiments is None else self.facts.wanted.experiments.to_dict(),
             "sections": [as_data(section) for section in self.sections],
         }
 
@@ -126,6 +128,7 @@ def report(
     clusters: Any = None,
     queries: Any = None,
     documents: Any = None,
+    experiments: Any = None,
     examples: int = 3,
     charts: bool = True,
     command: str = "",
@@ -135,21 +138,22 @@ def report(
     """Report on runs: name → run, as `compare` takes them; one run is enough.
 
     `by` are groups of queries; other columns of its table that hold numbers are shown beside the measure. `queries` and
-    `documents` are texts by id. `examples` says how many queries of each kind are shown rank by rank. Settings are
-    those of `compare`: baseline, method, alpha, flips, seed.
+    `documents` are texts by id. `experiments` is a table as `align` takes it, or what that found. `examples` says how
+    many queries of each kind are shown rank by rank. Settings are those of `compare`: baseline, method, alpha, flips,
+    seed.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections][:2]
     ['Summary', 'Systems']
     """
-    source = _source(judgments, runs)
+    source, asked = _source(judgments, runs), Settings(**settings)
     single = isinstance(measures, (str, Measure))
     parsed = [parse(str(each)) for each in ([measures] if single else measures)]  # type: ignore[union-attr]
     groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
     wanted = Wanted(
         parsed,
         protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol),
-        Settings(**settings),
+        asked,
         title,
         command,
         examples,
@@ -160,8 +164,16 @@ def report(
         {} if queries is None else read_texts(queries, "query_id"),
         {} if documents is None else read_texts(documents, "doc_id"),
         charts,
+        _aligned(experiments, asked.alpha),
     )
     return Report(gather(source, wanted))
+
+
+def _aligned(experiments: Any, alpha: float) -> Alignment | None:
+    """The alignment of a table of experiments, where there is one."""
+    from rankgauge.align import Alignment, align
+
+    return experiments if experiments is None or isinstance(experiments, Alignment) else align(experiments, alpha=alpha)
 
 
 def _source(judgments: Any, runs: Any) -> Source:

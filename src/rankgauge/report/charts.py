@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 BETWEEN: Final = 0.25  # the share of a chart of groups that is left free between them
 
-__all__ = ["available", "comparison_charts", "dark_of_light", "depth_charts", "group_charts", "query_charts"]
+__all__ = [
+    "alignment_chart",
+    "available",
+    "comparison_charts",
+    "dark_of_light",
+    "depth_charts",
+    "group_charts",
+    "query_charts",
+]
 
 
 def available() -> bool:
@@ -67,6 +75,11 @@ def query_charts(facts: Facts) -> Iterator[Block]:
     if len(facts.focus) == 2:
         yield from _chart(facts, "differences", charts.differences, facts.first, pair=facts.focus)
         yield from _chart(facts, "scatter", charts.scatter, facts.first, pair=facts.focus)
+
+
+def alignment_chart(facts: Facts) -> Iterator[Block]:
+    """Offline differences against online ones."""
+    yield from _chart(facts, "alignment", charts.alignment, facts.wanted.experiments)
 
 
 def _chart(facts: Facts, key: str, make: Callable[..., Any], source: Any, **options: Any) -> Iterator[Block]:

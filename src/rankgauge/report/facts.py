@@ -20,6 +20,7 @@ from rankgauge.match import match
 from rankgauge.stats import paired
 
 if TYPE_CHECKING:
+    from rankgauge.align import Alignment
     from rankgauge.compare.comparison import Compared
     from rankgauge.compare.pairs import Pair
     from rankgauge.measures import Measure
@@ -60,6 +61,7 @@ class Wanted:
     queries: Mapping[str, str] = field(default_factory=dict)  # query → its text
     documents: Mapping[str, str] = field(default_factory=dict)  # document → its text
     charts: bool = True
+    experiments: Alignment | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from rankgauge.report.blocks import (
     number_text,
 )
 from rankgauge.report.charts import comparison_charts, depth_charts, group_charts, query_charts
+from rankgauge.report.experiments import offline_and_online
 from rankgauge.report.facts import oriented
 from rankgauge.report.queries import every_query, example_queries
 from rankgauge.report.trust import careful, checks, judged, reproduce, rules, ties
@@ -362,6 +363,7 @@ SECTIONS: Final[dict[str, tuple[str, Callable[[Facts], Iterator[Block]]]]] = {
     "moves": ("Query by query", query_charts),
     "queries": ("Queries worth a look", example_queries),
     "every-query": ("Every query", every_query),
+    "experiments": ("Offline beside online", offline_and_online),
     "judged": ("How much was judged", judged),
     "ties": ("Equal scores", ties),
     "checks": ("Checks of the files", checks),

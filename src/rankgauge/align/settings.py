@@ -1,0 +1,41 @@
+"""What an alignment is asked for, checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from rankgauge.errors import InputError, choices
+from rankgauge.stats.choice import CRITERIA
+
+__all__ = ["LABELS", "Settings"]
+
+# Where grades come from → what that means here.
+LABELS: Final = {
+    "judgments": "grades that somebody gave",
+    "clicks": "clicks, purchases or revenue taken for grades",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`step`: the offline change for which an online one is predicted; `above`: ship when the offline difference is
+    above it; `by`: how the best of several offline columns is chosen; `labels`: where grades come from."""
+
+    step: float = 0.01
+    above: float = 0.0
+    by: str = "pearson"
+    labels: str = "judgments"
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise InputError(f"alpha={self.alpha!r}: a level is between 0 and 1, such as 0.05")
+        if not math.isfinite(self.step) or self.step == 0:
+            raise InputError(f"step={self.step!r}: give the offline change to predict from, such as 0.01")
+        if not math.isfinite(self.above):
+            raise InputError(f"above={self.above!r}: give the offline difference above which a change is shipped")
+        for name, value, known in (("by", self.by, CRITERIA), ("labels", self.labels, LABELS)):
+            if value not in known:
+                raise InputError(f"{name}={value!r} is not known; expected {choices(known)}")

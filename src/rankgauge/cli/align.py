@@ -1,0 +1,92 @@
+"""`rankgauge align`: offline differences beside online ones."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from rankgauge.cli.eval import SUFFIXES, emit
+from rankgauge.cli.judgments import FORMATS, PICTURES, write_picture
+from rankgauge.cli.options import FILE, output_options
+
+__all__ = ["align"]
+
+# Those of the library, which help must not import: it loads numpy.
+CRITERIA = ("pearson", "spearman", "kendall", "sign", "prediction")
+LABELS = ("judgments", "clicks")
+UNITS = ("experiments", "queries")
+
+
+@click.command("align")
+@click.argument("table", type=FILE)
+@click.option(
+    "--offline",
+    multiple=True,
+    metavar="COLUMN",
+    help="The offline difference of each row, such as that of nDCG@10; repeat to compare measures and cut-offs.  "
+    "[columns called offline, or like a measure: delta_nDCG@10, ndcg_at_5_difference]",
+)
+@click.option(
+    "--online",
+    metavar="COLUMN",
+    help="The online difference: of conversion, CTR, revenue, …  [online, ctr_difference, delta_revenue, …]",
+)
+@click.option(
+    "--se", metavar="COLUMN", help="The standard error of the online difference, above 0.  [standard_error, se]"
+)
+@click.option("--offline-se", metavar="COLUMN", help="That of the offline difference (of the first).  [offline_se]")
+@click.option(
+    "--weight", metavar="COLUMN", help="How much a row counts: the traffic of a query.  [traffic, weight, impressions]"
+)
+@click.option("--name", metavar="COLUMN", help="What a row is called.  [experiment, test, query_id, name, …]")
+@click.option(
+    "--shipped", metavar="COLUMN", help="Whether it was shipped, yes or no.  [shipped, or else offline above --above]"
+)
+@click.option("--unit", type=click.Choice(UNITS), help="What a row is.  [queries if there is a query_id]")
+@click.option("--step", type=float, default=0.01, help="Predict the online change for this offline one.  [0.01]")
+@click.option("--above", type=float, default=0.0, help="Ship when the offline difference is above it.  [0]")
+@click.option(
+    "--by", type=click.Choice(CRITERIA), default="pearson", help="How the best offline column is chosen.  [pearson]"
+)
+@click.option("--labels", type=click.Choice(LABELS), default="judgments", help="Where grades come from.  [judgments]")
+@click.option("--alpha", type=float, default=0.05, help="The level of intervals.  [0.05]")
+@click.option("--per-unit", is_flag=True, help="A row for each experiment or query, with r and slope without it.")
+@click.option("--format", "format", type=click.Choice(FORMATS), help="How to print.  [by -o's suffix, or table]")
+@click.option("--digits", type=click.IntRange(1, 17), default=4, help="Digits in tables.  [4]")
+@output_options
+def align(
+    table: str, offline: tuple[str, ...], per_unit: bool, format: str | None, digits: int, output: str, **asked: Any
+) -> None:
+    """Offline beside online: do differences of a measure go with those of the business, and which measure's do best?
+
+    TABLE has a row for each experiment (or query) and a header: CSV, TSV, JSON, JSON lines, Parquet or Arrow; - is
+    standard input. Rows hold differences of two systems (treatment − control), not levels. Every cell that is used must
+    be a number: a gap is an error, and not left out. The suffix of -o says what to write: .svg, .png and .html are
+    pictures.
+
+    \b
+    A table of experiments:                          …and of queries:
+      experiment,delta_nDCG@10,conversion,se           query_id,delta_ndcg,delta_ctr,traffic
+      synonyms,0.021,0.4,0.3                           shoes,0.12,0.004,5200
+
+    \b
+    Examples:
+      rankgauge align experiments.csv
+      rankgauge align experiments.csv --offline ndcg10 --online revenue_lift --se revenue_se
+      rankgauge align experiments.csv --offline ndcg5 --offline ndcg10 --offline dcg10 --by spearman
+      rankgauge align queries.parquet --offline ndcg_change --online ctr_change --weight searches --unit queries
+      rankgauge align experiments.csv --per-unit -o influence.csv
+      rankgauge align experiments.csv -o align.svg
+    """
+    from rankgauge.align import align as find
+    from rankgauge.align.show import page_tables, show
+
+    found = find(table, offline=offline or None, **asked)
+    suffix = os.path.splitext(output)[1].lower()
+    if suffix in PICTURES and format is None:
+        svg = f'<div class="wide">{found.svg()}</div>' if suffix == ".html" else found.svg()
+        write_picture(svg, "Offline beside online", page_tables(found), output, suffix)
+        return
+    emit(show(found, format or SUFFIXES.get(suffix, "table"), digits, per_unit=per_unit), output)

@@ -1,0 +1,209 @@
+"""Correlations of two columns with intervals, shares with intervals, and what noise in a column takes from them.
+
+NaN stands for what does not exist: a correlation with a constant column, an interval of too few rows or of ±1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from rankgauge.stats.agreement import Estimate
+from rankgauge.stats.ranks import midranks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = [
+    "COEFFICIENTS", "Coefficient", "Share", "corrected", "correlated", "dependent_difference", "effective_number",
+    "fisher", "is_constant", "kendall", "pearson", "reliability", "spearman", "weighted_pearson", "wilson",
+]  # fmt: skip
+
+SAME: Final = 1e-12  # of the largest value: a column that varies less is constant but for rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of so many, and the interval of the share."""
+
+    part: float
+    whole: float
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """The share; NaN of nothing."""
+        return self.part / self.whole if self.whole else float("nan")
+
+    def to_dict(self) -> dict[str, float]:
+        """For JSON."""
+        return {"count": self.part, "of": self.whole, "value": self.value, "low": self.low, "high": self.high}
+
+
+def is_constant(values: Floats) -> bool:
+    """Whether all values are the same."""
+    return bool(np.ptp(values) <= SAME * np.abs(values).max(initial=0.0))
+
+
+# ---- coefficients ----------------------------------------------------------------------------------------------------
+
+
+def pearson(x: Floats, y: Floats) -> float:
+    """Pearson's r."""
+    return weighted_pearson(x, y, np.ones(len(x)))
+
+
+def weighted_pearson(x: Floats, y: Floats, weights: Floats) -> float:
+    """Pearson's r, where a row counts as much as its weight."""
+    counted = weights > 0
+    if counted.sum() < 2 or is_constant(x[counted]) or is_constant(y[counted]):
+        return float("nan")
+    share = weights / weights.sum()
+    a, b = (values - share @ values for values in (x, y))
+    return float(np.clip((share * a) @ b / np.sqrt(((share * a) @ a) * ((share * b) @ b)), -1.0, 1.0))
+
+
+def spearman(x: Floats, y: Floats) -> float:
+    """Spearman's ρ: Pearson's r of the ranks, equal values sharing theirs."""
+    return pearson(midranks(x), midranks(y))
+
+
+def kendall(x: Floats, y: Floats) -> float:
+    """Kendall's τ_b: pairs in the same order minus pairs turned round, over those not tied, in n log n steps."""
+    number = len(x)
+    first, second = (np.unique(values, return_inverse=True)[1].ravel() for values in (x, y))
+    order = np.lexsort((second, first))
+    turned = _inversions(second[order])
+    pairs = number * (number - 1) // 2
+    in_x, in_y = _tied(first), _tied(second)
+    untied = float(pairs - in_x) * float(pairs - in_y)
+    both = _tied(first * (int(second.max(initial=0)) + 1) + second)
+    return float((pairs - in_x - in_y + both - 2 * turned) / np.sqrt(untied)) if untied else float("nan")
+
+
+def _tied(values: Ints) -> int:
+    counts = np.unique(values, return_counts=True)[1]
+    return int((counts * (counts - 1) // 2).sum())
+
+
+def _inversions(values: Ints) -> int:
+    """Pairs of which the earlier is the larger, bit by bit: numbers that differ first in this bit, a 1 before a 0."""
+    found = 0
+    for bit in range(int(values.max(initial=0)).bit_length()):
+        group = values >> (bit + 1)
+        placed = np.argsort(group, kind="stable")
+        one = (values[placed] >> bit) & 1
+        before = np.cumsum(one) - one
+        starts = np.flatnonzero(np.diff(group[placed], prepend=-1))
+        of_group = np.repeat(before[starts], np.diff(starts, append=len(values)))
+        found += int(((before - of_group) * (1 - one)).sum())
+    return found
+
+
+# ---- intervals -------------------------------------------------------------------------------------------------------
+
+
+def fisher(r: float, number: float, alpha: float = 0.05, *, spread: float = 1.0, lost: float = 3.0) -> Estimate:
+    """r with the interval tanh(atanh r ± z · √(spread / (number − lost)))."""
+    from scipy.special import ndtri
+
+    if not abs(r) < 1 or number <= lost:
+        return Estimate(r, float("nan"), float("nan"))
+    middle, reach = np.arctanh(r), -ndtri(alpha / 2) * np.sqrt(spread / (number - lost))
+    return Estimate(r, float(np.tanh(middle - reach)), float(np.tanh(middle + reach)))
+
+
+def wilson(part: float, whole: float, alpha: float = 0.05, *, effective: float | None = None) -> Share:
+    """A share with Wilson's interval; `effective` is the number of rows that a weighted share is worth."""
+    from scipy.special import ndtri
+
+    number = whole if effective is None else effective
+    if not whole or not number:
+        return Share(part, whole, float("nan"), float("nan"))
+    p, z = part / whole, -ndtri(alpha / 2)
+    middle = (p + z**2 / (2 * number)) / (1 + z**2 / number)
+    reach = z / (1 + z**2 / number) * np.sqrt(p * (1 - p) / number + z**2 / (4 * number**2))
+    return Share(part, whole, max(0.0, float(middle - reach)), min(1.0, float(middle + reach)))
+
+
+def effective_number(weights: Floats) -> float:
+    """How many rows of equal weight these are worth (Kish): (Σw)² / Σw²."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+class Coefficient(NamedTuple):
+    """How a coefficient is computed, and its interval: by Fisher's z, with the spread of its own."""
+
+    name: str
+    of: Callable[[Floats, Floats], float]
+    spread: Callable[[float], float]
+    lost: float
+    interval: str
+
+
+COEFFICIENTS: Final = {
+    "pearson": Coefficient("Pearson", pearson, lambda r: 1.0, 3.0, "Fisher's z, variance 1/(n − 3)"),
+    "spearman": Coefficient(
+        "Spearman",
+        spearman,
+        lambda r: 1 + r * r / 2,
+        3.0,
+        "Fisher's z, variance (1 + ρ²/2)/(n − 3) (Bonett, Wright 2000)",
+    ),
+    "kendall": Coefficient(
+        "Kendall τ_b", kendall, lambda r: 0.437, 4.0, "Fisher's z, variance 0.437/(n − 4) (Fieller et al. 1957)"
+    ),
+}
+
+
+def correlated(kind: str, x: Floats, y: Floats, alpha: float = 0.05) -> Estimate:
+    """One of the coefficients with its interval."""
+    each = COEFFICIENTS[kind]
+    r = each.of(x, y)
+    return fisher(r, len(x), alpha, spread=each.spread(r), lost=each.lost)
+
+
+def dependent_difference(one: Estimate, other: Estimate, between: float) -> Estimate:
+    """r(x, y) − r(z, y) of the same rows with its interval (Zou 2007); `between` is r(x, z)."""
+    a, b = one.value, other.value
+    change = a - b
+    if not abs(a) < 1 or not abs(b) < 1:
+        return Estimate(change, float("nan"), float("nan"))
+    shared = (between - a * b / 2) * (1 - a * a - b * b - between * between) + between**3
+    shared /= (1 - a * a) * (1 - b * b)
+
+    def reach(down: float, up: float) -> float:
+        return float(np.sqrt(max(0.0, down**2 + up**2 - 2 * shared * down * up)))
+
+    low, high = reach(a - one.low, other.high - b), reach(one.high - a, b - other.low)
+    return Estimate(change, change - low, change + high)
+
+
+# ---- noise -----------------------------------------------------------------------------------------------------------
+
+
+def reliability(values: Floats, errors: Floats) -> float:
+    """The share of a column's variance that is not the noise of its values: 1 − mean error² / variance.
+
+    At 0 or below, noise alone explains how the values vary.
+    """
+    return 1 - float((errors**2).mean()) / float(values.var(ddof=1))
+
+
+def corrected(found: Estimate, *reliabilities: float) -> Estimate:
+    """A correlation as it would be without noise: r / √(their product); they are taken as known. NaN if one is ≤ 0.
+
+    The value may leave −1 to 1, which says that the errors are overestimated or the rows few; the ends may not.
+    """
+    if min(reliabilities) <= 0:
+        return Estimate(float("nan"), float("nan"), float("nan"))
+    by = float(np.sqrt(np.prod(reliabilities)))
+    ends: Any = np.clip([found.low / by, found.high / by], -1.0, 1.0)
+    return Estimate(found.value / by, float(ends[0]), float(ends[1]))
