@@ -41,6 +41,7 @@ LATER = [
     "quality",
     "agree",
     "ppi",
+    "funnel",
     "charts",
     "bench",
     "plan",
