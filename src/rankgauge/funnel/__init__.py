@@ -65,7 +65,8 @@ def funnel(
     sources, second = _named(retrieved, "retrieved"), _named(reranked, "reranked")
     cells = _cells(list(sources), list(second))
     first_runs = {name: _read(run, protocol) for name, run in sources.items()}
-    second_runs = {cells[name]: _read(run, protocol) for name, run in second.items()}
+    by_retriever = sorted(second.items(), key=lambda each: list(sources).index(cells[each[0]][0]))
+    second_runs = {cells[name]: _read(run, protocol) for name, run in by_retriever}
     judged = judged_in_all(read_judgments(judgments), [*first_runs.values(), *second_runs.values()], protocol)
     stages = {name: first_stage(judged, name, run, protocol, candidates) for name, run in first_runs.items()}
     worth = worth_of(wanted, next(iter(stages.values())).hits)
@@ -77,7 +78,7 @@ def funnel(
     named = {system.name: system for system in systems.values()}
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
     notes = [*notes_of(named, depth, candidates)]
-    return Funnel(wanted, depth, candidates, protocol, named, sampling, cross_of(systems), notes)
+    return Funnel(wanted, depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 
 def _check_numbers(**numbers: int | None) -> None:

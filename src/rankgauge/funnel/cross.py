@@ -1,14 +1,13 @@
 """Two retrievers × two rerankers: what each change brought, and what both did together.
 
-With v(retriever, reranker), the effect of a new retriever is the mean of what it brings under either reranker (Shapley's
-share of two), and that of a new reranker likewise; the two add up to the whole change. The interaction is what the one
-changes in the effect of the other: the effects alone, measured from the old pair, and the interaction add up to the
-whole change as well.
+The effect of a new retriever is the mean of what it brings under either reranker (Shapley's share of two), and that of a
+new reranker likewise; the two add up to the whole change. The interaction is what the one changes in the effect of the
+other: the effects alone, measured from the old pair, and the interaction add up to the whole change as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -41,9 +40,8 @@ class Cross:
     effects: dict[str, dict[str, Floats]]
 
 
-def cross_of(cells: Mapping[tuple[str, str], System]) -> Cross | None:
+def cross_of(cells: Mapping[tuple[str, str], System], retrievers: Sequence[str]) -> Cross | None:
     """The effects of two retrievers × two rerankers, the first of each being the old; None where there are not four."""
-    retrievers = tuple(dict.fromkeys(retriever for retriever, _ in cells))
     rerankers = tuple(dict.fromkeys(reranker for _, reranker in cells))
     if len(retrievers) != 2 or len(rerankers) != 2 or len(cells) != 4:
         return None

@@ -72,8 +72,11 @@ class Sampling:
     seed: int = 0
 
     def mean(self, values: Floats) -> float:
-        """The mean over queries."""
-        return float(np.average(values, weights=self.weights))
+        """The mean over the queries that have a value; NaN where none has."""
+        known = ~np.isnan(values)
+        weights = np.ones(len(values)) if self.weights is None else self.weights
+        total = float(weights[known].sum())
+        return float((values[known] * weights[known]).sum()) / total if total > 0 else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +156,7 @@ class Funnel:
             for columns in (above, below)
         )
         sampling = self.sampling
-        ends = ratio_intervals(
-            tops, bottoms, alpha=sampling.alpha, resamples=sampling.resamples, seed=sampling.seed
-        )
+        ends = ratio_intervals(tops, bottoms, alpha=sampling.alpha, resamples=sampling.resamples, seed=sampling.seed)
         return [Estimate(*row) for row in zip(ratios(tops, bottoms).tolist(), *ends.T.tolist(), strict=True)]
 
     def mean(self, name: str, column: str) -> float:
@@ -167,7 +168,9 @@ class Funnel:
     @cached_property
     def curve(self) -> dict[str, list[Point]]:
         """Reranked run → what it would have reached if only the first 10, 20, 50, … candidates had been reranked."""
-        return {name: [self._point(system, depth) for depth in _depths(system)] for name, system in self.systems.items()}
+        deepest = max(int(each.first.hits.retrieved[each.chosen].max(initial=1)) for each in self.systems.values())
+        depths = _depths(max(deepest, 1))
+        return {name: [self._point(system, depth) for depth in depths] for name, system in self.systems.items()}
 
     def _point(self, system: System, depth: int) -> Point:
         oracle, value, recall = map(self.sampling.mean, system.at_depth(depth))
@@ -252,7 +255,7 @@ class Funnel:
     def rows(self, name: str) -> list[dict[str, Any]]:
         """For every query of a reranked run its parts and all else, by name."""
         system = self.systems[name]
-        columns = {column: system.of(column).tolist() for column in QUERY_COLUMNS}
+        columns = {column: [_finite(each) for each in system.of(column).tolist()] for column in QUERY_COLUMNS}
         heads = ["query_id", *columns, "largest_loss"]
         return [
             dict(zip(heads, row, strict=True))
@@ -285,9 +288,8 @@ def _added(system: System, columns: tuple[str, ...]) -> Floats:
     return total
 
 
-def _depths(system: System) -> list[int]:
+def _depths(deepest: int) -> list[int]:
     """10, 20, 50, 100, … below the largest number of candidates, and that."""
-    deepest = max(1, int(system.first.hits.retrieved[system.chosen].max(initial=1)))
     series = [step * 10**power for power in range(1, 12) for step in (1, 2, 5)]
     return [*(depth for depth in series if depth < deepest), deepest]
 

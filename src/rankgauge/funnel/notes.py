@@ -38,7 +38,11 @@ def _of_system(system: System) -> Iterator[str]:
     if before and after < MOST * before:
         sizes = second.hits.retrieved
         deepest = int(sizes.max(initial=0))
-        saw = f" If it saw only the first {deepest:,}, say --candidates {deepest}." if _first_only(system, deepest) else ""
+        saw = (
+            f" If it saw only the first {deepest:,}, say --candidates {deepest}."
+            if _first_only(system, deepest)
+            else ""
+        )
         yield f"{system.name} holds {after / before:.1%} of the candidates of {system.retriever}.{saw}"
 
 

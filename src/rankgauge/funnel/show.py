@@ -20,7 +20,7 @@ from rankgauge.stats.paired import TIE
 if TYPE_CHECKING:
     from rankgauge.funnel.found import Estimate, Funnel, Harm
 
-__all__ = ["FORMATS", "HEADS", "Look", "html", "show", "tables"]
+__all__ = ["FORMATS", "HEADS", "Look", "html", "last_lines", "show", "tables"]
 
 # Part → the head of its column.
 HEADS: Final = {
@@ -29,7 +29,7 @@ HEADS: Final = {
     "not_retrieved": "not retrieved",
     "no_relevant": "no relevant",
 }
-WORST, NAMED = 5, 3  # harmed queries that are shown, and documents of each
+WORST, FEWER, NAMED = 5, 2, 3  # harmed queries that are shown, of one run and of several; documents of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,16 @@ def stages_table(funnel: Funnel, digits: int = 4) -> Table:
     return Table(f"{measure} in two stages, {queries}, {_candidates(funnel)}", heads, rows, 2)
 
 
-def _stage_row(
-    stage: str, name: str, value: Estimate, shares: list[float] | None, digits: int
-) -> list[str]:
+def _stage_row(stage: str, name: str, value: Estimate, shares: list[float] | None, digits: int) -> list[str]:
     recall, judged = ("", "") if shares is None else (_number(shares[0], digits), _number(shares[1], 3))
-    return [stage, name if shares is None else short(name), recall, _number(value.value, digits), _ends(value, digits), judged]
+    return [
+        stage,
+        name if shares is None else short(name),
+        recall,
+        _number(value.value, digits),
+        _ends(value, digits),
+        judged,
+    ]
 
 
 def _candidates(funnel: Funnel) -> str:
@@ -102,23 +107,22 @@ def curve_table(funnel: Funnel, digits: int = 4) -> Table:
     """If fewer candidates had been reranked."""
     several = len({system.retriever for system in funnel.systems.values()}) > 1
     owner = {system.retriever: name for name, system in reversed(funnel.systems.items())}
-    depths = sorted({point.depth for points in funnel.curve.values() for point in points})
+    depths = [point.depth for point in next(iter(funnel.curve.values()))]
     heads, columns = ["first"], [[f"{depth:,}" for depth in depths]]
     for retriever, name in reversed(owner.items()):
         for head, attribute in (("recall", "recall"), ("best order", "oracle")):
             heads.append(f"{head}, {short(retriever, 14)}" if several else head)
-            columns.append(_along(funnel, name, attribute, depths, digits))
+            columns.append(_along(funnel, name, attribute, digits))
     for name in funnel:
         heads.append(short(name))
-        columns.append(_along(funnel, name, "value", depths, digits))
+        columns.append(_along(funnel, name, "value", digits))
     notes = [f"{short(name)}: {_peak(funnel, name, digits)}" for name in funnel]
     rows = [list(row) for row in zip(*columns, strict=True)]
     return Table(f"{funnel.measure} if only the first candidates had been reranked", heads, rows, 0, tuple(notes))
 
 
-def _along(funnel: Funnel, name: str, attribute: str, depths: list[int], digits: int) -> list[str]:
-    found = {point.depth: float(getattr(point, attribute)) for point in funnel.curve[name]}
-    return [_number(found.get(depth), digits) for depth in depths]
+def _along(funnel: Funnel, name: str, attribute: str, digits: int) -> list[str]:
+    return [_number(float(getattr(point, attribute)), digits) for point in funnel.curve[name]]
 
 
 def _peak(funnel: Funnel, name: str, digits: int) -> str:
@@ -148,7 +152,9 @@ def cross_table(funnel: Funnel, digits: int = 4) -> Table:
         found = funnel.effects[effect]
         value = found["value"]
         changes = [_number(found[part].value, digits, sign=True) for part in LOSSES if part in found]
-        rows.append([short(name, 40), _number(value.value, digits, sign=True), _ends(value, digits, sign=True), *changes])
+        rows.append(
+            [short(name, 40), _number(value.value, digits, sign=True), _ends(value, digits, sign=True), *changes]
+        )
     heads = ["effect", str(funnel.measure), _level(funnel), *(HEADS[part] for part in LOSSES if part != "no_relevant")]
     notes = (
         "Retriever and reranker are means over either other one, and add up to both; from the old pair, retriever,",
@@ -170,14 +176,15 @@ def queries_table(funnel: Funnel, digits: int = 4) -> Table:
 
 def harm_table(funnel: Funnel, digits: int = 4) -> Table | None:
     """The queries that rerankers harmed most, with the documents that did it; None where there are none."""
-    rows = []
-    for name in funnel:
-        for harm in funnel.harmed(name, WORST):
-            rows.append([short(name), harm.query_id, _number(harm.change, digits, sign=True), _moves(harm)])
+    rows = [
+        [short(name), harm.query_id, _moves(harm), _number(harm.change, digits, sign=True)]
+        for name in funnel
+        for harm in funnel.harmed(name, WORST if len(funnel) == 1 else FEWER)
+    ]
     if not rows:
         return None
     note = "Rank before → after, of documents that gain something; – : not reranked at all."
-    return Table("Harmed most by the reranker", ["run", "query", "change", "documents"], rows, 2, (note,))
+    return Table("Harmed most by the reranker", ["run", "query", "documents", "change"], rows, 3, (note,))
 
 
 def _moves(harm: Harm) -> str:
@@ -247,16 +254,17 @@ def show(funnel: Funnel, format: str = "table", look: Look | None = None) -> str
 
 
 def _as_table(funnel: Funnel, look: Look) -> str:
-    notes = "" if look.per_query else "".join(f"\n{line}" for line in _last_lines(funnel)) + "\n"
+    notes = "" if look.per_query else "".join(f"\n{line}" for line in last_lines(funnel)) + "\n"
     return "\n".join(table.text() for table in tables(funnel, look)) + notes
 
 
 def _as_markdown(funnel: Funnel, look: Look) -> str:
-    notes = "" if look.per_query else "".join(f"\n{line}\n" for line in _last_lines(funnel))
+    notes = "" if look.per_query else "".join(f"\n{line}\n" for line in last_lines(funnel))
     return "\n".join(table.markdown() for table in tables(funnel, look)) + notes
 
 
-def _last_lines(funnel: Funnel) -> Iterator[str]:
+def last_lines(funnel: Funnel) -> Iterator[str]:
+    """What to know about the numbers, a line each."""
     from rankgauge.stats.ratios import resamples_for
 
     sampling = funnel.sampling
@@ -306,7 +314,7 @@ def html(funnel: Funnel, look: Look | None = None) -> str:
     from rankgauge.funnel.picture import funnel_svg
 
     made = "".join(f"<div class='rg-wide'>{table.html()}</div>" for table in tables(funnel, look))
-    notes = "".join(f"<p style='font-size:smaller'>{escape(line)}</p>" for line in _last_lines(funnel))
+    notes = "".join(f"<p style='font-size:smaller'>{escape(line)}</p>" for line in last_lines(funnel))
     return funnel_svg(funnel) + made + notes
 
 

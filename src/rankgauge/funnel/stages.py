@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import InputError, ProtocolError, counted
-from rankgauge.match import Found, find, settled
+from rankgauge.match import find, settled
 from rankgauge.match.diagnose import warn_if_nothing_found
 from rankgauge.match.whole import Whole, only_queries, whole
 from rankgauge.protocol import REPEATING, SIGNED
@@ -56,7 +56,8 @@ class Stage:
         """For every query of the hits the first position of its ranking (of none: whatever)."""
         number = {query: at for at, query in enumerate(self.order.queries)}
         places = np.array([number.get(query, -1) for query in self.hits.queries], np.int64)
-        return np.r_[self.order.starts, 0][places]
+        starts: Ints = np.append(self.order.starts, 0)[places]
+        return starts
 
     @cached_property
     def positions(self) -> Ints:
@@ -99,7 +100,7 @@ def first_stage(judgments: Judgments, name: str, run: Run, protocol: Protocol, c
     if candidates is not None and int(order.sizes.max(initial=0)) > candidates:
         run = order.kept(run, order.rank <= candidates)
         order = whole(run, protocol)
-    hits, condensed = _hits(judgments, run, protocol)
+    hits, condensed = _hits(judgments, run, order, protocol)
     warn_if_nothing_found(judgments, run, hits)
     return Stage(name, hits, condensed, order)
 
@@ -124,12 +125,12 @@ def second_stage(
             raise InputError(f"no document of {run.source} is a candidate of {first.name}: nothing is left to measure")
         run = order.kept(run, ~outside)
         order, before = whole(run, protocol), before[~outside]
-    return Stage(name, *_hits(judgments, run, protocol), order, before, dropped)
+    return Stage(name, *_hits(judgments, run, order, protocol), order, before, dropped)
 
 
-def _hits(judgments: Judgments, run: Run, protocol: Protocol) -> tuple[Hits, Hits]:
+def _hits(judgments: Judgments, run: Run, order: Whole, protocol: Protocol) -> tuple[Hits, Hits]:
     """The hits of a run, and those of its condensed ranking."""
-    found: Found = find(judgments, run, protocol)
+    found = find(judgments, run, protocol, order.rows)
     return settled(found, protocol), settled(found, replace(protocol, unjudged="condensed"))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankgauge.funnel.stages import Stage
     from rankgauge.funnel.worth import Worth
     from rankgauge.match.hits import Bools, Floats, Ints
+    from rankgauge.measures import Measure
 
 __all__ = ["LOSSES", "PARTS", "Move", "System", "system_of"]
 
@@ -82,20 +83,33 @@ class System:
         found = hits.count(inside & hits.relevant())
         recall = np.divide(found, relevant, out=np.zeros(len(found)), where=relevant > 0)
         empty, whole = self.worth.empty, self.columns
-        oracle, value = (
-            np.where(empty, whole["value"], each) for each in (oracle, self._reranked(depth))
-        )
+        oracle, value = (np.where(empty, whole["value"], each) for each in (oracle, self._reranked(depth)))
         return oracle[self.chosen], value[self.chosen], recall[self.chosen]
 
     def _reranked(self, depth: int) -> Floats:
         """The value of every query if only the first so many candidates had been reranked: the others taken out."""
-        hits, before, positions = self.second.hits, self.second.before, self.second.positions
-        assert before is not None
+        hits, (before, starts) = self.second.hits, self._upto_gain
+        gain = self.worth.gain(hits.grade)
+        rows = np.flatnonzero(gain > 0)
+        query, at = hits.query[rows], starts[hits.query[rows]] + hits.rank[rows] - 1
         inside = before <= depth
-        upto = np.r_[0, np.cumsum(inside)]
-        rank = upto[positions + 1] - upto[self.second.starts[hits.query]]
-        rank = np.where(inside[positions], rank, 0)
-        return self.worth.value(hits.query, self.worth.gain(hits.grade), rank)
+        upto = np.zeros(len(inside) + 1, np.int64)
+        np.cumsum(inside, out=upto[1:])
+        rank = np.where(inside[at], upto[at + 1] - upto[starts[query]], 0)
+        return self.worth.value(query, gain[rows], rank)
+
+    @cached_property
+    def _upto_gain(self) -> tuple[Ints, Ints]:
+        """The rank among the candidates of all that lies before the last document of a query that gains something, or
+        is that; and where each query starts. What lies behind has no say in any value."""
+        hits, before = self.second.hits, self.second.before
+        assert before is not None
+        sizes = np.zeros(len(hits.queries), np.int64)
+        gaining = self.worth.gain(hits.grade) > 0
+        np.maximum.at(sizes, hits.query[gaining], hits.rank[gaining])
+        starts = sizes.cumsum() - sizes
+        rows = np.arange(int(sizes.sum())) + np.repeat(self.second.starts - starts, sizes)
+        return before[rows], starts
 
     @cached_property
     def _moved(self) -> tuple[Ints, Floats]:
@@ -128,6 +142,11 @@ class System:
         return [(queries[at], float(lift[at])) for at in order.tolist() if lift[at] < -TIE]
 
 
+def _of_answered(measure: Measure, stage: Stage) -> Floats:
+    """A measure of the queries that a stage answers; NaN elsewhere."""
+    return np.where(stage.hits.retrieved > 0, measure(stage.hits), np.nan)
+
+
 def system_of(name: str, first: Stage, second: Stage, worth: Worth, depth: int) -> System:
     """Measure a reranked run beside its candidates."""
     measure, recall = worth.measure, parse(f"R@{depth}")
@@ -151,7 +170,6 @@ def system_of(name: str, first: Stage, second: Stage, worth: Worth, depth: int) 
         "headroom": oracle - retrieved,
         "recall_before": recall(first.hits),
         "recall_after": recall(second.hits),
-        "judged_before": judged(first.hits),
-        "judged_after": judged(second.hits),
+        **{f"judged_{when}": _of_answered(judged, stage) for when, stage in (("before", first), ("after", second))},
     }
     return System(name, first, second, worth, columns, ~np.isnan(value))

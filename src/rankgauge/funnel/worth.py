@@ -80,6 +80,8 @@ def worth_of(measure: Measure, hits: Hits) -> Worth:
     gains = gain_function(given.get("gain", "linear"), given.get("rel"))(hits.judgment_grade)
     if (gains < 0).any():
         grade = float(hits.judgment_grade[int(np.argmax(gains < 0))])
-        raise MeasureError(f"{measure}: grade {grade:g} gains less than 0; the parts of a funnel need gains of 0 or more")
+        raise MeasureError(
+            f"{measure}: grade {grade:g} gains less than 0; the parts of a funnel need gains of 0 or more"
+        )
     ideal = MEASURES["IDCG"].function(hits, **given)
     return Worth(measure, ideal, ideal <= 0)

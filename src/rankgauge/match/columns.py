@@ -31,15 +31,18 @@ __all__ = ["match_columns", "order_within", "scores_of"]
 BATCH = 1 << 17  # judgments looked up together: few enough for their arrays to be used again and again
 
 
-def match_columns(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol) -> Parts:
+def match_columns(
+    judgments: Judgments, run: Run, queries: list[str], protocol: Protocol, grouped: Grouped | None = None
+) -> Parts:
     """Find every judged document in the ranking of its query, and its rank.
 
     Everything happens in the order in which the judgments name the queries; at the end these are put in order.
+    `grouped` are the run's rows where they were brought together before, each document once.
     """
     _check_finite(judgments)
     _check_finite(run)
     judged = _only(judgments_once(judgments), queries)
-    rows, copies = run_once(run, protocol)
+    rows, copies = run_once(run, protocol) if grouped is None else (grouped, None)
     ideal, judged = judged, judged if copies is None else with_copies(judged, copies)
     ranking = _Ranking.of(rows, judged.queries, protocol)
     found = [ranking.find(judged, start, end) for start, end in _batches(judged.query)]

@@ -87,6 +87,12 @@ class Grouped:
         """The places of keys."""
         return self.starts[self.query[at]] + self._place_in_query(at)
 
+    def places_of_keys(self, start: int, end: int) -> Ints:
+        """The places of neighbouring keys."""
+        places = (self.keys[start:end] & np.uint64((1 << self.shift) - 1)).astype(np.int64)
+        places += self.starts[self.query[start:end]]
+        return places
+
     def _place_in_query(self, at: Ints) -> Ints:
         return (self.keys[at] & np.uint64((1 << self.shift) - 1)).astype(np.int64)
 

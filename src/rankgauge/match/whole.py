@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
 
 __all__ = ["Whole", "only_queries", "whole"]
+
+WINDOW: Final = 1 << 16  # keys looked at at once: few enough to stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,25 +85,23 @@ class Whole:
 
     def _places_in(self, other: Whole) -> Ints:
         """For every place the place of its document in another run, for the same query; −1: it is not there."""
+        mine, theirs = self.rows, other.rows
+        place = np.full(len(mine.query), -1, np.int64)
+        if self.queries == other.queries and np.array_equal(mine.ends, theirs.ends) and _same_hashes(mine, theirs):
+            for start, end in pairwise(range(0, len(place) + WINDOW, WINDOW)):
+                place[mine.places_of_keys(start, end)] = theirs.places_of_keys(start, end)
+            return place
         at, there = self._pairs(other)
-        place = np.full(len(self.rows.query), -1, np.int64)
         place[at] = there
         known = np.flatnonzero(place >= 0)
-        as_given = len(known) == len(place) and self.rows.row is None
-        mine = self.rows.columns.doc if as_given else self.rows.docs(known)
-        theirs = other.rows.docs(place[known])
-        for i in np.flatnonzero((mine != theirs).to_numpy()).tolist():  # two documents of one hash
-            place[known[i]] = other._place_of(str(mine[i]), int(other.rows.query[place[known[i]]]))
+        docs, found = mine.docs(known), theirs.docs(place[known])
+        for i in np.flatnonzero((docs != found).to_numpy()).tolist():  # two documents of one hash
+            place[known[i]] = other._place_of(str(docs[i]), int(theirs.query[place[known[i]]]))
         return place
 
     def _pairs(self, other: Whole) -> tuple[Ints, Ints]:
         """The places of documents whose hash is there in the other run, for the same query; and the places there."""
         mine, theirs = self.rows, other.rows
-        if self.queries == other.queries and np.array_equal(mine.ends, theirs.ends):
-            same = (mine.keys ^ theirs.keys) < np.uint64(1 << mine.shift)
-            if same.all():  # the same documents in another order
-                every = np.arange(len(mine.keys))
-                return mine.place_of_key(every), theirs.place_of_key(every)
         number = {query: i for i, query in enumerate(other.queries)}
         known = np.array([number.get(query, len(number)) for query in self.queries], np.uint64)
         shift, bits = max(mine.shift, theirs.shift), len(number).bit_length()
@@ -139,6 +140,13 @@ def only_queries(run: Run, wanted: Collection[str]) -> Run:
     left = [query for query, kept in zip(columns.queries, keep.tolist(), strict=True) if kept]
     cut = Columns(left, number[columns.query[rows]], columns.doc.gather(rows), columns.number[rows])
     return Run(cut, by=run.by, tag=run.tag, source=run.source, explain=run.explain)
+
+
+def _same_hashes(one: Grouped, other: Grouped) -> bool:
+    """Whether every query has the same documents in both, by the 50 bits or more of their hashes that the keys hold."""
+    limit = np.uint64(1 << one.shift)
+    ends = range(0, len(one.keys), WINDOW)
+    return all(((one.keys[at : at + WINDOW] ^ other.keys[at : at + WINDOW]) < limit).all() for at in ends)
 
 
 def _mixed(keys: NDArray[np.uint64], query: NDArray[np.uint64], shift: int, bits: int) -> NDArray[np.uint64]:

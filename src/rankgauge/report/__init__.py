@@ -84,6 +84,7 @@ class Report:
             **results_data(list(self.facts.results.values()), Look()),
             "comparison": comparison.to_dict() if comparison is not None else None,
             "examples": [each.to_dict() for each in self.facts.explained],
+            "funnel": self.facts.funnel.to_dict() if self.facts.funnel is not None else None,
             "findings": None if self.facts.findings is None else findings_data(self.facts.findings),
             "sections": [as_data(section) for section in self.sections],
         }
@@ -128,6 +129,9 @@ def report(
     documents: Any = None,
     examples: int = 3,
     charts: bool = True,
+    retrieved: Any = None,
+    candidates: int | None = None,
+    restrict: bool = False,
     command: str = "",
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
     **settings: Any,
@@ -135,14 +139,15 @@ def report(
     """Report on runs: name → run, as `compare` takes them; one run is enough.
 
     `by` are groups of queries; other columns of its table that hold numbers are shown beside the measure. `queries` and
-    `documents` are texts by id. `examples` says how many queries of each kind are shown rank by rank. Settings are
-    those of `compare`: baseline, method, alpha, flips, seed.
+    `documents` are texts by id. `examples` says how many queries of each kind are shown rank by rank. `retrieved` is
+    the run that all runs are rerankings of; `candidates` and `restrict` are as `funnel` takes them. Settings are those
+    of `compare`: baseline, method, alpha, flips, seed.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections][:2]
     ['Summary', 'Systems']
     """
-    source = _source(judgments, runs)
+    source = _source(judgments, runs, retrieved)
     single = isinstance(measures, (str, Measure))
     parsed = [parse(str(each)) for each in ([measures] if single else measures)]  # type: ignore[union-attr]
     groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
@@ -160,11 +165,13 @@ def report(
         {} if queries is None else read_texts(queries, "query_id"),
         {} if documents is None else read_texts(documents, "doc_id"),
         charts,
+        candidates,
+        restrict,
     )
     return Report(gather(source, wanted))
 
 
-def _source(judgments: Any, runs: Any) -> Source:
+def _source(judgments: Any, runs: Any, retrieved: Any) -> Source:
     """What is reported on, with the checks that `validate` makes of it."""
     if not isinstance(runs, Mapping) or not runs:
         raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
@@ -174,4 +181,5 @@ def _source(judgments: Any, runs: Any) -> Source:
 
         return validate(judgments, *runs.values(), measure=measure)
 
-    return Source(read_judgments(judgments), {str(name): reader(run) for name, run in runs.items()}, check)
+    first = None if retrieved is None else ("retrieved", reader(retrieved))
+    return Source(read_judgments(judgments), {str(name): reader(run) for name, run in runs.items()}, check, first)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 BETWEEN: Final = 0.25  # the share of a chart of groups that is left free between them
 
-__all__ = ["available", "comparison_charts", "dark_of_light", "depth_charts", "group_charts", "query_charts"]
+__all__ = ["available", "comparison_charts", "dark_of_light", "depth_charts", "funnel_charts", "group_charts"]
+__all__ += ["query_charts"]
 
 
 def available() -> bool:
@@ -67,6 +68,14 @@ def query_charts(facts: Facts) -> Iterator[Block]:
     if len(facts.focus) == 2:
         yield from _chart(facts, "differences", charts.differences, facts.first, pair=facts.focus)
         yield from _chart(facts, "scatter", charts.scatter, facts.first, pair=facts.focus)
+
+
+def funnel_charts(facts: Facts) -> Iterator[Block]:
+    """The parts of two stages, ceilings against values, and the depth curve."""
+    from rankgauge.charts.funnel import CHARTS
+
+    for key, draw in CHARTS.items():
+        yield from _chart(facts, key, draw, facts.funnel)
 
 
 def _chart(facts: Facts, key: str, make: Callable[..., Any], source: Any, **options: Any) -> Iterator[Block]:

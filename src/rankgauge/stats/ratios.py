@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ratio_intervals", "ratios", "resamples_for"]
 
-WORK: Final = 20_000_000  # units drawn in all, beyond which fewer resamples have to do
+WORK: Final = 10_000_000  # units drawn in all, beyond which fewer resamples have to do
 FEWEST: Final = 2_000
 NOTHING: Final = 1e-12  # a mean that is no larger is 0 but for rounding, and nothing to divide by
 
@@ -46,10 +46,11 @@ def ratio_intervals(
     if units < 2 or not number:
         return np.full((number, 2), np.nan)
     drawn = np.empty((resamples or resamples_for(units), number))
-    both = np.concatenate([above, below], axis=1)
+    distinct, which = np.unique(below, axis=1, return_inverse=True)  # of means, one for all
+    both, largest = np.concatenate([above, distinct], axis=1), np.abs(below).max(axis=0, initial=0.0)
     for part, times in draws(units, len(drawn), (seed, 3)):
         sums = times @ both
-        drawn[part] = _divided(sums[:, :number], sums[:, number:], np.abs(below).max(axis=0, initial=0.0))
+        drawn[part] = _divided(sums[:, :number], sums[:, number:][:, which.ravel()], largest)
     result = np.full((number, 2), np.nan)
     for at in range(number):
         known = drawn[~np.isnan(drawn[:, at]), at : at + 1]
