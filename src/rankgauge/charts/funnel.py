@@ -59,7 +59,7 @@ def funnel_ceiling(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) 
     several = len(funnel) > 1
     rows = [
         {"run": name, "query": dot.named, "queries": len(dot.queries), "oracle": dot.oracle, "value": dot.value,
-         "retrieved": dot.retrieved, "became": "worse" if dot.harmed else "better or equal"}
+         "retrieved": dot.retrieved, "became": "worse than before" if dot.harmed else "not worse"}
         for name, system in funnel.systems.items() for dot in dots(system)
     ]  # fmt: skip
     scale = alt.Scale(domain=[0, 1], nice=False)
@@ -67,7 +67,7 @@ def funnel_ceiling(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) 
     y = alt.Y("value", type="quantitative", scale=scale, title="reached")
     corners = alt.Chart(data([{"oracle": 0, "value": 0}, {"oracle": 1, "value": 1}]))
     diagonal = corners.mark_line(color=frame.theme.quiet, strokeDash=[5, 4], strokeWidth=1).encode(x=x, y=y)
-    kinds = {"better or equal": frame.theme.gain, "worse": frame.theme.loss}
+    kinds = {"not worse": frame.theme.gain, "worse than before": frame.theme.loss}
     sizes = alt.Scale(type="sqrt", domain=[1, max(2, *(row["queries"] for row in rows))], range=[55, 400])
     form = {"type": "quantitative", "format": ".4f"}
     shape = (
@@ -79,7 +79,7 @@ def funnel_ceiling(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) 
         .encode(
             x=x, y=y, size=alt.Size("queries", type="quantitative", scale=sizes, legend=None),
             color=alt.Color("became", type="nominal", scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
-                            legend=frame.legend(list(kinds), symbol=None, title="after reranking:")),
+                            legend=frame.legend(list(kinds), symbol=None)),
             tooltip=[alt.Tooltip("run", type="nominal"), alt.Tooltip("query", type="nominal"),
                      alt.Tooltip("queries", type="quantitative", format=","),
                      alt.Tooltip("oracle", title="ceiling", **form), alt.Tooltip("value", title="reached", **form),

@@ -241,9 +241,9 @@ def tables(funnel: Funnel, look: Look | None = None) -> list[Table]:
     look = look or Look()
     if look.per_query:
         return [query_table(funnel, look.digits)]
-    found = [stages_table, parts_table, lift_table, curve_table]
-    found += [cross_table] if funnel.cross is not None else []
-    made = [make(funnel, look.digits) for make in (*found, queries_table)]
+    found = [cross_table] if funnel.cross is not None else []
+    found += [stages_table, parts_table, lift_table, curve_table, queries_table]
+    made = [make(funnel, look.digits) for make in found]
     harm = harm_table(funnel, look.digits)
     return [*made, *([harm] if harm is not None else [])]
 
