@@ -554,3 +554,67 @@ def test_what_is_dropped_and_what_is_not_judged_is_told(files: Path) -> None:
     done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "more.run", "--candidates", "2", cwd=files)
     assert done.returncode == 0
     assert "more holds 50.0% of the candidates of first." in done.stdout
+
+
+# ---- the charts and the report ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_charts_are_valid_and_hold_the_numbers(theme: str) -> None:
+    pytest.importorskip("altair")
+    from rankgauge.charts.funnel import CHARTS
+
+    found = crossed()
+    specs = {name: draw(found, theme=theme).to_dict() for name, draw in CHARTS.items()}
+    data = {name: [row for each in spec["datasets"].values() for row in each] for name, spec in specs.items()}
+    bars = {(row["run"], row["part"]): row["share"] for row in data["funnel-parts"]}
+    assert bars["old+x", "mis-ranked"] == found["old+x"]["misranked"].value
+    points = [row for row in data["funnel-ceiling"] if row.get("run") == "new+y"]
+    assert sum(row["queries"] for row in points) == 12
+    assert sorted(row["oracle"] for row in points for _ in range(row["queries"])) == pytest.approx(
+        sorted(found.system("new+y").of("oracle").tolist())
+    )
+    lines = {(row["line"], row["depth"]): row["value"] for row in data["funnel-depth"]}
+    assert lines["old+y", 10] == found.curve["old+y"][0].value
+    assert lines["best order, old", 25] == found.curve["old+y"][-1].oracle
+
+
+def test_very_many_queries_are_drawn_together() -> None:
+    judged = {f"q{at}": {"a": 1} for at in range(2_000)}
+    drawn = random.Random(3)
+    first = {query: [f"d{i}" for i in range(drawn.randrange(9))] + ["a"] for query in judged}
+    second = {query: drawn.sample(docs, len(docs)) for query, docs in first.items()}
+    found = funnel(judged, retrieved=first, reranked=second, resamples=100)
+    assert len(found._repr_html_()) < 100_000
+
+
+def test_the_report_has_a_section_of_two_stages(files: Path) -> None:
+    read = {name: str(files / f"{name}.run") for name in ("first", "second", "larger")}
+    made = rankgauge.report(str(files / "qrels.txt"), {"x": read["second"]}, retrieved=read["first"])
+    found = funnel(str(files / "qrels.txt"), retrieved=read["first"], reranked={"x": read["second"]})
+    assert made.to_dict()["funnel"]["systems"]["x"]["parts"]["value"]["value"] == found["x"]["value"].value
+    (section,) = [section for section in made.sections if section.key == "stages"]
+    assert f"| x | {found['x']['value'].value:.4f} | {found['x']['unknown'].value:.4f} |" in made.markdown()
+    assert section.title in made.html()
+    plain = rankgauge.report(str(files / "qrels.txt"), {"x": read["second"]}, charts=False)
+    assert "stages" not in [section.key for section in plain.sections]
+    assert plain.to_dict()["funnel"] is None
+    with pytest.raises(InputError, match="are no candidates of retrieved"):
+        rankgauge.report(str(files / "qrels.txt"), {"x": read["larger"]}, retrieved=read["first"])
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "message"),
+    [
+        (("--retrieved", "first.run"), 2, "are no candidates of first"),
+        (("--candidates", "3"), 2, "--candidates and --restrict go with --retrieved RUN"),
+        (("--retrieved", "first.run", "-m", "AP"), 2, "the parts of a funnel add up to 1 for nDCG"),
+        (("--retrieved", "first.run", "--restrict"), 0, ""),
+    ],
+)
+def test_the_report_refuses_what_the_funnel_refuses(files: Path, more: Any, code: int, message: str) -> None:
+    line = [sys.executable, "-m", "rankgauge", "report", "qrels.txt", "larger.run", "-o", "out.md", *more]
+    done = subprocess.run(line, capture_output=True, text=True, encoding="utf-8", cwd=files)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

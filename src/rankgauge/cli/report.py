@@ -159,9 +159,7 @@ def _command(arguments: list[str]) -> str:
     )
 
 
-def _source(
-    qrels: str, runs: tuple[str, ...], retrieved: str | None, reading: Reading, protocol: Protocol
-) -> Source:
+def _source(qrels: str, runs: tuple[str, ...], retrieved: str | None, reading: Reading, protocol: Protocol) -> Source:
     from rankgauge.cli.work import named_runs, one_standard_input
     from rankgauge.report import Source
 

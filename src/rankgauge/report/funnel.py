@@ -93,7 +93,11 @@ def _stages(found: Funnel) -> Table:
 
 
 def _parts(found: Funnel) -> Table:
-    columns = [Column("run"), Column(str(found.measure), "number"), *(Column(head, "number") for head in HEADS.values())]
+    columns = [
+        Column("run"),
+        Column(str(found.measure), "number"),
+        *(Column(head, "number") for head in HEADS.values()),
+    ]
     rows = [[name, *(found[name][part].value for part in PARTS)] for name in found]
     note = f"Each row adds up to 1. {'; '.join(f'{HEADS[part]}: {PARTS[part]}' for part in HEADS)}."
     return Table("stage-parts", "What was reached, and where the rest was lost", columns, rows, note=note)
