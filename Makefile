@@ -17,6 +17,7 @@ help:
 
 demo: .venv/ready-charts
 	@$(BIN)/python demo/rankers.py demo/out
+	@$(BIN)/python demo/stages.py demo/out
 	@$(BIN)/python demo/judge.py demo/out
 	@$(BIN)/python demo/show.py
 

@@ -39,6 +39,7 @@ SECTION_TITLES = {
     "startup": "Start-up",
     "ten": "Ten runs over one set of judgments",
     "explain": "Explaining one query",
+    "funnel": "Two stages apart",
     "compare": "Comparing systems",
     "scaling": "Scaling",
 }
@@ -67,6 +68,8 @@ TEN = Case("ten", "ten runs in one command", "ten", EXACT_PEERS, {"pytrec_eval":
 EVAL = f"{OURS} eval"  # what explaining is compared with
 EXPLAIN = Case("explain", "one query of M", "M", (OURS, EVAL), {EVAL: 0.83})
 QUICK_EXPLAIN = Case("explain", "one of the first 440 queries of M", "M-1x", (OURS, EVAL))
+FUNNEL = Case("funnel", "M and its documents in another order", "M-reranked", (OURS, EVAL), {EVAL: 0.5})
+QUICK_FUNNEL = Case("funnel", "the first 440 queries of M", "M-1x-reranked", (OURS, EVAL))
 SCALING = tuple(
     Case("scaling", title, data, (OURS, "pytrec_eval", "ir_measures"))
     for title, data in (("start", "tiny"), ("1x", "M-1x"), ("4x", "M-4x"), ("16x", "M"))

@@ -45,6 +45,11 @@ class Tool:
             query = next(lines).split()[0]
         return [self.python, "-m", OURS, "explain", str(qrels), str(run), "--query", query, "-m", MEASURES[0]]
 
+    def funnel_command(self, qrels: Path, retrieved: Path, reranked: Path) -> Argv:
+        """The command that tells two stages apart."""
+        runs = ["--retrieved", str(retrieved), "--reranked", f"reranked={reranked}"]
+        return [self.python, "-m", OURS, "funnel", str(qrels), *runs, "-m", MEASURES[0]]
+
     def help_command(self) -> Argv:
         """The command that prints the tool's help."""
         return [*console_command(self.python, self.name), "--help"]

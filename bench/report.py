@@ -42,6 +42,10 @@ SECTION_NOTES = {
         "`rankgauge explain` of one query, nDCG@10, with every swap and insertion evaluated, against `rankgauge eval` "
         "of all queries on the same files: 1x means that explaining takes no longer than evaluating."
     ),
+    "funnel": (
+        "`rankgauge funnel` of a run and of its documents in another order, with parts, intervals and the depth curve, "
+        "against `rankgauge eval` of the same two runs: 0.5x means that it takes twice as long."
+    ),
     "scaling": (
         "The first 440 queries of M, four times as many, and all 6,980. Start-up is the same command on one query "
         "of 100 documents and is taken off the seconds drawn."

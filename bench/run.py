@@ -25,7 +25,7 @@ from in_memory import measure_in_fresh_process
 from measure import Outcome, interleave, say
 from peers import NAMES, OURS, Tool, installed_tools
 from report import COLUMNS, SCALING_COLUMNS, ScalingPoint, comparison_rows, page, plain_table, scaling_rows
-from shapes import DEFAULT_FOLDER, Dataset, dataset
+from shapes import DEFAULT_FOLDER, RERANKED, Dataset, dataset
 
 SECTIONS = tuple(cases.SECTION_TITLES)
 DEFAULT_REPORT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
@@ -82,6 +82,23 @@ class Bench:
         commands = {
             OURS: [ours.explain_command(made.qrels, made.run)],
             cases.EVAL: ours.commands(made.qrels, made.runs),
+        }
+        label = f"{case.section} {case.title}"
+        self.keep(case, interleave(label, commands, self.rounds, self.timeout, answers_expected=False))
+
+    def funnel(self) -> None:
+        """Two stages told apart against both of them evaluated, on the same files."""
+        case = cases.QUICK_FUNNEL if self.quick else cases.FUNNEL
+        if OURS not in self.tools:
+            return
+        second = dataset(case.data, self.data)
+        first = dataset(RERANKED[case.data], self.data)
+        warm(first)
+        warm(second)
+        ours = self.tools[OURS]
+        commands = {
+            OURS: [ours.funnel_command(first.qrels, first.run, second.run)],
+            cases.EVAL: ours.commands(first.qrels, [first.run, second.run]),
         }
         label = f"{case.section} {case.title}"
         self.keep(case, interleave(label, commands, self.rounds, self.timeout, answers_expected=False))

@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TextIO
 
@@ -97,7 +97,8 @@ SHAPES: dict[str, Shape] = {
 }
 SCALING_STEPS = {"M-1x": 440, "M-4x": 1760}  # first queries of M; M itself is the 16x step
 VARIANTS = ("M-rounded", "M-shuffled", "M-ragged")
-ALL_NAMES = (*SHAPES, *VARIANTS, *SCALING_STEPS)
+RERANKED = {"M-1x-reranked": "M-1x", "M-reranked": "M"}  # a second stage -> its candidates
+ALL_NAMES = (*SHAPES, *VARIANTS, *SCALING_STEPS, *RERANKED)
 
 
 def dataset(name: str, folder: Path = DEFAULT_FOLDER) -> Dataset:
@@ -109,10 +110,11 @@ def dataset(name: str, folder: Path = DEFAULT_FOLDER) -> Dataset:
         print(f"generating {name} ...", end=" ", file=sys.stderr, flush=True)
         _generate(name, folder, recipe)
         print(f"{time.perf_counter() - started:.1f} s", file=sys.stderr)
-    qrels = folder / "M" / "qrels.txt" if name in VARIANTS else target / "qrels.txt"
+    judged = "M" if name in VARIANTS else RERANKED.get(name, name)
+    qrels = folder / judged / "qrels.txt"
     shape = SHAPES.get(name, SHAPES["M"])
     runs = sorted(target.glob("run*.txt"))
-    return Dataset(name, qrels, tuple(runs), SCALING_STEPS.get(name, shape.queries) * shape.documents)
+    return Dataset(name, qrels, tuple(runs), SCALING_STEPS.get(judged, shape.queries) * shape.documents)
 
 
 def _recipe(name: str) -> dict[str, object]:
@@ -147,7 +149,7 @@ def _write_files(name: str, folder: Path, into: Path) -> None:
     if name in SHAPES:
         _write_shape(SHAPES[name], into)
         return
-    source = dataset("M", folder)
+    source = dataset(RERANKED.get(name, "M"), folder)
     if name in SCALING_STEPS:
         _write_head(source, SCALING_STEPS[name], into)
     else:
@@ -155,6 +157,7 @@ def _write_files(name: str, folder: Path, into: Path) -> None:
             "M-rounded": _rounded,
             "M-shuffled": _shuffled,
             "M-ragged": _ragged,
+            **dict.fromkeys(RERANKED, _reranked),
         }[name]
         with source.run.open() as rows, (into / "run.txt").open("w") as out:
             out.writelines(rewrite(rows))
@@ -273,6 +276,17 @@ def _ragged(rows: Iterable[str]) -> Iterator[str]:
     choices = rng.integers(0, len(templates), 65_536).tolist()
     for number, row in enumerate(rows):
         yield templates[choices[number & 65_535]] % tuple(row.split())
+
+
+def _reranked(rows: Iterable[str]) -> Iterator[str]:
+    """The documents of every query in another order, near the first one: what a second stage makes of them."""
+    rng = np.random.default_rng(23)
+    for _, group in groupby(rows, key=lambda row: row.split(" ", 1)[0]):
+        parts = [row.split() for row in group]
+        scores = np.round([float(part[4]) for part in parts] + rng.normal(0, 1, len(parts)), 6)
+        for rank, at in enumerate(np.argsort(-scores, kind="stable").tolist(), 1):
+            query, zero, document, *_ = parts[at]
+            yield f"{query} {zero} {document} {rank} {scores[at]:.6f} reranked\n"
 
 
 def main() -> None:

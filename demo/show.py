@@ -18,10 +18,13 @@ def run(*arguments: str) -> None:
 
 
 def main() -> None:
-    """Four commands and a list."""
+    """Five commands and a list."""
     print("A shop of 360 products, 60 queries, 912 graded judgments, three rankers over SQLite's FTS5.", flush=True)
     run("eval", "demo/qrels.txt", *RUNS, "-m", "nDCG@10", "-m", "R@50", "-m", "RR", "-m", "nDCG(gain=exp)@10")
     run("eval", "demo/qrels.txt", RUNS[2], "-m", "nDCG@10", "-m", "P@5", "--by", "demo/queries.tsv:segment")
+    print("\nTwo stages: fields.run finds, two rerankers order what it found anew.", flush=True)
+    stages = [f"demo/out/stages/fields+{reranker}.run" for reranker in ("coverage", "signals")]
+    run("funnel", "demo/qrels.txt", "--retrieved", "demo/out/fields.run", "--reranked", *stages, "--depth", "50")
     texts = ("--queries", "demo/queries.tsv", "--documents", "demo/catalogue.jsonl")
     run("report", "demo/qrels.txt", *RUNS, "--by", "demo/queries.tsv:segment", *texts, "-o", "demo/out/report.html")
     print("Open demo/out/report.html in a browser: the same and much more, in one file that loads nothing.")
@@ -34,6 +37,8 @@ def main() -> None:
         "  rankgauge explain demo/qrels.txt demo/out/reranked.run --worst 3       rank by rank, and what would help\n"
         "  rankgauge explain demo/qrels.txt demo/out/reranked.run --query q24 -o q24.html      the same as a picture\n"
         "  rankgauge judgments demo/qrels.txt demo/out/*.run                      what unjudged documents leave open\n"
+        "  rankgauge funnel demo/qrels.txt --retrieved demo/out/title.run --retrieved demo/out/fields.run \\\n"
+        "    --reranked demo/out/stages/*.run                        two retrievers × two rerankers, each change apart\n"
         "  rankgauge agree demo/qrels.txt demo/out/model.txt --runs demo/out/*.run      people against a program\n"
         "  rankgauge align demo/made_experiments.csv                              offline beside online, made up\n"
         "  rankgauge measures nDCG                                                formula, parameters, paper\n"

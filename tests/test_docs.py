@@ -35,8 +35,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
 PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md", "docs/report.md"]
-PAGES += ["docs/judgments.md", "docs/agreement.md"]
-PAGES += ["docs/align.md"]
+PAGES += ["docs/judgments.md", "docs/agreement.md", "docs/funnel.md", "docs/align.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -73,7 +72,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that looks like the checkout after `make demo`."""
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(ROOT / "demo", folder / "demo", ignore=shutil.ignore_patterns("out", "__pycache__"))
-    for script in ("rankers", "judge"):
+    for script in ("rankers", "stages", "judge"):
         subprocess.run([sys.executable, f"demo/{script}.py", "demo/out"], cwd=folder, check=True)
     judges = ["demo/qrels.txt", "demo/out/model.txt", "--matrix", "-o", "demo/out/judge.csv"]
     subprocess.run([sys.executable, "-m", "rankgauge", "agree", *judges], cwd=folder, check=True)
@@ -89,7 +88,7 @@ def console_examples() -> Iterator[tuple[str, str]]:
     """Each command shown after a `$`, with the output shown below it."""
     for page in PAGES:
         for _, lines in blocks(page, "console"):
-            for example in "\n".join(lines).split("$ ")[1:]:
+            for example in "\n".join(lines).replace("\\\n", "").split("$ ")[1:]:
                 command, _, output = example.partition("\n")
                 yield command, output.rstrip("\n")
 
@@ -114,12 +113,14 @@ PICTURES = {
     "docs/judgments.md": "open",
     "docs/agreement.md": "agreement",
     "docs/align.md": "align",
+    "docs/funnel.md": "funnel",
 }
 
 
 @pytest.mark.parametrize(("page", "name"), PICTURES.items())
 def test_the_picture_of_a_page_is_the_one_that_is_drawn(page: str, name: str, checkout: Path) -> None:
-    (line,) = re.findall(rf"^    rankgauge (.*) -o docs/{name}.svg$", text_of(page), re.MULTILINE)
+    whole = text_of(page).replace("\\\n", "")  # a long command goes on in the next line
+    (line,) = re.findall(rf"^    rankgauge (.*) -o docs/{name}.svg$", whole, re.MULTILINE)
     arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
     subprocess.run(arguments, cwd=checkout, check=True)
     assert (checkout / "drawn.svg").read_text(encoding="utf-8") == text_of(f"docs/{name}.svg")

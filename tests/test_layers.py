@@ -41,6 +41,7 @@ LATER = [
     "quality",
     "agree",
     "ppi",
+    "funnel",
     "align",
     "charts",
     "bench",

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from rankgauge.evaluate import ndcg as ndcg
     from rankgauge.explain import Explanation as Explanation
     from rankgauge.explain import explain as explain
+    from rankgauge.funnel import Funnel as Funnel
+    from rankgauge.funnel import funnel as funnel
     from rankgauge.gate import Check as Check
     from rankgauge.gate import check as check
     from rankgauge.match import Hits as Hits
@@ -81,6 +83,7 @@ _WHERE = {
     "Dialect": "dialects",
     "Explanation": "explain",
     "Finding": "validate",
+    "Funnel": "funnel",
     "Hits": "match",
     "InputError": "errors",
     "Judgments": "read",
@@ -107,6 +110,7 @@ _WHERE = {
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
+    "funnel": "funnel",
     "label_noise": "quality",
     "match": "match",
     "measure": "measures",

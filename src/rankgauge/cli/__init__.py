@@ -29,6 +29,10 @@ COMMANDS = {
     "check": ("check:check_run", "A gate: PASS, FAIL or INCONCLUSIVE against a baseline, by bounds and a margin."),
     "plan": ("plan:plan_queries", "How many queries an experiment needs, and what a set of queries can show."),
     "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
+    "funnel": (
+        "funnel:funnel_runs",
+        "Retriever and reranker apart: what each stage reached, lost, and could have won.",
+    ),
     "validate": ("validate:validate", "Look for what is wrong in judgments and runs, and what it does to the score."),
     "judgments": ("judgments:judgments", "What judgments hold, what they leave open, and what to judge next."),
     "agree": ("agree:agree", "How well judges agree, and what the choice of judge does to systems."),
@@ -104,6 +108,7 @@ def cli() -> None:
       rankgauge bench beir/ --baseline bm25
       rankgauge check qrels.txt new.run --baseline old.run --margin 0.01
       rankgauge explain qrels.txt bm25.run --query 17
+      rankgauge funnel qrels.txt --retrieved bm25.run --reranked reranked.run
       rankgauge measures nDCG
       rankgauge trec_eval -m all_trec -q qrels.txt bm25.run
     """

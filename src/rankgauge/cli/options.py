@@ -34,14 +34,16 @@ def protocol_options(command: Command, *, without: tuple[str, ...] = ()) -> Any:
     `without`: rules whose option the command uses for something else; they stay at their default.
     """
     offered = {rule: meanings for rule, meanings in RULES.items() if rule not in without}
+    numbers = [rule for rule in ("rel", "depth") if rule not in without]
 
     @functools.wraps(command)
     def with_protocol(*args: Any, **options: Any) -> Any:
-        rules = {name: options.pop(name) for name in (*offered, "rel", "depth")}
+        rules = {name: options.pop(name) for name in (*offered, *numbers)}
         return command(*args, protocol=Protocol(**rules), **options)
 
     wrapped: Any = with_protocol
-    wrapped = click.option("--depth", type=click.IntRange(1), help="Use only the first so many documents.")(wrapped)
+    if "depth" in numbers:
+        wrapped = click.option("--depth", type=click.IntRange(1), help="Use only the first so many documents.")(wrapped)
     wrapped = click.option(
         "--rel", type=float, default=1.0, metavar="GRADE", help="The smallest relevant grade for binary measures.  [1]"
     )(wrapped)

@@ -66,6 +66,9 @@ SMALL = 64 << 20  # bytes of a run, up to which it is kept rather than read agai
     metavar="TABLE",
     help="Offline beside online: a table of experiments as `rankgauge align` reads it.",
 )
+@click.option("--retrieved", type=FILE, metavar="[NAME=]RUN", help="The runs are rerankings of this one: two stages.")
+@click.option("--candidates", type=click.IntRange(1), metavar="N", help="With it: only its first N are candidates.")
+@click.option("--restrict", is_flag=True, help="With it: drop reranked documents that are no candidates.")
 @click.option("--examples", type=click.IntRange(0), default=3, help="Queries of each kind shown rank by rank.  [3]")
 @click.option("--no-charts", "charts", flag_value=False, default=True, help="Tables and words only.")
 @click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help="How pairs are adjusted.  [maxt]")
@@ -75,7 +78,13 @@ SMALL = 64 << 20  # bytes of a run, up to which it is kept rather than read agai
 @protocol_options
 @reading_options
 def write_report(
-    qrels: str, runs: tuple[str, ...], output: str, format: str | None, reading: Reading, **asked: Any
+    qrels: str,
+    runs: tuple[str, ...],
+    output: str,
+    format: str | None,
+    reading: Reading,
+    retrieved: str | None,
+    **asked: Any,
 ) -> None:
     """Report on runs in one file: what changed, how sure that is, where and why, and how to repeat it.
 
@@ -87,6 +96,7 @@ def write_report(
       rankgauge report qrels.txt bm25.run reranked.run -o report.html
       rankgauge report qrels.txt old=a.run new=b.run --baseline old -m nDCG@10 -m R@100 -o report.html
       rankgauge report qrels.txt runs/*.run --by segments.csv --queries queries.tsv --documents corpus.jsonl -o r.html
+      rankgauge report qrels.txt bert.run t5.run --retrieved bm25.run -o report.html
       rankgauge report qrels.txt bm25.run reranked.run -o report.md
       rankgauge report qrels.txt bm25.run reranked.run --format json
     """
@@ -97,7 +107,9 @@ def write_report(
     if output == "-" and chosen == "html" and sys.stdout.isatty():
         raise click.UsageError("an HTML page is not for a terminal: give -o report.html, or --format md")
     wanted = _wanted(**asked)
-    made = Report(gather(_source(qrels, runs, reading, wanted.protocol), wanted))
+    if retrieved is None and (wanted.candidates is not None or wanted.restrict):
+        raise click.UsageError("--candidates and --restrict go with --retrieved RUN")
+    made = Report(gather(_source(qrels, runs, retrieved, reading, wanted.protocol), wanted))
     made.write(output, chosen)
 
 
@@ -114,6 +126,8 @@ def _wanted(
     experiments: str | None,
     examples: int,
     charts: bool,
+    candidates: int | None,
+    restrict: bool,
     **settings: Any,
 ) -> Any:
     from rankgauge.evaluate import query_table
@@ -137,6 +151,8 @@ def _wanted(
         documents={} if documents is None else read_texts(documents, "doc_id"),
         charts=charts,
         experiments=_aligned(experiments, settings["alpha"]),
+        candidates=candidates,
+        restrict=restrict,
     )
 
 
@@ -161,13 +177,12 @@ def _command(arguments: list[str]) -> str:
     )
 
 
-def _source(qrels: str, runs: tuple[str, ...], reading: Reading, protocol: Protocol) -> Source:
-    from rankgauge.cli.work import named_runs
+def _source(qrels: str, runs: tuple[str, ...], retrieved: str | None, reading: Reading, protocol: Protocol) -> Source:
+    from rankgauge.cli.work import named_runs, one_standard_input
     from rankgauge.report import Source
 
-    named = named_runs(runs)
-    if [qrels, *named.values()].count("-") > 1:
-        raise InputError("standard input (-) can be only one of the files")
+    named, first = named_runs(runs), named_runs((retrieved,) if retrieved is not None else ())
+    one_standard_input([qrels, *named.values(), *first.values()])
     judged = reading.judgments(qrels)
     reads = {name: _reader(reading, path) for name, path in named.items()}
 
@@ -184,7 +199,8 @@ def _source(qrels: str, runs: tuple[str, ...], reading: Reading, protocol: Proto
             columns=reading.columns,
         )
 
-    return Source(judged, reads, check)
+    stage = next(((name, _reader(reading, path)) for name, path in first.items()), None)
+    return Source(judged, reads, check, stage)
 
 
 def _reader(reading: Reading, path: str) -> Callable[[Protocol], Run]:

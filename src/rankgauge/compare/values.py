@@ -247,13 +247,16 @@ def without_weightless(values: Values) -> Values:
 
 def with_clusters(values: Values, clusters: Mapping[str, Any] | None) -> Values:
     """The same values with queries that belong together (paraphrases, a user's): query → cluster; others are alone."""
-    if clusters is None:
-        return values
-    names = [_cluster_name(query, clusters.get(query)) for query in values.queries]
-    if not any(query in clusters for query in values.queries):
-        raise InputError(f"no query is in any cluster: a query is {values.queries[0]!r}; check the ids of the clusters")
+    return values if clusters is None else replace(values, clusters=cluster_numbers(values.queries, clusters))
+
+
+def cluster_numbers(queries: list[str], clusters: Mapping[str, Any]) -> Ints:
+    """The number of the cluster of every query."""
+    names = [_cluster_name(query, clusters.get(query)) for query in queries]
+    if not any(query in clusters for query in queries):
+        raise InputError(f"no query is in any cluster: a query is {queries[0]!r}; check the ids of the clusters")
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return replace(values, clusters=np.array([numbers[name] for name in names], np.int64))
+    return np.array([numbers[name] for name in names], np.int64)
 
 
 def _cluster_name(query: str, cluster: Any) -> tuple[bool, str]:

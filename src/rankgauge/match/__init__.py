@@ -18,6 +18,7 @@ from rankgauge.protocol import DEFAULT, REPEATING, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 
 if TYPE_CHECKING:
+    from rankgauge.match.grouping import Grouped
     from rankgauge.match.hits import Bools
 
 __all__ = ["Found", "Hits", "Ideal", "find", "match", "searching", "settled"]
@@ -63,8 +64,11 @@ def searching(protocol: Protocol) -> Protocol:
     return replace(protocol, ties=ties, **later)
 
 
-def find(judgments: Judgments, run: Run, protocol: Protocol) -> Found:
-    """Find every judged document in the ranking of its query: the part of `match` that takes time."""
+def find(judgments: Judgments, run: Run, protocol: Protocol, grouped: Grouped | None = None) -> Found:
+    """Find every judged document in the ranking of its query: the part of `match` that takes time.
+
+    `grouped` are the run's rows where they were brought together before (by `whole`).
+    """
     queries = sorted(judgments.queries)
     answered_ids = run.answered
     answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
@@ -75,12 +79,12 @@ def find(judgments: Judgments, run: Run, protocol: Protocol) -> Found:
         raise MatchError(_missing_message(run, missing))
     if missing and protocol.missing == "skip":
         queries, answered = list(compress(queries, answered.tolist())), answered[answered]
-    if run.is_nested and not (run.is_columns and protocol.duplicates in REPEATING):
+    if grouped is None and run.is_nested and not (run.is_columns and protocol.duplicates in REPEATING):
         parts = match_nested(_as_dicts(judgments), run, queries, protocol)
     else:
         from rankgauge.match.columns import match_columns  # needs polars
 
-        parts = match_columns(judgments, run, queries, protocol)
+        parts = match_columns(judgments, run, queries, protocol, grouped)
     left_out = len(answered_ids) - (len(judgments.queries) - len(missing))
     return Found(parts, queries, answered, left_out, len(missing))
 

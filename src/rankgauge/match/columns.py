@@ -26,20 +26,23 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read.records import Judgments, Record, Run
 
-__all__ = ["match_columns"]
+__all__ = ["match_columns", "order_within", "scores_of"]
 
 BATCH = 1 << 17  # judgments looked up together: few enough for their arrays to be used again and again
 
 
-def match_columns(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol) -> Parts:
+def match_columns(
+    judgments: Judgments, run: Run, queries: list[str], protocol: Protocol, grouped: Grouped | None = None
+) -> Parts:
     """Find every judged document in the ranking of its query, and its rank.
 
     Everything happens in the order in which the judgments name the queries; at the end these are put in order.
+    `grouped` are the run's rows where they were brought together before, each document once.
     """
     _check_finite(judgments)
     _check_finite(run)
     judged = _only(judgments_once(judgments), queries)
-    rows, copies = run_once(run, protocol)
+    rows, copies = run_once(run, protocol) if grouped is None else (grouped, None)
     ideal, judged = judged, judged if copies is None else with_copies(judged, copies)
     ranking = _Ranking.of(rows, judged.queries, protocol)
     found = [ranking.find(judged, start, end) for start, end in _batches(judged.query)]
@@ -89,11 +92,9 @@ class _Ranking:
     @classmethod
     def of(cls, rows: Grouped, queries: list[str], protocol: Protocol) -> _Ranking:
         starts, ends = _bounds(rows, queries)
-        scores = rows.columns.number if rows.row is None else rows.columns.number[rows.row]
-        if protocol.scores == "float32":
-            scores = as_float32(scores)
+        scores = scores_of(rows, protocol)
         sorted_already = protocol.order == "given" or descending_within(scores, rows.starts)
-        order = None if sorted_already else _order_within(scores, rows)
+        order = None if sorted_already else order_within(scores, rows)
         return cls(rows, starts, ends, scores, order, scores if order is None else scores[order], protocol)
 
     def find(self, judged: Columns, start: int, end: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
@@ -150,7 +151,13 @@ def _bounds(ranked: Grouped, queries: list[str]) -> tuple[Ints, Ints]:
     return np.r_[ranked.starts, 0][index], np.r_[ranked.ends, 0][index]
 
 
-def _order_within(scores: Floats, ranked: Grouped) -> Ints:
+def scores_of(rows: Grouped, protocol: Protocol) -> Floats:
+    """The scores at every place, as the protocol compares them."""
+    scores = rows.columns.number if rows.row is None else rows.columns.number[rows.row]
+    return as_float32(scores) if protocol.scores == "float32" else scores
+
+
+def order_within(scores: Floats, ranked: Grouped) -> Ints:
     """Places in the order of descending score within each query; equal scores as given."""
     order = np.empty(len(scores), np.int64)
     falling = -scores

@@ -68,7 +68,7 @@ class Grouped:
         if not len(pairs):
             return pairs
         at = np.union1d(pairs, pairs + 1)
-        places = self.starts[self.query[at]] + self._place_in_query(at)
+        places = self.place_of_key(at)
         rows = np.sort(self.rows(places))
         texts = _pair_texts(self.columns.take(rows))
         twice: Bools = texts.is_duplicated().to_numpy()
@@ -82,6 +82,16 @@ class Grouped:
             same = np.flatnonzero((window[1:] ^ window[:-1]) < np.uint64(1 << self.shift)) + start
             found.append(same[self.query[same] == self.query[same + 1]])
         return np.concatenate(found)
+
+    def place_of_key(self, at: Ints) -> Ints:
+        """The places of keys."""
+        return self.starts[self.query[at]] + self._place_in_query(at)
+
+    def places_of_keys(self, start: int, end: int) -> Ints:
+        """The places of neighbouring keys."""
+        places = (self.keys[start:end] & np.uint64((1 << self.shift) - 1)).astype(np.int64)
+        places += self.starts[self.query[start:end]]
+        return places
 
     def _place_in_query(self, at: Ints) -> Ints:
         return (self.keys[at] & np.uint64((1 << self.shift) - 1)).astype(np.int64)

@@ -85,6 +85,7 @@ class Report:
             **results_data(list(self.facts.results.values()), Look()),
             "comparison": comparison.to_dict() if comparison is not None else None,
             "examples": [each.to_dict() for each in self.facts.explained],
+            "funnel": self.facts.funnel.to_dict() if self.facts.funnel is not None else None,
             "findings": None if self.facts.findings is None else findings_data(self.facts.findings),
             "experiments": None if self.facts.wanted.experiments is None else self.facts.wanted.experiments.to_dict(),
             "sections": [as_data(section) for section in self.sections],
@@ -131,6 +132,9 @@ def report(
     experiments: Any = None,
     examples: int = 3,
     charts: bool = True,
+    retrieved: Any = None,
+    candidates: int | None = None,
+    restrict: bool = False,
     command: str = "",
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
     **settings: Any,
@@ -139,14 +143,15 @@ def report(
 
     `by` are groups of queries; other columns of its table that hold numbers are shown beside the measure. `queries` and
     `documents` are texts by id. `experiments` is a table as `align` takes it, or what that found. `examples` says how
-    many queries of each kind are shown rank by rank. Settings are those of `compare`: baseline, method, alpha, flips,
-    seed.
+    many queries of each kind are shown rank by rank. `retrieved` is the run that all runs are rerankings of;
+    `candidates` and `restrict` are as `funnel` takes them. Settings are those of `compare`: baseline, method, alpha,
+    flips, seed.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections][:2]
     ['Summary', 'Systems']
     """
-    source, asked = _source(judgments, runs), Settings(**settings)
+    source, asked = _source(judgments, runs, retrieved), Settings(**settings)
     single = isinstance(measures, (str, Measure))
     parsed = [parse(str(each)) for each in ([measures] if single else measures)]  # type: ignore[union-attr]
     groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
@@ -165,6 +170,8 @@ def report(
         {} if documents is None else read_texts(documents, "doc_id"),
         charts,
         _aligned(experiments, asked.alpha),
+        candidates,
+        restrict,
     )
     return Report(gather(source, wanted))
 
@@ -176,7 +183,7 @@ def _aligned(experiments: Any, alpha: float) -> Alignment | None:
     return experiments if experiments is None or isinstance(experiments, Alignment) else align(experiments, alpha=alpha)
 
 
-def _source(judgments: Any, runs: Any) -> Source:
+def _source(judgments: Any, runs: Any, retrieved: Any) -> Source:
     """What is reported on, with the checks that `validate` makes of it."""
     if not isinstance(runs, Mapping) or not runs:
         raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
@@ -186,4 +193,5 @@ def _source(judgments: Any, runs: Any) -> Source:
 
         return validate(judgments, *runs.values(), measure=measure)
 
-    return Source(read_judgments(judgments), {str(name): reader(run) for name, run in runs.items()}, check)
+    first = None if retrieved is None else ("retrieved", reader(retrieved))
+    return Source(read_judgments(judgments), {str(name): reader(run) for name, run in runs.items()}, check, first)

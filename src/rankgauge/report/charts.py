@@ -21,6 +21,7 @@ __all__ = [
     "comparison_charts",
     "dark_of_light",
     "depth_charts",
+    "funnel_charts",
     "group_charts",
     "query_charts",
 ]
@@ -80,6 +81,14 @@ def query_charts(facts: Facts) -> Iterator[Block]:
 def alignment_chart(facts: Facts) -> Iterator[Block]:
     """Offline differences against online ones."""
     yield from _chart(facts, "alignment", charts.alignment, facts.wanted.experiments)
+
+
+def funnel_charts(facts: Facts) -> Iterator[Block]:
+    """The parts of two stages, ceilings against values, and the depth curve."""
+    from rankgauge.charts.funnel import CHARTS
+
+    for key, draw in CHARTS.items():
+        yield from _chart(facts, key, draw, facts.funnel)
 
 
 def _chart(facts: Facts, key: str, make: Callable[..., Any], source: Any, **options: Any) -> Iterator[Block]:

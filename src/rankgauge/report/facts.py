@@ -17,12 +17,14 @@ from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import measure_hits
 from rankgauge.explain import Difference, Explanation, difference, explain
 from rankgauge.match import match
+from rankgauge.report.funnel import funnel_of
 from rankgauge.stats import paired
 
 if TYPE_CHECKING:
     from rankgauge.align import Alignment
     from rankgauge.compare.comparison import Compared
     from rankgauge.compare.pairs import Pair
+    from rankgauge.funnel import Funnel
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments, Run
@@ -42,6 +44,7 @@ class Source:
     judgments: Judgments
     runs: Mapping[str, Callable[[Protocol], Run]]
     check: Callable[[Measure], list[Finding]]
+    retrieved: tuple[str, Callable[[Protocol], Run]] | None = None  # whose documents the runs order anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Wanted:
     documents: Mapping[str, str] = field(default_factory=dict)  # document → its text
     charts: bool = True
     experiments: Alignment | None = None
+    candidates: int | None = None  # of the retrieved run, where the runs are rerankings
+    restrict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,7 @@ class Facts:
     unchecked: str
     explained: list[Explained]
     unexplained: str = ""
+    funnel: Funnel | None = None
 
     @property
     def measure(self) -> str:
@@ -173,6 +179,7 @@ def gather(source: Source, wanted: Wanted) -> Facts:
         _focus(next(iter(values.values())), wanted.settings.baseline),
         *_checked(source, wanted.measures[0], rows),
         [],
+        funnel=funnel_of(source, wanted),
     )
     with warnings.catch_warnings():  # whatever there is to say was said when the runs were first read
         warnings.simplefilter("ignore", RankgaugeWarning)

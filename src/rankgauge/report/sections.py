@@ -29,6 +29,7 @@ from rankgauge.report.blocks import (
 from rankgauge.report.charts import comparison_charts, depth_charts, group_charts, query_charts
 from rankgauge.report.experiments import offline_and_online
 from rankgauge.report.facts import oriented
+from rankgauge.report.funnel import two_stages
 from rankgauge.report.queries import every_query, example_queries
 from rankgauge.report.trust import careful, checks, judged, reproduce, rules, ties
 
@@ -359,6 +360,7 @@ SECTIONS: Final[dict[str, tuple[str, Callable[[Facts], Iterator[Block]]]]] = {
     "charts": ("Charts", comparison_charts),
     "pairs": ("Every pair", matrix),
     "groups": ("Groups of queries", groups),
+    "stages": ("Two stages", two_stages),
     "depth": ("At every depth", depth_charts),
     "moves": ("Query by query", query_charts),
     "queries": ("Queries worth a look", example_queries),

@@ -12,7 +12,7 @@ from rankgauge.stats.paired import TIE
 if TYPE_CHECKING:
     from rankgauge.stats.paired import Floats, Units
 
-__all__ = ["KINDS", "bootstrap_intervals", "draws"]
+__all__ = ["KINDS", "MOST_VARY", "RESAMPLES", "bca", "bootstrap_intervals", "draws"]
 
 RESAMPLES: Final = 10_000
 MOST_VARY: Final = 0.9  # of the resamples; where fewer have an error of their own there is no studentised interval
@@ -41,7 +41,7 @@ def bootstrap_intervals(
         observed = apart.sum(axis=0)
         for kind in kinds:
             ends = (
-                _bca(means, apart - units.share[:, None] * observed, observed, alpha)
+                bca(means, apart - units.share[:, None] * observed, observed, alpha)
                 if kind == "bca"
                 else _studentised(means, errors, apart, units.share, alpha)
             )
@@ -79,7 +79,7 @@ def draws(
         yield slice(start, start + size), times.astype(np.float64)
 
 
-def _bca(means: Floats, residuals: Floats, observed: Floats, alpha: float) -> Floats:
+def bca(means: Floats, residuals: Floats, observed: Floats, alpha: float) -> Floats:
     """Percentiles moved for the bias of the median and for the skewness, whose part is known in closed form."""
     from scipy.special import ndtr, ndtri
 

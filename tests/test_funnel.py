@@ -1,0 +1,620 @@
+"""Retriever and reranker apart: exact parts, ceilings, floors, depth curves, attribution, intervals, bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankgauge
+from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError
+from rankgauge.funnel import LOSSES, PARTS, Funnel, funnel
+from rankgauge.funnel.show import FORMATS, Look, show
+from rankgauge.match import match
+from rankgauge.match.whole import only_queries, whole
+from rankgauge.protocol import RULES, Protocol
+from rankgauge.stats.ratios import ratio_intervals
+from samples import DOCS, GRADES, SCORES, Nested, nested
+
+ROOT = Path(__file__).parents[1]
+MEASURES = ["nDCG@3", "nDCG@10", "nDCG", "nDCG(gain=exp)@5", "nDCG(gain={0:0,1:2,2:1,3:5})@4", "nDCG(discount=none)@3",
+            "nDCG(gain=binary,discount=zipf)@4", "nDCG(gain={0:1,1:2})@3", "nDCG(rel=2)@3"]  # fmt: skip
+
+pytestmark = pytest.mark.filterwarnings("ignore:NO JUDGED DOCUMENT", "ignore:.*only by the order of equal scores")
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> tuple[Nested, Nested, Nested]:
+    """Judgments, candidates, and these (or some of them) in another order."""
+    judgments, first = draw(nested(GRADES)), draw(nested(SCORES))
+    if not judgments.keys() & first.keys():
+        first[next(iter(judgments))] = draw(st.dictionaries(DOCS, SCORES, min_size=1))
+    shared = sorted(judgments.keys() & first.keys())
+    second = {}
+    for query in first:
+        docs = draw(st.lists(st.sampled_from(sorted(first[query])), unique=True, min_size=query == shared[0]))
+        if docs:
+            second[query] = {doc: draw(SCORES) for doc in docs}
+    return judgments, first, second
+
+
+def dcg(gains: Sequence[float], k: int) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains[:k], 1))
+
+
+# ---- the parts -------------------------------------------------------------------------------------------------------
+
+
+@given(pipelines(), st.sampled_from(MEASURES), st.none() | st.integers(1, 8), st.sampled_from(["zero", "one"]))
+def test_parts_are_never_negative_and_add_up(case: Any, measure: str, candidates: int | None, empty: str) -> None:
+    judgments, first, second = case
+    rules = {"empty": empty, "missing": "zero"}
+    found = funnel(
+        judgments, retrieved=first, reranked={"x": second}, measure=measure, candidates=candidates,
+        restrict=candidates is not None, protocol=rules, resamples=100,
+    ) if candidates is None or _survives(first, second, judgments, candidates) else None  # fmt: skip
+    if found is None:
+        return
+    table = np.stack([found.system("x").of(part) for part in PARTS])
+    assert (table >= 0).all()
+    assert np.abs(table.sum(axis=0) - 1).max() <= 1e-12
+    assert sum(found["x"][part].value for part in PARTS) == pytest.approx(1, abs=1e-12)
+    assert found.curve["x"][-1].value == pytest.approx(found["x"]["value"].value, abs=1e-12)
+    assert found.curve["x"][-1].oracle == pytest.approx(found["x"]["oracle"].value, abs=1e-12)
+    for query, lift in zip(found.query_ids, found.system("x").of("lift").tolist(), strict=True):
+        assert sum(move.change for move in found.system("x").moves(query)) == pytest.approx(lift, abs=1e-12)
+
+
+def _survives(first: Nested, second: Nested, judgments: Nested, candidates: int) -> bool:
+    """Whether something of the second stage is left when only the first candidates are."""
+    for query in first.keys() & second.keys() & judgments.keys():
+        best = sorted(((score, doc) for doc, score in first[query].items()), reverse=True)[:candidates]
+        if {doc for _, doc in best} & second[query].keys():
+            return True
+    return False
+
+
+@given(pipelines())
+def test_stages_are_what_evaluate_says_of_them(case: Any) -> None:
+    judgments, first, second = case
+    found = funnel(judgments, retrieved=first, reranked={"x": second}, measure="nDCG@5", depth=4, resamples=100)
+    condensed = rankgauge.evaluate(judgments, second, "nDCG@5", protocol=Protocol(unjudged="condensed"))
+    before, after = (rankgauge.evaluate(judgments, run, ["nDCG@5", "R@4"]) for run in (first, second))
+    wanted = {"retrieved": before["nDCG@5"], "value": after["nDCG@5"]}
+    wanted |= {"recall_before": before["R@4"], "recall_after": after["R@4"]}
+    wanted |= {"judged_before": before.judged[5], "judged_after": after.judged[5]}
+    wanted |= {"unknown": condensed["nDCG@5"] - after["nDCG@5"]}
+    assert {name: found.mean("x", name) for name in wanted} == pytest.approx(wanted, abs=1e-12)
+
+
+@given(pipelines(), st.integers(1, 6), st.sampled_from(["linear", "exp"]))
+def test_the_oracle_is_the_best_order_by_brute_force(case: Any, k: int, gain: str) -> None:
+    judgments, first, second = case
+    first = {query: dict(list(docs.items())[:6]) for query, docs in first.items()}
+    second = {query: {doc: s for doc, s in docs.items() if doc in first[query]} for query, docs in second.items()}
+    second = {query: docs for query, docs in second.items() if docs}
+    if not second.keys() & judgments.keys():
+        return
+    found = funnel(judgments, retrieved=first, reranked=second, measure=f"nDCG(gain={gain})@{k}", resamples=100)
+    worth = (lambda grade: 2.0**grade - 1) if gain == "exp" else float
+    for query, oracle in zip(found.query_ids, found.system("reranked").of("oracle").tolist(), strict=True):
+        gains = {doc: worth(grade) if grade > 0 else 0.0 for doc, grade in judgments[query].items()}
+        ideal = dcg(sorted(gains.values(), reverse=True), k)
+        orders = permutations([gains.get(doc, 0.0) for doc in first.get(query, {})])
+        best = max(dcg(order, k) for order in orders)
+        assert oracle == pytest.approx(best / ideal if ideal else 0.0, abs=1e-12)
+
+
+def test_recall_is_not_the_ceiling() -> None:
+    """50 relevant, 10 of them retrieved: recall 0.20, and a perfect order; nine of ten, the best missed: 0.4035."""
+    judged = {"q": {f"d{i}": 1 for i in range(50)}}
+    run = {"q": [f"d{i}" for i in range(10)]}
+    found = funnel(judged, retrieved=run, reranked=run)
+    assert found.mean("reranked", "recall_before") == pytest.approx(0.20)
+    assert found["reranked"]["oracle"].value == 1.0
+    judged = {"q": {"best": 3, **{f"d{i}": 1 for i in range(9)}}}
+    run = {"q": [f"d{i}" for i in range(9)]}
+    found = funnel(judged, retrieved=run, reranked=run, measure="nDCG(gain=exp)@10")
+    assert found.mean("reranked", "recall_before") == pytest.approx(0.90)
+    assert f"{found['reranked']['oracle'].value:.4f}" == "0.4035"
+    assert f"{found['reranked']['not_retrieved'].value:.4f}" == "0.5965"
+
+
+def test_a_query_worked_by_hand() -> None:
+    """Judged a 3, b 1, c 0, m 2 (not retrieved); reranked: u (unjudged), b, a. Gains over log2(rank + 1)."""
+    judged = {"q": {"a": 3, "b": 1, "c": 0, "m": 2}}
+    found = funnel(judged, retrieved={"q": ["a", "b", "u", "c"]}, reranked={"x": {"q": ["u", "b", "a"]}})
+    ideal = 3 + 2 / math.log2(3) + 1 / 2
+    reached, condensed, best = 1 / math.log2(3) + 3 / 2, 1 + 3 / math.log2(3), 3 + 1 / math.log2(3)
+    wanted = [reached, condensed - reached, best - condensed, ideal - best, 0.0]
+    assert [found["x"][part].value for part in PARTS] == pytest.approx([each / ideal for each in wanted], abs=1e-12)
+    assert found["x"]["lift"].value == pytest.approx((reached - best) / ideal)
+    assert found.outcome("x") == {"helped": 0, "unchanged": 0, "harmed": 1}
+    ((query, _, moves),) = found.harmed("x")
+    assert (query, [(m.doc_id, m.grade, m.before, m.after) for m in moves]) == ("q", [("a", 3, 1, 3)])
+    assert moves[0].change == pytest.approx((3 / 2 - 3) / ideal)
+    assert found.largest("x") == {**dict.fromkeys(LOSSES, 0), "not_retrieved": 1}
+
+
+def test_queries_without_relevant_documents_and_negative_grades() -> None:
+    judged = {"none": {"a": 0, "b": -1}, "some": {"a": 1, "b": -1}}
+    run = {"none": ["a"], "some": ["b", "a"]}
+    found = funnel(judged, retrieved=run, reranked=run)
+    rows = {row["query_id"]: row for row in found.rows("reranked")}
+    assert (rows["none"]["no_relevant"], rows["none"]["largest_loss"]) == (1.0, "no_relevant")
+    # A negative grade is a document that nobody graded: condensed takes it out.
+    assert rows["some"]["value"] == pytest.approx(1 / math.log2(3))
+    assert rows["some"]["unknown"] == pytest.approx(1 - 1 / math.log2(3))
+    skipped = funnel(judged, retrieved=run, reranked=run, protocol={"empty": "skip"})
+    assert skipped.query_ids == ["some"]
+    assert skipped["reranked"]["no_relevant"].value == 0.0
+
+
+def test_unanswered_queries_follow_the_rule() -> None:
+    judged = {query: {"a": 1} for query in ("both", "first", "neither")}
+    first, second = {"both": ["a"], "first": ["a"]}, {"both": ["a"]}
+    rows = {row["query_id"]: row for row in funnel(judged, retrieved=first, reranked=second).rows("reranked")}
+    assert rows["first"]["misranked"] == 1.0
+    assert rows["neither"]["not_retrieved"] == 1.0
+    assert funnel(judged, retrieved=first, reranked=second, protocol={"missing": "skip"}).query_ids == ["both"]
+    with pytest.raises(MatchError, match="does not answer 1 judged query"):
+        funnel(judged, retrieved=first, reranked=second, protocol={"missing": "error"})
+
+
+# ---- real runs -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def dl19(shared: Path) -> dict[str, str]:
+    names = {"bm25": "bm25tuned_p", "bert": "p_exp_rm3_bert", "rm3": "bm25base_rm3_p", "idst": "idst_bert_p1"}
+    runs = {name: str(shared / f"dl19/runs/input.{file}.gz") for name, file in names.items()}
+    return {"qrels": str(shared / "dl19/qrels.dl19-passage.txt"), **runs}
+
+
+def test_the_parts_of_a_real_pipeline(dl19: dict[str, str]) -> None:
+    found = funnel(dl19["qrels"], retrieved=dl19["bm25"], reranked={"bert": dl19["bert"]}, restrict=True)
+    shown = [f"{found['bert'][part].value:.4f}" for part in PARTS]
+    assert shown == ["0.7380", "0.0011", "0.2238", "0.0371", "0.0000"]
+    assert found.system("bert").second.dropped == 23_967
+    with pytest.raises(InputError, match=r"23,967 documents of 43 queries are no candidates of bm25: '\d+' \(query"):
+        funnel(dl19["qrels"], retrieved={"bm25": dl19["bm25"]}, reranked={"bert": dl19["bert"]})
+
+
+@pytest.mark.parametrize("depth", [10, 50, 200])
+def test_the_depth_curve_is_the_funnel_of_fewer_candidates(dl19: dict[str, str], depth: int) -> None:
+    whole_run = funnel(dl19["qrels"], retrieved=dl19["bm25"], reranked={"x": dl19["bert"]}, restrict=True)
+    fewer = funnel(dl19["qrels"], retrieved=dl19["bm25"], reranked={"x": dl19["bert"]}, restrict=True, candidates=depth)
+    (point,) = [point for point in whole_run.curve["x"] if point.depth == depth]
+    assert point.value == pytest.approx(fewer["x"]["value"].value, abs=1e-12)
+    assert point.oracle == pytest.approx(fewer["x"]["oracle"].value, abs=1e-12)
+
+
+def test_a_reranker_that_drowns_peaks_early() -> None:
+    """It puts a worthless document of rank 11 first: with the first 10 alone it is perfect."""
+    judged = {"q": {"good": 1}}
+    first = ["good", *(f"d{i}" for i in range(30))]
+    second = ["d10", *(doc for doc in first if doc != "d10")]
+    found = funnel(judged, retrieved={"q": first}, reranked={"q": second})
+    assert [point.depth for point in found.curve["reranked"]] == [10, 20, 31]
+    assert found.peak("reranked").depth == 10
+    assert "highest with the first 10; all 31 lose 0.3691 of it" in show(found)
+
+
+# ---- the whole order of a run ----------------------------------------------------------------------------------------
+
+
+@given(nested(SCORES), st.sampled_from(["score", "given"]), st.sampled_from(list(RULES["ties"])[:4]))
+def test_every_document_has_the_rank_that_match_gives_it(run: Nested, order: str, ties: str) -> None:
+    rules = Protocol(order=order, ties=ties)
+    judged = {query: dict.fromkeys(docs, 1) for query, docs in run.items()}
+    hits = match({q: {d: float(i) for i, d in enumerate(docs)} for q, docs in judged.items()}, run, rules)
+    numbers = {query: list(docs) for query, docs in judged.items()}
+    wanted = [(hits.queries[q], r, numbers[hits.queries[q]][int(g)]) for q, r, g in
+              zip(hits.query.tolist(), hits.rank.tolist(), hits.grade.tolist(), strict=True)]  # fmt: skip
+    found = whole(rankgauge.read_run(run), rules)
+    everything = np.arange(len(found.rows.query))
+    rows = zip(found.rows.query.tolist(), found.rank.tolist(), found.docs(everything), strict=True)
+    assert sorted((found.queries[query], rank, doc) for query, rank, doc in rows) == sorted(wanted)
+
+
+@given(nested(SCORES), nested(SCORES))
+def test_ranks_in_another_run_are_found_document_by_document(one: Nested, other: Nested) -> None:
+    ours, theirs = (whole(rankgauge.read_run(run), Protocol()) for run in (one, other))
+    ranks = {q: {doc: rank for rank, (_, doc) in enumerate(sorted(((s, d) for d, s in docs.items()), reverse=True), 1)}
+             for q, docs in other.items()}  # fmt: skip
+    everything = np.arange(len(ours.rows.query))
+    queries = [ours.queries[at] for at in ours.rows.query.tolist()]
+    wanted = [ranks.get(query, {}).get(doc, 0) for query, doc in zip(queries, ours.docs(everything), strict=True)]
+    assert ours.ranks_in(theirs).tolist() == wanted
+    again = whole(rankgauge.read_run({q: {d: -s for d, s in docs.items()} for q, docs in one.items()}), Protocol())
+    assert (ours.ranks_in(again) > 0).all()
+
+
+def test_documents_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankgauge.match import grouping
+
+    monkeypatch.setattr(grouping, "hash_of", lambda docs: np.zeros(len(docs), np.uint64))
+    one, other = rankgauge.read_run({"q": ["a", "b"]}), rankgauge.read_run({"q": ["c", "b", "a"]})
+    rules = Protocol()
+    assert whole(only_queries(one, {"q"}), rules).ranks_in(whole(other, rules)).tolist() == [3, 2]
+
+
+# ---- the random floor ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["nDCG@2", "nDCG(gain=exp)@10", "nDCG"])
+def test_the_random_floor_is_the_mean_of_all_orders(measure: str) -> None:
+    judged, docs = {"q": {"a": 3, "b": 1, "c": 0, "m": 2}}, ["a", "b", "c", "u", "v"]
+    found = funnel(judged, retrieved={"q": docs}, reranked={"q": docs}, measure=measure)
+    every = [rankgauge.evaluate(judged, {"q": list(order)}, measure)[measure] for order in permutations(docs)]
+    assert found["reranked"]["random"].value == pytest.approx(np.mean(every), abs=1e-12)
+
+
+def test_the_random_floor_is_the_mean_of_many_shuffles() -> None:
+    shuffled = random.Random(4)
+    docs = [f"d{i}" for i in range(60)]
+    judged = {f"q{q}": {doc: shuffled.choice([0, 0, 1, 2, 3]) for doc in shuffled.sample(docs, 25)} for q in range(4)}
+    first = {query: shuffled.sample(docs, 30) for query in judged}
+    found = funnel(judged, retrieved=first, reranked=first)
+    values = []
+    for _ in range(2_000):
+        run = {query: shuffled.sample(listed, len(listed)) for query, listed in first.items()}
+        values.append(rankgauge.evaluate(judged, run)["nDCG@10"])
+    error = float(np.std(values)) / math.sqrt(len(values))
+    assert abs(found["reranked"]["random"].value - float(np.mean(values))) < 4 * error < 0.02
+
+
+# ---- two retrievers × two rerankers ----------------------------------------------------------------------------------
+
+
+def crossed(seed: int = 1, queries: int = 12) -> Funnel:
+    drawn = random.Random(seed)
+    docs = [f"d{i}" for i in range(40)]
+    judged = {f"q{q:02}": {doc: drawn.choice([0, 0, 1, 2]) for doc in drawn.sample(docs, 20)} for q in range(queries)}
+    first = {name: {query: drawn.sample(docs, 25) for query in judged} for name in ("old", "new")}
+    second = {
+        f"{name}+{reranker}": {query: drawn.sample(listed, len(listed)) for query, listed in run.items()}
+        for name, run in first.items() for reranker in ("x", "y")
+    }  # fmt: skip
+    return funnel(judged, retrieved=first, reranked=second)
+
+
+def test_effects_and_interaction_add_up() -> None:
+    found = crossed()
+    assert found.cross is not None
+    value = {name: found.mean(name, "value") for name in found}
+    effect = {name: each["value"].value for name, each in found.effects.items()}
+    total = value["new+y"] - value["old+x"]
+    assert effect["total"] == pytest.approx(total, abs=1e-12)
+    assert effect["retriever"] + effect["reranker"] == pytest.approx(total, abs=1e-12)
+    alone = effect["retriever_alone"] + effect["reranker_alone"] + effect["interaction"]
+    assert alone == pytest.approx(total, abs=1e-12)
+    assert effect["retriever_alone"] == pytest.approx(value["new+x"] - value["old+x"], abs=1e-12)
+    wanted = value["new+y"] - value["new+x"] - value["old+y"] + value["old+x"]
+    assert effect["interaction"] == pytest.approx(wanted, abs=1e-12)
+    for parts in found.effects.values():  # what is won is what is lost less
+        assert sum(each.value for each in parts.values()) == pytest.approx(0, abs=1e-12)
+    swapped = found.effects["retriever"]
+    assert swapped["value"].low < swapped["value"].value < swapped["value"].high
+
+
+def test_reranked_runs_are_named_after_their_retriever() -> None:
+    run = {"q": ["a"]}
+    judged = {"q": {"a": 1}}
+    both = {"a": run, "a+b": run}
+    found = funnel(judged, retrieved=both, reranked={("a", "x"): run, "a+b+x": run})
+    assert [(name, system.retriever) for name, system in found.systems.items()] == [("a+x", "a"), ("a+b+x", "a+b")]
+    assert found.cross is None
+    with pytest.raises(InputError, match=r"c\+x: with several retrieved runs, .* a\+c\+x=FILE"):
+        funnel(judged, retrieved=both, reranked={"c+x": run})
+    with pytest.raises(InputError, match="there is no retrieved run 'z'; there are a, a\\+b"):
+        funnel(judged, retrieved=both, reranked={("z", "x"): run})
+
+
+# ---- intervals -------------------------------------------------------------------------------------------------------
+
+
+def test_the_interval_of_a_mean_is_scipys() -> None:
+    from scipy.stats import bootstrap
+
+    values = np.random.default_rng(0).exponential(size=40)
+    (ours,) = ratio_intervals(values[:, None], np.ones((40, 1)), resamples=10_000)
+    theirs = bootstrap((values,), np.mean, n_resamples=50_000, method="BCa", rng=1).confidence_interval
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.02)
+
+
+def test_the_interval_of_a_ratio_is_scipys() -> None:
+    from scipy.stats import bootstrap
+
+    drawn = np.random.default_rng(1)
+    below = drawn.uniform(0, 1, 60)
+    above = below * drawn.uniform(0, 1, 60) - 0.1
+
+    def ratio(one: Any, other: Any, axis: int = -1) -> Any:
+        return one.mean(axis=axis) / other.mean(axis=axis)
+
+    (ours,) = ratio_intervals(above[:, None], below[:, None], resamples=10_000)
+    theirs = bootstrap((above, below), ratio, paired=True, n_resamples=50_000, method="BCa", rng=1).confidence_interval
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.01)
+
+
+def test_where_nothing_can_be_won_there_is_no_share() -> None:
+    run = {"q": ["a"], "r": ["b"]}
+    found = funnel({"q": {"a": 1}, "r": {"b": 1}}, retrieved=run, reranked=run)
+    assert math.isnan(found["reranked"]["captured"].value)
+    assert found.to_dict()["systems"]["reranked"]["captured"] == {"value": None, "low": None, "high": None}
+    assert "–" in show(found)
+
+
+def test_weights_and_clusters_of_queries() -> None:
+    judged = {"q": {"a": 1}, "r": {"b": 1}, "s": {"c": 1}}
+    run = {"q": ["a"], "r": ["z", "b"], "s": ["z"]}
+    weights = {"q": 2.0, "r": 1.0, "s": 1.0}
+    found = funnel(judged, retrieved=run, reranked=run, weights=weights, clusters={"q": "u", "r": "u"})
+    assert found["reranked"]["value"].value == pytest.approx((2 + 1 / math.log2(3)) / 4)
+    with pytest.raises(InputError, match="no weight for 1 query"):
+        funnel(judged, retrieved=run, reranked=run, weights={"q": 1, "r": 1})
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_truth() -> None:
+    """Queries of a known population: the share captured, the lift and a part are in their intervals 95 times of 100."""
+    drawn, repetitions, queries = np.random.default_rng(5), 1_500, 50
+    truth = {"lift": 0.3 * 0.5, "captured": 0.3, "headroom": 0.5}
+    held = dict.fromkeys(truth, 0)
+    for _ in range(repetitions):
+        headroom = drawn.beta(2, 2, queries)
+        lift = headroom * (0.3 + 0.4 * drawn.standard_normal(queries))
+        above = np.stack([lift, lift, headroom], axis=1)
+        below = np.stack([np.ones(queries), headroom, np.ones(queries)], axis=1)
+        ends = ratio_intervals(above, below, resamples=1_000, seed=int(drawn.integers(1 << 30)))
+        for (name, value), (low, high) in zip(truth.items(), ends, strict=True):
+            held[name] += low <= value <= high
+    for name, count in held.items():
+        assert count / repetitions == pytest.approx(0.94, abs=0.025), name
+
+
+# ---- rules and measures that do not fit ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [{"ties": "average"}, {"unjudged": "condensed"}, {"negative": "as-is"}, {"ideal": "retrieved"}, {"depth": 5},
+     {"duplicates": "each"}, {"ideal_depth": "all"}, {"empty": "one-if-unanswered"}],
+    ids=str,
+)  # fmt: skip
+def test_rules_that_do_not_fit_are_refused(rules: dict[str, Any]) -> None:
+    run = {"q": ["a"]}
+    with pytest.raises(ProtocolError, match=next(iter(rules))):
+        funnel({"q": {"a": 1}}, retrieved=run, reranked=run, protocol=rules)
+
+
+@pytest.mark.parametrize("measure", ["AP", "DCG@10", "P@5", "nDCG(gain={1:-2})@10"])
+def test_measures_without_an_oracle_are_refused(measure: str) -> None:
+    run = {"q": ["a"]}
+    with pytest.raises(MeasureError, match="parts of a funnel"):
+        funnel({"q": {"a": 1}}, retrieved=run, reranked=run, measure=measure)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [{"ties": "id-ascending"}, {"ties": "given"}, {"ties": "reversed"}, {"scores": "float32"}, {"order": "given"},
+     {"same_id": "drop"}],
+    ids=str,
+)  # fmt: skip
+def test_other_rules_are_those_of_evaluate(rules: dict[str, Any]) -> None:
+    drawn = random.Random(7)
+    docs = [*(f"d{i}" for i in range(20)), "q1"]
+    judged = {f"q{q}": {doc: drawn.choice([0, 1, 2]) for doc in drawn.sample(docs, 12)} for q in range(6)}
+    first = {query: {doc: drawn.choice([1.0, 2.0, 1.0 + 1e-9]) for doc in docs} for query in judged}
+    second = {query: {doc: drawn.choice([1.0, 2.0, 3.0]) for doc in docs} for query in judged}
+    found = funnel(judged, retrieved=first, reranked={"x": second}, measure="nDCG@3", protocol=rules)
+    for name, run in (("retrieved", first), ("value", second)):
+        wanted = rankgauge.evaluate(judged, run, "nDCG@3", protocol=rules)["nDCG@3"]
+        assert found["x"][name].value == pytest.approx(wanted, abs=1e-12)
+    top = funnel(judged, retrieved=first, reranked={"x": second}, measure="nDCG@3", protocol=rules, candidates=5,
+                 restrict=True)  # fmt: skip
+    by_hand = {query: ranking(first[query], query, rules)[:5] for query in judged}
+    wanted_run = {q: [d for d in ranking(second[q], q, rules) if d in by_hand[q]] for q in judged}
+    wanted = rankgauge.evaluate(judged, wanted_run, "nDCG@3")["nDCG@3"]
+    assert top["x"]["value"].value == pytest.approx(wanted, abs=1e-12)
+
+
+def ranking(scores: dict[str, float], query: str, rules: dict[str, Any]) -> list[str]:
+    """The order of a ranking, written out once more."""
+    rows = [(doc, score) for doc, score in scores.items() if rules.get("same_id") != "drop" or doc != query]
+    if rules.get("order") == "given":
+        return [doc for doc, _ in rows]
+    if rules.get("scores") == "float32":
+        rows = [(doc, float(np.float32(score))) for doc, score in rows]
+    ties = rules.get("ties", "id")
+    rows = rows[::-1] if ties == "reversed" else rows if ties == "given" else sorted(rows, reverse=ties == "id")
+    return [doc for doc, _ in sorted(rows, key=lambda row: -row[1])]
+
+
+# ---- shown -----------------------------------------------------------------------------------------------------------
+
+
+def test_formats_hold_the_same_numbers() -> None:
+    found = crossed()
+    data = json.loads(show(found, "json", Look(per_query=True)))
+    assert data["systems"]["old+x"]["parts"]["value"]["value"] == found["old+x"]["value"].value
+    assert len(data["systems"]["old+x"]["per_query"]) == 12
+    assert data["attribution"]["effects"]["total"]["value"]["value"] == found.effects["total"]["value"].value
+    rows = list(csv.DictReader(io.StringIO(show(found, "csv"))))
+    assert [float(row["misranked"]) for row in rows] == [found[name]["misranked"].value for name in found]
+    per_query = list(csv.DictReader(io.StringIO(show(found, "csv", Look(per_query=True)))))
+    assert len(per_query) == 4 * 12
+    assert found.to_frame().height == 4 * 12
+    shown = f"{found['old+x']['value'].value:.4f}"
+    for name in FORMATS.keys() - {"json", "csv"}:
+        assert shown in show(found, name)
+    assert "Two retrievers × two rerankers" in show(found, "markdown")
+    assert found._repr_html_().startswith("<svg")
+
+
+def test_names_are_escaped_in_pictures_and_pages() -> None:
+    run = {"q<b>": ["a", "b"]}
+    found = funnel({"q<b>": {"b": 1}}, retrieved={"<i>": run}, reranked={"<u>&": run})
+    assert "<u>" not in found._repr_html_()
+    assert "<b>" not in found._repr_html_()
+    assert "&lt;u&gt;&amp;" in found._repr_html_()
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+def command(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "rankgauge", "funnel", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, encoding="utf-8", cwd=cwd)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    rankgauge.write(rankgauge.read_judgments({"q1": {"a": 2, "b": 1}, "q2": {"c": 1}}), str(tmp_path / "qrels.txt"))
+    runs: dict[str, Any] = {
+        "first": {"q1": ["b", "a", "u"], "q2": ["u", "c"]},
+        "second": {"q1": ["a", "u", "b"], "q2": ["c", "u"]},
+        "larger": {"q1": ["a", "u", "b", "x", "y"], "q2": ["c", "u"]},
+        "more": {"q1": ["a"], "q2": ["c"], "q3": ["z"]},
+        "one": {"q1": ["a", "b", "u"]},
+        "strange": {"q1": ["x"], "q2": ["y"]},
+        "unjudged": {"q9": ["x"]},
+    }
+    for name, run in runs.items():
+        rankgauge.write(rankgauge.read_run(run), str(tmp_path / f"{name}.run"))
+    (tmp_path / "empty.run").write_text("")
+    return tmp_path
+
+
+def test_the_command_takes_several_rerankers(files: Path) -> None:
+    done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "second.run", "x=first.run", cwd=files)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "reranked   second" in done.stdout
+    assert "reranked   x" in done.stdout
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "html", "json", "csv", "md"])
+def test_the_suffix_says_what_is_written(files: Path, suffix: str) -> None:
+    if suffix in ("png", "html"):
+        pytest.importorskip("vl_convert")
+    target = files / f"out.{suffix}"
+    done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "second.run", "-o", target, cwd=files)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "html": b"<!doctype html>", "json": b"{", "csv": b"run,", "md": b"**"}
+    assert target.read_bytes().startswith(starts[suffix])
+
+
+@pytest.mark.parametrize(
+    ("retrieved", "reranked", "more", "message"),
+    [
+        ("one", "second", (), "ranks 2 documents for query 'q2', for which one has no candidates"),
+        ("one", "second", ("--restrict",), "ranks 2 documents for query 'q2', for which one has no candidates"),
+        ("first", "larger", (), "2 documents of 1 query are no candidates of first: 'x' (query 'q1', rank 4), 'y'"),
+        ("first", "larger", (), "has 3 candidates and 5 reranked"),
+        ("first", "second", ("--candidates", "1"), "are no candidates of first: 'a' (query 'q1', rank 1)"),
+        ("first", "strange", ("--restrict",), "no document of strange.run is a candidate of first"),
+        ("first", "unjudged", (), "answers 1 query, and none of them is judged"),
+        ("unjudged", "second", (), "no query in common"),
+        ("empty", "second", (), "empty.run"),
+        ("first", "empty", (), "empty.run"),
+        ("first", "absent", (), "absent.run"),
+        ("first", "second", ("-m", "AP"), "AP: the parts of a funnel add up to 1 for nDCG"),
+        ("first", "second", ("--ties", "average"), "ties=average"),
+        ("first", "second", ("--alpha", "2"), "alpha=2.0: a level lies between 0 and 1"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_a_clear_error(
+    files: Path, retrieved: str, reranked: str, more: tuple[str, ...], message: str
+) -> None:
+    done = command(
+        "qrels.txt", "--retrieved", f"{retrieved}.run", "--reranked", f"{reranked}.run", *more, cwd=files
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_dropped_and_what_is_not_judged_is_told(files: Path) -> None:
+    done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "larger.run", "--restrict", cwd=files)
+    assert "larger: 2 reranked documents dropped, being no candidates of first." in done.stdout
+    done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "more.run", "--candidates", "2", cwd=files)
+    assert done.returncode == 0
+    assert "more holds 50.0% of the candidates of first." in done.stdout
+
+
+# ---- the charts and the report ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_charts_are_valid_and_hold_the_numbers(theme: str) -> None:
+    pytest.importorskip("altair")
+    from rankgauge.charts.funnel import CHARTS
+
+    found = crossed()
+    specs = {name: draw(found, theme=theme).to_dict() for name, draw in CHARTS.items()}
+    data = {name: [row for each in spec["datasets"].values() for row in each] for name, spec in specs.items()}
+    bars = {(row["run"], row["part"]): row["share"] for row in data["funnel-parts"]}
+    assert bars["old+x", "mis-ranked"] == found["old+x"]["misranked"].value
+    points = [row for row in data["funnel-ceiling"] if row.get("run") == "new+y"]
+    assert sum(row["queries"] for row in points) == 12
+    assert sorted(row["oracle"] for row in points for _ in range(row["queries"])) == pytest.approx(
+        sorted(found.system("new+y").of("oracle").tolist())
+    )
+    lines = {(row["line"], row["depth"]): row["value"] for row in data["funnel-depth"]}
+    assert lines["old+y", 10] == found.curve["old+y"][0].value
+    assert lines["best order, old", 25] == found.curve["old+y"][-1].oracle
+
+
+def test_very_many_queries_are_drawn_together() -> None:
+    judged = {f"q{at}": {"a": 1} for at in range(2_000)}
+    drawn = random.Random(3)
+    first = {query: [f"d{i}" for i in range(drawn.randrange(9))] + ["a"] for query in judged}
+    second = {query: drawn.sample(docs, len(docs)) for query, docs in first.items()}
+    found = funnel(judged, retrieved=first, reranked=second, resamples=100)
+    assert len(found._repr_html_()) < 100_000
+
+
+def test_the_report_has_a_section_of_two_stages(files: Path) -> None:
+    read = {name: str(files / f"{name}.run") for name in ("first", "second", "larger")}
+    made = rankgauge.report(str(files / "qrels.txt"), {"x": read["second"]}, retrieved=read["first"])
+    found = funnel(str(files / "qrels.txt"), retrieved=read["first"], reranked={"x": read["second"]})
+    assert made.to_dict()["funnel"]["systems"]["x"]["parts"]["value"]["value"] == found["x"]["value"].value
+    (section,) = [section for section in made.sections if section.key == "stages"]
+    assert f"| x | {found['x']['value'].value:.4f} | {found['x']['unknown'].value:.4f} |" in made.markdown()
+    assert section.title in made.html()
+    plain = rankgauge.report(str(files / "qrels.txt"), {"x": read["second"]}, charts=False)
+    assert "stages" not in [section.key for section in plain.sections]
+    assert plain.to_dict()["funnel"] is None
+    with pytest.raises(InputError, match="are no candidates of retrieved"):
+        rankgauge.report(str(files / "qrels.txt"), {"x": read["larger"]}, retrieved=read["first"])
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "message"),
+    [
+        (("--retrieved", "first.run"), 2, "are no candidates of first"),
+        (("--candidates", "3"), 2, "--candidates and --restrict go with --retrieved RUN"),
+        (("--retrieved", "first.run", "-m", "AP"), 2, "the parts of a funnel add up to 1 for nDCG"),
+        (("--retrieved", "first.run", "--restrict"), 0, ""),
+    ],
+)
+def test_the_report_refuses_what_the_funnel_refuses(files: Path, more: Any, code: int, message: str) -> None:
+    line = [sys.executable, "-m", "rankgauge", "report", "qrels.txt", "larger.run", "-o", "out.md", *more]
+    done = subprocess.run(line, capture_output=True, text=True, encoding="utf-8", cwd=files)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
