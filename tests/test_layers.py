@@ -33,6 +33,7 @@ LATER = [
     "evaluate",
     "reproduce",
     "write",
+    "write_ltr",
     "explain",
     "saved",
     "compare",

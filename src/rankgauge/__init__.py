@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from rankgauge.read import Run as Run
     from rankgauge.read import read_judgments as read_judgments
     from rankgauge.read import read_run as read_run
+    from rankgauge.read.ltr import Ltr as Ltr
+    from rankgauge.read.ltr import read_ltr as read_ltr
     from rankgauge.report import Report as Report
     from rankgauge.report import report as report
     from rankgauge.result import Result as Result
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from rankgauge.validate import Finding as Finding
     from rankgauge.validate import validate as validate
     from rankgauge.write import write as write
+    from rankgauge.write_ltr import write_ltr as write_ltr
 
 __version__ = "0.1.0"
 
@@ -83,6 +86,7 @@ _WHERE = {
     "Judgments": "read",
     "LabelNoise": "quality",
     "Leaderboard": "bench",
+    "Ltr": "read.ltr",
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
@@ -112,12 +116,14 @@ _WHERE = {
     "ppi": "ppi",
     "quality": "quality",
     "read_judgments": "read",
+    "read_ltr": "read.ltr",
     "read_run": "read",
     "report": "report",
     "tie_band": "ties",
     "unjudged_bounds": "unjudged",
     "validate": "validate",
     "write": "write",
+    "write_ltr": "write_ltr",
 }
 __all__ = [*_WHERE]
 
