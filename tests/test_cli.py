@@ -608,7 +608,7 @@ BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
     "binary junk": (
         "a.run", b"\x00\x01\x02 junk",
         'a.run: holds NUL bytes, so it is neither text nor a known format: "��� junk"; '
-        "expected trec, msmarco, csv, tsv, json, jsonl, parquet or arrow",
+        "expected trec, msmarco, letor, csv, tsv, json, jsonl, parquet or arrow",
     ),
     "not UTF-8": (
         "a.run", b"q1 Q0 d1 1 1 t\nq1 Q0 \xff 2 1 t\n",
