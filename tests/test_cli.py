@@ -741,7 +741,7 @@ def test_bad_measures(measure: str, cli: Cli) -> None:
     [
         (["--missing", "error"], "good.run does not answer 1 judged query, such as 'q3'"),
         (["--ties", "average", "--order", "rank"], "ties='average' needs order='score'"),
-        (["--ties", "average", "-m", "ERR@10"], "ERR@10 has no exact average over ties; these have: nDCG, "),
+        (["--ties", "average", "-m", "Bpref"], "Bpref has no exact average over ties; these have: nDCG, "),
         (["--rel", "-1"], "rel=-1.0: the smallest relevant grade is a number, 0 or more"),
     ],
 )

@@ -30,6 +30,7 @@ LATER = [
     "result",
     "tie_table",
     "grades",
+    "arrays",
     "evaluate",
     "reproduce",
     "write",

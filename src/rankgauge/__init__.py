@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgauge import arrays as arrays
     from rankgauge import charts as charts
     from rankgauge.agree import Agreement as Agreement
     from rankgauge.agree import agree as agree
@@ -128,7 +129,7 @@ _WHERE = {
 __all__ = [*_WHERE]
 
 # Modules that are imported when they are first named: `rankgauge.charts.forest(…)`.
-_MODULES = ("charts",)
+_MODULES = ("arrays", "charts")
 
 
 def __getattr__(name: str) -> Any:
