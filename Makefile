@@ -47,7 +47,7 @@ test-latex: .venv/ready-test
 	$(BIN)/pytest -rs -m latex
 
 test-peers: .venv/ready-peers
-	$(BIN)/pytest -W ignore -rs tests/peers/test_heavy.py
+	$(BIN)/pytest -W ignore -rs tests/peers/test_heavy.py tests/peers/test_trainers.py
 
 bench: .venv/ready-bench
 	$(BIN)/python bench/run.py

@@ -32,6 +32,7 @@ LATER = [
     "grades",
     "arrays",
     "evaluate",
+    "trainers",
     "reproduce",
     "write",
     "write_ltr",

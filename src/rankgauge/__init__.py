@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankgauge import arrays as arrays
     from rankgauge import charts as charts
+    from rankgauge import trainers as trainers
     from rankgauge.agree import Agreement as Agreement
     from rankgauge.agree import agree as agree
     from rankgauge.bench import Leaderboard as Leaderboard
@@ -129,7 +130,7 @@ _WHERE = {
 __all__ = [*_WHERE]
 
 # Modules that are imported when they are first named: `rankgauge.charts.forest(…)`.
-_MODULES = ("arrays", "charts")
+_MODULES = ("arrays", "charts", "trainers")
 
 
 def __getattr__(name: str) -> Any:
