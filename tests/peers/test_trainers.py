@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -67,7 +70,7 @@ def test_weights_of_groups(seed: int) -> None:
     pool = pool_of(part, group_weight=weight)
     metric = trainers.catboost("nDCG@3", pool)
     models = [catboost_run(pool, pool, each) for each in ("NDCG:top=3;hints=skip_train~false", metric)]
-    assert history(models[1], "validation") == pytest.approx(history(models[0], "validation"), abs=1e-7)
+    assert history(models[1], "validation") == pytest.approx(history(models[0], "validation"), abs=CLOSE)
 
 
 @pytest.mark.parametrize("measure", ["nDCG@5", "AP@5", "P@3", "R@5", "RR@5"])
@@ -101,6 +104,20 @@ def test_a_pool_that_was_not_named() -> None:
     metric = trainers.catboost("nDCG@3", (part.grades, part.qid))
     with pytest.raises(MatchError, match="a data set of 2 rows has the labels of none of the pools"):
         metric.evaluate([scores[:2]], [1.0, 0.0], None)
+
+
+def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
+    """Those for CatBoost and torch; the page's others run with all other documentation."""
+    for module in ("catboost", "torch", "lightgbm", "xgboost"):
+        pytest.importorskip(module)
+    text = (Path(__file__).parents[2] / "docs/trainers.md").read_text(encoding="utf-8")
+    meeting = f'torch.distributed.init_process_group("gloo", init_method="file://{tmp_path}/m", rank=0, world_size=1)'
+    begin = f"import torch\nimport torch.distributed\n{meeting}\n"
+    program = begin + "\n".join(re.findall(r"^```py(?:thon)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "catboost.CatBoostRanker(" in program
+    assert "total.reduce(" in program
 
 
 # ---- torch ----------------------------------------------------------------------------------------------------------
