@@ -33,6 +33,7 @@ def rows_of(
     given = [name for name, each in (("groups", groups), ("qid", qid), ("mask", mask)) if each is not None]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} are both given; each says on its own which rows are a query's")
+    grades, scores = _opened(grades, "grades"), _opened(scores, "scores")
     if is_nested(grades) or is_nested(scores):
         nested = _of_lists(grades, scores, given)
         if nested is not None:
@@ -53,6 +54,11 @@ def rows_of(
     else:
         rows = _of_matrix(found[None], ranked[None], None if mask is None else array_of(mask, "mask")[None], given)
     return _with_ideal(rows, ideal)
+
+
+def _opened(given: Any, what: str) -> Any:
+    """A column of a frame as the array that it holds, which may be one of lists."""
+    return array_of(given, what) if hasattr(given, "to_numpy") else given
 
 
 def _of_lists(grades: Any, scores: Any, given: list[str]) -> Rows | None:
@@ -162,8 +168,8 @@ def _numbered(ids: Array) -> tuple[Array, Ints]:
 def _codes(ids: Array) -> Ints:
     """A number of 0 or more for each id, the same for the same: whole numbers less the lowest, or as they come."""
     if ids.dtype.kind in "iu" and int(ids.max()) - int(ids.min()) < SPAN * len(ids):
-        code = ids.astype(np.int64)
-        return code - code.min()
+        code: Ints = ids.astype(np.int64)
+        return code - int(code.min())
     known: dict[Any, int] = {}
     return np.fromiter((known.setdefault(each, len(known)) for each in ids.tolist()), np.int64, len(ids))
 
@@ -183,6 +189,8 @@ def _with_ideal(rows: Rows, ideal: Any) -> Rows:
         )
     if not np.isfinite(judged.flat).all():
         raise FormatError("ideal has a grade that is not a finite number")
+    if judged.flat.min(initial=0) < 0:
+        raise FormatError(f"ideal has the grade {judged.flat.min():g}; grades are 0 or more")
     _check_held(rows, judged)
     return replace(rows, ideal=judged)
 

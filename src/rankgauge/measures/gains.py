@@ -113,5 +113,5 @@ def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> F
         return single
     upto: Floats = np.r_[0.0, np.cumsum(inverse)]
     share = upto[np.minimum(last, deepest)] - upto[np.minimum(hits.first - 1, deepest)]
-    shared: Floats = gain * share / hits.tied
+    shared: Floats = gain * (share / hits.tied)
     return np.where(several, shared, single)
