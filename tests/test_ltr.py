@@ -203,7 +203,7 @@ class TestScores:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("1\n2 3\n", ":2: score '2 3' is not a number; expected one number a line"),
+            ("1\n2 3\n", ':2: expected one score a line, got 2 fields: "2 3"'),
             ("score\n1\n", ":1: score 'score' is not a number"),
             ("1\n\nnan\n", ":3: score 'nan' is not a finite number"),
             ("1\n1_0\n", ":2: score '1_0' is not a number"),

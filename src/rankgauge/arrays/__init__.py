@@ -20,7 +20,7 @@ from rankgauge.arrays.compute import measured
 from rankgauge.arrays.rows import Rows
 from rankgauge.arrays.shapes import rows_of, weights_of
 from rankgauge.arrays.value import Value
-from rankgauge.errors import MeasureError, ProtocolError, choices
+from rankgauge.errors import InputError, MeasureError, ProtocolError, choices
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.gains import gain_text, number_text
 from rankgauge.protocol import RULES, Protocol
@@ -186,6 +186,8 @@ def hit_rate(
 def _value(name: str, k: Any, parameters: dict[str, Any], rows: Rows, ties: str, weights: Any) -> Value:
     if ties not in TIES:
         raise ProtocolError(f"ties={ties!r} is not a rule for arrays; expected {choices(TIES)}")
+    if not len(rows):
+        raise InputError("there are no queries: grades and scores are empty")
     measure = _measure(name, k, parameters)
     protocol = Protocol(ties=ties, negative="error", ideal="retrieved" if rows.ideal is None else "judged")
     values = measured(measure, rows, protocol)

@@ -14,7 +14,7 @@ from rankgauge.protocol import SIGNED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgauge.arrays.rows import Batch, Ragged, Rows
+    from rankgauge.arrays.rows import Batch, Rows
     from rankgauge.match.hits import Floats, Ints
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
@@ -40,22 +40,22 @@ def measured(measure: Measure, rows: Rows, protocol: Protocol) -> Floats:
 
 def _hits(batch: Batch, rows: Rows, measure: Measure, protocol: Protocol) -> Hits:
     """The candidates of a batch that can count, and the judgments that the measure needs."""
-    scores = _checked(batch.scores, batch, rows.scores, rows, "score")
+    scores = _finite(batch.scores, batch, rows, "score")
     grades = _grades(batch, rows, protocol)
     if protocol.scores == "float32":
         scores = scores.astype(np.float32)
     k = measure.cutoff if measure.definition.cutoff == "k" else None
     best = top(scores, grades, k, protocol.ties)
     judged = grades if batch.ideal is None else batch.ideal
+    count = batch.sizes if batch.ideal is None else np.count_nonzero(judged > -np.inf, axis=1)
     line, grade = _judgments(judged, measure, k, protocol)
-    count = np.count_nonzero(judged > -np.inf, axis=1)
     return Hits(
         [""] * len(grades), batch.sizes > 0, batch.sizes, count, best.line, best.rank, best.first, best.tied,
-        grades.ravel()[best.at], line, grade, protocol,
+        grades.ravel()[best.at].astype(np.float64, copy=False), line, grade, protocol,
     )  # fmt: skip
 
 
-def _judgments(judged: Floats, measure: Measure, k: int | None, protocol: Protocol) -> tuple[Ints, Floats]:
+def _judgments(judged: Array, measure: Measure, k: int | None, protocol: Protocol) -> tuple[Ints, Floats]:
     """The lines and grades of the judgments that the measure needs, best first."""
     given = dict(measure.parameters)
     wanted = JUDGMENTS.get(measure.name, "all")
@@ -76,27 +76,36 @@ def _judgments(judged: Floats, measure: Measure, k: int | None, protocol: Protoc
 # ---- checks ---------------------------------------------------------------------------------------------------------
 
 
-def _checked(matrix: Array, batch: Batch, source: Ragged, rows: Rows, what: str) -> Array:
-    """Finite numbers as floats. Where a line is filled up there is −∞, which alone is not finite there."""
-    found = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
-    finite = np.isfinite(found)
-    if not finite.all() and np.count_nonzero(finite) != int(batch.sizes.sum()):
-        row = int(np.argmin(np.isfinite(source.flat)))
-        raise FormatError(f"{rows.place(row)}: the {what} is {source.flat[row]}; expected a finite number")
-    return found
+def _finite(matrix: Array, batch: Batch, rows: Rows, what: str) -> Array:
+    """The numbers, if they are finite. Where a line is filled up there is −∞, which alone is not."""
+    if matrix.dtype.kind != "f":
+        return matrix
+    finite = np.isfinite(matrix)
+    if not finite.all() and (batch.full or np.count_nonzero(finite) != int(batch.sizes.sum())):
+        flat = rows.scores if what == "score" else rows.grades
+        row = int(np.argmin(np.isfinite(flat)))
+        raise FormatError(f"{rows.place(row)}: the {what} is {flat[row]}; expected a finite number")
+    return matrix
 
 
-def _grades(batch: Batch, rows: Rows, protocol: Protocol) -> Floats:
-    grades: Floats = _checked(batch.grades, batch, rows.grades, rows, "grade").astype(np.float64, copy=False)
+def _grades(batch: Batch, rows: Rows, protocol: Protocol) -> Array:
+    """The grades, under the protocol's rules on what a grade is."""
+    grades = _finite(batch.grades, batch, rows, "grade")
     if protocol.grades == "truncate":
-        return np.trunc(grades)
-    if protocol.negative == "error" and grades.size and float(grades.min(initial=0.0, where=np.isfinite(grades))) < 0:
-        row = int(np.argmax(rows.grades.flat < 0))
+        grades = np.trunc(grades)
+    if protocol.negative == "error" and _lowest(grades, batch) < 0:
+        row = int(np.argmax(rows.grades < 0))
         raise FormatError(
-            f"{rows.place(row)}: the grade is {rows.grades.flat[row]}, and grades are 0 or more; "
+            f"{rows.place(row)}: the grade is {rows.grades[row]}, and grades are 0 or more; "
             "where it marks padding, give mask=grades >= 0"
         )
     if protocol.grades == "integer" and not (np.floor(grades) == grades).all():
-        row = int(np.argmax(np.floor(rows.grades.flat) != rows.grades.flat))
-        raise FormatError(f"{rows.place(row)}: the grade is {rows.grades.flat[row]}; expected a whole number")
+        row = int(np.argmax(np.floor(rows.grades) != rows.grades))
+        raise FormatError(f"{rows.place(row)}: the grade is {rows.grades[row]}; expected a whole number")
     return grades
+
+
+def _lowest(grades: Array, batch: Batch) -> float:
+    if batch.full:
+        return float(grades.min(initial=0))
+    return float(grades.min(initial=0.0, where=grades > -np.inf))

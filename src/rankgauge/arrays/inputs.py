@@ -33,7 +33,7 @@ def array_of(given: Any, what: str) -> Array:
     if isinstance(given, Iterator):
         given = list(given)
     try:
-        found = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
+        found = np.asarray(given)
     except (TypeError, ValueError) as error:
         raise InputError(f"{what} is {_shown(given)}, which is no array: {error}") from None
     if found.dtype.kind == "V" and found.dtype.names is None:  # bfloat16 and 8-bit floats, as jax has them

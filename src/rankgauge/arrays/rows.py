@@ -7,7 +7,7 @@ the processor's cache. Queries of similar size share a batch, so that little is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,36 +16,54 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgauge.match.hits import Ints
+    from rankgauge.match.hits import Bools, Ints
 
     Array = NDArray[Any]
 
 __all__ = ["Batch", "Ragged", "Rows"]
 
-CACHED = 1 << 15  # elements of a batch: a quarter of a megabyte of 64-bit numbers
+CACHED = 1 << 16  # elements of a batch: half a megabyte of 64-bit numbers
 SPREAD = 1.2  # the longest line of a batch is at most so many times the shortest (and four more)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Ragged:
     """Lines of different length, one after the other."""
 
     flat: Array
     sizes: Ints
 
-    def matrix(self, lines: Ints, starts: Ints, filling: float) -> Array:
-        """Some of the lines as a matrix, filled up to the longest of them."""
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each line begins."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    def cells(self, lines: Ints) -> Cells:
+        """Where the elements of some lines stand, as a matrix as wide as the longest of them."""
         sizes = self.sizes[lines]
-        width = int(sizes.max(initial=0))
-        column = np.arange(width)
-        at = starts[lines][:, None] + column
-        if int(sizes.min(initial=width)) == width:
-            return np.asarray(self.flat[at])
+        column = np.arange(int(sizes.max(initial=0)))
+        at = self.starts[lines][:, None] + column
+        if int(sizes.min(initial=len(column))) == len(column):
+            return Cells(at, None)
         outside = column >= sizes[:, None]
         at[outside] = 0
-        found = self.flat[at] if len(self.flat) else np.zeros(at.shape)
-        found = found.astype(np.float64) if found.dtype.kind != "f" else found
-        found[outside] = filling
+        return Cells(at, outside)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cells:
+    """Where the elements of lines stand, and which of the cells are outside their lines."""
+
+    at: Ints
+    outside: Bools | None
+
+    def of(self, flat: Array) -> Array:
+        """The elements themselves; −∞ where a line has ended."""
+        if self.outside is None:
+            return flat.take(self.at)
+        found = flat.take(self.at) if len(flat) else np.zeros(self.at.shape)
+        found = found if found.dtype.kind == "f" else found.astype(np.float64)
+        found[self.outside] = -np.inf
         return found
 
 
@@ -58,30 +76,28 @@ class Batch:
     grades: Array
     scores: Array
     ideal: Array | None  # the grades of all judgments, where these were given
+    full: bool  # no line is filled up
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Candidates of all queries, one query after the other. `names` are the queries' ids, where there are any."""
+    """Candidates of all queries, one query after the other. `names` are the queries' ids, where there are any, `order`
+    where each row was in what was given, if it was moved."""
 
-    grades: Ragged
-    scores: Ragged
+    grades: Array
+    scores: Array
+    sizes: Ints
     names: Array | None = None
     ideal: Ragged | None = None
-    order: Ints | None = field(default=None, repr=False)  # where each row was in what was given, if moved
+    order: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)
 
-    @property
-    def sizes(self) -> Ints:
-        """How many candidates each query has."""
-        return self.scores.sizes
-
     @cached_property
-    def starts(self) -> Ints:
-        """Where the candidates of each query begin."""
-        return _starts(self.sizes)
+    def lines(self) -> Ragged:
+        """The scores, a line a query."""
+        return Ragged(self.scores, self.sizes)
 
     def batches(self) -> Iterator[Batch]:
         """All queries, a few at a time."""
@@ -91,28 +107,26 @@ class Rows:
     def _equal(self) -> Iterator[Batch]:
         """Views: nothing is copied."""
         width = int(self.sizes[0])
-        grades, scores = self.grades.flat.reshape(-1, width), self.scores.flat.reshape(-1, width)
+        grades, scores = self.grades.reshape(-1, width), self.scores.reshape(-1, width)
         step = max(1, CACHED // width)
         for begin in range(0, len(self), step):
             part = slice(begin, begin + step)
-            yield Batch(part, self.sizes[part], grades[part], scores[part], None)
+            yield Batch(part, self.sizes[part], grades[part], scores[part], None, True)
 
     def _unequal(self) -> Iterator[Batch]:
         order = _by_size(self.sizes)
         sizes = self.sizes[order]
         total = np.cumsum(sizes + 1)
-        ideal_starts = None if self.ideal is None else _starts(self.ideal.sizes)
         begin = 0
         while begin < len(order):
-            longest = SPREAD * sizes[begin] + 4
+            longest = int(SPREAD * sizes[begin]) + 4
             before = int(total[begin - 1]) if begin else 0
             end = min(np.searchsorted(total, before + CACHED, "right"), np.searchsorted(sizes, longest, "right"))
             lines = order[begin : max(int(end), begin + 1)]
-            ideal = None
-            if self.ideal is not None and ideal_starts is not None:
-                ideal = self.ideal.matrix(lines, ideal_starts, -np.inf)
-            grades, scores = (each.matrix(lines, self.starts, -np.inf) for each in (self.grades, self.scores))
-            yield Batch(lines, self.sizes[lines], grades, scores, ideal)
+            cells = self.lines.cells(lines)
+            ideal = None if self.ideal is None else self.ideal.cells(lines).of(self.ideal.flat)
+            matrices = cells.of(self.grades), cells.of(self.scores), ideal
+            yield Batch(lines, self.sizes[lines], *matrices, cells.outside is None)
             begin += len(lines)
 
     def query(self, number: int) -> str:
@@ -121,13 +135,9 @@ class Rows:
 
     def place(self, row: int) -> str:
         """Where a row was in what the caller gave, in words."""
-        query = int(np.searchsorted(self.starts, row, "right")) - 1
-        at = f"row {int(self.order[row])}" if self.order is not None else f"place {row - int(self.starts[query])}"
-        return f"{self.query(query)}, {at}"
-
-
-def _starts(sizes: Ints) -> Ints:
-    return np.cumsum(sizes) - sizes
+        query = int(np.searchsorted(self.lines.starts, row, "right")) - 1
+        at = row - int(self.lines.starts[query]) if self.order is None else int(self.order[row])
+        return f"{self.query(query)}, {'place' if self.order is None else 'row'} {at}"
 
 
 def _by_size(sizes: Ints) -> Ints:

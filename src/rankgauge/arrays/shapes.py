@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from rankgauge.aggregate import checked_weights
 from rankgauge.arrays.inputs import array_of, as_numbers, is_nested, numbers_of
 from rankgauge.arrays.rows import Ragged, Rows
 from rankgauge.errors import FormatError, InputError, counted
+from rankgauge.match.parts import stable_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["rows_of", "weights_of"]
 
+SPAN = 16  # whole ids that span at most so many times their number are told apart by a table
+
 
 def rows_of(
     grades: Any, scores: Any, *, groups: Any = None, qid: Any = None, mask: Any = None, ideal: Any = None
@@ -29,6 +33,7 @@ def rows_of(
     given = [name for name, each in (("groups", groups), ("qid", qid), ("mask", mask)) if each is not None]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} are both given; each says on its own which rows are a query's")
+    grades, scores = _opened(grades, "grades"), _opened(scores, "scores")
     if is_nested(grades) or is_nested(scores):
         nested = _of_lists(grades, scores, given)
         if nested is not None:
@@ -51,6 +56,11 @@ def rows_of(
     return _with_ideal(rows, ideal)
 
 
+def _opened(given: Any, what: str) -> Any:
+    """A column of a frame as the array that it holds, which may be one of lists."""
+    return array_of(given, what) if hasattr(given, "to_numpy") else given
+
+
 def _of_lists(grades: Any, scores: Any, given: list[str]) -> Rows | None:
     """Lists of lists, one a query. None where all are equally long: that is a matrix."""
     lines = [[numbers_of(line, what) for line in each] for each, what in ((grades, "grades"), (scores, "scores"))]
@@ -66,7 +76,7 @@ def _of_lists(grades: Any, scores: Any, given: list[str]) -> Rows | None:
         raise InputError(f"{given[0]} is given, but the lists are one a query already")
     size = np.array(sizes[0], np.int64)
     flat, ranked = (np.concatenate(each) for each in lines)
-    return Rows(Ragged(flat, size), Ragged(ranked, size))
+    return Rows(flat, ranked, size)
 
 
 def _of_matrix(grades: Array, scores: Array, mask: Any, given: list[str]) -> Rows:
@@ -77,7 +87,7 @@ def _of_matrix(grades: Array, scores: Array, mask: Any, given: list[str]) -> Row
         )
     if mask is None:
         sizes = np.full(grades.shape[0], grades.shape[1], np.int64)
-        return Rows(Ragged(grades.ravel(), sizes), Ragged(scores.ravel(), sizes))
+        return Rows(grades.ravel(), scores.ravel(), sizes)
     there = array_of(mask, "mask")
     if there.shape != grades.shape:
         raise InputError(f"mask has the shape {there.shape}, grades have {grades.shape}; expected the same")
@@ -87,7 +97,7 @@ def _of_matrix(grades: Array, scores: Array, mask: Any, given: list[str]) -> Row
         )
     there = there.astype(bool)
     sizes = np.count_nonzero(there, axis=1).astype(np.int64)
-    return Rows(Ragged(grades[there], sizes), Ragged(scores[there], sizes))
+    return Rows(grades[there], scores[there], sizes)
 
 
 def _of_groups(grades: Array, scores: Array, groups: Any) -> Rows:
@@ -106,7 +116,7 @@ def _of_groups(grades: Array, scores: Array, groups: Any) -> Rows:
         raise InputError(
             f"the sizes in groups sum to {int(whole.sum()):,}, but there are {counted(len(grades), 'row')}{hint}"
         )
-    return Rows(Ragged(grades, whole), Ragged(scores, whole))
+    return Rows(grades, scores, whole)
 
 
 def _of_qid(grades: Array, scores: Array, qid: Any) -> Rows:
@@ -117,15 +127,15 @@ def _of_qid(grades: Array, scores: Array, qid: Any) -> Rows:
         raise InputError(f"qid has the shape {ids.shape}, grades have {grades.shape}; expected one id per row{hint}")
     _check_ids(ids)
     if not len(ids):
-        return Rows(Ragged(grades, np.zeros(0, np.int64)), Ragged(scores, np.zeros(0, np.int64)), ids)
+        return Rows(grades, scores, np.zeros(0, np.int64), ids)
     begins = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]])
     names, number = _numbered(ids[begins])
     lengths = np.diff(np.r_[begins, len(ids)])
     if len(names) == len(begins):
-        return Rows(Ragged(grades, lengths), Ragged(scores, lengths), names)
-    order = np.argsort(np.repeat(number, lengths), kind="stable")
+        return Rows(grades, scores, lengths, names)
+    order = stable_order(np.repeat(number, lengths))
     sizes = np.bincount(number, lengths, len(names)).astype(np.int64)
-    return Rows(Ragged(grades[order], sizes), Ragged(scores[order], sizes), names, order=order)
+    return Rows(grades[order], scores[order], sizes, names, order=order)
 
 
 def _sums_to(ids: Array, total: int) -> bool:
@@ -144,14 +154,24 @@ def _check_ids(ids: Array) -> None:
 
 
 def _numbered(ids: Array) -> tuple[Array, Ints]:
-    """The different ids in order of first appearance, and the number of each id's."""
-    if ids.dtype.kind in "iu" and (ids[1:] > ids[:-1]).all():
-        return ids, np.arange(len(ids))
-    number: dict[Any, int] = {}
-    found = np.fromiter((number.setdefault(each, len(number)) for each in ids.tolist()), np.int64, len(ids))
-    first = np.full(len(number), len(ids))
-    np.minimum.at(first, found, np.arange(len(ids)))
-    return ids[first], found
+    """The different ids in order of first appearance, and for each id its number among them."""
+    code = _codes(ids)
+    first = np.full(int(code.max(initial=-1)) + 1, len(ids))
+    first[code[::-1]] = np.arange(len(ids))[::-1]
+    there = np.flatnonzero(first < len(ids))
+    there = there[np.argsort(first[there])]
+    number = np.zeros(len(first), np.int64)
+    number[there] = np.arange(len(there))
+    return ids[first[there]], number[code]
+
+
+def _codes(ids: Array) -> Ints:
+    """A number of 0 or more for each id, the same for the same: whole numbers less the lowest, or as they come."""
+    if ids.dtype.kind in "iu" and int(ids.max()) - int(ids.min()) < SPAN * len(ids):
+        code: Ints = ids.astype(np.int64)
+        return code - int(code.min())
+    known: dict[Any, int] = {}
+    return np.fromiter((known.setdefault(each, len(known)) for each in ids.tolist()), np.int64, len(ids))
 
 
 # ---- the judgments behind an ideal ----------------------------------------------------------------------------------
@@ -169,8 +189,10 @@ def _with_ideal(rows: Rows, ideal: Any) -> Rows:
         )
     if not np.isfinite(judged.flat).all():
         raise FormatError("ideal has a grade that is not a finite number")
+    if judged.flat.min(initial=0) < 0:
+        raise FormatError(f"ideal has the grade {judged.flat.min():g}; grades are 0 or more")
     _check_held(rows, judged)
-    return Rows(rows.grades, rows.scores, rows.names, judged, rows.order)
+    return replace(rows, ideal=judged)
 
 
 def _ideal_lines(rows: Rows, ideal: Any) -> Ragged:
@@ -197,8 +219,8 @@ def _ideal_lines(rows: Rows, ideal: Any) -> Ragged:
 
 def _check_held(rows: Rows, ideal: Ragged) -> None:
     """Every grade that a candidate has must be among the query's judgments, as often as it is there."""
-    levels = np.unique(rows.grades.flat[rows.grades.flat > 0])
-    there, wanted = (_counts(each, levels) for each in (ideal, rows.grades))
+    levels = np.unique(rows.grades[rows.grades > 0])
+    there, wanted = (_counts(each, levels) for each in (ideal, Ragged(rows.grades, rows.sizes)))
     held = np.zeros_like(wanted[1])
     at = np.minimum(np.searchsorted(there[0], wanted[0]), max(len(there[0]) - 1, 0))
     if len(there[0]):

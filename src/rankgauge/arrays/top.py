@@ -13,7 +13,7 @@ from rankgauge.errors import ProtocolError, choices
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgauge.match.hits import Ints
+    from rankgauge.match.hits import Floats, Ints
 
     Array = NDArray[Any]
 
@@ -49,11 +49,11 @@ def top(scores: Array, grades: Array, k: int | None, ties: str) -> Top:
     if ties not in TIES:
         raise ProtocolError(f"ties={ties!r} is not a rule for arrays; expected {choices(TIES)}")
     at, chosen = _chosen(scores, k)
-    order = _order(chosen, grades.ravel()[at], at, ties)
-    ranked, at = (np.take_along_axis(each, order, axis=1) for each in (chosen, at))
-    lines, width = ranked.shape
-    place = np.arange(lines * width)
-    line, rank = place // max(width, 1), place % max(width, 1) + 1
+    lines, width = chosen.shape
+    order = _order(chosen, grades, at, ties)
+    order += np.arange(0, lines * width, max(width, 1))[:, None]
+    ranked, at = chosen.ravel()[order], at.ravel()[order]
+    line, rank = np.repeat(np.arange(lines), width), np.tile(np.arange(1, width + 1), lines)
     first, tied = _groups(ranked, rank)
     keep = ranked.ravel() > -np.inf
     if ties == "average":
@@ -72,11 +72,12 @@ def _chosen(scores: Array, k: int | None) -> tuple[Ints, Array]:
     last = np.partition(scores, width - k, axis=1)[:, width - k]
     marked = scores >= last[:, None]
     at = np.flatnonzero(marked)
-    if len(at) == lines * k:
-        return at.reshape(lines, k), scores.ravel()[at].reshape(lines, k)
     counts = np.count_nonzero(marked, axis=1)
-    filled = np.arange(int(counts.max())) < counts[:, None]
-    where, chosen = np.zeros(filled.shape, np.int64), np.full(filled.shape, -np.inf, scores.dtype)
+    widest = int(counts.max(initial=0))
+    if len(at) == lines * widest:
+        return at.reshape(lines, widest), scores.ravel()[at].reshape(lines, widest)
+    filled = np.arange(widest) < counts[:, None]
+    where, chosen = np.zeros(filled.shape, np.int64), np.full(filled.shape, -np.inf)
     where[filled], chosen[filled] = at, scores.ravel()[at]
     return where, chosen
 
@@ -85,7 +86,7 @@ def _order(scores: Array, grades: Array, at: Ints, ties: str) -> Ints:
     """An argsort of every line, best first."""
     among = TIES[ties]
     if among is not None:
-        return np.lexsort((among(at, grades), -scores))
+        return np.lexsort((among(at, grades.ravel()[at]), -scores))
     return np.argsort(-scores, axis=1, kind="stable" if ties == "given" else None)
 
 
@@ -101,12 +102,11 @@ def _groups(ranked: Array, rank: Ints) -> tuple[Ints, Ints]:
     return np.repeat(rank[begins], sizes), np.repeat(sizes, sizes)
 
 
-def highest(grades: Array, k: int | None) -> tuple[Ints, Array]:
+def highest(grades: Array, k: int | None) -> tuple[Ints, Floats]:
     """The k highest grades of every line, descending: their lines, and they. −∞ is no grade."""
     lines, width = grades.shape
     depth = width if k is None else min(k, width)
     found = np.partition(grades, width - depth, axis=1)[:, width - depth :] if depth < width else grades
-    found = -np.sort(-found, axis=1)
-    line, flat = np.repeat(np.arange(lines), depth), found.ravel()
-    keep = flat > -np.inf
+    flat = np.sort(found.astype(np.float64, copy=False), axis=1)[:, ::-1].ravel()
+    line, keep = np.repeat(np.arange(lines), depth), flat > -np.inf
     return (line, flat) if keep.all() else (line[keep], flat[keep])

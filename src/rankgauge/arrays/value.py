@@ -49,11 +49,12 @@ class Value:
         return round(self.mean, digits)
 
     def __repr__(self) -> str:
-        return f"{self.measure} = {self.mean:.4f} (mean of {counted(len(self), 'query', 'queries')}; {self.definition})"
+        return f"{self.measure} = {self.mean:.4f} ({self._of}; {self.definition})"
 
     def _repr_html_(self) -> str:
-        count = counted(len(self), "query", "queries")
-        return (
-            f"<div><b>{html.escape(self.measure)} = {self.mean:.4f}</b> (mean of {count})"
-            f"<br><small>{html.escape(self.definition)}</small></div>"
-        )
+        head, rest = html.escape(f"{self.measure} = {self.mean:.4f}"), html.escape(self.definition)
+        return f"<div><b>{head}</b> ({self._of})<br><small>{rest}</small></div>"
+
+    @property
+    def _of(self) -> str:
+        return f"{'mean' if self.weights is None else 'weighted mean'} of {counted(len(self), 'query', 'queries')}"

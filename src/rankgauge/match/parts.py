@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
 
-__all__ = ["GROUPED", "Parts", "assemble", "joined", "order_by_rank", "ordered", "regrouped"]
+__all__ = ["GROUPED", "Parts", "assemble", "joined", "order_by_rank", "ordered", "regrouped", "stable_order"]
 
 GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
 
@@ -130,13 +130,13 @@ def by_rank(parts: Parts) -> tuple[Ints, Ints, Ints, Ints, Floats]:
     key = _rank_key(parts.query, parts.rank)
     if (key[1:] > key[:-1]).all():
         return parts.query, parts.rank, parts.first, parts.tied, parts.grade
-    order = np.lexsort((-parts.grade, key)) if (parts.tied > 1).any() else _argsort(key)
+    order = np.lexsort((-parts.grade, key)) if (parts.tied > 1).any() else stable_order(key)
     return parts.query[order], parts.rank[order], parts.first[order], parts.tied[order], parts.grade[order]
 
 
 def order_by_rank(query: Ints, rank: Ints) -> Ints:
     """An argsort by query, then rank."""
-    return _argsort(_rank_key(query, rank))
+    return stable_order(_rank_key(query, rank))
 
 
 def _rank_key(query: Ints, rank: Ints) -> Ints:
@@ -145,7 +145,7 @@ def _rank_key(query: Ints, rank: Ints) -> Ints:
     return key
 
 
-def _argsort(key: Ints) -> Ints:
+def stable_order(key: Ints) -> Ints:
     """A stable argsort of keys of 0 or more.
 
     Dense and distinct keys name their own places; where key and place fit into one number, a sort of these is quicker.

@@ -20,7 +20,7 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError, counted, warn
 from rankgauge.read.files import LAYERS, Source, find_source, layer_of
 from rankgauge.read.ltr_blocks import Labels, read_label_blocks
-from rankgauge.read.numbers import Column, read_sizes
+from rankgauge.read.numbers import LONG, Column, read_sizes
 from rankgauge.read.records import Columns, Judgments, Nested, Run
 from rankgauge.read.rows import Ask, Found, Row, Rows, number_of, shortened
 
@@ -174,7 +174,8 @@ def split_row(content: bytes, place: str) -> tuple[float, bytes | None, bytes]:
     try:
         grade = number_of(label)
     except ValueError as error:
-        raise FormatError(f"{place}: label {error}: {shortened(content)}; {EXPECTED}") from None
+        why = f"{error}: {shortened(content)}" if len(label) <= LONG else f"{shortened(label)} is not a number"
+        raise FormatError(f"{place}: label {why}; {EXPECTED}") from None
     first, _, features = rest.lstrip().partition(b" ")
     if first.startswith(b"qid:"):
         if not first[4:]:

@@ -15,8 +15,9 @@ from rankgauge.read.rows import number_of, shortened
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Column", "read_scores", "read_sizes"]
+__all__ = ["LONG", "Column", "read_scores", "read_sizes"]
 
+LONG: Final = 60  # a number that is longer than this is none, and not shown whole
 NUMPY: Final = b"\x93NUMPY"
 
 
@@ -68,10 +69,14 @@ def _careful(data: bytes, name: str, what: str) -> NDArray[np.float64]:
     """Line by line; an error names the line."""
     numbers: list[float] = []
     for line, text in _lines(data):
+        fields = len(text.split())
+        if fields > 1:
+            raise FormatError(f"{name}:{line}: expected one {what} a line, got {fields} fields: {shortened(text)}")
         try:
             numbers.append(number_of(text))
         except ValueError as error:
-            raise FormatError(f"{name}:{line}: {what} {error}; expected one number a line: {shortened(text)}") from None
+            why = error if len(text) <= LONG else f"{shortened(text)} is not a number"
+            raise FormatError(f"{name}:{line}: {what} {why}; expected one number a line") from None
     if not numbers:
         raise InputError(f"{name}: holds no {what}s; expected one number a line")
     return np.array(numbers, np.float64)
