@@ -144,11 +144,18 @@ class TestReading:
         message = r"sizes: the sizes of its 2 queries add up to 4, and .*rows.txt holds 3 rows; do the two"
         with pytest.raises(InputError, match=message):
             read_ltr(path, file("2\n2\n", "sizes"))
+        with pytest.raises(InputError, match="the sizes of its 1 query add up to 2, and "):
+            read_ltr(path, file("2\n", "sizes"))
+
+
+def test_a_comment_right_behind_a_query() -> None:
+    """The fast reader gives up where the careful one cuts the comment off."""
+    assert read_label_blocks(io.BytesIO(b"1 qid:2#7 1:1\n0 qid:2 1:1\n")) is None
 
 
 row = st.tuples(
     st.sampled_from(["0", "1", "2", "4", "-1", "0.5", "1e1", "+2", "x", "nan", ""]),
-    st.sampled_from(["qid:1", "qid:2", "qid:2", "qid:x", "1:0.5", "qid:", "3", ""]),
+    st.sampled_from(["qid:1", "qid:2", "qid:2", "qid:2#docid=7", "qid:x", "1:0.5", "qid:", "3", ""]),
     st.sampled_from(["", "1:1 2:2", "1:1 # docid = d1", "#docid=d2 x", "# docid", "2:1 #docid = é # docid = 3"]),
 )
 
