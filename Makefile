@@ -11,7 +11,7 @@ help:
 	@echo "make test    install, then lint, types and tests"
 	@echo "make test-slow   install, then the simulations that check error rates and coverage"
 	@echo "make test-latex  install a LaTeX, then check that the tables compile"
-	@echo "make test-peers  install the heavy tools and check the dialects against them"
+	@echo "make test-peers  install the heavy tools and check dialects and arrays against them"
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
 
@@ -48,7 +48,7 @@ test-latex: .venv/ready-test
 	$(BIN)/pytest -rs -m latex
 
 test-peers: .venv/ready-peers
-	$(BIN)/pytest -W ignore -rs tests/peers/test_heavy.py
+	$(BIN)/pytest -W ignore -rs tests/peers
 
 bench: .venv/ready-bench
 	$(BIN)/python bench/run.py

@@ -608,7 +608,7 @@ BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
     "binary junk": (
         "a.run", b"\x00\x01\x02 junk",
         'a.run: holds NUL bytes, so it is neither text nor a known format: "��� junk"; '
-        "expected trec, msmarco, csv, tsv, json, jsonl, parquet or arrow",
+        "expected trec, msmarco, letor, csv, tsv, json, jsonl, parquet or arrow",
     ),
     "not UTF-8": (
         "a.run", b"q1 Q0 d1 1 1 t\nq1 Q0 \xff 2 1 t\n",
@@ -741,7 +741,7 @@ def test_bad_measures(measure: str, cli: Cli) -> None:
     [
         (["--missing", "error"], "good.run does not answer 1 judged query, such as 'q3'"),
         (["--ties", "average", "--order", "rank"], "ties='average' needs order='score'"),
-        (["--ties", "average", "-m", "ERR@10"], "ERR@10 has no exact average over ties; these have: nDCG, "),
+        (["--ties", "average", "-m", "Bpref"], "Bpref has no exact average over ties; these have: nDCG, "),
         (["--rel", "-1"], "rel=-1.0: the smallest relevant grade is a number, 0 or more"),
     ],
 )

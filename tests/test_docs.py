@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
 PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md", "docs/report.md"]
-PAGES += ["docs/judgments.md", "docs/agreement.md", "docs/funnel.md", "docs/align.md"]
+PAGES += ["docs/judgments.md", "docs/agreement.md", "docs/funnel.md", "docs/align.md", "docs/trainers.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 

@@ -292,7 +292,7 @@ class TestTies:
     @pytest.mark.parametrize("measure", [m for m in EVERY if not m.definition.averages], ids=str)
     def test_others_refuse_and_name_those_that_can(self, measure: Measure) -> None:
         hits = hits_of({"q": {"a": 1}}, {"q": {"a": 1.0}}, Protocol(ties="average"))
-        with pytest.raises(MeasureError, match="nDCG, DCG, IDCG, RBP, P, R, RR, AP, Success, F, Judged"):
+        with pytest.raises(MeasureError, match="nDCG, DCG, IDCG, ERR, RBP, P, R, RR, AP, Success, F, Judged"):
             measure(hits)
 
 

@@ -22,7 +22,7 @@ from rankgauge.write import WRITERS, write
 
 module = importlib.import_module("rankgauge.write")  # the package has a function of that name
 
-SCORED = [name for name in FORMATS if name != "msmarco"]
+SCORED = [name for name in FORMATS if len(FORMATS[name].kinds) == 2]
 SUFFIXES = ["", ".gz", ".bz2", ".xz", ".zst"]
 PLAIN = [name for name in FORMATS if name in ("trec", "msmarco")]
 FREE = [name for name in SCORED if name not in PLAIN]

@@ -16,7 +16,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgauge import arrays as arrays
     from rankgauge import charts as charts
+    from rankgauge import trainers as trainers
     from rankgauge.agree import Agreement as Agreement
     from rankgauge.agree import agree as agree
     from rankgauge.align import Alignment as Alignment
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
     from rankgauge.read import Run as Run
     from rankgauge.read import read_judgments as read_judgments
     from rankgauge.read import read_run as read_run
+    from rankgauge.read.ltr import Ltr as Ltr
+    from rankgauge.read.ltr import read_ltr as read_ltr
     from rankgauge.report import Report as Report
     from rankgauge.report import report as report
     from rankgauge.result import Result as Result
@@ -69,6 +73,7 @@ if TYPE_CHECKING:
     from rankgauge.validate import Finding as Finding
     from rankgauge.validate import validate as validate
     from rankgauge.write import write as write
+    from rankgauge.write_ltr import write_ltr as write_ltr
 
 __version__ = "0.1.0"
 
@@ -89,6 +94,7 @@ _WHERE = {
     "Judgments": "read",
     "LabelNoise": "quality",
     "Leaderboard": "bench",
+    "Ltr": "read.ltr",
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
@@ -120,17 +126,19 @@ _WHERE = {
     "ppi": "ppi",
     "quality": "quality",
     "read_judgments": "read",
+    "read_ltr": "read.ltr",
     "read_run": "read",
     "report": "report",
     "tie_band": "ties",
     "unjudged_bounds": "unjudged",
     "validate": "validate",
     "write": "write",
+    "write_ltr": "write_ltr",
 }
 __all__ = [*_WHERE]
 
 # Modules that are imported when they are first named: `rankgauge.charts.forest(…)`.
-_MODULES = ("charts",)
+_MODULES = ("arrays", "charts", "trainers")
 
 
 def __getattr__(name: str) -> Any:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rankgauge.errors import InputError
+
 if TYPE_CHECKING:
     from rankgauge.match.hits import Floats
 
     Aggregate = Callable[[Floats, Floats | None], float]
 
-__all__ = ["AGGREGATES", "aggregate", "quantile"]
+__all__ = ["AGGREGATES", "aggregate", "checked_weights", "quantile"]
 
 FLOOR: Final = 1e-5  # trec_eval's: a geometric mean does not go to 0 for one query that scores 0
 TRIM: Final = 0.1
@@ -83,6 +85,13 @@ AGGREGATES: Final[dict[str, Aggregate]] = {
     "q75": lambda values, weights: quantile(values, 0.75, weights),
     "max": lambda values, weights: float(values.max()),
 }
+
+
+def checked_weights(weights: Floats) -> Floats:
+    """The weights of queries, if they can be: finite, 0 or more, and not all 0."""
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+        raise InputError("weights are finite numbers, 0 or more, and not all 0")
+    return weights
 
 
 def aggregate(name: str, values: Floats, weights: Floats | None = None) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankgauge.aggregate import checked_weights
 from rankgauge.dialects import Dialect, find_dialect
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, nearest, warn
 from rankgauge.match import match
@@ -204,9 +205,7 @@ def weights_of(weights: Any, queries: list[str]) -> Floats:
         result = np.array([float(table[query]) for query in queries])
     except (TypeError, ValueError) as error:
         raise InputError(f"a weight is not a number: {error}") from None
-    if not (np.isfinite(result).all() and (result >= 0).all() and result.sum() > 0):
-        raise InputError("weights are finite numbers, 0 or more, and not all 0")
-    return result
+    return checked_weights(result)
 
 
 def masks_of(groups: Mapping[str, str], queries: list[str]) -> dict[str, Bools]:

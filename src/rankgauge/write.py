@@ -192,6 +192,18 @@ def _write_msmarco(record: Record, stream: IO[bytes], tag: str) -> None:
         stream.write(f"{_field(query, first=True)}\t{_field(doc)}\t{rank}\n".encode())
 
 
+def _write_letor(record: Record, stream: IO[bytes], tag: str) -> None:
+    """Rows without features: the label, the query, and the document in the comment."""
+    if isinstance(record, Run):
+        for _ in ranked_rows(record):  # what is wrong with the rows is said first
+            pass
+        raise FormatError("letor is a format of labels and has no scores; write runs as trec")
+    for query, doc, _, grade in ranked_rows(record):
+        if "#" in query:
+            raise FormatError(f"the query id {query!r} holds #, which begins a comment; write trec, jsonl or parquet")
+        stream.write(f"{grade_text(grade)} qid:{_field(query)} # docid = {_field(doc)}\n".encode())
+
+
 def _field(identifier: str, *, first: bool = False) -> str:
     """An id that can stand between blanks."""
     text = identifier.encode()
@@ -288,6 +300,7 @@ def _frame(record: Record) -> pl.DataFrame:
 WRITERS: Final[dict[str, Writer]] = {
     "trec": _write_trec,
     "msmarco": _write_msmarco,
+    "letor": _write_letor,
     "csv": _delimited(","),
     "tsv": _delimited("\t"),
     "json": _write_json,

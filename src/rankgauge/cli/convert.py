@@ -5,16 +5,21 @@ from __future__ import annotations
 import click
 
 from rankgauge.cli.options import columns_option
+from rankgauge.cli.work import one_standard_input
 from rankgauge.errors import InputError, choices
 from rankgauge.protocol import RULES
 from rankgauge.read import read_judgments, read_run
-from rankgauge.read.files import LAYERS, Source, find_source
-from rankgauge.read.formats import FORMATS, kind_of, recognise
+from rankgauge.read.files import LAYERS, Source, find_source, split_suffixes
+from rankgauge.read.formats import FORMATS, format_of_suffix, kind_of, recognise
+from rankgauge.read.ltr import read_ltr
+from rankgauge.read.numbers import read_scores
 from rankgauge.read.records import Judgments, Run
 from rankgauge.write import write
+from rankgauge.write_ltr import LTR_FORMATS, rewrite_ltr
 
 __all__ = ["convert"]
 
+TARGETS = list(dict.fromkeys([*FORMATS, *LTR_FORMATS]))
 COMPRESSED = choices(layer.suffixes[0] for layer in LAYERS)
 EXAMPLES = f"""
 \b
@@ -24,10 +29,15 @@ Examples:
   rankgauge convert --judgments qrels.json qrels.txt
   rankgauge convert --column query_id=q --column score=bm25 hits.csv run.txt
   zcat run.gz | rankgauge convert - - --to csv > run.csv
+  rankgauge convert mslr.txt rank.train --to lightgbm    features are kept; writes rank.train.query, too
+  rankgauge convert rank.test mslr.txt --to letor        features are kept; rank.test.query is found
+  rankgauge convert mslr.txt qrels.txt --to trec         the labels as judgments, without features
+  rankgauge convert pred.txt run.txt --ltr rank.test     the scores of a model for these rows, as a run
 
 \b
 Formats (a suffix {COMPRESSED} compresses any of them):
 """ + "\n".join(f"  {name:<8} {each.about}" for name, each in FORMATS.items())
+EXAMPLES += f"\n  lightgbm {LTR_FORMATS['lightgbm']}"
 
 
 @click.command(epilog=EXAMPLES)
@@ -36,7 +46,7 @@ Formats (a suffix {COMPRESSED} compresses any of them):
 @click.option("--judgments", "kind", flag_value="judgments", help="IN holds judgments.")
 @click.option("--run", "kind", flag_value="run", help="IN holds a run.")
 @click.option("--from", "from_format", type=click.Choice(list(FORMATS)), help="The format of IN, if not as recognised.")
-@click.option("--to", "to_format", type=click.Choice(list(FORMATS)), help="The format of OUT, if not by its suffix.")
+@click.option("--to", "to_format", type=click.Choice(TARGETS), help="The format of OUT, if not by its suffix.")
 @columns_option
 @click.option(
     "--duplicates",
@@ -45,6 +55,8 @@ Formats (a suffix {COMPRESSED} compresses any of them):
     show_default=True,
     help="What to do with a document that is there twice in one ranking.",
 )
+@click.option("--ltr", metavar="FILE", help="IN holds scores for the rows of this learning-to-rank file; OUT is a run.")
+@click.option("--query-sizes", metavar="FILE", help="The number of rows of each query.  [FILE.query or FILE.group]")
 @click.option("--tag", help="The name of the run in its sixth column; by default the one it has.")
 def convert(
     source: str,
@@ -54,16 +66,37 @@ def convert(
     to_format: str | None,
     columns: dict[str, str],
     duplicates: str,
+    ltr: str | None,
+    query_sizes: str | None,
     tag: str | None,
 ) -> None:
     """Convert judgments or a run from IN to OUT; `-` is standard input or output."""
+    if ltr is not None:
+        one_standard_input([source, ltr, query_sizes])
+        ranked = read_ltr(ltr, query_sizes).run(read_scores(source))
+        write(ranked, target, format=to_format, tag=tag or "rankgauge")
+        return
     found = find_source(source)
     name = from_format or recognise(found, kind, columns)
+    if name == "letor" and kind != "run":
+        convert_rows(found, target, to_format, query_sizes)
+        return
+    if to_format == "lightgbm" or query_sizes is not None:
+        raise InputError(f"{found.name}: holds no learning-to-rank rows (LABEL qid:QUERY FEATURE:VALUE …), but {name}")
     if (kind or recognised_kind(found, name, columns)) == "judgments":
         record: Judgments | Run = read_judgments(found, format=name, columns=columns)
     else:
         record = read_run(found, format=name, columns=columns, duplicates=duplicates)
     write(record, target, format=to_format, tag=tag or getattr(record, "tag", "") or "rankgauge")
+
+
+def convert_rows(source: Source, target: str, to_format: str | None, query_sizes: str | None) -> None:
+    """Learning-to-rank rows: with their features where the other form has features, else their labels alone."""
+    form = to_format or format_of_suffix(split_suffixes(target)[0])
+    if form in LTR_FORMATS:
+        rewrite_ltr(source, target, form, query_sizes)
+    else:
+        write(read_ltr(source, query_sizes).judgments(), target, format=to_format)
 
 
 def recognised_kind(source: Source, format: str, columns: dict[str, str]) -> str:

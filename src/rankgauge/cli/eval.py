@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ import click
 from rankgauge.cli.options import (
     FILE,
     complete_measures,
+    ltr_options,
     measures_from_option,
     output_options,
     protocol_options,
@@ -30,8 +32,8 @@ SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
 
 @click.command("eval")
-@click.argument("qrels", type=FILE)
-@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="[NAME=]RUN...")
+@click.argument("qrels", type=FILE, required=False, metavar="QRELS")
+@click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
 @click.option(
     "-m",
     "--measure",
@@ -49,8 +51,9 @@ SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 @click.option("--format", "format", type=click.Choice(list(FORMATS)), help="How to print.  [by -o's suffix, or table]")
 @click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
 @output_options
-@protocol_options
+@partial(protocol_options, without=("scores",))
 @reading_options
+@ltr_options
 def evaluate_runs(
     qrels: str,
     runs: tuple[str, ...],
@@ -78,6 +81,7 @@ def evaluate_runs(
       rankgauge eval qrels.txt run.txt -m "nDCG(gain=exp)@10" -m "P(rel=2)@5" --per-query --format csv -o values.csv
       rankgauge eval qrels.tsv run.json --by segments.csv --ties average
       zcat run.gz | rankgauge eval qrels.txt - --format json
+      rankgauge eval --ltr rank.test --scores pred.txt --dialect lightgbm -m nDCG@10
     """
     from rankgauge.cli.work import evaluate_files
     from rankgauge.show import show

@@ -14,6 +14,7 @@ __all__ = [
     "FILE",
     "columns_option",
     "complete_measures",
+    "ltr_options",
     "measures_from_option",
     "output_options",
     "protocol_options",
@@ -97,6 +98,34 @@ def reading_options(command: Command) -> Any:
     for name, what in (("run", "runs"), ("qrels", "judgments")):
         words = f"The format of the {what}, where it is not as recognised: trec, csv, json, …"
         wrapped = click.option(f"--{name}-format", metavar="FORMAT", help=words)(wrapped)
+    return wrapped
+
+
+RULE = f"Or a rule, {'; '.join(f'{value}: {words}' for value, words in RULES['scores'].items())}.  [float64]"
+
+
+def ltr_options(command: Command) -> Any:
+    """Rows of a learning-to-rank file and scores for them, in place of QRELS and RUN; the command notices nothing.
+
+    It gets the rows' file as `qrels`, the files of scores as `runs`, and a `reading` that knows what they hold.
+    """
+
+    @functools.wraps(command)
+    def with_ltr(*args: Any, **options: Any) -> Any:
+        from rankgauge.cli.ltr import in_place_of_runs
+
+        given = {name: options.pop(name) for name in ("ltr", "scores", "query_sizes")}
+        return command(*args, **in_place_of_runs(given, options))
+
+    wrapped: Any = with_ltr
+    for flags, words in (
+        (["--query-sizes"], "The number of rows of each query, one a line.  [FILE.query or FILE.group beside FILE]"),
+        (["--scores"], f"With --ltr: a model's score for each row, one a line; repeat for more models. {RULE}"),
+        (["--ltr"], "Learning-to-rank rows (svmlight, LETOR; qid: or query sizes) instead of QRELS and RUN."),
+    ):
+        many = flags == ["--scores"]
+        form = "[NAME=]FILE" if many else "FILE"
+        wrapped = click.option(*flags, multiple=many, type=FILE, metavar=form, help=words)(wrapped)
     return wrapped
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "order_by_rank",
     "ordered",
     "regrouped",
+    "stable_order",
 ]
 
 GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
@@ -132,13 +133,13 @@ def by_rank(query: Ints, rank: Ints, first: Ints, tied: Ints, grade: Floats) -> 
     key = _rank_key(query, rank)
     if (key[1:] > key[:-1]).all():
         return query, rank, first, tied, grade
-    order = np.lexsort((-grade, key)) if (tied > 1).any() else _argsort(key)
+    order = np.lexsort((-grade, key)) if (tied > 1).any() else stable_order(key)
     return query[order], rank[order], first[order], tied[order], grade[order]
 
 
 def order_by_rank(query: Ints, rank: Ints) -> Ints:
     """An argsort by query, then rank."""
-    return _argsort(_rank_key(query, rank))
+    return stable_order(_rank_key(query, rank))
 
 
 def _rank_key(query: Ints, rank: Ints) -> Ints:
@@ -147,7 +148,7 @@ def _rank_key(query: Ints, rank: Ints) -> Ints:
     return key
 
 
-def _argsort(key: Ints) -> Ints:
+def stable_order(key: Ints) -> Ints:
     """A stable argsort of keys of 0 or more.
 
     Dense and distinct keys name their own places; where key and place fit into one number, a sort of these is quicker.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,22 +12,27 @@ from rankgauge.errors import FormatError
 from rankgauge.match.parts import Parts, by_rank, positions_within_group
 
 if TYPE_CHECKING:
-    from rankgauge.match.hits import Bools
+    from rankgauge.match.hits import Bools, Floats
     from rankgauge.protocol import Protocol
 
-__all__ = ["under_rules"]
+__all__ = ["refusals", "under_rules"]
 
 
 def under_rules(parts: Parts, queries: list[str], protocol: Protocol) -> Parts:
     """The parts with grades and ties as the protocol says."""
     if protocol.grades == "truncate":
         parts = replace(parts, judgment_grade=np.trunc(parts.judgment_grade), grade=np.trunc(parts.grade))
-    elif protocol.grades == "integer":
-        whole = parts.judgment_grade == np.floor(parts.judgment_grade)
-        _refuse(parts, queries, ~whole, "is not a whole number, and grades='integer' takes no other")
-    if protocol.negative == "error":
-        _refuse(parts, queries, parts.judgment_grade < 0, "is negative, and negative='error' takes none")
+    for bad, why in refusals(parts.judgment_grade, protocol):
+        _refuse(parts, queries, bad, why)
     return _by_grade_in_ties(parts, protocol.ties) if protocol.ties in ("worst", "best") else parts
+
+
+def refusals(grades: Floats, protocol: Protocol) -> Iterator[tuple[Bools, str]]:
+    """Which grades the protocol does not take, and why."""
+    if protocol.grades == "integer":
+        yield grades != np.floor(grades), "is not a whole number, and grades='integer' takes no other"
+    if protocol.negative == "error":
+        yield grades < 0, "is negative, and negative='error' takes none"
 
 
 def _refuse(parts: Parts, queries: list[str], bad: Bools, why: str) -> None:

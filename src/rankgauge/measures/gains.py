@@ -109,7 +109,12 @@ def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> F
         return value
     last = hits.first + hits.tied - 1
     deepest = int(last.max(initial=0)) if k is None else min(k, int(last.max(initial=0)))
-    upto = np.r_[0.0, np.cumsum(1.0 / divisor(np.arange(1, deepest + 1)))]
+    inverse = 1.0 / divisor(np.arange(1, deepest + 1))
+    single: Floats = gain * np.r_[inverse, 0.0][np.minimum(hits.first - 1, deepest)]
+    several = hits.tied > 1
+    if not several.any():
+        return single
+    upto: Floats = np.r_[0.0, np.cumsum(inverse)]
     share = upto[np.minimum(last, deepest)] - upto[np.minimum(hits.first - 1, deepest)]
-    single = np.where(hits.first <= deepest, 1.0 / divisor(hits.first), 0.0)
-    return gain * np.where(hits.tied > 1, share / hits.tied, single)
+    shared: Floats = gain * (share / hits.tied)
+    return np.where(several, shared, single)

@@ -11,6 +11,7 @@ from rankgauge.match.hits import sum_by
 from rankgauge.measures.gains import Discount, Gain, discount_function, discounted, gain_function
 from rankgauge.measures.ranked import divide, in_turn, running_sum
 from rankgauge.measures.table import measure
+from rankgauge.measures.ties import expected_stops
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Floats, Hits, Ints
@@ -70,7 +71,7 @@ def IDCG(
     return sum_by(query, value, len(hits.queries))
 
 
-@measure(needs="gain")
+@measure(needs="gain", averages=True)
 def ERR(hits: Hits, k: int | None = None, *, max: float = 4.0, gain: str = "exp") -> Floats:
     """Expected reciprocal rank: where a reader who stops when satisfied is expected to stop.
 
@@ -87,12 +88,16 @@ def ERR(hits: Hits, k: int | None = None, *, max: float = 4.0, gain: str = "exp"
     if gain not in ("exp", "linear"):
         raise MeasureError(f"ERR(gain={gain}): expected exp or linear")
     chance = gain_function(gain)(hits.grade) / (2.0**max if gain == "exp" else max + 1.0)
-    value, unsatisfied = np.zeros(len(hits)), np.ones(len(hits.queries))
-    for rows in in_turn(hits.query):
-        query = hits.query[rows]
-        value[rows] = unsatisfied[query] * chance[rows] / hits.rank[rows]
-        unsatisfied[query] *= 1.0 - chance[rows]
-    return hits.sum(value if k is None else np.where(hits.rank <= k, value, 0.0))
+    if hits.averaged:
+        query, stops, goes_on = expected_stops(hits, chance, k)
+    else:
+        query, stops, goes_on = hits.query, chance / hits.rank, 1.0 - chance
+        stops = stops if k is None else np.where(hits.rank <= k, stops, 0.0)
+    value, unsatisfied = np.zeros(len(query)), np.ones(len(hits.queries))
+    for rows in in_turn(query):
+        value[rows] = unsatisfied[query[rows]] * stops[rows]
+        unsatisfied[query[rows]] *= goes_on[rows]
+    return sum_by(query, value, len(hits.queries))
 
 
 @measure(averages=True)

@@ -16,7 +16,7 @@ from rankgauge.match.hits import positions_within, sum_by
 if TYPE_CHECKING:
     from rankgauge.match.hits import Bools, Floats, Hits, Ints
 
-__all__ = ["expected_precision_sum", "expected_reciprocal_rank", "expected_success"]
+__all__ = ["expected_precision_sum", "expected_reciprocal_rank", "expected_stops", "expected_success"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,7 +45,8 @@ def expected_reciprocal_rank(hits: Hits, relevant: Bools, k: int | None) -> Floa
     query, first, size, count = groups.query[lead], groups.first[lead], groups.size[lead], groups.relevant[lead]
     result = np.zeros(len(hits.queries))
     chance = count / size
-    for step in range(int((size - count).max(initial=-1)) + 1):
+    steps = int((size - count).max(initial=-1)) + 1
+    for step in range(steps if k is None else min(steps, k)):
         open_ = size - count >= step
         counted = open_ & (first + step <= k) if k is not None else open_
         result[query[counted]] += chance[counted] / (first[counted] + step)
@@ -84,3 +85,39 @@ def expected_precision_sum(hits: Hits, relevant: Bools, k: int | None) -> Floats
     if k is not None:
         value = np.where(rank <= k, value, 0.0)
     return sum_by(groups.query[owner], value, len(hits.queries))
+
+
+def expected_stops(hits: Hits, chance: Floats, k: int | None) -> tuple[Ints, Floats, Floats]:
+    """For each tie group that can satisfy a reader who comes to it: its query, the expected reciprocal rank at which
+    the reader stops there, and the probability that he does not.
+
+    With m(j) the mean, over all choices of j documents of the group, of the probability that none of them satisfies,
+    he stops at the j-th place with probability m(j − 1) − m(j).
+    """
+    satisfies = chance > 0
+    groups, goes_on = _groups(hits, satisfies), 1.0 - chance[satisfies]
+    begin = np.cumsum(groups.relevant) - groups.relevant
+    left = np.multiply.reduceat(goes_on, begin) if len(begin) else goes_on
+    depth = groups.size if k is None else np.clip(k - groups.first + 1, 0, groups.size)
+    stops = np.where(depth > 0, (1.0 - left) / groups.first, 0.0)  # right for a group of one
+    several = np.flatnonzero((groups.size > 1) & (depth > 0))
+    scale = np.frexp(depth[several])[1]
+    for each in np.unique(scale).tolist():  # groups of like depth share a table
+        rows = several[scale == each]
+        mean = _mean_products(goes_on, begin[rows], groups.relevant[rows], groups.size[rows], int(depth[rows].max()))
+        place = np.arange(mean.shape[1] - 1)
+        within = place < depth[rows][:, None]
+        stops[rows] = np.where(within, (mean[:, :-1] - mean[:, 1:]) / (groups.first[rows][:, None] + place), 0.0).sum(1)
+    return groups.query, stops, left
+
+
+def _mean_products(values: Floats, begin: Ints, counts: Ints, sizes: Ints, depth: int) -> Floats:
+    """For each group the mean product of j of its values, over all choices of j, for j from 0 to a depth. The group has
+    `counts` values from `begin` on; the rest of its size are ones."""
+    chosen = np.arange(1, depth + 1)
+    mean = (np.arange(depth + 1) <= (sizes - counts)[:, None]).astype(np.float64)
+    for step in range(int(counts.max(initial=0))):
+        more = np.flatnonzero(counts > step)
+        value, share = values[begin[more] + step][:, None], chosen / (sizes - counts + step + 1)[more][:, None]
+        mean[more, 1:] = (1.0 - share) * mean[more, 1:] + share * value * mean[more, :-1]
+    return mean

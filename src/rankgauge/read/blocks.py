@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["read_blocks", "read_blocks_with_ranks"]
+__all__ = ["Growing", "ahead", "blocks_of", "query_numbers", "read_blocks", "read_blocks_with_ranks"]
 
 Parsed = TypeVar("Parsed")
 
@@ -60,10 +60,10 @@ def _gathered(stream: BinaryIO, kind: str, by: str, ranks: Growing) -> Columns |
     numbers: dict[str, int] = {}
     query, number = Growing(np.int32), Growing(np.float64)
     docs: pl.Series | None = None
-    for frame in _ahead(lambda block: _parse(block, FIELDS[kind], by), _blocks(stream)):
+    for frame in ahead(lambda block: _parse(block, FIELDS[kind], by), blocks_of(stream)):
         if frame is None:
             return None
-        query.add(_query_numbers(frame["query"], numbers))
+        query.add(query_numbers(frame["query"], numbers))
         docs = frame["doc"] if docs is None else docs.append(frame["doc"])
         number.add(frame["number"].to_numpy())
         if by == "both":
@@ -71,7 +71,7 @@ def _gathered(stream: BinaryIO, kind: str, by: str, ranks: Growing) -> Columns |
     return Columns(list(numbers), query.array, docs, number.array) if docs is not None and len(docs) else None
 
 
-def _ahead(parse: Callable[[bytes], Parsed], blocks: Iterator[bytes]) -> Iterator[Parsed]:
+def ahead(parse: Callable[[bytes], Parsed], blocks: Iterator[bytes]) -> Iterator[Parsed]:
     """Parse a few blocks at once, in order: one is read while others are parsed."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         waiting: deque[Future[Parsed]] = deque()
@@ -110,7 +110,7 @@ class Growing:
         return self.room[: self.size]
 
 
-def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+def blocks_of(stream: BinaryIO) -> Iterator[bytes]:
     """Blocks of whole lines, the last with a final newline, the first without its byte-order mark."""
     rest = b""
     while data := stream.read(BLOCK):
@@ -208,7 +208,7 @@ def _full_lines(block: bytes) -> bytes:
     return re.sub(rb"(?m)^ ?(#.*)?\n|^ ", b"", block)
 
 
-def _query_numbers(queries: pl.Series, numbers: dict[str, int]) -> NDArray[np.int32]:
+def query_numbers(queries: pl.Series, numbers: dict[str, int]) -> NDArray[np.int32]:
     """Each row's query as a number; new queries are numbered as they come."""
     import polars as pl
 

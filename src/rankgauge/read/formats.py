@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, choices, nearest
-from rankgauge.read import frames, lines, tables
+from rankgauge.read import frames, lines, ltr, tables
 from rankgauge.read.files import LAYERS, Source
 from rankgauge.read.names import has_role, is_beir, looks_like_header
 from rankgauge.read.rows import Ask, Found, shortened
@@ -17,11 +17,12 @@ __all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "recogni
 
 
 class Format(NamedTuple):
-    """One way of writing rows down."""
+    """One way of writing rows down, and which kinds it can hold."""
 
     about: str
     suffixes: tuple[str, ...]
     read: Callable[[Source, Ask], Found]
+    kinds: tuple[str, ...] = ("judgments", "run")
 
 
 FORMATS: Final[dict[str, Format]] = {
@@ -30,7 +31,13 @@ FORMATS: Final[dict[str, Format]] = {
         (".trec", ".qrels", ".qrel", ".run", ".res", ".txt"),
         lines.read_trec,
     ),
-    "msmarco": Format("runs of 3 fields: query, document, rank", (), lines.read_msmarco),
+    "msmarco": Format("runs of 3 fields: query, document, rank", (), lines.read_msmarco, ("run",)),
+    "letor": Format(
+        "judgments: the labels of learning-to-rank rows, LABEL qid:QUERY FEATURE:VALUE … # comment",
+        (".letor", ".svmlight", ".libsvm", ".svm"),
+        ltr.read_letor,
+        ("judgments",),
+    ),
     "csv": Format("commas, with a header", (".csv",), tables.read_csv),
     "tsv": Format("tabs, with a header", (".tsv", ".tab"), tables.read_tsv),
     "json": Format("query → document → number, or a list of rows", (".json",), tables.read_json),
@@ -80,6 +87,8 @@ def recognise(source: Source, kind: str | None, columns: Mapping[str, str] | Non
 def _by_content(source: Source, kind: str | None, columns: Mapping[str, str] | None) -> str:
     head = source.head()
     fields = lines.fields_of_first_line(head)
+    if ltr.is_letor(fields):
+        return "letor"
     if b"\0" not in head and lines.is_regular(fields):
         return _by_width(fields, kind)
     for magic, name in MAGIC.items():
@@ -113,8 +122,8 @@ def _first_line_is_a_row(head: bytes) -> bool:
 
 def kind_of(source: Source, format: str, columns: Mapping[str, str] | None = None) -> str | None:
     """Judgments or run, where the number of fields or the names of the columns tell; otherwise None."""
-    if format == "msmarco":
-        return "run"
+    if len(FORMATS[format].kinds) == 1:
+        return FORMATS[format].kinds[0]
     if format == "trec":
         fields = lines.fields_of_first_line(source.head())
         return "judgments" if len(fields) == lines.LAYOUTS["judgments"].width else "run"

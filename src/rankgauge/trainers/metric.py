@@ -1,0 +1,96 @@
+"""A measure under a trainer's convention, for arrays: what the callables of every trainer have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge.aggregate import aggregate
+from rankgauge.arrays import measured, rows_of
+from rankgauge.dialects import Dialect, find_dialect
+from rankgauge.errors import MeasureError, ProtocolError
+from rankgauge.measures import Measure, as_written, parse
+from rankgauge.protocol import Protocol
+
+if TYPE_CHECKING:
+    from rankgauge.match.hits import Floats
+
+__all__ = ["CANDIDATES", "Metric", "metrics_of"]
+
+# rankgauge's own rules where only candidates are known: those of `rankgauge.arrays`.
+CANDIDATES: Final = Protocol(ties="average", negative="error", ideal="retrieved")
+# Measure → how trainers call it. XGBoost maximises what begins with ndcg, map or pre without being told.
+NAMES: Final = {"nDCG": "ndcg", "AP": "map", "P": "pre", "RR": "mrr", "R": "recall", "Success": "hit"}
+
+
+class Metric:
+    """A measure by name, as a dialect defines it, or as rankgauge does where the dialect is None.
+
+    `name` is what a trainer's log calls it: the trainer's own spelling with `_rankgauge` behind, so that it can stand
+    beside the metric that the trainer has built in.
+    """
+
+    def __init__(self, measure: str, dialect: str | Dialect | None, name: str | None = None) -> None:
+        measure = _ours(measure)
+        self.dialect = None if dialect is None else find_dialect(dialect)
+        self.round_mean = None if self.dialect is None else self.dialect.round_mean
+        self.rounding = None
+        if self.dialect is None:
+            self.measure, self.protocol = parse(measure), CANDIDATES
+        else:
+            own = self.dialect.own(as_written(measure))
+            self.measure, self.protocol, self.rounding = own.measure, own.protocol, own.rounding
+        if self.protocol.order != "score":
+            raise ProtocolError(f"{dialect} orders documents as they are given and looks at no scores: not for arrays")
+        self.name = name or _name(parse(measure)) + "_rankgauge"
+
+    def with_rules(self, **rules: Any) -> Metric:
+        """The same under other rules."""
+        changed = object.__new__(Metric)
+        changed.__dict__.update(self.__dict__, protocol=replace(self.protocol, **rules))
+        return changed
+
+    def per_query(self, grades: Any, scores: Any, **shape: Any) -> Floats:
+        """The value of every query; `shape` is what `rankgauge.arrays` takes: groups, qid or mask."""
+        values = measured(self.measure, rows_of(grades, scores, **shape), self.protocol)
+        return values if self.rounding is None else self.rounding.each(values)
+
+    def mean(self, grades: Any, scores: Any, *, weights: Any = None, **shape: Any) -> float:
+        """The mean over queries, as the trainer takes it."""
+        values = self.per_query(grades, scores, **shape)
+        weight = None if weights is None else np.asarray(weights, np.float64)
+        if weight is not None and self._adds_empty_queries_without_weight:
+            without = self.with_rules(empty="zero").per_query(grades, scores, **shape)
+            return float(((without * weight).sum() + (values - without).sum()) / weight.sum())
+        value = aggregate("mean", values, weight)
+        return value if self.round_mean is None else self.round_mean(value)
+
+    @property
+    def _adds_empty_queries_without_weight(self) -> bool:
+        """XGBoost and LightGBM add 1 for an empty query to a weighted sum, whatever the query weighs."""
+        return self.dialect is not None and self.dialect.name in ("xgboost", "lightgbm") and self.measure.name == "nDCG"
+
+    def __repr__(self) -> str:
+        spoken = "" if self.dialect is None else f", dialect {self.dialect.name}"
+        return f"{self.name} ({self.measure}{spoken}; {self.protocol})"
+
+
+def metrics_of(measures: tuple[str, ...], dialect: str | Dialect | None, name: str | None = None) -> list[Metric]:
+    """The metrics of these measures, nDCG@10 where none is named."""
+    asked = measures or ("nDCG@10",)
+    if name is not None and len(asked) > 1:
+        raise MeasureError(f"name={name!r} is for one measure, and {len(asked)} are asked for")
+    return [Metric(measure, dialect, name) for measure in asked]
+
+
+def _ours(text: str) -> str:
+    """A trainer's spelling, `pre@5`, as ours: `P@5`."""
+    name, cut, rest = text.partition("@")
+    return next((ours for ours, theirs in NAMES.items() if theirs == name), name) + cut + rest
+
+
+def _name(measure: Measure) -> str:
+    text = str(measure)
+    return NAMES.get(measure.name, measure.name) + text.removeprefix(measure.name)

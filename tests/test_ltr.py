@@ -1,0 +1,432 @@
+"""Learning-to-rank files: rows with qid: or with the sizes of queries, scores, and `rankgauge eval --ltr`."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import rankgauge
+from rankgauge.cli.convert import convert
+from rankgauge.cli.eval import evaluate_runs
+from rankgauge.errors import FormatError, InputError, RankgaugeError, RankgaugeWarning
+from rankgauge.read import files
+from rankgauge.read.ltr import read_ltr
+from rankgauge.read.ltr_blocks import read_label_blocks
+from rankgauge.read.numbers import read_scores, read_sizes
+from rankgauge.write_ltr import write_ltr
+
+LETOR = "2 qid:10 1:0.03 2:0.66 #docid = GX1 inc = 1\n0 qid:10 1:0.5 #docid = GX2\n1 qid:7 2:-1e-3 #docid = GX1\n"
+Make = Callable[..., str]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Make:
+    def make(content: bytes | str, name: str = "rows.txt") -> str:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    return make
+
+
+@pytest.fixture(params=["small", "big"])
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every file is read twice: row by row, and as if it were big."""
+    if request.param == "big":
+        monkeypatch.setattr(files, "SMALL", 0)
+    return str(request.param)
+
+
+def rows(path: str, **more: Any) -> list[tuple[str, str, float]]:
+    return list(read_ltr(path, **more).judgments())
+
+
+@pytest.mark.usefixtures("size")
+class TestReading:
+    def test_label_query_and_docid(self, file: Make) -> None:
+        assert rows(file(LETOR)) == [("10", "GX1", 2.0), ("10", "GX2", 0.0), ("7", "GX1", 1.0)]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda text: text.replace("\n", "\r\n"),
+            lambda text: "\ufeff" + text,
+            lambda text: text.replace("\n", "\n\n"),
+            lambda text: "# a comment, docid = none\n\n" + text,
+            lambda text: text.removesuffix("\n"),
+            lambda text: text.replace(" ", "  ").replace("qid", "\tqid"),
+            lambda text: text.replace(" ", "\t").replace("docid\t=\t", "docid = "),
+            lambda text: "  " + text,
+        ],
+        ids=["crlf", "bom", "blank lines", "comment", "no last newline", "blanks", "tabs", "indented"],
+    )
+    def test_however_it_is_laid_out(self, change: Callable[[str], str], file: Make) -> None:
+        assert rows(file(change(LETOR))) == rows(file(LETOR, "other"))
+
+    def test_without_docids_documents_are_numbered(self, file: Make) -> None:
+        text = re.sub(r"#.*", "# by hand", LETOR)
+        assert rows(file(text)) == [("10", "row1", 2.0), ("10", "row2", 0.0), ("7", "row3", 1.0)]
+        assert rows(file(LETOR.replace("#docid = GX2", "")))[1] == ("10", "row2", 0.0)
+
+    def test_a_docid_twice(self, file: Make) -> None:
+        with pytest.warns(
+            RankgaugeWarning, match=r"docid 'GX1' is there twice for query '10'; documents are called by"
+        ):
+            assert rows(file(LETOR.replace("GX2", "GX1")))[1] == ("10", "row2", 0.0)
+
+    def test_rows_of_a_query_that_are_not_together(self, file: Make) -> None:
+        path = file(LETOR + "3 qid:10 1:1 #docid = GX9\n")
+        with pytest.warns(RankgaugeWarning, match=r"the rows of 1 query, such as '10', are not together"):
+            found = read_ltr(path)
+        assert found.groups.tolist() == [3, 1]
+        assert found.qid.tolist() == [0, 0, 1, 0]
+
+    def test_sizes_are_found_beside_the_file(self, file: Make) -> None:
+        for suffix in (".query", ".group", ".query.gz"):
+            path = file("2 1:1\n0 2:1\n1 3:4\n", f"rank{suffix}.test")
+            sizes = b"2\n1\n"
+            file(gzip.compress(sizes) if suffix.endswith("gz") else sizes, f"rank{suffix}.test{suffix}")
+            assert rows(path) == [("1", "row1", 2.0), ("1", "row2", 0.0), ("2", "row3", 1.0)]
+
+    def test_sizes_are_found_beside_a_compressed_file(self, file: Make) -> None:
+        file("1\r\n2\r\n\r\n", "rank.test.query")
+        assert [row[0] for row in rows(file(gzip.compress(b"2 1:1\n0 2:1\n1 3:4\n"), "rank.test.gz"))] == [
+            "1",
+            "2",
+            "2",
+        ]
+
+    def test_sizes_may_stand_beside_qids_that_agree(self, file: Make) -> None:
+        path = file(LETOR)
+        assert rows(path, query_sizes=file("2\n1\n", "sizes")) == rows(path)
+        with pytest.raises(
+            InputError, match=r"sizes: does not begin a query at row 2 of .*rows.txt where its qid: does"
+        ):
+            read_ltr(path, file("1\n2\n", "sizes"))
+
+    def test_it_is_recognised_as_judgments(self, file: Make) -> None:
+        assert list(rankgauge.read_judgments(file(LETOR))) == rows(file(LETOR))
+        file("2\n1\n", "rank.test.query")
+        assert len(rankgauge.read_judgments(file("2 1:1\n0 2:1\n1 3:4\n", "rank.test")).queries) == 2
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("2 qid:1 1:1\nhigh qid:1 1:1\n", ":2: label 'high' is not a number: \"high qid:1 1:1\"; expected LABEL"),
+            ("2 qid:1 1:1\nnan qid:1 1:1\n", ":2: label 'nan' is not a finite number"),
+            ("2 qid:1 1:1\n1 qid: 1:1\n", ":2: qid: names no query"),
+            ("2 qid:1 1:1\n\n1 1:1\n", ':3: has no qid:, and line 1 has one: "1 1:1'),
+            ("2 1:1\n\n1 qid:1 1:1\n", ":3: has a qid:, and line 1 has none"),
+            ("2 qid:1 1:1\n1 0.5 0.7\n", ':2: "0.5" is neither qid:QUERY nor FEATURE:VALUE'),
+            ("2,1,0.5\n", ":1: label '2,1,0.5' is not a number"),
+            ("# nothing\n\n", ": holds no rows; expected LABEL"),
+            ("2 1:1\n", ": its rows have no qid:, and there is neither .*rows.txt.query nor .*rows.txt.group; name"),
+        ],
+    )
+    def test_what_is_refused(self, text: str, message: str, file: Make) -> None:
+        with pytest.raises(InputError, match=re.escape("rows.txt") + message):
+            read_ltr(file(text))
+
+    def test_sizes_that_do_not_add_up(self, file: Make) -> None:
+        path = file("2 1:1\n0 2:1\n1 3:4\n")
+        message = r"sizes: the sizes of its 2 queries add up to 4, and .*rows.txt holds 3 rows; do the two"
+        with pytest.raises(InputError, match=message):
+            read_ltr(path, file("2\n2\n", "sizes"))
+        with pytest.raises(InputError, match="the sizes of its 1 query add up to 2, and "):
+            read_ltr(path, file("2\n", "sizes"))
+
+
+def test_a_comment_right_behind_a_query() -> None:
+    """The fast reader gives up where the careful one cuts the comment off."""
+    assert read_label_blocks(io.BytesIO(b"1 qid:2#7 1:1\n0 qid:2 1:1\n")) is None
+
+
+row = st.tuples(
+    st.sampled_from(["0", "1", "2", "4", "-1", "0.5", "1e1", "+2", "x", "nan", ""]),
+    st.sampled_from(["qid:1", "qid:2", "qid:2", "qid:2#docid=7", "qid:x", "1:0.5", "qid:", "3", ""]),
+    st.sampled_from(["", "1:1 2:2", "1:1 # docid = d1", "#docid=d2 x", "# docid", "2:1 #docid = é # docid = 3"]),
+)
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(row, min_size=1, max_size=6), st.sampled_from([" ", "\t", "  "]), st.sampled_from(["\n", "\r\n", "\n\n"])
+)
+def test_the_fast_reader_agrees_with_the_careful_one(lines: Any, blank: str, end: str) -> None:
+    """Or gives up: it never reads anything else."""
+    from rankgauge.read.ltr import _careful
+
+    text = "".join(blank.join(filter(None, line)) + end for line in lines).encode()
+    fast = read_label_blocks(io.BytesIO(text))
+    if fast is None:
+        return
+    slow = _careful(io.BytesIO(text), "rows")
+    assert fast.grade.tolist() == slow.grade.tolist()
+    assert (fast.query is None) == (slow.query is None)
+    assert fast.queries == slow.queries
+    assert fast.docs == slow.docs
+    if fast.query is not None and slow.query is not None:
+        assert fast.query.tolist() == slow.query.tolist()
+
+
+def test_the_fast_reader_does_not_give_up_on_plain_files() -> None:
+    many = b"".join(b"%d qid:%d 1:0.5 2:0.25\n" % (i % 5, i // 10) for i in range(3000))
+    for text in (many, many.replace(b"\n", b"\r\n"), re.sub(rb"qid:\d+ ", b"", many), LETOR.encode()):
+        assert read_label_blocks(io.BytesIO(text)) is not None
+
+
+def test_big_files_are_columns(file: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankgauge.read import ltr
+
+    small = rows(file(LETOR)), rows(file(re.sub("#.*", "", LETOR), "plain"))
+    monkeypatch.setattr(ltr, "FEW", 0)
+    assert (rows(file(LETOR)), rows(file(re.sub("#.*", "", LETOR), "plain"))) == small
+
+
+class TestScores:
+    @pytest.mark.parametrize("text", ["1\n-2.5\n1e-3\n", "1\r\n-2.5\r\n1e-3", "\ufeff1 \n\n -2.5\n# end\n1e-3\n\n"])
+    def test_one_number_a_line(self, text: str, file: Make) -> None:
+        assert read_scores(file(text)).numbers.tolist() == [1, -2.5, 0.001]
+
+    def test_compressed_and_saved_by_numpy(self, file: Make) -> None:
+        assert read_scores(file(gzip.compress(b"1\n2\n"), "p.txt.gz")).numbers.tolist() == [1, 2]
+        for array in (np.array([1, 2], np.float32), np.array([[1.0], [2.0]])):
+            saved = io.BytesIO()
+            np.save(saved, array)
+            assert read_scores(file(saved.getvalue(), "p.npy")).numbers.tolist() == [1, 2]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("1\n2 3\n", ':2: expected one score a line, got 2 fields: "2 3"'),
+            ("score\n1\n", ":1: score 'score' is not a number"),
+            ("1\n\nnan\n", ":3: score 'nan' is not a finite number"),
+            ("1\n1_0\n", ":2: score '1_0' is not a number"),
+            ("\n\n", ": holds no scores"),
+        ],
+    )
+    def test_what_is_refused(self, text: str, message: str, file: Make) -> None:
+        with pytest.raises(InputError, match=re.escape("rows.txt") + message):
+            read_scores(file(text))
+
+    @pytest.mark.parametrize("size", ["0", "-1", "2.5"])
+    def test_sizes(self, size: str, file: Make) -> None:
+        with pytest.raises(FormatError, match=rf"rows.txt:3: size {size} is not a number of rows; expected a whole"):
+            read_sizes(file(f"2\n\n{size}\n"))
+
+
+def invoke(command: Any, *words: object, text: str | None = None) -> Result:
+    return CliRunner().invoke(command, [str(word) for word in words], input=text, catch_exceptions=False)
+
+
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
+class TestEval:
+    def test_as_lightgbm_says(self, shared: Path, file: Make) -> None:
+        """A model that is really trained, and what LightGBM says of it."""
+        lightgbm = pytest.importorskip("lightgbm")
+        datasets = pytest.importorskip("sklearn.datasets")
+        features, labels = datasets.load_svmlight_file(str(shared / "ltr-lightgbm/rank.train"))
+        test = str(shared / "ltr-lightgbm/rank.test")
+        features_of_test, labels_of_test = datasets.load_svmlight_file(test, n_features=features.shape[1])
+        sizes = [np.loadtxt(shared / f"ltr-lightgbm/rank.{part}.query", dtype=int) for part in ("train", "test")]
+        train = lightgbm.Dataset(features, labels, group=sizes[0])
+        valid = lightgbm.Dataset(features_of_test, labels_of_test, group=sizes[1], reference=train)
+        record: dict[str, Any] = {}
+        parameters = {"objective": "lambdarank", "metric": ["ndcg", "map"], "eval_at": [1, 10], "verbose": -1,
+                      "num_threads": 1}  # fmt: skip
+        callbacks = [lightgbm.record_evaluation(record)]
+        model = lightgbm.train(parameters, train, 10, valid_sets=[valid], valid_names=["v"], callbacks=callbacks)
+        scores = file("".join(f"{score!r}\n" for score in model.predict(features_of_test).tolist()), "pred.txt")
+        asked = [word for k in (1, 10) for word in ("-m", f"nDCG@{k}", "-m", f"AP@{k}")]
+        done = invoke(
+            evaluate_runs, "--ltr", test, "--scores", scores, "--dialect", "lightgbm", *asked, "--format", "json"
+        )
+        found = json.loads(done.stdout)["runs"][0]["measures"]
+        for k in (1, 10):
+            assert found[f"nDCG@{k}"]["mean"] == pytest.approx(record["v"][f"ndcg@{k}"][-1], abs=1e-12)
+            assert found[f"AP@{k}"]["mean"] == pytest.approx(record["v"][f"map@{k}"][-1], abs=1e-12)
+
+    def test_several_models_and_all_outputs(self, file: Make) -> None:
+        path, one, two = file(LETOR), file("1\n2\n3\n", "one.txt"), file("2\n1\n3\n", "two.txt")
+        done = invoke(evaluate_runs, "--ltr", path, "--scores", one, "--scores", f"best={two}", "-q", "--format", "csv")
+        lines = done.stdout.splitlines()
+        assert [line.split(",")[:2] for line in lines[1:] if ",7," in line or ",10," in line] == [
+            ["one", "10"], ["one", "7"], ["best", "10"], ["best", "7"],
+        ]  # fmt: skip
+        assert "1.0" in lines[-1]
+
+    def test_scores_may_still_be_a_rule(self, file: Make) -> None:
+        """Two scores that 32 bits cannot tell apart: with `--scores float32` beside the file they are tied."""
+        path, scores = file("0 qid:1 1:1\n1 qid:1 1:1\n"), file("1.00000000001\n1.00000000002\n", "p.txt")
+        apart = invoke(evaluate_runs, "--ltr", path, "--scores", scores, "--ties", "given", "--format", "json")
+        tied = invoke(
+            evaluate_runs,
+            "--ltr",
+            path,
+            "--scores",
+            scores,
+            "--scores",
+            "float32",
+            "--ties",
+            "given",
+            "--format",
+            "json",
+        )
+        values = [json.loads(each.stdout)["runs"][0]["measures"]["nDCG@10"]["mean"] for each in (apart, tied)]
+        assert values == [1.0, pytest.approx(1 / np.log2(3), abs=1e-15)]
+
+    @pytest.mark.parametrize(
+        ("text", "dialect", "message"),
+        [
+            ("2 qid:1 1:1\n\n-1 qid:1 1:1\n", "lightgbm", ":3: label -1 is negative, and negative='error' takes none"),
+            ("2 qid:1 1:1\n0.5 qid:1 1:1\n", "xgboost", ":2: label 0.5 is not a whole number, and grades='integer'"),
+        ],
+    )
+    def test_labels_that_a_trainer_does_not_take(self, text: str, dialect: str, message: str, file: Make) -> None:
+        path, scores = file(text), file("1\n2\n", "p.txt")
+        with pytest.raises(FormatError, match=re.escape("rows.txt") + message):
+            invoke(evaluate_runs, "--ltr", path, "--scores", scores, "--dialect", dialect)
+
+    def test_unequal_numbers(self, file: Make) -> None:
+        path, scores = file(LETOR), file("1\n2\n", "p.txt")
+        with pytest.raises(InputError, match=r"p.txt: holds 2 scores, and .*rows.txt 3 rows; give one score a row"):
+            invoke(evaluate_runs, "--ltr", path, "--scores", scores)
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            ([], "Missing argument 'QRELS'"),
+            (["qrels"], "Missing argument '[NAME=]RUN...'"),
+            (["--ltr", "rows"], "--ltr needs the scores of a model for its rows: --scores FILE"),
+            (["--ltr", "rows", "--scores", "p", "qrels"], "what is 'qrels' for?"),
+            (
+                ["qrels", "run", "--scores", "p"],
+                "--scores is float64 or float32, or with --ltr FILE a file of scores: 'p'",
+            ),
+            (["qrels", "run", "--query-sizes", "p"], "--query-sizes is for the rows of --ltr FILE"),
+            (["--ltr", "rows", "--scores", "p", "--run-format", "trec"], "are for QRELS and RUN, not for --ltr"),
+        ],
+    )
+    def test_what_does_not_go_together(self, words: list[str], message: str) -> None:
+        done = invoke(evaluate_runs, *words)
+        assert done.exit_code == 2
+        assert message in done.stderr
+
+    def test_scores_or_rows_in_the_wrong_place(self, file: Make) -> None:
+        path, scores = file(LETOR), file("1\n2\n3\n", "p.txt")
+        with pytest.raises(FormatError, match=r"one number a line looks like a model's scores .* --ltr ROWS --scores"):
+            invoke(evaluate_runs, path, scores)
+        with pytest.raises(
+            FormatError, match=r"holds labels and features, not a ranking; .* --ltr .*rows.txt --scores"
+        ):
+            invoke(evaluate_runs, path, path)
+
+
+class TestConvert:
+    def test_letor_to_lightgbm_and_back(self, file: Make, tmp_path: Path) -> None:
+        assert invoke(convert, file(LETOR), tmp_path / "rank.train", "--to", "lightgbm").exit_code == 0
+        assert (tmp_path / "rank.train").read_text() == "2 1:0.03 2:0.66\n0 1:0.5\n1 2:-1e-3\n"
+        assert (tmp_path / "rank.train.query").read_text() == "2\n1\n"
+        assert invoke(convert, tmp_path / "rank.train", tmp_path / "back.letor.gz").exit_code == 0
+        back = gzip.decompress((tmp_path / "back.letor.gz").read_bytes()).decode()
+        assert back == "2 qid:1 1:0.03 2:0.66\n0 qid:1 1:0.5\n1 qid:2 2:-1e-3\n"
+
+    def test_the_data_that_lightgbm_brings_there_and_back(self, shared: Path, tmp_path: Path) -> None:
+        source = shared / "ltr-lightgbm/rank.test"
+        invoke(convert, source, tmp_path / "rows.letor")
+        invoke(convert, tmp_path / "rows.letor", tmp_path / "rank.test", "--to", "lightgbm")
+        assert (tmp_path / "rank.test").read_text().split() == source.read_text().split()
+        sizes = [(folder / "rank.test.query").read_text().split() for folder in (tmp_path, source.parent)]
+        assert sizes[0] == sizes[1]
+
+    def test_labels_as_judgments_and_judgments_as_labels(self, file: Make, tmp_path: Path) -> None:
+        assert invoke(convert, file(LETOR), tmp_path / "qrels.trec").exit_code == 0
+        assert (tmp_path / "qrels.trec").read_text() == "10 0 GX1 2\n10 0 GX2 0\n7 0 GX1 1\n"
+        assert invoke(convert, tmp_path / "qrels.trec", tmp_path / "again.letor").exit_code == 0
+        assert (tmp_path / "again.letor").read_text().splitlines()[0] == "2 qid:10 # docid = GX1"
+        assert rows(str(tmp_path / "again.letor")) == rows(file(LETOR))
+
+    def test_scores_as_a_run(self, file: Make, tmp_path: Path) -> None:
+        scores = file("1\n2\n3\n", "p.txt")
+        assert invoke(convert, scores, tmp_path / "run.trec", "--ltr", file(LETOR), "--tag", "mine").exit_code == 0
+        text = "10 Q0 GX2 1 2.0 mine\n10 Q0 GX1 2 1.0 mine\n7 Q0 GX1 1 3.0 mine\n"
+        assert (tmp_path / "run.trec").read_text() == text
+
+    def test_what_is_refused(self, file: Make, tmp_path: Path) -> None:
+        scattered = file("2 qid:1 1:1\n1 qid:2 1:1\n0 qid:1 1:1\n", "scattered")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(
+                FormatError, match="the rows of query '1' are not together, and sizes alone cannot say so"
+            ):
+                invoke(convert, scattered, tmp_path / "rank", "--to", "lightgbm")
+        assert not {"rank", "rank.query"} & {path.name for path in tmp_path.iterdir()}
+        with pytest.raises(InputError, match="sizes of queries in a second file; name a file, or write letor"):
+            invoke(convert, file(LETOR), "-", "--to", "lightgbm")
+        with pytest.raises(InputError, match=r"holds no learning-to-rank rows .* but trec"):
+            invoke(convert, file("q 0 a 2\n", "qrels"), tmp_path / "rank", "--to", "lightgbm")
+        with pytest.raises(FormatError, match="the query id 'a#b' holds #, which begins a comment"):
+            rankgauge.write(rankgauge.read_judgments({"a#b": {"d": 1}}), tmp_path / "x.letor")
+        with pytest.raises(FormatError, match="letor is a format of labels and has no scores"):
+            rankgauge.write(rankgauge.read_run({"q": {"d": 1}}), tmp_path / "x.letor")
+
+
+class TestWriting:
+    def test_what_scikit_learn_reads(self, tmp_path: Path) -> None:
+        datasets = pytest.importorskip("sklearn.datasets")
+        sparse = pytest.importorskip("scipy.sparse")
+        dice = np.random.default_rng(3)
+        features = np.where(dice.random((8, 5)) < 0.5, 0, dice.normal(size=(8, 5)))
+        grades, qid = dice.integers(0, 5, 8), [3, 3, 3, 9, 9, 1, 1, 1]
+        for matrix in (features, sparse.csr_matrix(features)):
+            write_ltr(tmp_path / "rows.letor", grades, qid=qid, features=matrix)
+            read, labels, queries = datasets.load_svmlight_file(
+                str(tmp_path / "rows.letor"), n_features=5, query_id=True, zero_based=False
+            )
+            assert (read.toarray() == features).all()
+            assert labels.tolist() == grades.tolist()
+            assert queries.tolist() == qid
+
+    def test_sizes_beside_and_documents(self, tmp_path: Path) -> None:
+        write_ltr(tmp_path / "rank.gz", [1, 0, 2.5], groups=[1, 2], format="lightgbm")
+        assert (tmp_path / "rank.query").read_text() == "1\n2\n"
+        assert rows(str(tmp_path / "rank.gz")) == [("1", "row1", 1.0), ("2", "row2", 0.0), ("2", "row3", 2.5)]
+        write_ltr(tmp_path / "rows", [1, 0], qid=["a", "b"], docs=["x", "y"])
+        assert rows(str(tmp_path / "rows")) == [("a", "x", 1.0), ("b", "y", 0.0)]
+
+    @pytest.mark.parametrize(
+        ("more", "message"),
+        [
+            ({}, "either as qid= .* or as groups="),
+            ({"qid": ["a"], "groups": [1]}, "either as qid= .* or as groups="),
+            ({"qid": ["a"]}, "there are 2 grades, and the queries hold 1 rows"),
+            ({"groups": [3]}, "there are 2 grades, and the queries hold 3 rows"),
+            ({"groups": [2], "features": [[1.0]]}, r"features have the shape \(1, 1\); expected \(2, features\)"),
+            ({"groups": [2], "docs": ["x"]}, "there are 2 grades and 1 docs"),
+            (
+                {"groups": [2], "format": "csv"},
+                "unknown format 'csv' of learning-to-rank rows; expected letor or lightgbm",
+            ),
+            ({"qid": ["a b", "c"]}, "the query id 'a b' is empty or holds a blank or #"),
+        ],
+    )
+    def test_what_is_refused(self, more: dict[str, Any], message: str, tmp_path: Path) -> None:
+        with pytest.raises(RankgaugeError, match=message):
+            write_ltr(tmp_path / "rows", [1, 0], **more)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_grade_that_is_none(self, tmp_path: Path) -> None:
+        with pytest.raises(FormatError, match="row 2: grade nan is not a finite number"):
+            write_ltr(tmp_path / "rows", [1, float("nan")], groups=[2])
