@@ -236,7 +236,8 @@ def test_charts_on_the_page_are_those_of_the_json() -> None:
         if block["type"] == "chart"
     }
     assert stored["specs"] == wanted
-    assert set(wanted) == {"forest", "distribution", "detectable", "at-k", "precision-recall", "differences", "scatter"}
+    pictures = {"forest", "distribution", "detectable", "at-k", "precision-recall", "differences", "scatter"}
+    assert set(wanted) == pictures | {"unjudged", "unjudged-pairs"}
 
 
 def test_the_examples_are_what_explain_shows() -> None:
@@ -388,11 +389,12 @@ def test_texts_that_cannot_be_found_are_asked_for(tmp_path: Path) -> None:
 def test_every_section_is_there_where_there_is_something_to_tell() -> None:
     judgments, runs = made()
     by = {f"q{number}": "odd" if number % 2 else "even" for number in range(30)}
-    full = rankgauge.report(judgments, runs, by=by)
+    full = rankgauge.report(judgments, runs, by=by, second={"other": judgments})
     assert [section.key for section in full.sections] == list(SECTIONS)
     alone = rankgauge.report(judgments, {"s1": runs["s1"]}, charts=False)
     told = [section.key for section in alone.sections]
-    assert told == ["summary", "systems", "queries", "every-query", "judged", "ties", "checks", "rules", "reproduce"]
+    first = ["summary", "systems", "queries", "every-query", "judged", "open"]
+    assert told == [*first, "ties", "checks", "rules", "reproduce"]
     assert check_words(Page(alone.html()), json.loads(alone.json())) > 100
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankgauge.cli.agree import REPEATED
 from rankgauge.cli.options import (
     FILE,
     complete_measures,
@@ -18,7 +19,6 @@ from rankgauge.cli.options import (
     reading_options,
 )
 from rankgauge.compare.settings import Settings
-from rankgauge.errors import InputError
 from rankgauge.stats.methods import METHODS
 
 if TYPE_CHECKING:
@@ -62,6 +62,14 @@ SMALL = 64 << 20  # bytes of a run, up to which it is kept rather than read agai
 @click.option("--queries", metavar="FILE", help="The texts of the queries: a table, or id and text on each line.")
 @click.option("--documents", metavar="FILE", help="The texts of documents, of which the beginnings are shown.")
 @click.option("--examples", type=click.IntRange(0), default=3, help="Queries of each kind shown rank by rank.  [3]")
+@click.option(
+    "--second",
+    multiple=True,
+    type=FILE,
+    metavar="[NAME=]QRELS",
+    help="The judgments of another judge, to see how well they agree; repeat for more. QRELS may have a NAME= too.",
+)
+@click.option("--repeated", type=click.Choice(REPEATED), help="With it: pairs judged more than once, which grade.")
 @click.option("--no-charts", "charts", flag_value=False, default=True, help="Tables and words only.")
 @click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help="How pairs are adjusted.  [maxt]")
 @click.option("--alpha", type=float, default=0.05, help="The level of decisions and intervals.  [0.05]")
@@ -70,7 +78,13 @@ SMALL = 64 << 20  # bytes of a run, up to which it is kept rather than read agai
 @protocol_options
 @reading_options
 def write_report(
-    qrels: str, runs: tuple[str, ...], output: str, format: str | None, reading: Reading, **asked: Any
+    qrels: str,
+    runs: tuple[str, ...],
+    second: tuple[str, ...],
+    output: str,
+    format: str | None,
+    reading: Reading,
+    **asked: Any,
 ) -> None:
     """Report on runs in one file: what changed, how sure that is, where and why, and how to repeat it.
 
@@ -82,6 +96,7 @@ def write_report(
       rankgauge report qrels.txt bm25.run reranked.run -o report.html
       rankgauge report qrels.txt old=a.run new=b.run --baseline old -m nDCG@10 -m R@100 -o report.html
       rankgauge report qrels.txt runs/*.run --by segments.csv --queries queries.tsv --documents corpus.jsonl -o r.html
+      rankgauge report people=qrels.txt bm25.run reranked.run --second model=model.txt -o report.html
       rankgauge report qrels.txt bm25.run reranked.run -o report.md
       rankgauge report qrels.txt bm25.run reranked.run --format json
     """
@@ -92,7 +107,7 @@ def write_report(
     if output == "-" and chosen == "html" and sys.stdout.isatty():
         raise click.UsageError("an HTML page is not for a terminal: give -o report.html, or --format md")
     wanted = _wanted(**asked)
-    made = Report(gather(_source(qrels, runs, reading, wanted.protocol), wanted))
+    made = Report(gather(_source(qrels, runs, second, reading, wanted.protocol), wanted))
     made.write(output, chosen)
 
 
@@ -108,6 +123,7 @@ def _wanted(
     documents: str | None,
     examples: int,
     charts: bool,
+    repeated: str | None,
     **settings: Any,
 ) -> Any:
     from rankgauge.evaluate import query_table
@@ -130,6 +146,7 @@ def _wanted(
         queries={} if queries is None else read_texts(queries, "query_id"),
         documents={} if documents is None else read_texts(documents, "doc_id"),
         charts=charts,
+        repeated=repeated,
     )
 
 
@@ -144,13 +161,13 @@ def _command(arguments: list[str]) -> str:
     )
 
 
-def _source(qrels: str, runs: tuple[str, ...], reading: Reading, protocol: Protocol) -> Source:
-    from rankgauge.cli.work import named_runs
+def _source(qrels: str, runs: tuple[str, ...], second: tuple[str, ...], reading: Reading, protocol: Protocol) -> Source:
+    from rankgauge.cli.work import named_runs, one_standard_input
     from rankgauge.report import Source
 
     named = named_runs(runs)
-    if [qrels, *named.values()].count("-") > 1:
-        raise InputError("standard input (-) can be only one of the files")
+    (judge, qrels), *others = named_runs((qrels, *second)).items()
+    one_standard_input([qrels, *named.values(), *(path for _, path in others)])
     judged = reading.judgments(qrels)
     reads = {name: _reader(reading, path) for name, path in named.items()}
 
@@ -167,7 +184,7 @@ def _source(qrels: str, runs: tuple[str, ...], reading: Reading, protocol: Proto
             columns=reading.columns,
         )
 
-    return Source(judged, reads, check)
+    return Source(judged, reads, check, {name: reading.judgments(path, repeated=True) for name, path in others}, judge)
 
 
 def _reader(reading: Reading, path: str) -> Callable[[Protocol], Run]:

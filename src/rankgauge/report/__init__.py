@@ -84,6 +84,7 @@ class Report:
             **results_data(list(self.facts.results.values()), Look()),
             "comparison": comparison.to_dict() if comparison is not None else None,
             "examples": [each.to_dict() for each in self.facts.explained],
+            "evidence": self.facts.evidence.to_dict(),
             "findings": None if self.facts.findings is None else findings_data(self.facts.findings),
             "sections": [as_data(section) for section in self.sections],
         }
@@ -129,6 +130,8 @@ def report(
     examples: int = 3,
     charts: bool = True,
     command: str = "",
+    second: Mapping[str, Any] | None = None,
+    repeated: str | None = None,
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
     **settings: Any,
 ) -> Report:
@@ -136,13 +139,14 @@ def report(
 
     `by` are groups of queries; other columns of its table that hold numbers are shown beside the measure. `queries` and
     `documents` are texts by id. `examples` says how many queries of each kind are shown rank by rank. Settings are
-    those of `compare`: baseline, method, alpha, flips, seed.
+    those of `compare`: baseline, method, alpha, flips, seed. `second` are the judgments of other judges by their names:
+    how well they agree with the first, and what they would make of the systems; `repeated` as in `agree`.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections][:2]
     ['Summary', 'Systems']
     """
-    source = _source(judgments, runs)
+    source = _source(judgments, runs, second or {})
     single = isinstance(measures, (str, Measure))
     parsed = [parse(str(each)) for each in ([measures] if single else measures)]  # type: ignore[union-attr]
     groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
@@ -160,11 +164,12 @@ def report(
         {} if queries is None else read_texts(queries, "query_id"),
         {} if documents is None else read_texts(documents, "doc_id"),
         charts,
+        repeated,
     )
     return Report(gather(source, wanted))
 
 
-def _source(judgments: Any, runs: Any) -> Source:
+def _source(judgments: Any, runs: Any, second: Mapping[str, Any]) -> Source:
     """What is reported on, with the checks that `validate` makes of it."""
     if not isinstance(runs, Mapping) or not runs:
         raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
@@ -174,4 +179,6 @@ def _source(judgments: Any, runs: Any) -> Source:
 
         return validate(judgments, *runs.values(), measure=measure)
 
-    return Source(read_judgments(judgments), {str(name): reader(run) for name, run in runs.items()}, check)
+    reads = {str(name): reader(run) for name, run in runs.items()}
+    others = {str(name): read_judgments(each, repeated=True) for name, each in second.items()}
+    return Source(read_judgments(judgments), reads, check, others)

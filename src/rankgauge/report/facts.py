@@ -17,6 +17,7 @@ from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import measure_hits
 from rankgauge.explain import Difference, Explanation, difference, explain
 from rankgauge.match import match
+from rankgauge.report.evidence import Evidence, evidence_of
 from rankgauge.stats import paired
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Source:
     judgments: Judgments
     runs: Mapping[str, Callable[[Protocol], Run]]
     check: Callable[[Measure], list[Finding]]
+    second: Mapping[str, Any] = field(default_factory=dict)  # judge → the judgments of another judge
+    judge: str = "judgments"  # who made the first ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class Wanted:
     queries: Mapping[str, str] = field(default_factory=dict)  # query → its text
     documents: Mapping[str, str] = field(default_factory=dict)  # document → its text
     charts: bool = True
+    repeated: str | None = None  # what becomes of pairs that another judge judged more than once
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,7 @@ class Facts:
     unchecked: str
     explained: list[Explained]
     unexplained: str = ""
+    evidence: Evidence = field(default_factory=Evidence)
 
     @property
     def measure(self) -> str:
@@ -174,7 +179,7 @@ def gather(source: Source, wanted: Wanted) -> Facts:
     )
     with warnings.catch_warnings():  # whatever there is to say was said when the runs were first read
         warnings.simplefilter("ignore", RankgaugeWarning)
-        return _with_rankings(facts, source)
+        return _with_rankings(replace(facts, evidence=evidence_of(source, wanted, results, facts.focus)), source)
 
 
 def _units(values: Values) -> int:

@@ -28,6 +28,8 @@ from rankgauge.report.blocks import (
 )
 from rankgauge.report.charts import comparison_charts, depth_charts, group_charts, query_charts
 from rankgauge.report.facts import oriented
+from rankgauge.report.judges import judges_agree
+from rankgauge.report.open import left_open
 from rankgauge.report.queries import every_query, example_queries
 from rankgauge.report.trust import careful, checks, judged, reproduce, rules, ties
 
@@ -363,6 +365,8 @@ SECTIONS: Final[dict[str, tuple[str, Callable[[Facts], Iterator[Block]]]]] = {
     "queries": ("Queries worth a look", example_queries),
     "every-query": ("Every query", every_query),
     "judged": ("How much was judged", judged),
+    "open": ("What unjudged documents leave open", left_open),
+    "judges": ("How well judges agree", judges_agree),
     "ties": ("Equal scores", ties),
     "checks": ("Checks of the files", checks),
     "rules": ("Rules and fingerprints", rules),
