@@ -52,7 +52,23 @@ def rows_of(chart: Any, *fields: str) -> list[dict[str, Any]]:
     return list(rows)
 
 
+OTHERS = {query: {doc: min(3, grade + (doc < "d3")) for doc, grade in docs.items()} for query, docs in QRELS.items()}
+
+
+@functools.cache
+def trusted() -> tuple[Any, Any]:
+    """What charts of trust are made from: with some judgments taken away, and with a second judge."""
+    some = {query: {doc: grade for doc, grade in docs.items() if doc != "d3"} for query, docs in QRELS.items()}
+    runs = {f"s{step}": run_of(step) for step in (2, 4, 5)}
+    quality = rankgauge.quality(some, runs, "nDCG@3", error_rate=0.2, draws=60)
+    return quality, rankgauge.agree({"one": QRELS, "other": OTHERS}, runs=runs, measure="nDCG@3")
+
+
 def source_of(kind: str, results: dict[str, Result], comparison: Comparison) -> Any:
+    if kind in ("unjudged", "unjudged-pairs", "noise"):
+        return trusted()[0]
+    if kind in ("confusion", "judges"):
+        return trusted()[1]
     return results if kind in ("at-k", "precision-recall") else comparison
 
 
@@ -124,7 +140,7 @@ def test_long_names_are_cut_and_numbers_are_not(width: int) -> None:
 
 def test_distribution_counts_every_query_once(results: dict[str, Result]) -> None:
     chart = charts.distribution(results)
-    rows, centres = rows_of(chart, "share"), rows_of(chart, "median")
+    rows, centres = rows_of(chart, "share"), rows_of(chart, "tick")
     for name, result in results.items():
         values = result.per_query["nDCG@3"].to_list()
         mine = [row for row in rows if row["system"] == name]
@@ -134,8 +150,8 @@ def test_distribution_counts_every_query_once(results: dict[str, Result]) -> Non
             inside = [v for v in values if row["from"] <= v and (v < row["to"] or (last and v == 1.0))]
             assert row["queries"] == len(inside)
         (centre,) = (row for row in centres if row["system"] == name)
-        assert centre["median"] == result.median("nDCG@3")
-        assert centre["mean"] == pytest.approx(result["nDCG@3"], abs=1e-15)
+        assert centre["tick"] == result.median("nDCG@3")
+        assert centre["diamond"] == pytest.approx(result["nDCG@3"], abs=1e-15)
 
 
 def test_at_k_is_what_evaluate_says_at_every_k(results: dict[str, Result]) -> None:
@@ -190,6 +206,9 @@ def test_detectable_has_a_power_of_four_fifths_everywhere(comparison: Comparison
 # ---- the picture -----------------------------------------------------------------------------------------------------
 
 
+OWN_WORDS = {"noise": "60 draws", "confusion": "96 pairs judged by both", "judges": "12 queries that all judges have"}
+
+
 @pytest.mark.parametrize("kind", charts.KINDS)
 @pytest.mark.parametrize("theme", charts.THEMES)
 def test_a_chart_is_valid_and_says_what_it_shows(
@@ -199,8 +218,9 @@ def test_a_chart_is_valid_and_says_what_it_shows(
         chart = charts.KINDS[kind](source_of(kind, results, comparison), theme=theme, width=width)
         spec = chart.to_dict(validate=True)
         caption = " ".join(spec["title"]["subtitle"])
-        assert caption.startswith("12 queries. ")
-        assert "precision" in caption if kind == "precision-recall" else "DCG@k over the DCG@k of the ideal" in caption
+        assert caption.startswith(OWN_WORDS.get(kind, "12 queries. "))
+        known = {"precision-recall": "precision", "confusion": "of the row", "judges": "Against one: other τ"}
+        assert known.get(kind, "DCG@k over the DCG@k of the ideal") in caption
         assert spec["config"]["background"] == charts.THEMES[theme].background
         lines = [*spec["title"]["text"], *spec["title"]["subtitle"]]
         assert max(map(len, lines)) < width / 5
@@ -326,6 +346,7 @@ def test_altair_is_not_imported_before_a_chart_is_asked_for() -> None:
 def bad_calls() -> Iterator[tuple[str, Any, type[Exception], str]]:
     one = {"only": rankgauge.evaluate(QRELS, run_of(2))}
     two = one | {"other": rankgauge.evaluate(QRELS, run_of(5))}
+    wrong: Any = two
     yield "two systems", lambda: charts.differences(one), InputError, "needs two systems, and there is only one, only"
     yield "compared", lambda: charts.matrix(one), InputError, "there is only one, only"
     yield "no groups", lambda: charts.groups(two), InputError, "no groups of queries"
@@ -337,6 +358,14 @@ def bad_calls() -> Iterator[tuple[str, Any, type[Exception], str]]:
     yield "same", lambda: charts.scatter(two, pair=("only", "only")), InputError, "given twice"
     yield "measure", lambda: charts.forest(two, "P@5"), MeasureError, "P@5 was not evaluated"
     yield "no k", lambda: charts.at_k(two, "Rprec"), MeasureError, "has no cut-off"
+    yield "open", lambda: charts.unjudged(wrong), InputError, r"needs what rankgauge.quality\(judgments, runs\) returns"
+    yield "no runs", lambda: charts.unjudged(rankgauge.quality(QRELS)), InputError, "got a Quality without runs"
+    yield "noise", lambda: charts.noise(wrong), InputError, "this chart needs label noise"
+    alone = rankgauge.agree(QRELS, OTHERS)
+    yield "judges", lambda: charts.judges(alone), InputError, "got an Agreement without runs"
+    three = rankgauge.agree(QRELS, OTHERS, QRELS)
+    yield "pair", lambda: charts.confusion(three), InputError, "choose a pair: A and B, A and C, B and C"
+    yield "judge", lambda: charts.confusion(wrong), InputError, "needs what rankgauge.agree returns"
     yield "names", lambda: charts.forest([two["only"]] * 2), InputError, "give each system a name"
 
 
@@ -352,6 +381,7 @@ def test_what_cannot_be_drawn_is_said(call: Any, kind: type[Exception], message:
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     rankgauge.write(rankgauge.read_judgments(QRELS), tmp_path / "qrels.txt")
+    rankgauge.write(rankgauge.read_judgments(OTHERS), tmp_path / "other.txt")
     for step in (2, 5):
         rankgauge.write(rankgauge.read_run(run_of(step)), tmp_path / f"s{step}.run")
     (tmp_path / "by.csv").write_text("query_id,group\n" + "".join(f"{q},{g}\n" for q, g in SEGMENTS.items()))
@@ -367,6 +397,16 @@ def called(folder: Path, *arguments: str) -> Any:
     return CliRunner().invoke(cli, ["plot", *paths])
 
 
+def refused(done: Any) -> str:
+    """What a person is told, with exit code 2: a usage error, or an error that `main` prints as one line."""
+    from rankgauge.errors import RankgaugeError
+
+    if isinstance(done.exception, RankgaugeError):
+        return str(done.exception)
+    assert done.exit_code == 2
+    return " ".join(done.output.split())
+
+
 def test_the_command_knows_every_kind_and_every_file() -> None:
     from rankgauge.charts.files import FILES
 
@@ -378,7 +418,10 @@ def test_the_command_knows_every_kind_and_every_file() -> None:
 def test_the_command_writes_every_kind(kind: str, files: Path) -> None:
     target = files / f"{kind}.svg"
     measure = "IPrec(rel=2)@0" if kind == "precision-recall" else "nDCG@3"
-    done = called(files, kind, "qrels.txt", "s2.run", "s5.run", "--by", "by.csv", "-m", measure, "-o", str(target))
+    given = {"groups": ["--by", "by.csv"], "noise": ["--error-rate", "0.1"]}.get(kind, [])
+    given = ["--second", str(files / "other.txt")] if kind in ("confusion", "judges") else given
+    runs = [] if kind == "confusion" else ["s2.run", "s5.run"]
+    done = called(files, kind, "qrels.txt", *runs, *given, "-m", measure, "-o", str(target))
     assert (done.exit_code, done.output) == (0, "")
     assert len(list(ET.fromstring(target.read_text()).iter())) > 40
 
@@ -394,13 +437,21 @@ def test_the_command_writes_every_kind(kind: str, files: Path) -> None:
         (["forest", "qrels.txt", "s2.run", "s5.run", "--pair", "s2", "s5", "-o", "x.svg"], "--pair is for differences"),
         (["forest", "qrels.txt", "s2.run", "-m", "nDCG@3", "-m", "R@3", "-o", "x.svg"], "one measure, not 2"),
         (["precision-recall", "qrels.txt", "s2.run", "-m", "nDCG@5", "-o", "x.svg"], "leave -m out"),
+        (["forest", "qrels.txt", "-o", "x.svg"], "Missing argument '[NAME=]RUN...'"),
+        (["unjudged", "qrels.txt", "s2.run", "--by", "by.csv", "-o", "x.svg"], "--by changes nothing in unjudged"),
+        (["unjudged", "qrels.txt", "s2.run", "-m", "P@3", "-o", "x.svg"], "known exactly for nDCG only"),
+        (["unjudged", "qrels.txt", "s2.run", "--scale", "0,1", "-o", "x.svg"], "outside the scale"),
+        (["unjudged-pairs", "qrels.txt", "s2.run", "-o", "x.svg"], "give two or more"),
+        (["noise", "qrels.txt", "s2.run", "-o", "x.svg"], "--error-rate X or --confusion FILE, one of the two"),
+        (["confusion", "qrels.txt", "-o", "x.svg"], "give the other's judgments: --second"),
+        (["confusion", "qrels.txt", "s2.run", "--second", "other.txt", "-o", "x.svg"], "shows no runs"),
+        (["judges", "qrels.txt", "s2.run", "--second", "other.txt", "-o", "x.svg"], "two runs or more"),
+        (["forest", "qrels.txt", "s2.run", "--second", "other.txt", "-o", "x.svg"], "--second is for confusion or"),
         (["forest", "qrels.txt", "s2.run", "-o", "/"], "not to a name without an ending"),
     ],
 )
 def test_a_wrong_call_is_explained(arguments: list[str], message: str, files: Path) -> None:
-    done = called(files, *arguments)
-    assert done.exit_code == 2
-    assert message in " ".join(done.output.split())
+    assert message in refused(called(files, *arguments))
     assert not list(files.glob("x.*"))
 
 

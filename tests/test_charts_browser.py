@@ -33,10 +33,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     by = {query: "one" if at % 2 else "two" for at, query in enumerate(QRELS)}
     found = {name: rankgauge.evaluate(QRELS, run_of(step), by=by) for name, step in zip(names, (2, 5), strict=True)}
     comparison = rankgauge.compare(None, found)
-    draws = {
-        kind: functools.partial(draw, found if kind in ("at-k", "precision-recall") else comparison)
-        for kind, draw in charts.KINDS.items()
-    }
+    some = {query: {doc: grade for doc, grade in docs.items() if doc != "d4"} for query, docs in QRELS.items()}
+    runs = {name: run_of(step) for name, step in zip(names, (2, 5), strict=True)}
+    quality = rankgauge.quality(some, runs, error_rate=0.2, draws=50)
+    agreement = rankgauge.agree({names[0]: some, "second": QRELS}, runs=runs)
+    own: dict[str, Any] = dict.fromkeys(("unjudged", "unjudged-pairs", "noise"), quality)
+    own |= dict.fromkeys(("confusion", "judges"), agreement)
+    own |= dict.fromkeys(("at-k", "precision-recall"), found)
+    draws = {kind: functools.partial(draw, own.get(kind, comparison)) for kind, draw in charts.KINDS.items()}
     path = tmp_path_factory.mktemp("page") / "charts.html"
     path.write_bytes(charts.page(draws))
     return path
@@ -128,19 +132,28 @@ def test_no_word_leaves_the_picture(made: str, width: int, browser: Browser, tmp
     found = {name: rankgauge.evaluate(QRELS, run_of(step)) for name, step in zip(names, (2, 5, 7), strict=True)}
     kinds = ("scatter", "differences", "distribution", "at-k", "detectable", "forest")
     draws = {kind: functools.partial(charts.KINDS[kind], found) for kind in kinds}
+    some = {query: dict(list(docs.items())[1:]) or docs for query, docs in QRELS.items()}
+    runs = {name: run_of(step) for name, step in zip(names, (2, 5, 7), strict=True)}
+    quality = rankgauge.quality(some, runs, error_rate=0.2, draws=50)
+    agreement = rankgauge.agree({"a first judge of long name": some, "a second judge": QRELS}, runs=runs)
+    draws |= {kind: functools.partial(charts.KINDS[kind], quality) for kind in ("unjudged", "unjudged-pairs", "noise")}
+    draws |= {kind: functools.partial(charts.KINDS[kind], agreement) for kind in ("confusion", "judges")}
+    many = {f"input.{at}_run": found[names[0]] for at in range(9)}  # its legend is as high as the marks
+    draws["many"] = functools.partial(charts.at_k, many)
     if made == "wide":
         draws = {kind: functools.partial(only_wide, draw) for kind, draw in draws.items()}
     path = tmp_path / "charts.html"
     path.write_bytes(charts.page(draws))
     with opened(browser, path, width, "light") as seen:
-        seen.page.wait_for_function(f"document.querySelectorAll('figure[data-drawn]').length == {len(kinds)}")
+        seen.page.wait_for_function(f"document.querySelectorAll('figure[data-drawn]').length == {len(draws)}")
         words = seen.page.evaluate("[...document.querySelectorAll('svg.marks text')].map((text) => text.innerHTML)")
         outside = seen.page.evaluate(
             """[...document.querySelectorAll("svg.marks")].flatMap((svg) => {
                  const room = svg.getBoundingClientRect();
                  return [...svg.querySelectorAll("text")].filter((text) => {
                    const box = text.getBoundingClientRect();
-                   return box.left < room.left - 1 || box.right > Math.min(room.right, innerWidth) + 1;
+                   return box.left < room.left - 1 || box.right > Math.min(room.right, innerWidth) + 1 ||
+                     box.top < room.top - 1 || box.bottom > room.bottom + 1;
                  }).map((text) => text.textContent);
                })"""
         )

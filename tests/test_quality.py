@@ -18,7 +18,7 @@ import pytest
 import rankgauge
 from rankgauge.errors import InputError
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.quality import quality
+from rankgauge.quality import drawn, quality
 from rankgauge.quality.show import Look, show
 from rankgauge.read.matrix import read_matrix
 from rankgauge.regrade import numbered, trace
@@ -210,6 +210,48 @@ def test_without_errors_nothing_moves(kind: dict[str, Any]) -> None:
     assert (noise.draws == noise.value).all()
     assert [flip.flips for flip in noise.flips] == [0.0]
     assert [each.deviation for each in noise.scores] == [0.0, 0.0]
+
+
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
+@pytest.mark.parametrize("measure", ["nDCG@5", "nDCG", "nDCG(gain=exp)@3", "nDCG(discount=jk2)@4"])
+@pytest.mark.parametrize("rules", [{}, {"missing": "skip"}, {"ties": "given"}, {"order": "given"}], ids=str)
+def test_the_quick_way_to_many_draws_is_the_general_one(measure: str, rules: dict[str, Any]) -> None:
+    """Grades of every kind, negative ones that stay, documents with equal scores, a query without an answer."""
+    random = np.random.default_rng(5)
+    judged = {f"q{q}": {f"d{d}": float(random.integers(-1, 4)) for d in random.permutation(20)[:9]} for q in range(7)}
+    runs = [
+        {f"q{q}": {f"d{d}": float(random.integers(0, 8)) for d in random.permutation(20)[:15]} for q in range(6)}
+        for _ in range(3)
+    ]
+    rows, protocol, scale = numbered(rankgauge.read_judgments(judged)), Protocol(**rules), np.array([0.0, 1, 2, 3])
+    traced = [trace(rows, rankgauge.read_run(run), protocol) for run in runs]
+    places = np.where(rows.number < 0, -1, random.integers(0, 4, (40, len(rows))))
+    places[0] = np.where(rows.number < 0, -1, 0)  # nothing is worth anything
+    quick, general = (
+        way(rows, traced, rankgauge.parse(measure), scale, *more)(places)
+        for way, more in ((drawn.means_of, (protocol,)), (drawn._general, ()))
+    )
+    np.testing.assert_allclose(quick, general, atol=1e-14)
+    assert (quick[0] == 0).all()
+    assert len(np.unique(quick[:, 0])) > 30
+
+
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
+@pytest.mark.parametrize(
+    "rules",
+    [{"ties": "average"}, {"ties": "best"}, {"empty": "one"}, {"unjudged": "condensed"}, {"depth": 2},
+     {"ideal": "retrieved"}, {"ideal_depth": "returned"}, {"grades": "truncate"}],
+    ids=str,
+)  # fmt: skip
+def test_noise_follows_every_rule(rules: dict[str, Any]) -> None:
+    """Each draw is what evaluate says of some grades: without errors, of those that are there."""
+    judged = {"q": {"a": 0.0, "b": 2.5, "c": 1.0}, "r": {"a": 0.0, "d": 0.0}}
+    run = {"q": {"a": 2.0, "b": 2.0, "x": 2.0, "c": 1.0}, "r": {"x": 2.0, "a": 1.0}}
+    noise = rankgauge.label_noise(judged, {"s": run}, "nDCG@3", error_rate=0.0, draws=3, protocol=rules)
+    wanted = rankgauge.evaluate(judged, run, "nDCG@3", protocol=rules)["nDCG@3"]
+    assert noise.draws.tolist() == [[wanted]] * 3
+    wrong = rankgauge.label_noise(judged, {"s": run}, "nDCG@3", error_rate=1.0, draws=20, protocol=rules)
+    assert (wrong.draws != wanted).any()
 
 
 def every_truth(chance: Any, scale: list[float]) -> list[tuple[float, dict[str, dict[str, float]]]]:

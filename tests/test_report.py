@@ -236,7 +236,8 @@ def test_charts_on_the_page_are_those_of_the_json() -> None:
         if block["type"] == "chart"
     }
     assert stored["specs"] == wanted
-    assert set(wanted) == {"forest", "distribution", "detectable", "at-k", "precision-recall", "differences", "scatter"}
+    pictures = {"forest", "distribution", "detectable", "at-k", "precision-recall", "differences", "scatter"}
+    assert set(wanted) == pictures | {"unjudged", "unjudged-pairs"}
 
 
 def test_the_examples_are_what_explain_shows() -> None:
@@ -389,11 +390,16 @@ def test_every_section_is_there_where_there_is_something_to_tell() -> None:
     judgments, runs = made()
     by = {f"q{number}": "odd" if number % 2 else "even" for number in range(30)}
     experiments = {"offline": [0.01, -0.02, 0.03, 0.0], "online": [0.1, -0.1, 0.5, 0.2]}
-    full = rankgauge.report(judgments, runs, by=by, experiments=experiments)
+    retrieved = {
+        query: {doc: 1.0 for each in [judgments, *runs.values()] for doc in each.get(query, ())} for query in judgments
+    }
+    more: dict[str, Any] = {"experiments": experiments, "second": {"other": judgments}, "retrieved": retrieved}
+    full = rankgauge.report(judgments, runs, by=by, **more)
     assert [section.key for section in full.sections] == list(SECTIONS)
     alone = rankgauge.report(judgments, {"s1": runs["s1"]}, charts=False)
     told = [section.key for section in alone.sections]
-    assert told == ["summary", "systems", "queries", "every-query", "judged", "ties", "checks", "rules", "reproduce"]
+    first = ["summary", "systems", "queries", "every-query", "judged", "open"]
+    assert told == [*first, "ties", "checks", "rules", "reproduce"]
     assert check_words(Page(alone.html()), json.loads(alone.json())) > 100
 
 

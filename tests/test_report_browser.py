@@ -19,6 +19,9 @@ def browser() -> Iterator[Any]:
         yield started
 
 
+CHARTS = 12  # with groups and a second judge
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report on systems and queries whose names would be scripts if anybody let them."""
@@ -28,7 +31,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     by = {query: f"<b>{at % 2}" for at, query in enumerate(judgments)}
     texts = dict.fromkeys(judgments, "<img src=x onerror=document.title='hacked'>")
     file = tmp_path_factory.mktemp("report") / "report.html"
-    rankgauge.report(judgments, named, by=by, queries=texts, command="rankgauge report").write(file)
+    second = {"<u>second": judgments}
+    made_of: dict[str, Any] = {"by": by, "queries": texts, "second": second, "command": "rankgauge report"}
+    rankgauge.report(judgments, named, **made_of).write(file)
     return file
 
 
@@ -55,8 +60,8 @@ def column(visit: Seen, table: str, at: int) -> list[str]:
 
 
 def test_every_chart_is_drawn(visit: Seen) -> None:
-    assert charts(visit) == 8
-    assert visit.page.locator(".plot svg, .plot canvas").count() == 8
+    assert charts(visit) == CHARTS
+    assert visit.page.locator(".plot svg, .plot canvas").count() == CHARTS
     assert visit.page.locator(".plot svg g.mark-rect, .plot svg g.mark-line, .plot svg g.mark-symbol").count() > 8
 
 
@@ -162,7 +167,7 @@ def test_it_prints_whole_and_on_white(visit: Seen, tmp_path: Path) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_fits_a_telephone(browser: Any, path: Path, theme: str) -> None:
     with opened(browser, path, 390, theme) as seen:
-        assert charts(seen) == 8
+        assert charts(seen) == CHARTS
         assert seen.page.evaluate("() => document.documentElement.scrollWidth") == 390
         widths = seen.page.locator(".plot").evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
         assert all(needed <= there for needed, there in widths)

@@ -18,10 +18,12 @@ from rankgauge.charts.online import alignment
 from rankgauge.charts.pairs import detectable, differences, matrix, scatter
 from rankgauge.charts.systems import distribution, forest, groups
 from rankgauge.charts.theme import PALETTE, THEMES
+from rankgauge.charts.trust import confusion, judges, noise, unjudged, unjudged_pairs
 
 __all__ = [
-    "KINDS", "PALETTE", "THEMES", "alignment", "at_k", "detectable", "differences", "distribution", "figure", "forest",
-    "groups", "in_notebook", "matrix", "page", "png", "precision_recall", "scatter", "script", "styles", "svg",
+    "KINDS", "PALETTE", "THEMES", "alignment", "at_k", "confusion", "detectable", "differences", "distribution",
+    "figure", "forest", "groups", "in_notebook", "judges", "matrix", "noise", "page", "png", "precision_recall",
+    "scatter", "script", "styles", "svg", "unjudged", "unjudged_pairs",
 ]  # fmt: skip
 
 # Kind, as the command line spells it → the function.
@@ -35,4 +37,9 @@ KINDS: Final[dict[str, Callable[..., Any]]] = {
     "groups": groups,
     "matrix": matrix,
     "detectable": detectable,
+    "unjudged": unjudged,
+    "unjudged-pairs": unjudged_pairs,
+    "noise": noise,
+    "confusion": confusion,
+    "judges": judges,
 }

@@ -44,7 +44,8 @@ async function draw(figure) {
     actions: {export: true, source: false, compiled: false, editor: false},
     downloadFileName: made.name,
   };
-  await vegaEmbed(figure.querySelector("div"), {...spec, width, datasets: made.datasets}, options);
+  const shown = await vegaEmbed(figure.querySelector("div"), {...spec, width, datasets: made.datasets}, options);
+  await shown.view.resize().runAsync(); // a legend that took more lines than it was given makes room for itself
   figure.dataset.drawn = key;
 }
 const all = () => document.querySelectorAll("figure.rg-chart").forEach(draw);

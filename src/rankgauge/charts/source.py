@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     Source: TypeAlias = Comparison | Values | Result | Sequence[Result] | Mapping[str, Result]
 
-__all__ = ["caption", "comparison_of", "counted", "intervals_of", "pair_of", "results_of", "values_of"]
+__all__ = ["caption", "comparison_of", "counted", "defined", "intervals_of", "kind_of", "pair_of", "results_of"]
+__all__ += ["values_of"]
 
 
 def results_of(source: Source) -> dict[str, Result]:
@@ -35,7 +36,7 @@ def results_of(source: Source) -> dict[str, Result]:
             raise InputError(f"two results are named {twice!r}; give each system a name: {{'a': result, 'b': result}}")
         return dict(zip(names, source, strict=True))
     raise InputError(
-        f"this chart needs Results, which know the rankings; got {_what(source)}. Evaluate the runs: "
+        f"this chart needs Results, which know the rankings; got {kind_of(source)}. Evaluate the runs: "
         "{'a': rankgauge.evaluate(judgments, run), …}"
     )
 
@@ -110,5 +111,9 @@ def defined(definition: str) -> str:
     return set_only.replace(". [", " [")
 
 
-def _what(source: Any) -> str:
-    return "nothing" if source is None or source in ([], {}) else f"a {type(source).__name__}"
+def kind_of(source: Any) -> str:
+    """What was given instead, for a message."""
+    if source is None or source in ([], {}):
+        return "nothing"
+    name = type(source).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgauge.compare.values import Values
     from rankgauge.measures import Measure
 
-__all__ = ["distribution", "forest", "groups"]
+__all__ = ["BINS", "ROW", "Ridge", "distribution", "forest", "groups", "ridges", "system_axis"]
 
 BINS: Final = 20
 ROW: Final = 34  # pixels of a system's row
@@ -39,7 +39,7 @@ def forest(source: Source, measure: str | Measure | None = None, *, theme: str =
         row["top"] = top is None or row["system"] in top
     names = [row["system"] for row in rows]
     base = alt.Chart(data(rows)).encode(
-        y=_system_axis(frame, names),
+        y=system_axis(frame, names),
         color=alt.condition("datum.top", alt.value(frame.theme.gain), alt.value(frame.theme.quiet)),
         tooltip=_interval_tooltip(),
     )
@@ -81,7 +81,8 @@ def _not_separable_from_best(source: Source, measure: Any, best: str) -> set[str
     return {best}.union(*alike)
 
 
-def _system_axis(frame: Frame, names: list[str]) -> Any:
+def system_axis(frame: Frame, names: list[str]) -> Any:
+    """The names of systems at the side."""
     alt = altair()
     axis = alt.Axis(
         labelLimit=frame.label_limit, labelColor=frame.theme.text, ticks=False, domain=False, labelPadding=10
@@ -105,39 +106,62 @@ def distribution(
     source: Source, measure: str | Measure | None = None, *, theme: str = "light", width: int = WIDTH
 ) -> Any:
     """How many queries have which value, system below system, with the mean and the median of each."""
-    alt, frame = altair(), Frame.of(theme, width)
+    frame = Frame.of(theme, width)
     values = values_of(source, measure)
-    edges = _edges(values)
-    bars, marks = _histograms(values, edges), _centres(values)
-    domain = [float(edges[0]), float(edges[-1])]
-    x = alt.X("from", type="quantitative", scale=alt.Scale(domain=domain), title=values.measure)
-    count = len(values.systems)
-    y_scale = alt.Scale(domain=[-0.02, count], nice=False)
-    none = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
-    shared = alt.Y("foot", type="quantitative", scale=y_scale, axis=none, title=None)
-    shapes = alt.Chart(data(bars)).mark_bar(color=frame.theme.gain, opacity=0.85, stroke=frame.theme.background)
-    tooltip = [alt.Tooltip("system", type="nominal"), alt.Tooltip("range", type="nominal", title=values.measure)]
-    tooltip += [alt.Tooltip("queries", type="quantitative", format=",")]
-    tooltip += [alt.Tooltip("share", type="quantitative", format=".1%", title="of all")]
-    layers = [shapes.encode(x=x, x2="to", y=shared, y2="head", tooltip=tooltip)]
-    layers += _centre_marks(frame, marks, x, shared)
+    rows = [
+        Ridge(name, values.of(name), mean, median, f"mean {mean:.4f} · median {median:.4f}")
+        for name in values.systems
+        for mean, median in [(values.mean(name), aggregate("median", values.of(name), values.weights))]
+    ]
+    layers = ridges(frame, rows, _edges(values), title=values.measure, counted="queries", names=("mean", "median"))
     words = f"Bars: queries per step of {values.measure}. ◆ mean, | median"
     title = f"Distribution of {values.measure}"
-    return frame.chart(layers, title=title, caption=caption(values, words), height=max(count, 1) * 80)
+    return frame.chart(layers, title=title, caption=caption(values, words), height=max(len(rows), 1) * 80)
 
 
-def _centre_marks(frame: Frame, marks: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
-    """Mean, median and name of every system."""
+class Ridge(NamedTuple):
+    """A row of histograms: a system, its numbers, two of them that are marked (◆ and |), and words at the end."""
+
+    system: str
+    numbers: Any
+    diamond: float
+    tick: float
+    words: str
+
+
+def ridges(
+    frame: Frame, rows: list[Ridge], edges: Any, *, title: str, counted: str, names: tuple[str, str]
+) -> list[Any]:
+    """Histograms below each other on one scale; `counted` says what the bars count, `names` what is marked."""
+    alt = altair()
+    bars, marks = _histograms(rows, edges, counted), _centres(rows, edges)
+    domain = [float(edges[0]), float(edges[-1])]
+    x = alt.X("from", type="quantitative", scale=alt.Scale(domain=domain, nice=False), title=title)
+    none = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
+    scale = alt.Scale(domain=[-0.02, len(rows)], nice=False)
+    y = alt.Y("foot", type="quantitative", scale=scale, axis=none, title=None)
+    shapes = alt.Chart(data(bars)).mark_bar(color=frame.theme.gain, opacity=0.85, stroke=frame.theme.background)
+    tooltip = [alt.Tooltip("system", type="nominal"), alt.Tooltip("range", type="nominal", title=title)]
+    tooltip += [alt.Tooltip(counted, type="quantitative", format=",")]
+    tooltip += [alt.Tooltip("share", type="quantitative", format=".1%", title="of all")]
+    return [shapes.encode(x=x, x2="to", y=y, y2="head", tooltip=tooltip), *_centre_marks(frame, marks, x, y, names)]
+
+
+def _centre_marks(frame: Frame, marks: list[dict[str, Any]], x: Any, y: Any, names: tuple[str, str]) -> list[Any]:
+    """The two numbers that are marked, and the name of every system."""
     alt = altair()
     base = alt.Chart(data(marks))
     tooltip = [alt.Tooltip("system", type="nominal")]
-    tooltip += [alt.Tooltip(name, type="quantitative", format=".4f") for name in ("mean", "median")]
+    tooltip += [
+        alt.Tooltip(field, type="quantitative", format=".4f", title=name)
+        for field, name in zip(("diamond", "tick"), names, strict=True)
+    ]
     feet = base.mark_rule(color=frame.theme.line).encode(x=x, x2="to", y=y)
-    median = base.mark_tick(color=frame.theme.loss, thickness=3, height=16, yOffset=-8).encode(
-        x=alt.X("median", type="quantitative"), y=y, tooltip=tooltip
+    tick = base.mark_tick(color=frame.theme.loss, thickness=3, height=16, yOffset=-8).encode(
+        x=alt.X("tick", type="quantitative"), y=y, tooltip=tooltip
     )
-    mean = base.mark_point(filled=True, shape="diamond", size=130, color=frame.theme.loss, opacity=1).encode(
-        x=alt.X("mean", type="quantitative"), y=y, tooltip=tooltip
+    diamond = base.mark_point(filled=True, shape="diamond", size=130, color=frame.theme.loss, opacity=1).encode(
+        x=alt.X("diamond", type="quantitative"), y=y, tooltip=tooltip
     )
     beside = max(len(row["words"]) for row in marks) * 12 * LETTER + 12
     room = alt.expr(f"max(20, width - {beside:g})")  # what the words at the other end leave
@@ -147,7 +171,7 @@ def _centre_marks(frame: Frame, marks: list[dict[str, Any]], x: Any, y: Any) -> 
     words = base.mark_text(align="right", baseline="top", color=frame.theme.quiet).encode(
         x=alt.X("to", type="quantitative"), y=alt.Y("top", type="quantitative"), text=alt.Text("words", type="nominal")
     )
-    return [feet, median, mean, name, words]
+    return [feet, tick, diamond, name, words]
 
 
 def _edges(values: Values) -> Any:
@@ -158,32 +182,33 @@ def _edges(values: Values) -> Any:
     return np.linspace(low, high if high > low else low + 1.0, BINS + 1)
 
 
-def _histograms(values: Values, edges: Any) -> list[dict[str, Any]]:
-    """A row per system and step that has a query; `foot` and `head` are where the bar stands."""
-    counts = [np.histogram(values.of(name), edges)[0] for name in values.systems]
+def _histograms(ridges: list[Ridge], edges: Any, counted: str) -> list[dict[str, Any]]:
+    """A row per system and step that has a number; `foot` and `head` are where the bar stands."""
+    counts = [np.histogram(each.numbers, edges)[0] for each in ridges]
     most, rows = max(int(each.max()) for each in counts), []
-    for at, (name, count) in enumerate(zip(values.systems, counts, strict=True)):
-        foot = len(values.systems) - 1 - at
+    for at, (ridge, count) in enumerate(zip(ridges, counts, strict=True)):
+        foot = len(ridges) - 1 - at
         for step, number in enumerate(count.tolist()):
             if number:
                 low, high = float(edges[step]), float(edges[step + 1])
                 closed = "]" if step == len(count) - 1 else ")"
                 rows.append({
-                    "system": name, "from": low, "to": high, "range": f"[{low:g}, {high:g}{closed}", "queries": number,
-                    "share": number / len(values.queries), "foot": foot, "head": foot + 0.66 * number / most,
+                    "system": ridge.system, "from": low, "to": high, "range": f"[{low:.4g}, {high:.4g}{closed}",
+                    counted: number, "share": number / len(ridge.numbers), "foot": foot,
+                    "head": foot + 0.66 * number / most,
                 })  # fmt: skip
     return rows
 
 
-def _centres(values: Values) -> list[dict[str, Any]]:
-    edges, count, rows = _edges(values), len(values.systems), []
-    for at, name in enumerate(values.systems):
-        mean, median = values.mean(name), aggregate("median", values.of(name), values.weights)
-        rows.append({
-            "system": name, "mean": mean, "median": median, "from": float(edges[0]), "to": float(edges[-1]),
-            "foot": count - 1 - at, "top": count - at - 0.1, "words": f"mean {mean:.4f} · median {median:.4f}",
-        })  # fmt: skip
-    return rows
+def _centres(ridges: list[Ridge], edges: Any) -> list[dict[str, Any]]:
+    count = len(ridges)
+    return [
+        {
+            "system": each.system, "diamond": each.diamond, "tick": each.tick, "from": float(edges[0]),
+            "to": float(edges[-1]), "foot": count - 1 - at, "top": count - at - 0.1, "words": each.words,
+        }
+        for at, each in enumerate(ridges)
+    ]  # fmt: skip
 
 
 # ---- groups ----------------------------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ class Frame:
             ),
             width=self.width,
             height=height,
-            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding", resize=True),
             padding=12,
         )
         return made.configure(**self._config(size))

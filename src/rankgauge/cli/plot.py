@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from rankgauge.cli.agree import REPEATED
+from rankgauge.cli.judgments import grades_given
 from rankgauge.cli.options import FILE, complete_measures, measures_from_option, protocol_options, reading_options
 from rankgauge.errors import choices, nearest
 
@@ -30,6 +32,11 @@ KINDS: Final = {
     "groups": "every group of queries (--by)",
     "matrix": "the difference of every pair, and which are separable",
     "detectable": "the difference that so many queries could show",
+    "unjudged": "the interval that unjudged documents leave open, of every run",
+    "unjudged-pairs": "the same of the difference of every pair of runs",
+    "noise": "what wrong labels would make of every run (--error-rate, --confusion)",
+    "confusion": "which grades two judges gave to the same pairs (--second; no runs)",
+    "judges": "the runs under each judge (--second)",
 }
 ENDINGS: Final = (".png", ".svg", ".html")
 COMPARING: Final = frozenset({"forest", "matrix", "detectable"})  # of two systems or more
@@ -52,15 +59,27 @@ def complete_kinds(context: click.Context, parameter: click.Parameter, incomplet
 @click.command("plot")
 @click.argument("kind", callback=known_kind, shell_complete=complete_kinds)
 @click.argument("qrels", type=FILE)
-@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="[NAME=]RUN...")
+@click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
 @click.option("-o", "--output", required=True, metavar="FILE", help=f"What to write: {choices(ENDINGS)}.")
 @click.option(
     "-m", "--measure", "measures", multiple=True, help="The measure, one.  [nDCG@10]", shell_complete=complete_measures
 )
 @measures_from_option
-@click.option("--pair", nargs=2, metavar="A B", help="Two systems: A − B.  [the first two]")
+@click.option("--pair", nargs=2, metavar="A B", help="Two systems: A − B; confusion: two judges.  [the first two]")
 @click.option("--baseline", metavar="NAME", help="Compare each system with this one only.  [every pair]")
 @click.option("--to", type=click.IntRange(2, 10_000), help="at-k: the last cut-off.  [100]")
+@click.option(
+    "--second", multiple=True, type=FILE, metavar="[NAME=]QRELS", help="confusion, judges: another judge's judgments."
+)
+@click.option("--repeated", type=click.Choice(REPEATED), help="With it: pairs judged more than once, which grade.")
+@click.option("--error-rate", type=click.FloatRange(0, 1), metavar="X", help="noise: the share of wrong labels.")
+@click.option("--confusion", type=FILE, metavar="FILE", help="noise: a matrix, rows true, columns label.")
+@click.option(
+    "--scale",
+    metavar="LIST",
+    callback=grades_given,
+    help="unjudged, noise, confusion, judges: the grades, as 0,1,2,3.  [those that are there]",
+)
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", help="Of a PNG or SVG.  [light]")
 @click.option("--width", type=click.IntRange(240, 4000), default=720, help="Pixels of a PNG or SVG.  [720]")
 @click.option("--dialect", metavar="NAME", help="Plot what another tool says; 'rankgauge dialects' lists them.")
@@ -81,6 +100,10 @@ def plot_runs(kind: str, output: str, theme: str, width: int, **asked: Any) -> N
       rankgauge plot at-k qrels.txt bm25.run reranked.run -m R@10 --to 1000 -o recall.svg
       rankgauge plot groups qrels.txt a.run b.run --by segments.csv -o groups.svg --theme dark
       rankgauge plot matrix qrels.txt runs/*.run -o matrix.png --width 1200
+      rankgauge plot unjudged qrels.txt bm25.run reranked.run -o open.svg
+      rankgauge plot noise qrels.txt bm25.run reranked.run --error-rate 0.1 -o noise.svg
+      rankgauge plot confusion people=qrels.txt --second model=model.txt -o confusion.svg
+      rankgauge plot judges people=qrels.txt bm25.run reranked.run --second model=model.txt -o judges.svg
     """
     ending = os.path.splitext(output)[1].lower()
     if ending not in ENDINGS:
@@ -108,26 +131,43 @@ def _draw(
     pair: tuple[str, str] | None,
     baseline: str | None,
     to: int | None,
-    protocol: Protocol,
-    reading: Reading,
     **asked: Any,
 ) -> Any:
     """The chart as a function of theme and width."""
     from rankgauge import charts
     from rankgauge.charts.theme import altair
-    from rankgauge.cli.work import evaluate_files
+    from rankgauge.cli.plotting import TRUST, Asked, check_options
 
     altair()  # before there is work to be lost
-    for option, given, kinds in (("--pair", pair, ("differences", "scatter", "detectable")), ("--to", to, ("at-k",))):
-        if given and kind not in kinds:
-            raise click.UsageError(f"{option} is for {choices(kinds)}, not for {kind}")
+    check_options(kind, {"pair": pair, "baseline": baseline, "to": to, "runs": runs, **asked})
     measure = _one_measure(kind, measures)
-    wanted = (measure or "nDCG@10",)
-    results = evaluate_files(qrels, runs, wanted, protocol, reading, **asked)
     more: dict[str, Any] = {name: value for name, value in (("pair", pair), ("to", to)) if value}
     if measure is not None and kind == "precision-recall":
         more["measure"] = measure
-    return functools.partial(charts.KINDS[kind], _source(kind, results, baseline), **more)
+    if kind in TRUST:
+        wanted = {name: asked[name] for name in Asked.__dataclass_fields__ if name in asked}
+        source = TRUST[kind](Asked(qrels, runs, measure or "nDCG@10", **wanted))
+    else:
+        source = _source(kind, _results(qrels, runs, measure, **asked), baseline)
+    return functools.partial(charts.KINDS[kind], source, **more)
+
+
+def _results(
+    qrels: str,
+    runs: tuple[str, ...],
+    measure: str | None,
+    *,
+    protocol: Protocol,
+    reading: Reading,
+    dialect: str | None,
+    by: str | None,
+    weights: str | None,
+    **others: Any,
+) -> list[Result]:
+    from rankgauge.cli.work import evaluate_files
+
+    wanted = (measure or "nDCG@10",)
+    return evaluate_files(qrels, runs, wanted, protocol, reading, dialect=dialect, by=by, weights=weights)
 
 
 def _one_measure(kind: str, measures: tuple[str, ...]) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankgauge.cli.agree import REPEATED
 from rankgauge.cli.options import (
     FILE,
     complete_measures,
@@ -70,6 +71,14 @@ SMALL = 64 << 20  # bytes of a run, up to which it is kept rather than read agai
 @click.option("--candidates", type=click.IntRange(1), metavar="N", help="With it: only its first N are candidates.")
 @click.option("--restrict", is_flag=True, help="With it: drop reranked documents that are no candidates.")
 @click.option("--examples", type=click.IntRange(0), default=3, help="Queries of each kind shown rank by rank.  [3]")
+@click.option(
+    "--second",
+    multiple=True,
+    type=FILE,
+    metavar="[NAME=]QRELS",
+    help="The judgments of another judge, to see how well they agree; repeat for more. QRELS may have a NAME= too.",
+)
+@click.option("--repeated", type=click.Choice(REPEATED), help="With it: pairs judged more than once, which grade.")
 @click.option("--no-charts", "charts", flag_value=False, default=True, help="Tables and words only.")
 @click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help="How pairs are adjusted.  [maxt]")
 @click.option("--alpha", type=float, default=0.05, help="The level of decisions and intervals.  [0.05]")
@@ -84,6 +93,7 @@ def write_report(
     format: str | None,
     reading: Reading,
     retrieved: str | None,
+    second: tuple[str, ...],
     **asked: Any,
 ) -> None:
     """Report on runs in one file: what changed, how sure that is, where and why, and how to repeat it.
@@ -97,6 +107,7 @@ def write_report(
       rankgauge report qrels.txt old=a.run new=b.run --baseline old -m nDCG@10 -m R@100 -o report.html
       rankgauge report qrels.txt runs/*.run --by segments.csv --queries queries.tsv --documents corpus.jsonl -o r.html
       rankgauge report qrels.txt bert.run t5.run --retrieved bm25.run -o report.html
+      rankgauge report people=qrels.txt bm25.run reranked.run --second model=model.txt -o report.html
       rankgauge report qrels.txt bm25.run reranked.run -o report.md
       rankgauge report qrels.txt bm25.run reranked.run --format json
     """
@@ -109,7 +120,7 @@ def write_report(
     wanted = _wanted(**asked)
     if retrieved is None and (wanted.candidates is not None or wanted.restrict):
         raise click.UsageError("--candidates and --restrict go with --retrieved RUN")
-    made = Report(gather(_source(qrels, runs, retrieved, reading, wanted.protocol), wanted))
+    made = Report(gather(_source(qrels, runs, retrieved, second, reading, wanted.protocol), wanted))
     made.write(output, chosen)
 
 
@@ -128,6 +139,7 @@ def _wanted(
     charts: bool,
     candidates: int | None,
     restrict: bool,
+    repeated: str | None,
     **settings: Any,
 ) -> Any:
     from rankgauge.evaluate import query_table
@@ -153,6 +165,7 @@ def _wanted(
         experiments=_aligned(experiments, settings["alpha"]),
         candidates=candidates,
         restrict=restrict,
+        repeated=repeated,
     )
 
 
@@ -177,12 +190,20 @@ def _command(arguments: list[str]) -> str:
     )
 
 
-def _source(qrels: str, runs: tuple[str, ...], retrieved: str | None, reading: Reading, protocol: Protocol) -> Source:
+def _source(
+    qrels: str,
+    runs: tuple[str, ...],
+    retrieved: str | None,
+    second: tuple[str, ...],
+    reading: Reading,
+    protocol: Protocol,
+) -> Source:
     from rankgauge.cli.work import named_runs, one_standard_input
     from rankgauge.report import Source
 
     named, first = named_runs(runs), named_runs((retrieved,) if retrieved is not None else ())
-    one_standard_input([qrels, *named.values(), *first.values()])
+    (judge, qrels), *others = named_runs((qrels, *second)).items()
+    one_standard_input([qrels, *named.values(), *first.values(), *(path for _, path in others)])
     judged = reading.judgments(qrels)
     reads = {name: _reader(reading, path) for name, path in named.items()}
 
@@ -200,7 +221,8 @@ def _source(qrels: str, runs: tuple[str, ...], retrieved: str | None, reading: R
         )
 
     stage = next(((name, _reader(reading, path)) for name, path in first.items()), None)
-    return Source(judged, reads, check, stage)
+    also = {name: reading.judgments(path, repeated=True) for name, path in others}
+    return Source(judged, reads, check, retrieved=stage, second=also, judge=judge)
 
 
 def _reader(reading: Reading, path: str) -> Callable[[Protocol], Run]:

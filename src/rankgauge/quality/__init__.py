@@ -40,6 +40,7 @@ class Quality:
     noise: LabelNoise | None = None
     sheet: Sheet | None = None
     seed: int = 0
+    chosen: Sequence[tuple[str, str]] | None = None  # pairs of runs, where not all of them are wanted
 
     @cached_property
     def runs(self) -> list[RunCoverage]:
@@ -49,7 +50,7 @@ class Quality:
     @cached_property
     def pairs(self) -> list[PairCoverage]:
         """Each pair of runs: the judged share of both, and the interval of the difference."""
-        return cover_pairs(self.sheet) if self.sheet is not None else []
+        return cover_pairs(self.sheet, self.chosen) if self.sheet is not None else []
 
     def run(self, name: str) -> RunCoverage:
         """What was found for a run."""

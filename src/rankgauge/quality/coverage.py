@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -94,11 +95,12 @@ def cover_runs(sheet: Sheet, seed: int = 0) -> list[RunCoverage]:
     return [_cover(sheet, name, seed) for name in sheet.results]
 
 
-def cover_pairs(sheet: Sheet) -> list[PairCoverage]:
-    """What there is to say of every pair of runs."""
+def cover_pairs(sheet: Sheet, chosen: Iterable[tuple[str, str]] | None = None) -> list[PairCoverage]:
+    """What there is to say of every pair of runs, or of those chosen."""
+    shares = {name: _share(sheet, name) for name in sheet.results}
     return [
-        PairCoverage(a, b, _share(sheet, a, b), _share(sheet, a), _share(sheet, b), bounds_of_pair(sheet, a, b))
-        for a, b in combinations(sheet.results, 2)
+        PairCoverage(a, b, _share(sheet, a, b), shares[a], shares[b], bounds_of_pair(sheet, a, b))
+        for a, b in (combinations(sheet.results, 2) if chosen is None else chosen)
     ]
 
 
@@ -107,14 +109,14 @@ def _cover(sheet: Sheet, name: str, seed: int) -> RunCoverage:
     hits = match(sheet.judgments, sheet.runs[name], rules)
     condensed = sheet.placed(sheet.results[name], sheet.measure(hits))
     expected, error = expected_values(sheet, name, seed)
-    counted = max(1, int((~np.isnan(expected)).sum()))
+    weights = np.where(np.isnan(expected), 0.0, 1.0 if sheet.weights is None else sheet.weights)
     return RunCoverage(
         name,
         _share(sheet, name),
         bounds_of_run(sheet, name),
-        aggregate("mean", condensed, None),
-        aggregate("mean", expected, None),
-        float(np.sqrt((error**2).sum())) / counted,
+        aggregate("mean", condensed, sheet.weights),
+        aggregate("mean", expected, sheet.weights),
+        float(np.sqrt(((weights * error) ** 2).sum()) / max(weights.sum(), 1e-300)),
         _shares(sheet, name),
         condensed,
         expected,

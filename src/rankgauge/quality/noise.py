@@ -14,21 +14,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.aggregate import aggregate
 from rankgauge.errors import InputError
 from rankgauge.evaluate import measure_hits
 from rankgauge.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.gains import number_text
 from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.quality.drawn import means_of
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read.matrix import Matrix, read_matrix
-from rankgauge.regrade import Traced, numbered, trace
+from rankgauge.regrade import numbered, trace
 from rankgauge.stats.confusion import truth_given_label
 from rankgauge.unjudged.scale import grades_of
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Floats, Ints
+    from rankgauge.quality.drawn import Means
 
 __all__ = ["Flip", "LabelNoise", "Noisy", "label_noise"]
 
@@ -146,7 +147,9 @@ def label_noise(
     results = (measure_hits(match(judged, run, protocol), [measure]) for run in read.values())
     value = np.array([result[measure] for result in results])
     traced = [trace(rows, run, protocol) for run in read.values()]
-    table = _drawn(traced, measure, rows.number, label, truth, scale, draws, seed)
+    known = np.where(rows.number < 0, -1, label)
+    means = means_of(rows, traced, measure, scale, protocol)
+    table = _drawn(means, known, truth, draws, seed) + (value - means(known[None, :])[0])  # rounded as `value` is
     return LabelNoise(str(measure), list(read), value, table, truth, scale, seed)
 
 
@@ -174,31 +177,17 @@ def _truth(scale: Floats, counts: Ints, error_rate: float | None, confusion: Any
     return truth_given_label(np.asarray(confusion, np.float64), counts, names)
 
 
-def _drawn(
-    traced: list[Traced],
-    measure: Measure,
-    grade: Floats,
-    label: Ints,
-    truth: Floats,
-    scale: Floats,
-    draws: int,
-    seed: int,
-) -> Floats:
-    """Draw × system: the mean under each draw. Judgments of negative grade stay as they are."""
+def _drawn(means: Means, label: Ints, truth: Floats, draws: int, seed: int) -> Floats:
+    """Draw × system: the mean under each draw. Judgments of negative grade (label −1) stay as they are."""
     random = np.random.default_rng(seed)
-    edges = np.cumsum(truth, axis=1)
-    edges[:, -1] = 1.0
-    fixed = grade < 0
-    result = np.empty((draws, len(traced)))
-    step = max(1, AT_ONCE // max(1, len(grade)))
+    edges = np.cumsum(truth, axis=1)[:, :-1]
+    found = []
+    step = max(1, AT_ONCE // max(1, len(label)))
     for start in range(0, draws, step):
-        number = min(step, draws - start)
-        drawn = random.random((number, len(grade)))
+        drawn = random.random((min(step, draws - start), len(label)))
         true = np.zeros(drawn.shape, np.int64)
-        for level in range(len(scale) - 1):
-            true += drawn >= edges[np.minimum(label, len(scale) - 1), level]
-        grades = np.where(fixed, grade, scale[true])
-        for at, each in enumerate(traced):
-            values = measure(each.under_many(grades)).reshape(number, -1)
-            result[start : start + number, at] = [aggregate("mean", row, None) for row in values]
-    return result
+        for level in range(edges.shape[1]):
+            true += drawn >= edges[label, level]
+        true[:, label < 0] = -1
+        found.append(means(true))
+    return np.concatenate(found)

@@ -86,6 +86,7 @@ class Report:
             "comparison": comparison.to_dict() if comparison is not None else None,
             "examples": [each.to_dict() for each in self.facts.explained],
             "funnel": self.facts.funnel.to_dict() if self.facts.funnel is not None else None,
+            "evidence": self.facts.evidence.to_dict(),
             "findings": None if self.facts.findings is None else findings_data(self.facts.findings),
             "experiments": None if self.facts.wanted.experiments is None else self.facts.wanted.experiments.to_dict(),
             "sections": [as_data(section) for section in self.sections],
@@ -136,6 +137,8 @@ def report(
     candidates: int | None = None,
     restrict: bool = False,
     command: str = "",
+    second: Mapping[str, Any] | None = None,
+    repeated: str | None = None,
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
     **settings: Any,
 ) -> Report:
@@ -144,14 +147,15 @@ def report(
     `by` are groups of queries; other columns of its table that hold numbers are shown beside the measure. `queries` and
     `documents` are texts by id. `experiments` is a table as `align` takes it, or what that found. `examples` says how
     many queries of each kind are shown rank by rank. `retrieved` is the run that all runs are rerankings of;
-    `candidates` and `restrict` are as `funnel` takes them. Settings are those of `compare`: baseline, method, alpha,
-    flips, seed.
+    `candidates` and `restrict` are as `funnel` takes them. `second` are the judgments of other judges by their names:
+    how well they agree with the first, and what they would make of the systems; `repeated` as in `agree`. Settings are
+    those of `compare`: baseline, method, alpha, flips, seed.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections][:2]
     ['Summary', 'Systems']
     """
-    source, asked = _source(judgments, runs, retrieved), Settings(**settings)
+    source, asked = _source(judgments, runs, retrieved, second or {}), Settings(**settings)
     single = isinstance(measures, (str, Measure))
     parsed = [parse(str(each)) for each in ([measures] if single else measures)]  # type: ignore[union-attr]
     groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
@@ -172,6 +176,7 @@ def report(
         _aligned(experiments, asked.alpha),
         candidates,
         restrict,
+        repeated,
     )
     return Report(gather(source, wanted))
 
@@ -183,7 +188,7 @@ def _aligned(experiments: Any, alpha: float) -> Alignment | None:
     return experiments if experiments is None or isinstance(experiments, Alignment) else align(experiments, alpha=alpha)
 
 
-def _source(judgments: Any, runs: Any, retrieved: Any) -> Source:
+def _source(judgments: Any, runs: Any, retrieved: Any, second: Mapping[str, Any]) -> Source:
     """What is reported on, with the checks that `validate` makes of it."""
     if not isinstance(runs, Mapping) or not runs:
         raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
@@ -193,5 +198,7 @@ def _source(judgments: Any, runs: Any, retrieved: Any) -> Source:
 
         return validate(judgments, *runs.values(), measure=measure)
 
+    reads = {str(name): reader(run) for name, run in runs.items()}
     first = None if retrieved is None else ("retrieved", reader(retrieved))
-    return Source(read_judgments(judgments), {str(name): reader(run) for name, run in runs.items()}, check, first)
+    others = {str(name): read_judgments(each, repeated=True) for name, each in second.items()}
+    return Source(read_judgments(judgments), reads, check, retrieved=first, second=others)

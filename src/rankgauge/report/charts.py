@@ -18,6 +18,7 @@ BETWEEN: Final = 0.25  # the share of a chart of groups that is left free betwee
 __all__ = [
     "alignment_chart",
     "available",
+    "chart",
     "comparison_charts",
     "dark_of_light",
     "depth_charts",
@@ -52,35 +53,35 @@ def comparison_charts(facts: Facts) -> Iterator[Block]:
     if facts.wanted.charts and not available():
         yield Text("Charts need altair and vl-convert: pip install 'rankgauge[charts]'.", "note")
     source = facts.comparison if facts.comparison is not None else facts.first
-    yield from _chart(facts, "forest", charts.forest, source)
+    yield from chart(facts, "forest", charts.forest, source)
     if facts.comparison is not None:
-        yield from _chart(facts, "detectable", charts.detectable, facts.comparison)
-    yield from _chart(facts, "distribution", charts.distribution, facts.first)
+        yield from chart(facts, "detectable", charts.detectable, facts.comparison)
+    yield from chart(facts, "distribution", charts.distribution, facts.first)
 
 
 def depth_charts(facts: Facts) -> Iterator[Block]:
     """The measure at every cut-off, and precision against recall."""
     if any(each.definition.cutoff == "k" for each in facts.wanted.measures):
-        yield from _chart(facts, "at-k", charts.at_k, facts.results)
-    yield from _chart(facts, "precision-recall", charts.precision_recall, facts.results)
+        yield from chart(facts, "at-k", charts.at_k, facts.results)
+    yield from chart(facts, "precision-recall", charts.precision_recall, facts.results)
 
 
 def group_charts(facts: Facts) -> Iterator[Block]:
     """The systems in every group of queries."""
     source = facts.comparison if facts.comparison is not None else facts.first
-    yield from _chart(facts, "groups", charts.groups, source)
+    yield from chart(facts, "groups", charts.groups, source)
 
 
 def query_charts(facts: Facts) -> Iterator[Block]:
     """The two systems in focus, query by query."""
     if len(facts.focus) == 2:
-        yield from _chart(facts, "differences", charts.differences, facts.first, pair=facts.focus)
-        yield from _chart(facts, "scatter", charts.scatter, facts.first, pair=facts.focus)
+        yield from chart(facts, "differences", charts.differences, facts.first, pair=facts.focus)
+        yield from chart(facts, "scatter", charts.scatter, facts.first, pair=facts.focus)
 
 
 def alignment_chart(facts: Facts) -> Iterator[Block]:
     """Offline differences against online ones."""
-    yield from _chart(facts, "alignment", charts.alignment, facts.wanted.experiments)
+    yield from chart(facts, "alignment", charts.alignment, facts.wanted.experiments)
 
 
 def funnel_charts(facts: Facts) -> Iterator[Block]:
@@ -88,10 +89,10 @@ def funnel_charts(facts: Facts) -> Iterator[Block]:
     from rankgauge.charts.funnel import CHARTS
 
     for key, draw in CHARTS.items():
-        yield from _chart(facts, key, draw, facts.funnel)
+        yield from chart(facts, key, draw, facts.funnel)
 
 
-def _chart(facts: Facts, key: str, make: Callable[..., Any], source: Any, **options: Any) -> Iterator[Block]:
+def chart(facts: Facts, key: str, make: Callable[..., Any], source: Any, **options: Any) -> Iterator[Block]:
     """A chart without its title and caption, which stand on the page; none where none are wanted."""
     if not facts.wanted.charts or not available():
         return

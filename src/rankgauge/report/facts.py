@@ -17,6 +17,7 @@ from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import measure_hits
 from rankgauge.explain import Difference, Explanation, difference, explain
 from rankgauge.match import match
+from rankgauge.report.evidence import Evidence, evidence_of
 from rankgauge.report.funnel import funnel_of
 from rankgauge.stats import paired
 
@@ -45,6 +46,8 @@ class Source:
     runs: Mapping[str, Callable[[Protocol], Run]]
     check: Callable[[Measure], list[Finding]]
     retrieved: tuple[str, Callable[[Protocol], Run]] | None = None  # whose documents the runs order anew
+    second: Mapping[str, Any] = field(default_factory=dict)  # judge → the judgments of another judge
+    judge: str = "judgments"  # who made the first ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Wanted:
     experiments: Alignment | None = None
     candidates: int | None = None  # of the retrieved run, where the runs are rerankings
     restrict: bool = False
+    repeated: str | None = None  # what becomes of pairs that another judge judged more than once
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,7 @@ class Facts:
     explained: list[Explained]
     unexplained: str = ""
     funnel: Funnel | None = None
+    evidence: Evidence = field(default_factory=Evidence)
 
     @property
     def measure(self) -> str:
@@ -183,7 +188,7 @@ def gather(source: Source, wanted: Wanted) -> Facts:
     )
     with warnings.catch_warnings():  # whatever there is to say was said when the runs were first read
         warnings.simplefilter("ignore", RankgaugeWarning)
-        return _with_rankings(facts, source)
+        return _with_rankings(replace(facts, evidence=evidence_of(source, wanted, results, facts.focus)), source)
 
 
 def _units(values: Values) -> int:

@@ -132,6 +132,7 @@
     options.renderer = rows(spec) > 400000 ? "canvas" : "svg";
     now?.view?.finalize();
     const made = await embed(place, spec, options);
+    await made.view.resize().runAsync(); // a legend that took more lines than it was given makes room for itself
     drawn.set(place, { width, night, view: made });
     place.classList.add("done");
   };

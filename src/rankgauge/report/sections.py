@@ -30,6 +30,8 @@ from rankgauge.report.charts import comparison_charts, depth_charts, group_chart
 from rankgauge.report.experiments import offline_and_online
 from rankgauge.report.facts import oriented
 from rankgauge.report.funnel import two_stages
+from rankgauge.report.judges import judges_agree
+from rankgauge.report.open import left_open
 from rankgauge.report.queries import every_query, example_queries
 from rankgauge.report.trust import careful, checks, judged, reproduce, rules, ties
 
@@ -367,6 +369,8 @@ SECTIONS: Final[dict[str, tuple[str, Callable[[Facts], Iterator[Block]]]]] = {
     "every-query": ("Every query", every_query),
     "experiments": ("Offline beside online", offline_and_online),
     "judged": ("How much was judged", judged),
+    "open": ("What unjudged documents leave open", left_open),
+    "judges": ("How well judges agree", judges_agree),
     "ties": ("Equal scores", ties),
     "checks": ("Checks of the files", checks),
     "rules": ("Rules and fingerprints", rules),

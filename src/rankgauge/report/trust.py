@@ -10,6 +10,7 @@ import numpy as np
 from rankgauge import __version__
 from rankgauge.errors import counted
 from rankgauge.report.blocks import Block, Bullets, Code, Column, Mark, Table, Text, capital, number_text
+from rankgauge.report.open import open_doubts
 from rankgauge.ties import is_text
 from rankgauge.ties.notes import mean_ends, tie_notes
 from rankgauge.validate.quick import quick_notes
@@ -34,7 +35,7 @@ def careful(facts: Facts) -> Iterator[Block]:
         doubts.append("systems are shown without intervals, tests and verdicts, which need two queries or clusters")
     wide = [note for note in tie_notes(list(facts.results.values())) if note.startswith("WARNING")]
     said = [*doubts, *(note.removeprefix("WARNING, ") for note in wide if not any("equal scores" in d for d in doubts))]
-    said += [*_unanswered(facts), *_warned(facts)]
+    said += [*_unanswered(facts), *open_doubts(facts), *_warned(facts)]
     errors = sum(1 for finding in facts.findings or [] if finding.kind.severity == "error")
     if errors:
         said.append(f"the checks of the files found {errors} {'error' if errors == 1 else 'errors'}; see below")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -58,11 +59,12 @@ class Bounds:
     low: Floats
     high: Floats
     open: Ints
+    weights: Floats | None = None
 
-    @property
+    @cached_property
     def mean(self) -> Range:
         """The range of the mean: queries are independent, so its ends are the means of their ends."""
-        return Range(*(aggregate("mean", each, None) for each in (self.value, self.low, self.high)))
+        return Range(*(aggregate("mean", each, self.weights) for each in (self.value, self.low, self.high)))
 
     def __getitem__(self, query: str) -> Range:
         at = self.queries.index(query)
@@ -123,7 +125,7 @@ def _fixed(top: Top, scale: Scale, queries: int) -> Floats:
 def _bounds(sheet: Sheet, name: str, value: Floats, open: Open) -> Bounds:
     low, high = solved(sheet.scale, value, sheet.levels(), open)
     count = np.bincount(open.query, minlength=len(value))
-    return Bounds(name, str(sheet.measure), sheet.queries, value, low, high, count)
+    return Bounds(name, str(sheet.measure), sheet.queries, value, low, high, count, sheet.weights)
 
 
 def solved(scale: Scale, value: Floats, levels: Ints, open: Open) -> tuple[Floats, Floats]:

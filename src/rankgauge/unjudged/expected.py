@@ -3,6 +3,9 @@
 They seldom are: what was judged was chosen because some system liked it, so the expectation is optimistic. Each open
 document draws its grade from those of judged documents at its depth (ranks 1, 2, 3–5, 6–10, 11–20, 21–50, …; each grade
 counted once more than it occurs). The value is the expectation of the ratio: the ideal moves with every draw.
+
+Where there are too many combinations to go through, numbers of documents per depth and grade are drawn. Documents of
+one depth are alike, so given the numbers the numerator to expect is known: which of them has which grade is not drawn.
 """
 
 from __future__ import annotations
@@ -59,22 +62,27 @@ def chances(sheet: Sheet) -> Floats:
 def expected_values(sheet: Sheet, name: str, seed: int = 0) -> Expected:
     """The expected value of every query under a run."""
     top, left = sheet.pool.tops[name], open_of_run(sheet, name)
-    value = sheet.values(name)
+    value, gains, levels = sheet.values(name), sheet.scale.gains, sheet.levels()
     result, error = value.copy(), np.zeros(len(value))
-    likely = chances(sheet)[bin_of(top.rank[top.open])]
+    likely, depth = chances(sheet), bin_of(top.rank[top.open])
     sizes = np.bincount(left.query, minlength=len(value))
-    levels = sheet.levels()
     setting = sheet.scale.setting(int((levels.max(axis=1, initial=0) + sizes).max(initial=0)))
-    starts = sizes.cumsum() - sizes
-    for queries, size in _groups(sizes, np.isnan(value), len(sheet.scale.gains)):
+    starts, moves = sizes.cumsum() - sizes, (sizes > 0) & ~np.isnan(value)
+    few = moves & ((sizes + 1.0) ** len(gains) <= CELLS)
+    for queries, size in _groups(sizes, few, len(gains)):
         rows = starts[queries][:, None] + np.arange(size)
-        case = _Case(setting, sheet.scale.gains, left.fixed[queries], levels[queries], left.weight[rows], likely[rows],
-                     value[queries])  # fmt: skip
-        if (size + 1) ** len(sheet.scale.gains) <= CELLS:
-            result[queries] = _exact(case)
-        else:
-            draws = int(np.clip(ALL_DRAWS // int((sizes > 0).sum()), *DRAWS))
-            result[queries], error[queries] = _sampled(case, seed + int(queries[0]), draws)
+        result[queries] = _exact(_Case(setting, gains, left.fixed[queries], levels[queries], left.weight[rows],
+                                       likely[depth[rows]], value[queries]))  # fmt: skip
+    many = np.flatnonzero(moves & ~few)
+    if len(many):
+        draws = int(np.clip(ALL_DRAWS // int((sizes > 0).sum()), *DRAWS))
+        numbers, weight = _by_depth(left.query, depth, left.weight, (len(value), len(likely)))
+        step = max(1, AT_ONCE // draws)
+        for start in range(0, len(many), step):
+            part = many[start : start + step]
+            drawn = _Drawn(setting, gains, left.fixed[part], levels[part], numbers[part], weight[part], likely,
+                           value[part])  # fmt: skip
+            result[part], error[part] = _sampled(drawn, seed + start, draws)
     return Expected(result, error)
 
 
@@ -90,10 +98,10 @@ class _Case(NamedTuple):
     value: Floats
 
 
-def _groups(sizes: Ints, left_out: Bools, levels: int) -> Iterator[tuple[Ints, int]]:
+def _groups(sizes: Ints, few: Bools, levels: int) -> Iterator[tuple[Ints, int]]:
     """Queries with equally many open documents, so many at a time as are worked on together."""
-    for size in np.unique(sizes[sizes > 0]).tolist():
-        queries = np.flatnonzero((sizes == size) & ~left_out)
+    for size in np.unique(sizes[few]).tolist():
+        queries = np.flatnonzero((sizes == size) & few)
         step = max(1, AT_ONCE // min((size + 1) ** levels, AT_ONCE))
         for start in range(0, len(queries), step):
             yield queries[start : start + step], size
@@ -133,17 +141,39 @@ def _with_document(chance: Floats, summed: Floats, case: _Case, at: int) -> tupl
     return more, sums
 
 
-def _sampled(case: _Case, seed: int, draws: int) -> tuple[Floats, Floats]:
-    """The mean over random draws and its standard error, query by query."""
+class _Drawn(NamedTuple):
+    """Queries with many open documents: how many of them at each depth, their mean weight there, and as above."""
+
+    setting: Setting
+    gains: Floats
+    fixed: Floats
+    levels: Ints
+    numbers: Ints
+    weight: Floats
+    likely: Floats
+    value: Floats
+
+
+def _by_depth(query: Ints, depth: Ints, weight: Floats, shape: tuple[int, int]) -> tuple[Ints, Floats]:
+    """Query × depth: how many open documents, and what a gain there adds on average."""
+    cell = query * shape[1] + depth
+    numbers = np.bincount(cell, minlength=shape[0] * shape[1])
+    summed = np.bincount(cell, weight, shape[0] * shape[1])
+    return numbers.reshape(shape), (summed / np.maximum(numbers, 1)).reshape(shape)
+
+
+def _sampled(case: _Drawn, seed: int, draws: int) -> tuple[Floats, Floats]:
+    """The mean over random draws and its standard error, of every query."""
     random = np.random.default_rng(seed)
-    worth, means, errors = np.r_[0.0, case.gains], [], []
-    for at in range(len(case.fixed)):
-        drawn = random.random((draws, case.weight.shape[1], 1)) > np.cumsum(case.likely[at], axis=1)[:, :-1]
-        level = drawn.sum(axis=2)
-        reached = (level[:, :, None] > np.arange(len(case.gains))).sum(axis=1)
-        ideal = case.setting.ideal(case.levels[at], reached) @ case.setting.steps
-        value = np.full(draws, case.value[at])
-        np.divide(case.fixed[at] + worth[level] @ case.weight[at], ideal, out=value, where=ideal > 0)
-        means.append(float(value.mean()))
-        errors.append(float(value.std(ddof=1) / np.sqrt(draws)))
-    return np.array(means), np.array(errors)
+    shape = (len(case.fixed), draws)
+    reached = np.zeros((*shape, len(case.gains)), np.int64)
+    value = np.repeat(case.fixed[:, None], draws, axis=1)
+    for depth in np.flatnonzero(case.numbers.any(axis=0)).tolist():
+        number = np.broadcast_to(case.numbers[:, depth, None], shape)
+        drawn = random.multinomial(number, case.likely[depth])[:, :, 1:]
+        value += (drawn @ case.gains) * case.weight[:, depth, None]
+        reached += np.flip(np.flip(drawn, axis=2).cumsum(axis=2), axis=2)
+    ideal = case.setting.ideal(case.levels[:, None, :], reached) @ case.setting.steps
+    ratio = np.repeat(case.value[:, None], draws, axis=1)
+    np.divide(value, ideal, out=ratio, where=ideal > 0)
+    return ratio.mean(axis=1), ratio.std(axis=1, ddof=1) / np.sqrt(draws)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankgauge.match.hits import Floats, Ints
     from rankgauge.result import Result
 
-__all__ = ["Sheet", "sheet_of"]
+__all__ = ["Sheet", "sheet_of", "sheet_of_results"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,12 @@ class Sheet:
         whole[[place[query] for query in result.query_ids]] = values
         return whole
 
+    @property
+    def weights(self) -> Floats | None:
+        """The weight of every query, where queries were weighed."""
+        result = next(iter(self.results.values()))
+        return None if result.weights is None else self.placed(result, result.weights, 0.0)
+
     def levels(self) -> Ints:
         """For every query how many judged documents reach each gain of the scale."""
         fullest = max(self.results.values(), key=lambda result: len(result.query_ids))
@@ -94,6 +100,19 @@ def sheet_of(
         name: measure_hits(match(judged, run, protocol), [measure], name=name, judgments=judged)
         for name, run in read.items()
     }
+    return sheet_of_results(judged, read, results, measure, grades=grades)
+
+
+def sheet_of_results(
+    judgments: Judgments,
+    runs: dict[str, Run],
+    results: dict[str, Result],
+    measure: Measure,
+    *,
+    grades: Iterable[float] | None = None,
+) -> Sheet:
+    """The sheet of runs that were measured already."""
+    protocol = next(iter(results.values())).protocol
     present = np.concatenate([result.hits.judgment_grade for result in results.values()])
     scale = scale_of(measure, grades_of(present, grades))
-    return Sheet(judged, read, measure, protocol, scale, results, pool_of(judged, read, scale.k, protocol))
+    return Sheet(judgments, runs, measure, protocol, scale, results, pool_of(judgments, runs, scale.k, protocol))

@@ -1,0 +1,245 @@
+"""The report's sections on judgments: what is open, how judges agree, and what people would say of all queries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankgauge
+from rankgauge.errors import DuplicateError, InputError
+from rankgauge.report import evidence
+from test_report import Page, check_tables, check_words, made
+
+JUDGMENTS, RUNS = made()
+
+
+def second_of(judgments: dict[str, Any], seed: int = 1) -> dict[str, Any]:
+    """Another judge, who gives a fifth of the documents another grade."""
+    random = np.random.default_rng(seed)
+    return {
+        query: {doc: int(random.integers(4)) if random.random() < 0.2 else grade for doc, grade in docs.items()}
+        for query, docs in judgments.items()
+    }
+
+
+SECOND = second_of(JUDGMENTS)
+
+
+def table_of(report: Any, key: str) -> list[dict[str, Any]]:
+    """The rows of a table of the report, by the heads of its columns; folded ones too."""
+
+    def tables(blocks: list[dict[str, Any]]) -> Any:
+        for block in blocks:
+            yield from tables(block["blocks"]) if block["type"] == "fold" else [block]
+
+    data = report.to_dict()
+    (table,) = (
+        block
+        for section in data["sections"]
+        for block in tables(section["blocks"])
+        if block.get("key") == key and block["type"] == "table"
+    )
+    return [dict(zip([column["head"] for column in table["columns"]], row, strict=True)) for row in table["rows"]]
+
+
+def section_of(report: Any, key: str) -> dict[str, Any]:
+    (found,) = (section for section in report.to_dict()["sections"] if section["key"] == key)
+    return dict(found)
+
+
+# ---- what is open ----------------------------------------------------------------------------------------------------
+
+
+def test_the_open_interval_is_what_quality_says() -> None:
+    report = rankgauge.report(JUDGMENTS, RUNS, charts=False)
+    quality = rankgauge.quality(JUDGMENTS, RUNS)
+    for row in table_of(report, "unjudged"):
+        known = quality.run(row["system"])
+        assert (row["nDCG@10"], row["lowest"], row["highest"]) == known.bounds.mean
+        assert (row["condensed"], row["expected"]) == (known.condensed, known.expected)
+        assert row["Judged@10"] == known.judged
+        assert row["nDCG@10"] == pytest.approx(report.facts.first.mean(row["system"]), abs=1e-15)
+    pairs = table_of(report, "unjudged-pairs")
+    assert len(pairs) == 3
+    for row in pairs:
+        joint = rankgauge.unjudged_bounds(JUDGMENTS, RUNS[row["a"]], RUNS[row["b"]]).mean
+        assert (row["a − b"], row["lowest"], row["highest"]) == joint
+        assert row["a − b"] >= 0  # the better system first
+
+
+def test_every_number_of_the_new_sections_is_that_of_the_json() -> None:
+    report = rankgauge.report(JUDGMENTS, RUNS, second={"model": SECOND}, charts=False)
+    data, page = json.loads(report.json()), Page(report.html())
+    check_tables(page, data)
+    check_words(page, data)
+    keys = {"unjudged", "unjudged-pairs", "agreement", "confusion-1", "binarised-1", "judged-by", "orders", "disputes"}
+    assert keys <= set(page.tables)
+    assert report.facts.evidence.agreement is not None
+    assert data["evidence"]["agreement"] == json.loads(json.dumps(report.facts.evidence.agreement.to_dict()))
+
+
+def test_with_weights_the_interval_is_of_the_weighted_mean() -> None:
+    weights = {query: float(1 + at % 3) for at, query in enumerate(JUDGMENTS)}
+    report = rankgauge.report(JUDGMENTS, RUNS, weights=weights, charts=False)
+    bounds = rankgauge.unjudged_bounds(JUDGMENTS, RUNS["s1"])
+    shares = [weights[query] for query in bounds.queries]
+    (row,) = (row for row in table_of(report, "unjudged") if row["system"] == "s1")
+    assert row["nDCG@10"] == pytest.approx(report.facts.first.mean("s1"), abs=1e-15)
+    assert row["lowest"] == pytest.approx(np.average(bounds.low, weights=shares), abs=1e-12)
+    assert row["highest"] == pytest.approx(np.average(bounds.high, weights=shares), abs=1e-12)
+
+
+def test_a_baseline_is_what_pairs_are_held_against() -> None:
+    report = rankgauge.report(JUDGMENTS, RUNS, baseline="s1", charts=False)
+    assert [(row["a"], row["b"]) for row in table_of(report, "unjudged-pairs")] == [("s2", "s1"), ("s0", "s1")]
+
+
+def test_where_everything_is_judged_nothing_is_open() -> None:
+    judgments = {"q": {"a": 1, "b": 0}, "r": {"c": 2, "d": 1}}
+    runs = {"x": {"q": {"a": 2.0, "b": 1.0}, "r": {"d": 2.0, "c": 1.0}}}
+    (block,) = section_of(rankgauge.report(judgments, runs, charts=False), "open")["blocks"]
+    assert block["words"] == "Every document at a rank that counts for nDCG@10 is judged: nothing is open."
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"measures": "P@5"}, "known exactly for nDCG only"),
+        ({"protocol": {"ties": "average"}}, "ties=average"),
+    ],
+)
+def test_what_has_no_interval_says_why(options: dict[str, Any], words: str) -> None:
+    (block,) = section_of(rankgauge.report(JUDGMENTS, RUNS, charts=False, **options), "open")["blocks"]
+    assert words in block["words"]
+
+
+def test_the_interval_is_of_the_first_measure_that_has_one() -> None:
+    report = rankgauge.report(JUDGMENTS, RUNS, ["P@5", "nDCG(gain=exp)@5"], charts=False)
+    assert "nDCG(gain=exp)@5" in table_of(report, "unjudged")[0]
+
+
+def test_a_claim_that_judging_could_turn_round_is_warned_of() -> None:
+    """Thirty queries on which one system is a little better, with an unjudged document before everything."""
+    judgments = {f"q{at}": {"a": 3, "b": 2, "c": 0} for at in range(30)}
+    better = {query: {"a": 3.0, "b": 2.0, "open": 1.0} for query in judgments}
+    worse = {query: {"open": 3.0, "a": 2.0, "b": 1.0} for query in judgments}
+    worse["q0"] = {"a": 3.0, "b": 2.0, "c": 1.0}
+    report = rankgauge.report(judgments, {"better": better, "worse": worse}, charts=False)
+    assert report.facts.versus is not None
+    assert report.facts.versus.decision == "better"
+    words = section_of(report, "summary")["blocks"][-1]["items"]
+    assert any("unjudged documents could turn the order of better and worse round" in each for each in words)
+    low, high = rankgauge.unjudged_bounds(judgments, better, worse).mean[1:]
+    assert low < 0 < high
+    settled = rankgauge.report(judgments | {q: d | {"open": 0} for q, d in judgments.items()},
+                               {"better": better, "worse": worse}, charts=False)  # fmt: skip
+    assert not any("could turn" in str(block) for block in section_of(settled, "summary")["blocks"])
+
+
+def test_large_data_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "MOST_CELLS", 650)  # two of the three runs have 600 documents at ranks up to 10
+    focused = rankgauge.report(JUDGMENTS, RUNS, charts=False)
+    assert {row["system"] for row in table_of(focused, "unjudged")} == set(focused.facts.focus)
+    assert "only s2 and s1 were looked at" in str(section_of(focused, "open"))
+    monkeypatch.setattr(evidence, "MOST_CELLS", 100)
+    assert "rankgauge judgments works it out" in str(
+        section_of(rankgauge.report(JUDGMENTS, RUNS, charts=False), "open")
+    )
+    monkeypatch.undo()
+    monkeypatch.setattr(evidence, "MOST_PAIRS", 2)
+    few = rankgauge.report(JUDGMENTS, RUNS, charts=False)
+    assert [(row["a"], row["b"]) for row in table_of(few, "unjudged-pairs")] == [("s2", "s1"), ("s2", "s0")]
+
+
+# ---- judges ----------------------------------------------------------------------------------------------------------
+
+
+def test_agreement_is_what_agree_says() -> None:
+    report = rankgauge.report(JUDGMENTS, RUNS, second={"model": SECOND}, charts=False)
+    known = rankgauge.agree({"judgments": JUDGMENTS, "model": SECOND}, runs=RUNS)
+    assert known.systems is not None
+    (pair,) = known.pairs
+    rows = {row["coefficient"]: row for row in table_of(report, "agreement")}
+    assert rows["κ, quadratic weights"]["value"] == pair.kappa["quadratic"].value
+    assert rows["κ, linear weights"]["95 % interval"] == [pair.kappa["linear"].low, pair.kappa["linear"].high]
+    assert rows["Krippendorff's α, ordinal"]["value"] == known.overall.alpha["ordinal"].value
+    assert rows["Fleiss' κ"]["value"] == known.overall.fleiss.value
+    cells = [list(row.values())[1:] for row in table_of(report, "confusion-1")]
+    assert np.array_equal(np.array(cells)[:-1, :-1], pair.matrix)
+    assert cells[-1][-1] == 12 * len(JUDGMENTS)
+    for row in table_of(report, "judged-by"):
+        assert row["model"] == known.systems.values["model"][row["system"]]
+    (order,) = table_of(report, "orders")
+    assert (order["τ_b"], order["τ_AP"], order["RBO"]) == known.systems.orders[0][1:4]
+    disputes = known.disputes(2.0)
+    assert len(table_of(report, "disputes")) == min(len(disputes), 50)
+    assert f'"{len(disputes):,}"' in json.dumps(section_of(report, "judges"))
+
+
+def test_three_judges_have_every_pair() -> None:
+    judges = {"model": SECOND, "other": second_of(JUDGMENTS, 2)}
+    report = rankgauge.report(JUDGMENTS, {"s1": RUNS["s1"]}, second=judges)
+    names = {row["judges"] for row in table_of(report, "agreement")}
+    assert names == {"judgments and model", "judgments and other", "model and other", "all"}
+    keys = [block.get("key") for block in section_of(report, "judges")["blocks"]]
+    assert [key for key in keys if key and key.startswith("confusion")] == [f"confusion-{at}" for at in (1, 2, 3)] * 2
+    assert "judged-by" not in keys  # one system has no order
+
+
+def test_without_a_second_judge_there_is_no_section() -> None:
+    assert "judges" not in [section.key for section in rankgauge.report(JUDGMENTS, RUNS, charts=False).sections]
+
+
+def test_a_model_that_judged_more_queries_gives_an_estimate_for_all() -> None:
+    people = dict(list(JUDGMENTS.items())[:20])
+    report = rankgauge.report(people, RUNS, second={"model": SECOND}, charts=False)
+    known = rankgauge.ppi(people, SECOND, RUNS)
+    rows = {row["system"]: row for row in table_of(report, "ppi")}
+    for each in [*known.systems, *known.pairs]:
+        assert rows[each.name]["with the model"] == each.powered.value
+        assert rows[each.name]["its interval"] == [each.powered.low, each.powered.high]
+    assert report.to_dict()["evidence"]["ppi"] == [known.to_dict()]
+
+
+def test_an_estimate_that_cannot_be_made_says_why() -> None:
+    people = {query: dict(list(docs.items())[:9]) for query, docs in list(JUDGMENTS.items())[:20]}
+    report = rankgauge.report(people, RUNS, second={"model": SECOND}, charts=False)
+    assert "20 of 20 queries are not judged on the same pairs" in str(section_of(report, "judges"))
+
+
+def test_repeated_judgments_are_refused_or_settled(tmp_path: Path) -> None:
+    file = tmp_path / "model.txt"
+    lines = [f"{query} 0 {doc} {grade}\n" for query, docs in SECOND.items() for doc, grade in docs.items()]
+    file.write_text("".join([*lines, "q0 0 d0-0 0\nq0 0 d0-0 3\n"]))
+    with pytest.raises(DuplicateError, match="name a policy: --repeated"):
+        rankgauge.report(JUDGMENTS, RUNS, second={"model": file}, charts=False)
+    report = rankgauge.report(JUDGMENTS, RUNS, second={"model": file}, repeated="last", charts=False)
+    known = rankgauge.agree({"a": JUDGMENTS, "b": SECOND | {"q0": SECOND["q0"] | {"d0-0": 3}}})
+    assert table_of(report, "agreement")[1]["value"] == known.pairs[0].kappa["none"].value
+
+
+def test_judges_of_other_pairs_are_refused() -> None:
+    with pytest.raises(InputError, match="no pair is judged by two judges"):
+        rankgauge.report(JUDGMENTS, RUNS, second={"model": {"x": {"y": 1}}}, charts=False)
+
+
+def test_the_command_takes_names_of_judges(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from rankgauge.cli import cli
+
+    for name, judgments in (("qrels", JUDGMENTS), ("second", SECOND)):
+        rankgauge.write(rankgauge.read_judgments(judgments), tmp_path / f"{name}.txt")
+    for name, run in RUNS.items():
+        rankgauge.write(rankgauge.read_run(run), tmp_path / f"{name}.run")
+    files = [f"people={tmp_path / 'qrels.txt'}", *(str(tmp_path / f"{name}.run") for name in RUNS)]
+    more = ["--second", f"model={tmp_path / 'second.txt'}", "-o", str(tmp_path / "report.json")]
+    done = CliRunner().invoke(cli, ["report", *files, *more])
+    assert (done.exit_code, done.output) == (0, "")
+    data = json.loads((tmp_path / "report.json").read_text())
+    assert data["evidence"]["agreement"]["judges"] == ["people", "model"]
+    assert [run["run"] for run in data["evidence"]["unjudged"]["runs"]] == list(RUNS)
