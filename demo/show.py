@@ -38,7 +38,7 @@ def main() -> None:
         "  rankgauge explain demo/qrels.txt demo/out/reranked.run --query q24 -o q24.html      the same as a picture\n"
         "  rankgauge judgments demo/qrels.txt demo/out/*.run                      what unjudged documents leave open\n"
         "  rankgauge funnel demo/qrels.txt --retrieved demo/out/title.run --retrieved demo/out/fields.run \\\n"
-        "    --reranked demo/out/stages/*.run                        two retrievers × two rerankers, each change apart\n"
+        "    --reranked demo/out/stages/*.run                       two retrievers × two rerankers, each change apart\n"
         "  rankgauge agree demo/qrels.txt demo/out/model.txt --runs demo/out/*.run      people against a program\n"
         "  rankgauge measures nDCG                                                formula, parameters, paper\n"
         "  rankgauge eval QRELS RUN                                               your own files"
