@@ -17,12 +17,12 @@ from rankgauge.evaluate import query_table, weights_of
 from rankgauge.funnel.cross import Cross, cross_of
 from rankgauge.funnel.found import Estimate, Funnel, Harm, Point, Sampling
 from rankgauge.funnel.notes import notes_of
-from rankgauge.funnel.stages import check_fit, first_stage, judged_in_all, second_stage
+from rankgauge.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
 from rankgauge.funnel.system import LOSSES, PARTS, Move, System, system_of
 from rankgauge.funnel.worth import worth_of
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import Run, read_judgments, read_run
+from rankgauge.read import Judgments, Run, read_judgments, read_run
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Estimate", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
 
@@ -63,15 +63,10 @@ def funnel(
     if not 0 < alpha < 1:
         raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
     sources, second = _named(retrieved, "retrieved"), _named(reranked, "reranked")
-    cells = _cells(list(sources), list(second))
-    first_runs = {name: _read(run, protocol) for name, run in sources.items()}
-    by_retriever = sorted(second.items(), key=lambda each: list(sources).index(cells[each[0]][0]))
-    second_runs = {cells[name]: _read(run, protocol) for name, run in by_retriever}
-    judged = judged_in_all(read_judgments(judgments), [*first_runs.values(), *second_runs.values()], protocol)
-    stages = {name: first_stage(judged, name, run, protocol, candidates) for name, run in first_runs.items()}
+    judged, stages, runs = _first_stages(read_judgments(judgments), sources, second, protocol, candidates)
     worth = worth_of(wanted, next(iter(stages.values())).hits)
     systems: dict[tuple[str, str], System] = {}
-    for cell, run in second_runs.items():
+    for cell, run in runs.items():
         name = cell[1] if len(sources) == 1 else BETWEEN.join(cell)
         stage = second_stage(judged, name, run, protocol, stages[cell[0]], restrict=restrict)
         systems[cell] = system_of(name, stages[cell[0]], stage, worth, depth)
@@ -79,6 +74,22 @@ def funnel(
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
     notes = [*notes_of(named, depth, candidates)]
     return Funnel(wanted, depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
+
+
+def _first_stages(
+    judgments: Judgments,
+    retrieved: Mapping[str, Any],
+    reranked: Mapping[Any, Any],
+    protocol: Protocol,
+    candidates: int | None,
+) -> tuple[Judgments, dict[str, Stage], dict[tuple[str, str], Run]]:
+    """Read every run; the judgments that count, the candidates by retriever, and the reranked runs by both names."""
+    cells = _cells(list(retrieved), list(reranked))
+    first = {name: _read(run, protocol) for name, run in retrieved.items()}
+    by_retriever = sorted(reranked.items(), key=lambda each: list(retrieved).index(cells[each[0]][0]))
+    second = {cells[name]: _read(run, protocol) for name, run in by_retriever}
+    judged = judged_in_all(judgments, [*first.values(), *second.values()], protocol)
+    return judged, {name: first_stage(judged, name, run, protocol, candidates) for name, run in first.items()}, second
 
 
 def _check_numbers(**numbers: int | None) -> None:

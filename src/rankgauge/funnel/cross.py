@@ -1,8 +1,8 @@
 """Two retrievers × two rerankers: what each change brought, and what both did together.
 
-The effect of a new retriever is the mean of what it brings under either reranker (Shapley's share of two), and that of
-a new reranker likewise; the two add up to the whole change. The interaction is what the one changes in the effect of
-the other: the effects alone, measured from the old pair, and the interaction add up to the whole change as well.
+The effect of a new retriever is the mean of what it brings under either reranker (Shapley's share), and that of a
+new reranker likewise; the two add up to the whole change. The interaction is what the one changes in the effect of the
+other: the effects alone, measured from the old pair, and the interaction add up to the whole change as well.
 """
 
 from __future__ import annotations
