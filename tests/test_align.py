@@ -69,6 +69,16 @@ def test_the_numbers_are_those_of_the_columns() -> None:
     assert found["delta_nDCG@5"].pearson.value == pytest.approx(stats.pearsonr(table["delta_nDCG@5"], y)[0], abs=1e-12)
 
 
+def test_precision_weighs_experiments_by_the_inverse_square_of_their_error() -> None:
+    errors = np.array([0.5, 1, 0.25, 1, 0.5, 1, 0.25, 0.5])  # weights 4, 1, 16, …: as often as that is the row there
+    table = made(8, se=errors)
+    x, y = (np.repeat(table[name], (1 / errors**2).astype(int)) for name in ("delta_nDCG@10", "online"))
+    found = align(table).first.coefficients["precision"]
+    assert found.value == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-12)
+    reach = 1.959963984540054 / np.sqrt((1 / errors**2).sum() ** 2 / (1 / errors**4).sum() - 3)
+    assert found.low == pytest.approx(np.tanh(np.arctanh(found.value) - reach))
+
+
 def test_a_difference_of_zero_has_no_direction() -> None:
     found = align(SMALL).first
     assert found.undirected == 1
@@ -83,6 +93,7 @@ def test_decisions_are_counted() -> None:
     assert made_of.mean == pytest.approx((0.2, 0.2 / 3))
     above = align(SMALL, above=0.015).first.decisions
     assert above.counts.tolist() == [[2, 0, 0], [1, 1, 2]]
+    assert (above.wrongly_shipped, above.wrongly_held) == (0, 1)
     recorded = align({**SMALL, "shipped": ["no", "yes", "no", "no", "no", "yes"]}).first.decisions
     assert recorded.counts.tolist() == [[1, 1, 0], [2, 0, 2]]
     assert recorded.recorded
@@ -95,6 +106,8 @@ def test_without_errors_signs_decide() -> None:
     assert "corrected" not in found.first.coefficients
     assert "clear" not in found.first.signs
     assert found.first.decisions.counts.tolist() == [[2, 0, 1], [2, 0, 1]]
+    still = align({**table, "delta_conversion": [0.5, 0.4, 0.6, -0.5, -0.3, 0.0]}).first
+    assert still.decisions.counts.tolist() == [[2, 0, 1], [1, 1, 1]]
 
 
 def test_influence_is_that_of_each_row() -> None:
