@@ -36,6 +36,7 @@ class Measured:
 SECTION_TITLES = {
     "cold": "Cold, from files",
     "memory": "In memory, from dictionaries",
+    "arrays": "Arrays, as a training loop has them",
     "startup": "Start-up",
     "ten": "Ten runs over one set of judgments",
     "explain": "Explaining one query",

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import cases
 import startup
+from arrays_speed import measure_arrays
 from cases import Case, Measured
 from chart import scaling_chart
 from compare_speed import measure_compare
@@ -95,6 +96,11 @@ class Bench:
             outcome = measure_in_fresh_process(
                 label, made.qrels, made.run, tools, self.rounds, self.timeout, case.repetitions
             )
+            self.keep(case, outcome)
+
+    def arrays(self) -> None:
+        """From arrays, against scikit-learn and torchmetrics."""
+        for case, outcome in measure_arrays(self.rounds, self.timeout, self.quick):
             self.keep(case, outcome)
 
     def compare(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 import shlex
 import shutil
@@ -35,7 +36,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
 PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md", "docs/report.md"]
-PAGES += ["docs/judgments.md", "docs/agreement.md", "docs/trainers.md"]
+PAGES += ["docs/judgments.md", "docs/agreement.md", "docs/arrays.md", "docs/trainers.md"]
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -296,6 +297,23 @@ def test_every_number_of_a_pair_is_explained() -> None:
     listed = {word for row in table_of("docs/compare.md", "number", "what it is") for word in quoted(row["number"])}
     own = {"a", "b", "queries", "both_zero", "exact", "others", "intervals", "mean"}
     assert listed | own == {field.name for field in dataclasses.fields(Pair)} | {"mean"}
+
+
+def test_every_function_over_arrays_is_listed() -> None:
+    rows = table_of("docs/arrays.md", "function", "measure")
+    listed = {quoted(row["function"])[0]: quoted(row["measure"])[0] for row in rows}
+    functions = {name: getattr(rankgauge.arrays, name) for name in rankgauge.arrays.__all__ if name in listed}
+    assert {name: function([1], [1]).measure for name, function in functions.items()} == listed
+    assert {name for name in rankgauge.arrays.__all__ if name.islower()} - listed.keys() == {"measured", "rows_of"}
+    for row in rows:
+        (own,) = quoted(row["its own parameters"])
+        defaults = {
+            name: each.default
+            for name, each in inspect.signature(functions[quoted(row["function"])[0]]).parameters.items()
+        }
+        for pair in own.split(", "):
+            name, _, value = pair.partition("=")
+            assert str(defaults[name]) in (value, f"{value}.0")
 
 
 def test_every_section_of_a_report_is_listed() -> None:

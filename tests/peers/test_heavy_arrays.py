@@ -87,7 +87,7 @@ class TestTorchmetrics:
     )
     @pytest.mark.parametrize("k", [1, 5, 30])
     def test_binary_measures_without_ties(self, name: str, function: Any, k: int) -> None:
-        """It leaves the order of equal scores open here, so there are none; 0.5 more keeps clear of its own cut at 0."""
+        """It leaves the order of equal scores open here, so there are none; 0.5 more keeps clear of its cut at 0."""
         retrieval, torch = pytest.importorskip("torchmetrics.retrieval"), pytest.importorskip("torch")
         grades, scores, sizes = drawn(7, 7)
         assert len(np.unique(scores)) == len(scores)
