@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.arrays.top import highest, top
+from rankgauge.arrays.top import cut_at, highest, merged, top
 from rankgauge.errors import FormatError
 from rankgauge.match.hits import Hits
+from rankgauge.measures import Measure
+from rankgauge.measures.gains import gain_function
 from rankgauge.protocol import SIGNED
 
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     from rankgauge.arrays.rows import Batch, Rows
     from rankgauge.match.hits import Floats, Ints
-    from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
 
     Array = NDArray[Any]
@@ -28,31 +29,45 @@ JUDGMENTS: Final = {
     "nDCG": "top", "ERR": "top", "R": "relevant", "AP": "relevant",
     "DCG": "nothing", "P": "nothing", "RR": "nothing", "Success": "nothing",
 }  # fmt: skip
+SUMS: Final = ("nDCG", "DCG")
+LINEAR: Final = ("k", "discount")  # the parameters of a sum of gains that stand for grades
 
 
 def measured(measure: Measure, rows: Rows, protocol: Protocol) -> Floats:
     """The measure's value of every query, in the order of the queries; NaN where the protocol leaves one out."""
     values = np.empty(len(rows))
     for batch in rows.batches():
-        values[batch.queries] = measure(_hits(batch, rows, measure, protocol))
+        values[batch.queries] = _value(batch, rows, measure, protocol)
     return values
 
 
-def _hits(batch: Batch, rows: Rows, measure: Measure, protocol: Protocol) -> Hits:
-    """The candidates of a batch that can count, and the judgments that the measure needs."""
+def _value(batch: Batch, rows: Rows, measure: Measure, protocol: Protocol) -> Floats:
+    """The measure of the candidates of a batch that can count, and of the judgments that it needs."""
     scores = _finite(batch.scores, batch, rows, "score")
-    grades = _grades(batch, rows, protocol)
     if protocol.scores == "float32":
         scores = scores.astype(np.float32)
+    grades = _grades(batch, rows, protocol)
     k = measure.cutoff if measure.definition.cutoff == "k" else None
-    best = top(scores, grades, k, protocol.ties)
+    cut = cut_at(scores, k)
     judged = grades if batch.ideal is None else batch.ideal
-    count = batch.sizes if batch.ideal is None else np.count_nonzero(judged > -np.inf, axis=1)
     line, grade = _judgments(judged, measure, k, protocol)
-    return Hits(
-        [""] * len(grades), batch.sizes > 0, batch.sizes, count, best.line, best.rank, best.first, best.tied,
-        grades.ravel()[best.at].astype(np.float64, copy=False), line, grade, protocol,
-    )  # fmt: skip
+    if cut is not None and k is not None and protocol.ties == "average" and cut.long(k) and _is_sum(measure, protocol):
+        given = dict(measure.parameters)
+        gain = gain_function(given.get("gain", "linear"), given.get("rel"))
+        best, found = merged(scores, gain(grades), k, cut)
+        grade, measure = gain(grade), Measure(measure.name, tuple((n, v) for n, v in given.items() if n in LINEAR))
+    else:
+        best = top(scores, grades, k, protocol.ties, cut)
+        found = grades.ravel()[best.at].astype(np.float64, copy=False)
+    count = batch.sizes if batch.ideal is None else np.count_nonzero(judged > -np.inf, axis=1)
+    columns = (best.line, best.rank, best.first, best.tied, found, line, grade)
+    return measure(Hits([""] * len(grades), batch.sizes > 0, batch.sizes, count, *columns, protocol))
+
+
+def _is_sum(measure: Measure, protocol: Protocol) -> bool:
+    """Whether the measure is a sum of gains, none of them negative, over ranks: then gains can stand for grades."""
+    mapped = str(dict(measure.parameters).get("gain", "")).startswith("{")
+    return measure.name in SUMS and not mapped and protocol.negative not in SIGNED
 
 
 def _judgments(judged: Array, measure: Measure, k: int | None, protocol: Protocol) -> tuple[Ints, Floats]:

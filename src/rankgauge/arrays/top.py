@@ -13,11 +13,13 @@ from rankgauge.errors import ProtocolError, choices
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgauge.match.hits import Floats, Ints
+    from rankgauge.match.hits import Bools, Floats, Ints
 
     Array = NDArray[Any]
 
-__all__ = ["TIES", "Top", "highest", "top"]
+__all__ = ["TIES", "Cut", "Top", "cut_at", "highest", "merged", "top"]
+
+LONG: Final = 2  # equal scores at a cut reach far beyond it if there are so many times k up to their end
 
 # Tie rule → what orders equal scores: a matrix by which they ascend, from the places and grades of the candidates.
 TIES: Final[dict[str, Callable[[Ints, Array], Array] | None]] = {
@@ -44,15 +46,57 @@ class Top:
     tied: Ints
 
 
-def top(scores: Array, grades: Array, k: int | None, ties: str) -> Top:
+@dataclass(frozen=True, eq=False, slots=True)
+class Cut:
+    """Where each line of scores is cut: the score of its k-th, and which cells score no less."""
+
+    last: Array
+    within: Bools
+    counts: Ints
+
+    def long(self, k: int) -> bool:
+        """Whether equal scores at a cut reach far beyond it."""
+        return int(self.counts.max(initial=0)) > LONG * k
+
+
+def cut_at(scores: Array, k: int | None) -> Cut | None:
+    """Where lines are cut after their k-th; None where none is as long as that."""
+    width = scores.shape[1]
+    if k is None or k >= width:
+        return None
+    last = np.partition(scores, width - k, axis=1)[:, width - k]
+    within = scores >= last[:, None]
+    return Cut(last, within, np.count_nonzero(within, axis=1))
+
+
+def top(scores: Array, grades: Array, k: int | None, ties: str, cut: Cut | None) -> Top:
     """The first k of every line of a matrix of scores; −∞ is no candidate."""
     if ties not in TIES:
         raise ProtocolError(f"ties={ties!r} is not a rule for arrays; expected {choices(TIES)}")
-    at, chosen = _chosen(scores, k)
-    lines, width = chosen.shape
-    order = _order(chosen, grades, at, ties)
-    order += np.arange(0, lines * width, max(width, 1))[:, None]
-    ranked, at = chosen.ravel()[order], at.ravel()[order]
+    if cut is None:
+        return _ranked(np.arange(scores.size).reshape(scores.shape), scores, grades, k, ties)
+    return _ranked(*_chosen(scores, cut.within, cut.counts), grades, k, ties)
+
+
+def merged(scores: Array, gains: Floats, k: int, cut: Cut) -> tuple[Top, Floats]:
+    """The first k with ties averaged, and their gains; candidates at a cut that share its score are one, with the sum
+    of their gains. That is enough for a sum over ranks, and a line of equal scores need not be put in order."""
+    above = scores > cut.last[:, None]
+    counts = np.count_nonzero(above, axis=1)
+    best = _ranked(*_chosen(scores, above, counts), gains, k, "average")
+    line = np.flatnonzero(cut.last > -np.inf)  # else the cut is beyond the end of the line
+    tied, first = (cut.counts - counts)[line], counts[line] + 1
+    total = np.where(cut.within ^ above, gains, 0.0).sum(axis=1)[line]
+    columns = ((best.line, line), (best.at, line), (best.rank, first), (best.first, first), (best.tied, tied))
+    return Top(*map(np.concatenate, columns)), np.concatenate([gains.ravel()[best.at], total])
+
+
+def _ranked(at: Ints, scores: Array, grades: Array, k: int | None, ties: str) -> Top:
+    """Candidates in order of rank: `at` is where they stand, and `scores` are theirs, as matrices."""
+    lines, width = scores.shape
+    order = _order(scores, grades, at, ties)
+    order += (np.arange(lines) * width)[:, None]
+    ranked, at = scores.ravel()[order], at.ravel()[order]
     line, rank = np.repeat(np.arange(lines), width), np.tile(np.arange(1, width + 1), lines)
     first, tied = _groups(ranked, rank)
     keep = ranked.ravel() > -np.inf
@@ -64,16 +108,9 @@ def top(scores: Array, grades: Array, k: int | None, ties: str) -> Top:
     return Top(*columns) if keep.all() else Top(*(each[keep] for each in columns))
 
 
-def _chosen(scores: Array, k: int | None) -> tuple[Ints, Array]:
-    """Those that score no less than the k-th of their line: where they stand, and their scores, as matrices."""
-    lines, width = scores.shape
-    if k is None or k >= width:
-        return np.arange(lines * width).reshape(lines, width), scores
-    last = np.partition(scores, width - k, axis=1)[:, width - k]
-    marked = scores >= last[:, None]
-    at = np.flatnonzero(marked)
-    counts = np.count_nonzero(marked, axis=1)
-    widest = int(counts.max(initial=0))
+def _chosen(scores: Array, marked: Bools, counts: Ints) -> tuple[Ints, Array]:
+    """The marked cells: where they stand, and their scores, as matrices; −∞ where a line has fewer than others."""
+    at, lines, widest = np.flatnonzero(marked), len(scores), int(counts.max(initial=0))
     if len(at) == lines * widest:
         return at.reshape(lines, widest), scores.ravel()[at].reshape(lines, widest)
     filled = np.arange(widest) < counts[:, None]
