@@ -178,7 +178,8 @@ def _same_pool(human: Judgments, machine: Judgments) -> None:
             shown.append(f"{query!r}: people {len(ours[query]):,}, model {len(theirs[query]):,}, both {shared:,}")
         raise InputError(
             f"{len(partly):,} of {len(ours):,} queries {'is' if len(partly) == 1 else 'are'} not judged on the same "
-            f"pairs by people and by the model ({'; '.join(shown)}); judge them in full, or leave them out of the judgments by people"
+            f"pairs by people and by the model ({'; '.join(shown)}); judge them in full, or leave them out of the "
+            "judgments by people"
         )
 
 
