@@ -119,7 +119,7 @@ def test_the_command_offers_every_policy_and_interval() -> None:
 
 
 def test_the_same_grade_again_is_told_and_counted_once() -> None:
-    with pytest.warns(rankgauge.RankgaugeWarning, match="1 pairs are judged more than once with the same grade"):
+    with pytest.warns(rankgauge.RankgaugeWarning, match="1 pair is judged more than once with the same grade"):
         once = judged_once([("q", "a", 1), ("q", "a", 1), ("q", "b", 0)])
     assert list(once) == [("q", "a", 1.0), ("q", "b", 0.0)]
 

@@ -159,7 +159,7 @@ def without(judgments: dict[str, dict[str, float]], query: str, doc: str) -> dic
 @pytest.mark.parametrize(
     ("people", "model", "more", "said"),
     [
-        (without(SOME, "q003", "d1"), MODEL, {}, r"1 of 20 queries are not judged .*'q003': people 7, model 8, both 7"),
+        (without(SOME, "q003", "d1"), MODEL, {}, r"1 of 20 queries is not judged .*'q003': people 7, model 8, both 7"),
         (SOME, without(MODEL, "q003", "d1"), {}, "people 8, model 7, both 7"),
         ({**SOME, "new": {"a": 1.0}}, MODEL, {}, "not by the model, such as 'new'"),
         ({"q000": SOME["q000"]}, MODEL, {}, "people judged 1 query"),
@@ -170,7 +170,7 @@ def without(judgments: dict[str, dict[str, float]], query: str, doc: str) -> dic
             {**SOME, "q000": dict.fromkeys(SOME["q000"], 0.0)},
             MODEL,
             {"protocol": {"empty": "skip"}},
-            "leave 1 queries out",
+            "leave 1 query out",
         ),
     ],
 )

@@ -244,14 +244,15 @@ def test_the_quick_way_to_many_draws_is_the_general_one(measure: str, rules: dic
     ids=str,
 )  # fmt: skip
 def test_noise_follows_every_rule(rules: dict[str, Any]) -> None:
-    """Each draw is what evaluate says of some grades: without errors, of those that are there."""
-    judged = {"q": {"a": 0.0, "b": 2.5, "c": 1.0}, "r": {"a": 0.0, "d": 0.0}}
-    run = {"q": {"a": 2.0, "b": 2.0, "x": 2.0, "c": 1.0}, "r": {"x": 2.0, "a": 1.0}}
-    noise = rankgauge.label_noise(judged, {"s": run}, "nDCG@3", error_rate=0.0, draws=3, protocol=rules)
-    wanted = rankgauge.evaluate(judged, run, "nDCG@3", protocol=rules)["nDCG@3"]
-    assert noise.draws.tolist() == [[wanted]] * 3
-    wrong = rankgauge.label_noise(judged, {"s": run}, "nDCG@3", error_rate=1.0, draws=20, protocol=rules)
-    assert (wrong.draws != wanted).any()
+    """Of two grades, with every label wrong, there is one truth: the other grade everywhere."""
+    top = 0.5 if rules == {"grades": "truncate"} else 1.5
+    judged = {"q": {"a": 0.0, "b": top, "c": top, "e": 0.0, "f": 0.0}, "r": {"a": top, "d": top}}
+    judged["s"] = dict.fromkeys("abc", 0.0)
+    run = {"q": {"a": 2.0, "b": 2.0, "f": 2.0, "x": 2.0, "c": 1.0}, "r": {"x": 2.0, "a": 1.0}, "s": {"b": 1.0}}
+    noise = rankgauge.label_noise(judged, {"s": run}, "nDCG@3", error_rate=1.0, draws=3, protocol=rules)
+    truth = {query: {doc: top - grade for doc, grade in docs.items()} for query, docs in judged.items()}
+    assert noise.draws == pytest.approx(rankgauge.evaluate(truth, run, "nDCG@3", protocol=rules)["nDCG@3"], abs=1e-15)
+    assert noise.value[0] == rankgauge.evaluate(judged, run, "nDCG@3", protocol=rules)["nDCG@3"]
 
 
 def every_truth(chance: Any, scale: list[float]) -> list[tuple[float, dict[str, dict[str, float]]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rankgauge.drawing import document, line, rect, text
+from rankgauge.errors import counted
 from rankgauge.grid import short
 from rankgauge.measures.gains import number_text
 
@@ -72,7 +73,7 @@ def _marginals(pair: PairAgreement, x: float, y: float, side: float, names: list
 def _words(pair: PairAgreement) -> str:
     plain, quadratic = pair.kappa["none"].value, pair.kappa["quadratic"].value
     numbers = f"κ {plain:.3f}, quadratic {quadratic:.3f}, bias {pair.bias.value:+.3f}"
-    return f"{pair.shared:,} pairs, {pair.agreement.value:.0%} the same; {numbers}"
+    return f"{counted(pair.shared, 'pair')}, {pair.agreement.value:.0%} the same; {numbers}"
 
 
 def orders_svg(systems: Systems, judge: str) -> str:

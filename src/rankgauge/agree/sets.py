@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import DuplicateError, InputError, choices, warn
+from rankgauge.errors import DuplicateError, InputError, choices, counted, warn
 from rankgauge.measures.gains import number_text
 from rankgauge.read import Columns, Judgments, read_judgments
 
@@ -128,7 +128,8 @@ def judged_once(source: Any, repeated: str | None = None) -> Judgments:
     if conflicts and repeated is None:
         raise DuplicateError(_refusal(judged.source, rows, groups, conflicts))
     if not conflicts:
-        warn(f"{judged.source}: {len(groups):,} pairs are judged more than once with the same grade; counted once")
+        pairs = counted(len(groups), "pair is", "pairs are")
+        warn(f"{judged.source}: {pairs} judged more than once with the same grade; counted once")
     settled = POLICIES[repeated or "first"]
     return _settled(judged, {pair: settled(grades) for pair, grades in groups.items()})
 
@@ -170,7 +171,7 @@ def _refusal(
         examples.append(f"query {rows.queries[query]!r}, document {doc!r} has grades {given}")
     pairs = len(rows) - sum(map(len, groups.values())) + len(groups)
     return (
-        f"{name}: {len(rows):,} rows judge {pairs:,} pairs; {len(groups):,} pairs are there more than once, "
-        f"{len(conflicts):,} of them with different grades, such as {'; '.join(examples)}. Keep one grade for each, or "
-        f"name a policy: --repeated {'|'.join(POLICIES)} (repeated= in Python)"
+        f"{name}: {len(rows):,} rows judge {counted(pairs, 'pair')}; {counted(len(groups), 'pair is', 'pairs are')} "
+        f"there more than once, {len(conflicts):,} of them with different grades, such as {'; '.join(examples)}. Keep "
+        f"one grade for each, or name a policy: --repeated {'|'.join(POLICIES)} (repeated= in Python)"
     )

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from rankgauge.errors import counted
 from rankgauge.grid import short
 from rankgauge.measures.gains import number_text
 from rankgauge.quality.show import as_csv
@@ -112,7 +113,7 @@ def values_table(found: Agreement, digits: int = 4) -> Table:
     judges = list(systems.values)
     order = sorted(systems.systems, key=lambda name: -systems.values[judges[0]][name])
     rows = [[short(name), *(f"{systems.values[judge][name]:.{digits}f}" for judge in judges)] for name in order]
-    title = f"{systems.measure} under each judge, {systems.queries:,} queries"
+    title = f"{systems.measure} under each judge, {counted(systems.queries, 'query', 'queries')}"
     return Table(title, ["run", *(short(judge, 24) for judge in judges)], rows)
 
 

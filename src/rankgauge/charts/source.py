@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rankgauge.compare import Comparison, Settings, compare_results, compare_values
 from rankgauge.compare.comparison import Compared
@@ -88,9 +88,12 @@ def intervals_of(values: Values, alpha: float = 0.05) -> dict[str, tuple[float, 
     return {name: (values.mean(name), paired.mean_interval(units, at, alpha)) for at, name in enumerate(values.systems)}
 
 
+ONE: Final = {"queries": "query", "systems": "system", "pairs": "pair", "draws": "draw"}
+
+
 def counted(number: int, what: str = "queries") -> str:
     """'1 query', '6,980 queries'."""
-    return f"{number:,} {what if number != 1 else {'queries': 'query', 'systems': 'system'}[what]}"
+    return f"{number:,} {what if number != 1 else ONE[what]}"
 
 
 def caption(values: Values, *more: str, definition: str | None = None) -> str:

@@ -180,7 +180,7 @@ def noise(source: LabelNoise | Quality, *, theme: str = "light", width: int = WI
         for at, each in enumerate(found.scores)
     ]  # fmt: skip
     layers = ridges(frame, rows, edges, title=found.measure, counted="draws", names=("mean of draws", "as labelled"))
-    words = f"{len(found.draws):,} draws of the true grades given the labels. ◆ their mean, | as labelled"
+    words = f"{counted(len(found.draws), 'draws')} of the true grades given the labels. ◆ their mean, | as labelled"
     definition = defined(parse(found.measure).definition.summary)
     return frame.chart(
         layers,
@@ -262,8 +262,8 @@ def _agreed(pair: PairAgreement) -> str:
     plain, quadratic = (_short(pair.kappa[weights].value) for weights in ("none", "quadratic"))
     bias, same = _short(pair.bias.value, sign="+"), f"{100 * pair.agreement.value:.0f} %"
     return (
-        f"{pair.shared:,} pairs judged by both, {same} with the same grade (blue). κ {plain}, quadratic {quadratic}; "
-        f"{pair.b} − {pair.a} is {bias} on average. Per cent: of the row."
+        f"{counted(pair.shared, 'pairs')} judged by both, {same} with the same grade (blue). κ {plain}, quadratic "
+        f"{quadratic}; {pair.b} − {pair.a} is {bias} on average. Per cent: of the row."
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.agree.sets import judged_once
-from rankgauge.errors import InputError, MeasureError, choices
+from rankgauge.errors import InputError, MeasureError, choices, counted
 from rankgauge.evaluate import measure_hits
 from rankgauge.match import match
 from rankgauge.measures import Measure, parse
@@ -161,12 +161,12 @@ def _same_pool(human: Judgments, machine: Judgments) -> None:
     """Refuse queries that one of the two judged in part."""
     ours, theirs = human.nested, machine.nested
     if len(ours) < 2:
-        raise InputError(f"people judged {len(ours)} query; an interval needs two or more")
+        raise InputError(f"people judged {counted(len(ours), 'query', 'queries')}; an interval needs two or more")
     strange = [query for query in ours if query not in theirs]
     if strange:
+        asked = counted(len(strange), "query is", "queries are")
         raise InputError(
-            f"{len(strange):,} queries are judged by people and not by the model, such as {strange[0]!r}; the model "
-            "must judge every query"
+            f"{asked} judged by people and not by the model, such as {strange[0]!r}; the model must judge every query"
         )
     partly = {
         query: ours[query].keys() ^ theirs[query].keys() for query in ours if ours[query].keys() != theirs[query].keys()
@@ -177,8 +177,9 @@ def _same_pool(human: Judgments, machine: Judgments) -> None:
             shared = len(ours[query].keys() & theirs[query].keys())
             shown.append(f"{query!r}: people {len(ours[query]):,}, model {len(theirs[query]):,}, both {shared:,}")
         raise InputError(
-            f"{len(partly):,} of {len(ours):,} queries are not judged on the same pairs by people and by the model "
-            f"({'; '.join(shown)}); judge them in full, or leave them out of the judgments by people"
+            f"{len(partly):,} of {len(ours):,} queries {'is' if len(partly) == 1 else 'are'} not judged on the same "
+            f"pairs by people and by the model ({'; '.join(shown)}); judge them in full, or leave them out of the "
+            "judgments by people"
         )
 
 
@@ -193,8 +194,8 @@ def _values(
     lacking += [q for q in machine.queries if predicted.get(q) is None or predicted[q] != predicted[q]]
     if lacking:
         raise InputError(
-            f"the rules leave {len(lacking):,} queries out, such as {lacking[0]!r}, under people's or the model's "
-            "judgments; every query needs a value under both: leave missing and empty at zero"
+            f"the rules leave {counted(len(lacking), 'query', 'queries')} out, such as {lacking[0]!r}, under people's "
+            "or the model's judgments; every query needs a value under both: leave missing and empty at zero"
         )
     with_truth = sorted(truth)
     others = [predicted[query] for query in sorted(predicted) if query not in truth]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from rankgauge.errors import counted
 from rankgauge.grid import short
 from rankgauge.quality.picture import range_rows
 from rankgauge.quality.show import as_csv, clean
@@ -45,7 +46,11 @@ def _notes(found: PredictionPowered) -> Iterator[str]:
     if found.width is not None:
         for each in [*found.systems, *found.pairs]:
             more = None if each.needed is None else max(0, each.needed - found.judged)
-            how = f"all {found.queries:,} queries do not suffice" if more is None else f"{more:,} more judged by people"
+            how = (
+                f"all {counted(found.queries, 'query', 'queries')} do not suffice"
+                if more is None
+                else f"{more:,} more judged by people"
+            )
             yield f"For an interval of {found.width:g}, {each.name}: {how}; {each.needed_alone:,} without the model."
     yield "Right on average if the queries that people judged are a random sample of all."
     if found.judged < FEW:

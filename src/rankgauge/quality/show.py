@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.errors import counted
 from rankgauge.grid import bar, short
 from rankgauge.measures.gains import number_text
 from rankgauge.sections import Table
@@ -55,7 +56,8 @@ def summary_table(quality: Quality) -> Table:
         [number_text(grade), f"{count:,}", f"{count / summary.judgments:.1%}", bar(count, most).ljust(WIDTH)]
         for grade, count in sorted(summary.grades.items(), reverse=True)
     ]
-    title = f"{summary.judgments:,} judgments of {summary.queries:,} queries in {summary.source}"
+    queries = counted(summary.queries, "query", "queries")
+    title = f"{counted(summary.judgments, 'judgment')} of {queries} in {summary.source}"
     return Table(title, ["grade", "judgments", "share", ""], rows, 0, tuple(_summary_notes(quality)))
 
 
@@ -69,7 +71,8 @@ def _summary_notes(quality: Quality) -> Iterator[str]:
             named = ", ".join(queries[:NAMED]) + (", …" if len(queries) > NAMED else "")
             yield f"Queries {words}: {len(queries):,} ({named})."
     if summary.negative:
-        yield f"{summary.negative:,} judgments of negative grade: pooled and left without a grade, so open below."
+        negative = counted(summary.negative, "judgment")
+        yield f"{negative} of negative grade: pooled and left without a grade, so open below."
 
 
 def runs_table(quality: Quality, digits: int = 4) -> Table:
@@ -103,7 +106,7 @@ def pairs_table(quality: Quality, digits: int = 4) -> Table:
         rows.append([short(pair.a, 18), short(pair.b, 18), *numbers, pair.verdict])
     heads = ["a", "b", f"Judged{_cutoff(quality)}", "open", "a − b", "lowest", "highest", "so"]
     left = len(quality.pairs) - len(shown)
-    notes = (f"… and {left:,} more pairs, most of them settled; JSON has all.",) if left else ()
+    notes = (f"… and {counted(left, 'more pair')}, most of them settled; JSON has all.",) if left else ()
     return Table("Pairs: a document has one grade in both runs", heads, rows, 2, notes)
 
 
@@ -125,7 +128,7 @@ def noise_tables(noise: LabelNoise, digits: int = 4) -> list[Table]:
     """Label noise: the distribution of each system's value, and how often the order of two is turned round."""
     rows = [[short(each.name), *(_number(number, digits) for number in each[1:])] for each in noise.scores]
     heads = ["run", noise.measure, "mean", "deviation", "2.5 %", "97.5 %"]
-    note = f"{len(noise.draws):,} draws of the true grades given the labels, seed {noise.seed}."
+    note = f"{counted(len(noise.draws), 'draw')} of the true grades given the labels, seed {noise.seed}."
     tables = [Table("Label noise: values under the grades that the labels may stand for", heads, rows, 1, (note,))]
     if len(noise.systems) > 1:
         pairs = [

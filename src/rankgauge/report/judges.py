@@ -60,8 +60,9 @@ def _sentence(pair: PairAgreement) -> str:
     leaning = "is as lenient" if not round(bias, 4) else "is more lenient" if bias > 0 else "is stricter"
     by = f" by {number_text(abs(bias))} of a grade" if round(bias, 4) else ""
     return (
-        f"{pair.a} and {pair.b} gave the same grade to {100 * pair.agreement.value:.0f} % of {pair.shared:,} pairs "
-        f"(quadratic κ {number_text(kappa.value)}, {interval_text((kappa.low, kappa.high))}); {pair.b} {leaning}{by}."
+        f"{pair.a} and {pair.b} gave the same grade to {100 * pair.agreement.value:.0f} % of "
+        f"{counted(pair.shared, 'pair')} (quadratic κ {number_text(kappa.value)}, "
+        f"{interval_text((kappa.low, kappa.high))}); {pair.b} {leaning}{by}."
     )
 
 

@@ -30,7 +30,7 @@ def unjudged_bounds(
     ideal moving with them. `grades` is the scale; without it, the grades that the judgments hold.
 
     >>> unjudged_bounds({"q": {"a": 1}}, {"q": {"a": 2.0, "b": 1.0}}, measure="nDCG(gain=exp)@10", grades=[0, 1, 2, 3])
-    nDCG(gain=exp)@10 of run: 1.0000 in [0.7098, 1.0000], 1 open documents
+    nDCG(gain=exp)@10 of run: 1.0000 in [0.7098, 1.0000], 1 open document
     """
     runs = {"run": run} if minus is None else {"run": run, "minus": minus}
     sheet = sheet_of(judgments, runs, measure, grades=grades, protocol=protocol)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankgauge.aggregate import aggregate
+from rankgauge.errors import counted
 from rankgauge.match.hits import sum_by
 from rankgauge.unjudged.extremes import extremes
 
@@ -86,7 +87,8 @@ class Bounds:
     def __repr__(self) -> str:
         value, low, high = self.mean
         count = int(self.open.sum())
-        return f"{self.measure} of {self.name}: {value:.4f} in [{low:.4f}, {high:.4f}], {count:,} open documents"
+        documents = counted(count, "open document")
+        return f"{self.measure} of {self.name}: {value:.4f} in [{low:.4f}, {high:.4f}], {documents}"
 
 
 def bounds_of_run(sheet: Sheet, name: str) -> Bounds:
