@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from rankgauge.arrays.compute import measured
@@ -26,10 +27,11 @@ from rankgauge.measures.gains import gain_text, number_text
 from rankgauge.protocol import RULES, Protocol
 
 __all__ = [
-    "Rows", "Value", "average_precision", "dcg", "err", "hit_rate", "measured", "ndcg", "precision", "recall",
-    "reciprocal_rank", "rows_of",
+    "CANDIDATES", "Rows", "Value", "average_precision", "dcg", "err", "hit_rate", "measured", "ndcg", "precision",
+    "recall", "reciprocal_rank", "rows_of",
 ]  # fmt: skip
 
+CANDIDATES: Final = Protocol(ties="average", negative="error", ideal="retrieved")  # where nothing else is known
 TIES: Final = ("average", "given")
 IDEAL: Final = {  # measure → what its ideal, or the relevant documents that it counts, are made of
     False: "ideal: candidates (a document that is not among the rows does not count)",
@@ -189,7 +191,7 @@ def _value(name: str, k: Any, parameters: dict[str, Any], rows: Rows, ties: str,
     if not len(rows):
         raise InputError("there are no queries: grades and scores are empty")
     measure = _measure(name, k, parameters)
-    protocol = Protocol(ties=ties, negative="error", ideal="retrieved" if rows.ideal is None else "judged")
+    protocol = replace(CANDIDATES, ties=ties, ideal="retrieved" if rows.ideal is None else "judged")
     values = measured(measure, rows, protocol)
     weight = None if weights is None else weights_of(weights, rows)
     return Value(str(measure), values, _definition(measure, rows, protocol), weight, rows.names)

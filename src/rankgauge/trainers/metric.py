@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.aggregate import aggregate
-from rankgauge.arrays import measured, rows_of
+from rankgauge.arrays import CANDIDATES, measured, rows_of
 from rankgauge.dialects import Dialect, find_dialect
 from rankgauge.errors import MeasureError, ProtocolError
 from rankgauge.measures import Measure, as_written, parse
-from rankgauge.protocol import Protocol
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Floats
 
-__all__ = ["CANDIDATES", "Metric", "metrics_of"]
+__all__ = ["Metric", "metrics_of"]
 
-# rankgauge's own rules where only candidates are known: those of `rankgauge.arrays`.
-CANDIDATES: Final = Protocol(ties="average", negative="error", ideal="retrieved")
 # Measure → how trainers call it. XGBoost maximises what begins with ndcg, map or pre without being told.
 NAMES: Final = {"nDCG": "ndcg", "AP": "map", "P": "pre", "RR": "mrr", "R": "recall", "Success": "hit"}
 
