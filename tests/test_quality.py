@@ -450,3 +450,10 @@ def test_mistakes_are_told(arguments: list[str], said: str, files: Path) -> None
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_notebook_shows_pictures_of_noise_too() -> None:
+    found = quality(JUDGED, RUNS, error_rate=0.2, draws=20)
+    assert found._repr_html_().count("</svg>") == 2
+    assert found.noise is not None
+    assert found.noise._repr_html_().count("</svg>") == 1

@@ -197,7 +197,8 @@ def test_without_a_second_judge_there_is_no_section() -> None:
 def test_a_model_that_judged_more_queries_gives_an_estimate_for_all() -> None:
     people = dict(list(JUDGMENTS.items())[:20])
     report = rankgauge.report(people, RUNS, second={"model": SECOND}, charts=False)
-    known = rankgauge.ppi(people, SECOND, RUNS)
+    known = rankgauge.ppi(people, SECOND, {name: RUNS[name] for name in ("s2", "s1", "s0")})  # the best one first
+    assert known.pairs[0].name == "s2 − s1"
     rows = {row["system"]: row for row in table_of(report, "ppi")}
     for each in [*known.systems, *known.pairs]:
         assert rows[each.name]["with the model"] == each.powered.value

@@ -106,9 +106,10 @@ class LabelNoise:
         return "\n".join(table.text() for table in noise_tables(self)).rstrip("\n")
 
     def _repr_html_(self) -> str:
+        from rankgauge.quality.picture import noise_svg
         from rankgauge.quality.show import noise_tables
 
-        return "".join(table.html() for table in noise_tables(self))
+        return noise_svg(self) + "".join(table.html() for table in noise_tables(self))
 
 
 def label_noise(

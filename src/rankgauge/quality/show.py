@@ -236,10 +236,11 @@ QUALITY_FORMATS: Final[dict[str, Callable[[Quality, Look], str]]] = {
 
 
 def html(quality: Quality) -> str:
-    """The sections of a notebook, with the picture of the intervals."""
-    from rankgauge.quality.picture import intervals_svg
+    """The sections of a notebook, with the pictures of the intervals and of label noise."""
+    from rankgauge.quality.picture import intervals_svg, noise_svg
 
     picture = intervals_svg(quality) if quality.runs else ""
+    picture += noise_svg(quality.noise) if quality.noise is not None else ""
     return picture + "".join(table.html() for table in tables(quality))
 
 
