@@ -390,11 +390,8 @@ def test_every_section_is_there_where_there_is_something_to_tell() -> None:
     judgments, runs = made()
     by = {f"q{number}": "odd" if number % 2 else "even" for number in range(30)}
     experiments = {"offline": [0.01, -0.02, 0.03, 0.0], "online": [0.1, -0.1, 0.5, 0.2]}
-    retrieved = {
-        query: {doc: 1.0 for each in [judgments, *runs.values()] for doc in each.get(query, ())} for query in judgments
-    }
-    more: dict[str, Any] = {"experiments": experiments, "second": {"other": judgments}, "retrieved": retrieved}
-    full = rankgauge.report(judgments, runs, by=by, **more)
+    more: dict[str, Any] = {"experiments": experiments, "second": {"other": judgments}}
+    full = rankgauge.report(judgments, runs, by=by, retrieved=runs["s1"], restrict=True, **more)
     assert [section.key for section in full.sections] == list(SECTIONS)
     alone = rankgauge.report(judgments, {"s1": runs["s1"]}, charts=False)
     told = [section.key for section in alone.sections]
