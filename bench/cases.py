@@ -57,7 +57,7 @@ COLD = (
 BOTH = (OURS, "pytrec_eval")
 MEMORY = (
     Case("memory", "M", "M", BOTH, {"pytrec_eval": 12}),
-    Case("memory", "S", "S", BOTH, {"pytrec_eval": 4}),
+    Case("memory", "S", "S", BOTH, {"pytrec_eval": 4}, repetitions=20),
     Case("memory", "L", "L", BOTH, {"pytrec_eval": 2.5}),
     Case("memory", "M rounded", "M-rounded", BOTH, {"pytrec_eval": 1}),
     Case("memory", "M shuffled", "M-shuffled", BOTH, {"pytrec_eval": 1}),
