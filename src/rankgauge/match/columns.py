@@ -16,6 +16,7 @@ from rankgauge.errors import FormatError
 from rankgauge.match.duplicates import judgments_once, run_once, with_copies
 from rankgauge.match.order import as_float32, blocks_of_equal_size, descending_within, tie_groups
 from rankgauge.match.parts import GROUPED, Parts, by_rank, in_ideal_order, order_by_rank, regrouped
+from rankgauge.match.threads import in_threads
 from rankgauge.read.records import Columns
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def match_columns(
     rows, copies = run_once(run, protocol) if grouped is None else (grouped, None)
     ideal, judged = judged, judged if copies is None else with_copies(judged, copies)
     ranking = _Ranking.of(rows, judged.queries, protocol)
-    found = [ranking.find(judged, start, end) for start, end in _batches(judged.query)]
+    found = in_threads(lambda batch: ranking.find(judged, *batch), _batches(judged.query))
     query, rank, first, tied, row = (np.concatenate(column) for column in zip(*found, strict=True))
     wanted = judged if protocol.duplicates == "distinct" else ideal
     hits = by_rank(query, rank, first, tied, judged.number[row])

@@ -7,12 +7,14 @@ the row of any document. What the hashes agree on is compared as text, so the an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgauge.match.order import blocks_of_equal_size, count_before
+from rankgauge.match.threads import in_threads
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Grouped", "group", "looks_repeated"]
 
 WINDOW = 1 << 16  # looked at at once: small enough to stay in the processor's cache
+SHARE = 1 << 19  # keys sorted by one thread before it takes others
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,11 +118,32 @@ def group(columns: Columns) -> Grouped:
     if row is not None:
         query, keys = query[row], keys[row]
     places = np.arange(int(sizes.max(initial=0)), dtype=np.uint64)
-    for start, count, size in blocks_of_equal_size(sizes):
-        block = keys[start : start + count * size].reshape(count, size)
-        block |= places[:size]
-        block.sort(axis=1)
+
+    def sort(blocks: list[tuple[int, int, int]]) -> None:
+        for start, count, size in blocks:
+            block = keys[start : start + count * size].reshape(count, size)
+            block |= places[:size]
+            block.sort(axis=1)
+
+    in_threads(sort, _shares(sizes))
     return Grouped(columns, row, query, starts, ends, keys, shift)
+
+
+def _shares(sizes: Ints) -> Iterator[list[tuple[int, int, int]]]:
+    """Blocks of equal size, large ones cut and small ones together: a share of the work each."""
+    share: list[tuple[int, int, int]] = []
+    keys = 0
+    for start, count, size in blocks_of_equal_size(sizes):
+        step = max(1, SHARE // size)
+        for first in range(0, count, step):
+            many = min(step, count - first)
+            share.append((start + first * size, many, size))
+            keys += many * size
+            if keys >= SHARE:
+                yield share
+                share, keys = [], 0
+    if share:
+        yield share
 
 
 def looks_repeated(columns: Columns) -> bool:
@@ -132,10 +156,13 @@ def looks_repeated(columns: Columns) -> bool:
 
 def hash_of(docs: pl.Series) -> Keys:
     """A 64-bit hash of each document; stable within a process, which is all that is needed."""
-    keys, start = np.empty(len(docs), np.uint64), 0
-    for chunk in docs.get_chunks():
-        keys[start : start + len(chunk)] = chunk.hash().to_numpy()
-        start += len(chunk)
+    keys, chunks = np.empty(len(docs), np.uint64), docs.get_chunks()
+    ends = np.cumsum([len(chunk) for chunk in chunks]).tolist()
+
+    def fill(number: int) -> None:
+        keys[ends[number] - len(chunks[number]) : ends[number]] = chunks[number].hash().to_numpy()
+
+    in_threads(fill, range(len(chunks)))
     return keys
 
 
