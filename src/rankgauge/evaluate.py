@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.aggregate import checked_weights
-from rankgauge.dialects import Dialect, find_dialect
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, nearest, warn
 from rankgauge.match import match
 from rankgauge.match.hits import Hits
@@ -23,6 +22,7 @@ from rankgauge.result import Result
 from rankgauge.ties.notes import tie_warnings
 
 if TYPE_CHECKING:
+    from rankgauge.dialects import Dialect
     from rankgauge.match.hits import Bools, Floats
 
 __all__ = [
@@ -122,6 +122,8 @@ def chosen_dialect(dialect: str | Dialect, protocol: Protocol) -> Dialect:
     """The dialect of this name; it cannot be combined with rules."""
     if protocol != DEFAULT:
         raise ProtocolError(f"a dialect brings its own rules; give either the dialect or {protocol}")
+    from rankgauge.dialects import find_dialect
+
     return find_dialect(dialect)
 
 

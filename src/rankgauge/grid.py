@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Final
 
 __all__ = [
@@ -199,6 +198,8 @@ def _latex_cell(cell: Cell) -> str:
 
 def html_table(grid: Grid) -> str:
     """A table for a page or a notebook."""
+    from html import escape
+
     kinds = [' class="rg-name"' if at < grid.left or marked else "" for at, marked in enumerate(grid.marked)]
     head = "".join(f"<th{kind}>{escape(_printable(text))}</th>" for text, kind in zip(grid.heads, kinds, strict=True))
     rows = (
@@ -210,6 +211,8 @@ def html_table(grid: Grid) -> str:
 
 
 def _html_text(cell: Cell) -> str:
+    from html import escape
+
     text = escape(_printable(cell.text))
     text = f"<b>{text}</b>" if cell.best else f"<u>{text}</u>" if cell.second else text
     return f"{text}<sup>{escape(cell.mark)}</sup>" if cell.mark else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -252,6 +251,8 @@ class Result(Mapping[str, float]):
     @cached_property
     def fingerprint(self) -> str:
         """A hash of what was matched and of the protocol: equal content in any format gives one value."""
+        import hashlib
+
         hits, digest = self.hits, hashlib.sha256()
         digest.update(repr(sorted(self.protocol.to_dict().items())).encode())
         if self.dialect is not None:
@@ -267,6 +268,8 @@ class Result(Mapping[str, float]):
     @cached_property
     def fingerprints(self) -> dict[str, str | None]:
         """Hashes of the judgments and of the rules alone: what two results that are compared must share."""
+        import hashlib
+
         rules = repr(sorted(self.protocol.to_dict().items())) + (self.dialect.name if self.dialect else "")
         return {
             "judgments": self.judgments.fingerprint if self.judgments is not None else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as html_escape
 import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -171,5 +170,7 @@ FORMATS: Final[dict[str, Callable[[list[Result], Look], str]]] = {
 
 def html(results: list[Result]) -> str:
     """The table of a notebook."""
-    notes = "<br>".join(map(html_escape.escape, footer(results)))
+    from html import escape
+
+    notes = "<br>".join(map(escape, footer(results)))
     return f"{html_table(_table(results, Look()))}<p style='font-size:smaller'>{notes}</p>"

@@ -12,13 +12,12 @@ from rankgauge.cli.work import Reading
 from rankgauge.errors import choices
 from rankgauge.match.rules import refusals
 from rankgauge.protocol import RULES
-from rankgauge.read.ltr import Ltr, read_ltr
-from rankgauge.read.numbers import read_scores
 
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments, Run
     from rankgauge.read.files import Source
+    from rankgauge.read.ltr import Ltr
 
 __all__ = ["LtrReading", "in_place_of_runs"]
 
@@ -68,11 +67,15 @@ class LtrReading(Reading):
 
     def judgments(self, source: str | Source, *, repeated: bool = False) -> Judgments:
         """The labels of the rows, which are kept for the runs to come."""
+        from rankgauge.read.ltr import read_ltr
+
         self.rows[:] = [read_ltr(source, self.query_sizes)]
         return self.rows[0].judgments()
 
     def run(self, source: str | Source, protocol: Protocol) -> Run:
         """The rows under the scores in a file."""
+        from rankgauge.read.numbers import read_scores
+
         return self.rows[0].run(read_scores(source))
 
     def each(self, source: str | Source) -> Callable[[Protocol], Run]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 __all__ = ["in_threads"]
@@ -20,5 +19,7 @@ def in_threads(work: Callable[[Task], Done], tasks: Iterable[Task]) -> list[Done
     waiting = list(tasks)
     if len(waiting) < 2 or AT_ONCE < 2:
         return [work(task) for task in waiting]
+    from concurrent.futures import ThreadPoolExecutor  # not cheap to import, and little work never comes here
+
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(work, waiting))

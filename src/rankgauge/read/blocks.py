@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -19,6 +18,8 @@ import numpy as np
 from rankgauge.read.records import Columns
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -73,6 +74,8 @@ def _gathered(stream: BinaryIO, kind: str, by: str, ranks: Growing) -> Columns |
 
 def ahead(parse: Callable[[bytes], Parsed], blocks: Iterator[bytes]) -> Iterator[Parsed]:
     """Parse a few blocks at once, in order: one is read while others are parsed."""
+    from concurrent.futures import ThreadPoolExecutor  # not cheap to import, and small files never come here
+
     with ThreadPoolExecutor(AT_ONCE) as pool:
         waiting: deque[Future[Parsed]] = deque()
         try:

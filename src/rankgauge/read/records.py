@@ -6,7 +6,6 @@ Hits. A record converts itself when the other form is asked for and keeps what i
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -154,6 +153,8 @@ class Judgments(Record):
     def fingerprint(self) -> str:
         """A hash of every judgment: equal content in any order and format gives one value."""
         queries, docs, grades = _sorted_columns(self._columns) if self._columns is not None else _sorted_rows(self)
+        import hashlib  # for those who ask
+
         digest = hashlib.sha256()
         for ids in (queries, docs):
             digest.update("\n".join(ids).encode())
