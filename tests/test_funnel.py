@@ -623,3 +623,45 @@ def test_the_report_refuses_what_the_funnel_refuses(files: Path, more: Any, code
     assert done.returncode == code
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# ---- what a run is ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "ranking",
+    [["a", "b"], ("a", "b"), np.array(["a", "b"]), np.array(["a", "b"], object), {"a": 2, "b": np.float32(1)}],
+    ids=["list", "tuple", "array", "objects", "dict"],
+)
+def test_a_run_is_what_every_reader_takes_for_one(ranking: Any) -> None:
+    judged, before = {"q": {"a": 3, "b": 1}}, {"q": ["b", "a"]}
+    assert rankgauge.evaluate(judged, {"q": ranking}, ["nDCG@10"])["nDCG@10"] == 1.0
+    for reranked, name in (({"x": {"q": ranking}}, "x"), ({"q": ranking}, "reranked")):
+        found = funnel(judged, retrieved=before, reranked=reranked)
+        assert list(found) == [name] and found[name]["value"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("q", "a", 2.0), ("q", "b", 1.0)],
+        [{"query_id": "q", "doc_id": "a", "score": 2.0}],
+        np.array([("q", "a", 2.0)], dtype=[("query_id", "U1"), ("doc_id", "U1"), ("score", float)]),
+        np.array([["q", "a", 2.0]], object),
+    ],
+    ids=["triples", "dicts", "structured", "matrix"],
+)
+def test_rows_under_a_name_are_a_run_of_that_name(rows: Any) -> None:
+    found = funnel({"q": {"a": 3}}, retrieved={"first": [("q", "b", 2), ("q", "a", 1)]}, reranked={"x": rows})
+    assert list(found) == ["x"] and found["x"]["value"].value == 1.0
+
+
+def test_a_retriever_without_a_reranked_run_is_refused() -> None:
+    run = {"q": ["b", "a"]}
+    with pytest.raises(InputError, match=r"no reranked run is named after b: give b\+RERANKER too"):
+        funnel({"q": {"a": 3}}, retrieved={"a": run, "b": run}, reranked={"a+x": run})
+
+
+def test_a_list_of_files_is_told_to_be_a_dict() -> None:
+    with pytest.raises(InputError, match="give such a dict"):
+        funnel({"q": {"a": 3}}, retrieved={"q": ["a"]}, reranked=["one.run", "two.run"])

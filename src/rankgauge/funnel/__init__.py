@@ -9,6 +9,7 @@ reranker, which recall is not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 from rankgauge.compare.values import cluster_numbers
@@ -23,6 +24,7 @@ from rankgauge.funnel.worth import worth_of
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
+from rankgauge.read.memory import is_of_query
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Estimate", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
 
@@ -85,6 +87,12 @@ def _first_stages(
 ) -> tuple[Judgments, dict[str, Stage], dict[tuple[str, str], Run]]:
     """Read every run; the judgments that count, the candidates by retriever, and the reranked runs by both names."""
     cells = _cells(list(retrieved), list(reranked))
+    unused = [str(name) for name in retrieved if name not in {retriever for retriever, _ in cells.values()}]
+    if unused:
+        raise InputError(
+            f"no reranked run is named after {' and '.join(unused)}: give {unused[0]}{BETWEEN}RERANKER too, or leave "
+            f"the retrieved run {unused[0]} out"
+        )
     first = {name: _read(run, protocol) for name, run in retrieved.items()}
     by_retriever = sorted(reranked.items(), key=lambda each: list(retrieved).index(cells[each[0]][0]))
     second = {cells[name]: _read(run, protocol) for name, run in by_retriever}
@@ -104,14 +112,13 @@ def _read(run: Any, protocol: Protocol) -> Run:
 
 def _named(runs: Any, default: str) -> dict[Any, Any]:
     """Name → run; a run alone has the usual name. A run may be a mapping too: query → documents."""
+    if isinstance(runs, (list, tuple)) and runs and all(isinstance(each, (str, PathLike)) for each in runs):
+        raise InputError(f"{default}: several files have names, as in {{'x': {str(runs[0])!r}, …}}; give such a dict")
     if not isinstance(runs, Mapping):
         return {default: runs}
     if not runs:
         raise InputError(f"{default}: there is no run; give one")
-    one = next(iter(runs.values()))
-    inner = next(iter(one.values()), 0.0) if isinstance(one, Mapping) else None
-    is_run = isinstance(one, (list, tuple)) or (isinstance(one, Mapping) and not isinstance(inner, (Mapping, list)))
-    return {default: runs} if is_run else dict(runs)
+    return {default: runs} if all(map(is_of_query, runs.values())) else dict(runs)
 
 
 def _cells(retrievers: list[Any], names: list[Any]) -> dict[Any, tuple[str, str]]:
