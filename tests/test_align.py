@@ -535,7 +535,8 @@ def test_the_unit_of_a_column_changes_nothing_but_the_unit(unit: float) -> None:
     one, scaled = align(table), align(other, step=0.01 * unit)
     assert scaled.first.predicted == pytest.approx(one.first.predicted, rel=1e-9)
     assert scaled.first.coefficients["traffic"] == pytest.approx(one.first.coefficients["traffic"], rel=1e-9)
-    assert scaled.choice is not None and one.choice is not None and scaled.choice.column == one.choice.column
+    assert scaled.choice is not None and one.choice is not None
+    assert scaled.choice.column == one.choice.column
 
 
 @pytest.mark.parametrize("by", CRITERIA)
@@ -556,7 +557,7 @@ def test_of_columns_that_are_multiples_the_first_is_chosen(by: str) -> None:
 )
 def test_a_column_has_one_role(roles: dict[str, Any]) -> None:
     table = {"offline": FIVE, "online": [3.0, 1.0, 2.0, 5.0, 4.0], "se": [1, 1, 1, 1, 1]}
-    with pytest.raises(InputError, match="cannot be .* and .* at once"):
+    with pytest.raises(InputError, match=r"cannot be .* and .* at once"):
         align(table, **roles)
 
 
@@ -580,3 +581,28 @@ def test_tables_of_queries_with_traffic_say_what_is_not_weighted() -> None:
     words = "Not weighted: every query counts once, whatever its traffic."
     assert repr(align({**table, "traffic": [5, 1, 1, 1, 2]})).count(words) == 4
     assert words not in repr(align(table))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--online", "a", "--online", "b"], "--online is given twice"),
+        (["-o", "o.pdf"], ".pdf names no format"),
+        (["--format", "json", "-o", "o.png"], ".png is not for json"),
+        (["--per-unit", "-o", "o.svg"], "--per-unit is a table"),
+    ],
+)
+def test_options_that_would_be_lost_are_refused(more: list[str], message: str, tmp_path: Path) -> None:
+    done = run_command(str(MADE), *more, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_semicolons_are_understood_and_decimal_commas_named(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("\ufeffoffline;online\n0.1;0.2\n0.2;0.1\n0.3;0.7\n0.4;0.3\n", "utf-8")
+    assert align(file).units.online.tolist() == [0.2, 0.1, 0.7, 0.3]
+    file.write_text("offline;online\n0,1;0,2\n0,2;0,1\n0,3;0,7\n")
+    with pytest.raises(FormatError, match=r"t.csv:2: column 'offline': '0,1' has a decimal comma; write 0.1"):
+        align(file)

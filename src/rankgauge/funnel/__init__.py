@@ -13,11 +13,11 @@ from os import PathLike
 from typing import Any
 
 from rankgauge.compare.values import cluster_numbers
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, warn
 from rankgauge.evaluate import query_table, weights_of
 from rankgauge.funnel.cross import Cross, cross_of
 from rankgauge.funnel.found import Estimate, Funnel, Harm, Point, Sampling
-from rankgauge.funnel.notes import notes_of
+from rankgauge.funnel.notes import missing_cell, notes_of, tie_bands, tie_line, tie_warning
 from rankgauge.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
 from rankgauge.funnel.system import LOSSES, PARTS, Move, System, system_of
 from rankgauge.funnel.worth import worth_of
@@ -74,7 +74,10 @@ def funnel(
         systems[cell] = system_of(name, stages[cell[0]], stage, worth, depth)
     named = {system.name: system for system in systems.values()}
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
-    notes = [*notes_of(named, depth, candidates)]
+    ties = [*tie_bands(named, wanted, sampling)]
+    for tie in ties:
+        warn(tie_warning(tie))
+    notes = [*notes_of(named, depth, candidates), *missing_cell(systems, BETWEEN), *tie_line(ties)]
     return Funnel(wanted, depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 
