@@ -535,7 +535,8 @@ def test_the_unit_of_a_column_changes_nothing_but_the_unit(unit: float) -> None:
     one, scaled = align(table), align(other, step=0.01 * unit)
     assert scaled.first.predicted == pytest.approx(one.first.predicted, rel=1e-9)
     assert scaled.first.coefficients["traffic"] == pytest.approx(one.first.coefficients["traffic"], rel=1e-9)
-    assert scaled.choice is not None and one.choice is not None
+    assert scaled.choice is not None
+    assert one.choice is not None
     assert scaled.choice.column == one.choice.column
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 import rankgauge
 from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError
 from rankgauge.funnel import LOSSES, PARTS, Funnel, funnel
+from rankgauge.funnel.picture import funnel_svg
 from rankgauge.funnel.show import FORMATS, Look, show
 from rankgauge.match import match
 from rankgauge.match.whole import only_queries, whole
@@ -532,7 +534,7 @@ def test_the_suffix_says_what_is_written(files: Path, suffix: str) -> None:
         ("first", "larger", (), "has 3 candidates and 5 reranked"),
         ("first", "second", ("--candidates", "1"), "are no candidates of first: 'a' (query 'q1', rank 1)"),
         ("first", "strange", ("--restrict",), "no document of strange.run is a candidate of first"),
-        ("first", "unjudged", (), "answers 1 query, and none of them is judged"),
+        ("first", "unjudged", (), "no query in common: qrels.txt has 'q1', 'q2', unjudged.run has 'q9'"),
         ("unjudged", "second", (), "no query in common"),
         ("empty", "second", (), "empty.run"),
         ("first", "empty", (), "empty.run"),
@@ -736,3 +738,18 @@ def test_options_that_would_be_lost_are_refused(files: Path, more: list[str], me
     assert done.returncode == 2
     assert message in done.stderr
     assert set(files.iterdir()) == there
+
+
+def test_a_bootstrap_of_a_few_resamples_is_refused() -> None:
+    with pytest.raises(InputError, match="resamples=1: an interval needs 100 or more"):
+        funnel({"q": {"a": 3}}, retrieved={"q": ["a"]}, reranked={"q": ["a"]}, resamples=1)
+
+
+def test_the_picture_says_whose_queries_it_shows_and_draws_one_depth() -> None:
+    run = {"q": ["b", "a"]}
+    one = funnel({"q": {"a": 3}}, retrieved=run, reranked={"x": run})
+    two = funnel({"q": {"a": 3}}, retrieved=run, reranked={"x": run, "y": run})
+    assert "x (1 of 2): every query" in funnel_svg(two)
+    assert "x: every query" in funnel_svg(one)
+    (best,) = re.findall(r'<path[^>]*class="rg-best"[^>]*>', funnel_svg(one))
+    assert best.count("L") == 1  # a line, where a single point would not be seen

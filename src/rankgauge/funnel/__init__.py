@@ -28,6 +28,7 @@ from rankgauge.read.memory import is_of_query
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Estimate", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
 
+FEWEST = 100  # resamples of a bootstrap
 BETWEEN = "+"  # stands between the names of a retriever and a reranker
 
 
@@ -62,6 +63,8 @@ def funnel(
     check_fit(protocol)
     wanted = parse(str(measure))
     _check_numbers(depth=depth, candidates=candidates, resamples=resamples)
+    if resamples is not None and resamples < FEWEST:
+        raise InputError(f"resamples={resamples}: an interval needs {FEWEST} or more")
     if not 0 < alpha < 1:
         raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
     sources, second = _named(retrieved, "retrieved"), _named(reranked, "reranked")

@@ -53,11 +53,10 @@ def tie_bands(systems: Mapping[str, System], measure: Measure, sampling: Samplin
             lifts.setdefault(id(stage), []).append(abs(sampling.mean(system.of("lift"))))
     chosen = next(iter(systems.values())).chosen
     for at, stage in stages.items():
-        ends = (sampling.mean(end[chosen]) for end in tie_ends(stage.hits, measure))
+        low, high = (sampling.mean(end[chosen]) for end in tie_ends(stage.hits, measure))
         share = float((stage.hits.tied > 1).mean()) if len(stage.hits) else 0.0
-        note = TieNote(stage.name, measure, sampling.mean(measure(stage.hits)[chosen]), *ends, share)
-        more = note.high - note.low > min(lifts[at])
-        if f"{note.low:.4f}" != f"{note.high:.4f}" and (note.wide or more):
+        note = TieNote(stage.name, measure, sampling.mean(measure(stage.hits)[chosen]), low, high, share)
+        if f"{low:.4f}" != f"{high:.4f}" and (note.wide or high - low > min(lifts[at])):
             yield note
 
 
@@ -65,7 +64,7 @@ def tie_warning(note: TieNote) -> str:
     """The sentence for such a run."""
     return (
         f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
-        f"{note.range}; hold the lift against that, and break ties where the run is made (see rankgauge eval --tie-band)"
+        f"{note.range}; hold the lift against that, break ties where the run is made (see rankgauge eval --tie-band)"
     )
 
 
