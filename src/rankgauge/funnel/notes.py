@@ -72,8 +72,7 @@ def tie_line(notes: Sequence[TieNote]) -> Iterator[str]:
     """The line below the tables."""
     if notes:
         bands = ", ".join(f"{note.range} ({note.run})" for note in notes)
-        what = f"another order of equal scores gives {notes[0].measure} {bands}"
-        yield f"WARNING, ties: {what}; hold the lift against that."
+        yield f"WARNING, ties: equal scores leave {notes[0].measure} open, {bands}."
 
 
 def _of_system(system: System) -> Iterator[str]:
