@@ -324,6 +324,7 @@ def test_every_warning_is_said_where_it_belongs() -> None:
         "mostly-unclear": {**plain, "se": np.full(40, 0.38)},
         "heavy-tails": {**plain, "online": [*plain["online"][:-1], 9.0]},
         "one-sways": {**plain, "delta_nDCG@10": [*plain["delta_nDCG@10"][:-1], 0.5]},
+        "perfect": {"offline": plain["delta_nDCG@10"], "online": 3 * plain["delta_nDCG@10"] - 0.01},
         "many-measures": {**made(40), **{f"P@{k}": np.random.default_rng(k).normal(size=40) for k in range(1, 13)}},
     }
     for code, table in said.items():
@@ -498,3 +499,111 @@ def test_the_command_takes_experiments(tmp_path: Path) -> None:
         done = subprocess.run([*base, table], cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (2, "")
         assert message in done.stderr
+
+
+# ---- what rounding, size and roles must not do -----------------------------------------------------------------------
+
+FIVE = [1.0, 2.0, 5.0, -4.0, 2.5]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"offline": [1e200, 2e200, -1e200, 3e200, 0.0], "online": FIVE},
+        {"offline": [1e-200, 2e-200, -1e-200, 3e-200, 0.0], "online": FIVE},
+        {"offline": FIVE, "online": [1e200, 2e200, -1e200, 3e200, 0.0]},
+        {"offline": FIVE, "online": [3.0, 1.0, 2.0, 5.0, 4.0], "se": [1e-200, 1.0, 1.0, 1.0, 1.0]},
+        {"offline": FIVE, "online": [3.0, 1.0, 2.0, 5.0, 4.0], "traffic": [1e200, 1.0, 1.0, 1.0, 1.0]},
+    ],
+)
+def test_numbers_too_large_or_small_to_square_are_refused(table: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="in another unit"):
+        align(table)
+    file = tmp_path / "t.csv"
+    pl.DataFrame(table).write_csv(file)
+    done = run_command(str(file))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    with pytest.raises(InputError, match="step"):
+        align({"offline": FIVE, "online": [3.0, 1.0, 2.0, 5.0, 4.0]}, step=1e200)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [1e59, 1e-57])
+def test_the_unit_of_a_column_changes_nothing_but_the_unit(unit: float) -> None:
+    table = made(15, traffic=np.arange(1.0, 16.0))
+    other = {**table, "delta_nDCG@10": table["delta_nDCG@10"] * unit, "delta_nDCG@5": table["delta_nDCG@5"] * unit}
+    one, scaled = align(table), align(other, step=0.01 * unit)
+    assert scaled.first.predicted == pytest.approx(one.first.predicted, rel=1e-9)
+    assert scaled.first.coefficients["traffic"] == pytest.approx(one.first.coefficients["traffic"], rel=1e-9)
+    assert scaled.choice is not None
+    assert one.choice is not None
+    assert scaled.choice.column == one.choice.column
+
+
+@pytest.mark.parametrize("by", CRITERIA)
+def test_of_columns_that_are_multiples_the_first_is_chosen(by: str) -> None:
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        ndcg = random.normal(size=15) * 0.02
+        table = {"nDCG@10": ndcg, "DCG@10": 7 * ndcg, "online": 10 * ndcg + random.normal(size=15) * 0.1}
+        for order in (["nDCG@10", "DCG@10"], ["DCG@10", "nDCG@10"]):
+            choice = align(table, offline=order, by=by).choice
+            assert choice is not None
+            assert (choice.best, choice.chosen[order[0]]) == (order[0], 15), seed
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [{"offline": "online"}, {"weight": "se"}, {"offline": ["offline", "online"]}, {"shipped": "se"}, {"se": "online"}],
+)
+def test_a_column_has_one_role(roles: dict[str, Any]) -> None:
+    table = {"offline": FIVE, "online": [3.0, 1.0, 2.0, 5.0, 4.0], "se": [1, 1, 1, 1, 1]}
+    with pytest.raises(InputError, match=r"cannot be .* and .* at once"):
+        align(table, **roles)
+
+
+def test_a_setting_that_is_not_known_is_refused_with_the_names() -> None:
+    with pytest.raises(InputError, match="stp= is no setting of align; did you mean step"):
+        align(SMALL, stp=1)
+
+
+def test_a_row_that_alone_makes_a_column_vary_is_told_in_words() -> None:
+    for table, column in (
+        ({"offline": [0.1, 0.1, 0.1, 0.3], "online": [1, 2, 5, -4]}, "offline"),
+        ({"offline": [1, 2, 5, -4], "online": [0.1, 0.1, 0.1, 0.3]}, "online"),
+    ):
+        (told,) = [each.text for each in align(table).warnings if each.code == "one-sways"]
+        assert f"rests on 'experiment 4' alone: without it {column} does not vary" in told
+        assert "nan" not in told
+
+
+def test_tables_of_queries_with_traffic_say_what_is_not_weighted() -> None:
+    table = {"query_id": list("abcde"), "delta_ndcg": FIVE, "delta_DCG@10": FIVE[::-1], "delta_ctr": [3, 1, 2, -5, 4]}
+    words = "Not weighted: every query counts once, whatever its traffic."
+    assert repr(align({**table, "traffic": [5, 1, 1, 1, 2]})).count(words) == 4
+    assert words not in repr(align(table))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--online", "a", "--online", "b"], "--online is given twice"),
+        (["-o", "o.pdf"], ".pdf names no format"),
+        (["--format", "json", "-o", "o.png"], ".png is not for json"),
+        (["--per-unit", "-o", "o.svg"], "--per-unit is a table"),
+    ],
+)
+def test_options_that_would_be_lost_are_refused(more: list[str], message: str, tmp_path: Path) -> None:
+    done = run_command(str(MADE), *more, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_semicolons_are_understood_and_decimal_commas_named(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("\ufeffoffline;online\n0.1;0.2\n0.2;0.1\n0.3;0.7\n0.4;0.3\n", "utf-8")
+    assert align(file).units.online.tolist() == [0.2, 0.1, 0.7, 0.3]
+    file.write_text("offline;online\n0,1;0,2\n0,2;0,1\n0,3;0,7\n")
+    with pytest.raises(FormatError, match=r"t.csv:2: column 'offline': '0,1' has a decimal comma; write 0.1"):
+        align(file)

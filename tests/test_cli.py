@@ -517,6 +517,24 @@ def test_output_to_a_file(cli: Cli, here: Path) -> None:
     assert {*os.listdir()} == before | {"out.csv"}
 
 
+@pytest.mark.parametrize("command", ["eval", "compare"])
+def test_a_suffix_that_names_no_format_is_refused(cli: Cli, here: Path, command: str) -> None:
+    words = (command, "qrels.txt", "good.run", "other=good.run")
+    for more, message in (
+        (["-o", "out.pdf"], ".pdf names no format; expected .json, .csv, .md, .tex or .txt, or give --format"),
+        (["-o", "out.parquet"], ".parquet names no format"),
+        (["-o", "out.svg", "--format", "csv"], ".svg is not for csv"),
+    ):
+        outcome = cli(*words, *more)
+        assert outcome.code == 2
+        assert message in outcome.err
+    for name in ("out", "out.txt", "out.2", "out.json.gz"):
+        more = ["--format", "table"] if name == "out.2" else []
+        assert cli(*words, "-o", name, *more).code == 0
+    assert (here / "out").read_text() == (here / "out.txt").read_text() == (here / "out.2").read_text()
+    assert json.loads(gzip.decompress((here / "out.json.gz").read_bytes()))
+
+
 def test_output_is_compressed_where_its_name_says_so(cli: Cli, here: Path) -> None:
     words = ("eval", "qrels.txt", "good.run", "--format", "csv")
     assert cli(*words, "-o", "out.csv.gz") == Outcome(0, "", "")

@@ -283,7 +283,7 @@ def naive_score(kind: str, x: Floats, y: Floats) -> float:
     for at in range(len(x)):
         model = sm.OLS(np.delete(y, at), sm.add_constant(np.delete(x, at))).fit()
         errors.append(y[at] - model.params[0] - model.params[1] * x[at])
-    return -float(np.mean(np.square(errors)))
+    return -float(np.mean(np.square(errors)) / np.var(y))
 
 
 @pytest.mark.parametrize("kind", CRITERIA)

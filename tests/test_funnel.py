@@ -7,6 +7,7 @@ import io
 import json
 import math
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 import rankgauge
 from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError
 from rankgauge.funnel import LOSSES, PARTS, Funnel, funnel
+from rankgauge.funnel.picture import funnel_svg
 from rankgauge.funnel.show import FORMATS, Look, show
 from rankgauge.match import match
 from rankgauge.match.whole import only_queries, whole
@@ -532,7 +534,7 @@ def test_the_suffix_says_what_is_written(files: Path, suffix: str) -> None:
         ("first", "larger", (), "has 3 candidates and 5 reranked"),
         ("first", "second", ("--candidates", "1"), "are no candidates of first: 'a' (query 'q1', rank 1)"),
         ("first", "strange", ("--restrict",), "no document of strange.run is a candidate of first"),
-        ("first", "unjudged", (), "answers 1 query, and none of them is judged"),
+        ("first", "unjudged", (), "no query in common: qrels.txt has 'q1', 'q2', unjudged.run has 'q9'"),
         ("unjudged", "second", (), "no query in common"),
         ("empty", "second", (), "empty.run"),
         ("first", "empty", (), "empty.run"),
@@ -613,7 +615,9 @@ def test_the_report_has_a_section_of_two_stages(files: Path) -> None:
     [
         (("--retrieved", "first.run"), 2, "are no candidates of first"),
         (("--candidates", "3"), 2, "--candidates and --restrict go with --retrieved RUN"),
-        (("--retrieved", "first.run", "-m", "AP"), 2, "the parts of a funnel add up to 1 for nDCG"),
+        (("--retrieved", "first.run", "-m", "AP"), 2, "error: --retrieved (retrieved= in Python) asks for"),
+        (("--retrieved", "first.run", "--ties", "average"), 2, "error: --retrieved (retrieved= in Python) asks for"),
+        (("--retrieved", "first.run", "--retrieved", "second.run"), 2, "--retrieved is given twice"),
         (("--retrieved", "first.run", "--restrict"), 0, ""),
     ],
 )
@@ -623,3 +627,129 @@ def test_the_report_refuses_what_the_funnel_refuses(files: Path, more: Any, code
     assert done.returncode == code
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# ---- what a run is ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "ranking",
+    [["a", "b"], ("a", "b"), np.array(["a", "b"]), np.array(["a", "b"], object), {"a": 2, "b": np.float32(1)}],
+    ids=["list", "tuple", "array", "objects", "dict"],
+)
+def test_a_run_is_what_every_reader_takes_for_one(ranking: Any) -> None:
+    judged, before = {"q": {"a": 3, "b": 1}}, {"q": ["b", "a"]}
+    assert rankgauge.evaluate(judged, {"q": ranking}, ["nDCG@10"])["nDCG@10"] == 1.0
+    for reranked, name in (({"x": {"q": ranking}}, "x"), ({"q": ranking}, "reranked")):
+        found = funnel(judged, retrieved=before, reranked=reranked)
+        assert list(found) == [name]
+        assert found[name]["value"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("q", "a", 2.0), ("q", "b", 1.0)],
+        [{"query_id": "q", "doc_id": "a", "score": 2.0}],
+        np.array([("q", "a", 2.0)], dtype=[("query_id", "U1"), ("doc_id", "U1"), ("score", float)]),
+        np.array([["q", "a", 2.0]], object),
+    ],
+    ids=["triples", "dicts", "structured", "matrix"],
+)
+def test_rows_under_a_name_are_a_run_of_that_name(rows: Any) -> None:
+    found = funnel({"q": {"a": 3}}, retrieved={"first": [("q", "b", 2), ("q", "a", 1)]}, reranked={"x": rows})
+    assert list(found) == ["x"]
+    assert found["x"]["value"].value == 1.0
+
+
+def test_a_retriever_without_a_reranked_run_is_refused() -> None:
+    run = {"q": ["b", "a"]}
+    with pytest.raises(InputError, match=r"no reranked run is named after b: give b\+RERANKER too"):
+        funnel({"q": {"a": 3}}, retrieved={"a": run, "b": run}, reranked={"a+x": run})
+
+
+def test_a_list_of_files_is_told_to_be_a_dict() -> None:
+    with pytest.raises(InputError, match="give such a dict"):
+        funnel({"q": {"a": 3}}, retrieved={"q": ["a"]}, reranked=["one.run", "two.run"])
+
+
+# ---- what must not pass in silence -----------------------------------------------------------------------------------
+
+
+def test_no_query_in_common_is_told_as_eval_tells_it() -> None:
+    judged, run, other = {"q1": {"a": 3}}, {"q1": ["a"]}, {"x1": ["a"]}
+    for stages in ((other, other), (run, other), (other, run)):
+        for missing in ("zero", "skip"):
+            with pytest.raises(MatchError, match="no query in common: judgments has 'q1', run has 'x1'"):
+                funnel(judged, retrieved=stages[0], reranked=stages[1], protocol=Protocol(missing=missing))
+
+
+def test_ties_that_decide_about_more_than_the_lift_are_told() -> None:
+    judged = {"q": {"a": 3, "b": 1}}
+    tied, clear = {"q": {"a": 1.0, "b": 1.0}}, {"q": {"a": 1.0, "b": 2.0}}
+    with pytest.warns(rankgauge.RankgaugeWarning, match=r"retrieved: nDCG@10 is .* only by the order of equal scores"):
+        found = funnel(judged, retrieved=tied, reranked={"x": clear})
+    low = (1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3))
+    assert [note for note in found.notes if f"leave nDCG@10 open, {low:.4f} to 1.0000 (retrieved)" in note]
+    assert not any("ties" in note for note in funnel(judged, retrieved=clear, reranked={"x": clear}).notes)
+
+
+def test_the_run_that_the_attribution_lacks_is_named() -> None:
+    run = {"q": ["b", "a"]}
+    three = {"one+x": run, "one+y": run, "two+y": run}
+    found = funnel({"q": {"a": 3}}, retrieved={"one": run, "two": run}, reranked=three)
+    assert found.cross is None
+    assert [note for note in found.notes if note.startswith("With two+x too")]
+    found = funnel({"q": {"a": 3}}, retrieved={"one": run, "two": run}, reranked={**three, "two+x": run})
+    assert found.cross is not None
+    assert not found.notes
+
+
+def test_every_query_tells_judged_shares_harm_and_the_documents_that_fell() -> None:
+    judged = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"a": 1, "b": 2}}
+    before = {"q1": ["a", "b", "c"], "q2": ["a", "b"]}
+    after = {"q1": ["c", "b", "a"], "q2": ["b", "a"]}
+    found = funnel(judged, retrieved=before, reranked={"x": after}, measure="nDCG@2")
+    first, second = found.rows("x")
+    assert (first["harmed"], first["fallen"], second["harmed"], second["fallen"]) == (True, ["a"], False, [])
+    (head,), one, two = ([line for line in show(found, "table", Look(per_query=True)).splitlines() if word in line]
+                         for word in ("Judged@2 before", " q1 ", " q2 "))  # fmt: skip
+    assert "documents that fell" in head
+    assert "harmed" in one[0] and "a (3) 1 → 3" in one[0]  # noqa: PT018
+    assert "harmed" not in two[0]
+    rows = list(csv.DictReader(io.StringIO(show(found, "csv", Look(per_query=True)))))
+    assert [(row["harmed"], row["fallen"]) for row in rows] == [("yes", "a"), ("no", "")]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["-m", "nDCG@10", "-m", "nDCG@5"], "--measure is given twice"),
+        (["--depth", "5", "--depth", "10"], "--depth is given twice"),
+        (["-o", "o.parquet"], ".parquet names no format; expected .json, .csv, .md, .txt, .svg, .png or .html"),
+        (["-o", "o.pdf"], ".pdf names no format"),
+        (["--format", "csv", "-o", "o.svg"], ".svg is not for csv"),
+        (["--per-query", "-o", "o.svg"], "--per-query is a table"),
+    ],
+)
+def test_options_that_would_be_lost_are_refused(files: Path, more: list[str], message: str) -> None:
+    there = set(files.iterdir())
+    done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "second.run", *more, cwd=files)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert set(files.iterdir()) == there
+
+
+def test_a_bootstrap_of_a_few_resamples_is_refused() -> None:
+    with pytest.raises(InputError, match="resamples=1: an interval needs 100 or more"):
+        funnel({"q": {"a": 3}}, retrieved={"q": ["a"]}, reranked={"q": ["a"]}, resamples=1)
+
+
+def test_the_picture_says_whose_queries_it_shows_and_draws_one_depth() -> None:
+    run = {"q": ["b", "a"]}
+    one = funnel({"q": {"a": 3}}, retrieved=run, reranked={"x": run})
+    two = funnel({"q": {"a": 3}}, retrieved=run, reranked={"x": run, "y": run})
+    assert "x (1 of 2): every query" in funnel_svg(two)
+    assert "x: every query" in funnel_svg(one)
+    (best,) = re.findall(r'<path[^>]*class="rg-best"[^>]*>', funnel_svg(one))
+    assert best.count("L") == 1  # a line, where a single point would not be seen

@@ -16,7 +16,7 @@ from rankgauge.align.settings import Settings
 from rankgauge.align.table import Units, read_units
 from rankgauge.align.tracked import Tracked, tracked
 from rankgauge.errors import InputError
-from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, nested
+from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, first_of_best, nested
 from rankgauge.stats.correlation import Share, reliability, wilson
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def align(
     >>> round(align(made).first.pearson.value, 4)
     0.9596
     """
-    asked = Settings(**settings)
+    asked = Settings.of(settings)
     columns = {"offline": offline, "online": online, "se": se, "offline_se": offline_se}
     units = read_units(table, {**columns, "weight": weight, "name": name, "shipped": shipped}, unit)
     if len(units) > SLOW and len(units.offline) > 1 and asked.by not in QUICK:
@@ -188,5 +188,5 @@ def _choice(units: Units, found: list[Tracked], settings: Settings) -> Choice:
 def _best(units: Units, by: str) -> str:
     """The column that is chosen when no unit is left out."""
     score = CRITERIA[by].whole
-    scores = {name: score(x, units.online) for name, x in units.offline.items()}
-    return max(scores, key=lambda name: -np.inf if np.isnan(scores[name]) else scores[name])
+    scores = np.array([score(x, units.online) for x in units.offline.values()])
+    return list(units.offline)[int(first_of_best(scores))]

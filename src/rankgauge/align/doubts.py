@@ -10,6 +10,7 @@ import numpy as np
 
 from rankgauge.align.table import measure_of
 from rankgauge.align.tracked import outcomes
+from rankgauge.stats.correlation import is_constant
 
 if TYPE_CHECKING:
     from rankgauge.align import Alignment
@@ -28,6 +29,7 @@ CODES: Final = {
     "only-winners": f"more than {WINNERS:.0%} of the experiments have an offline gain",
     "levels": "no negative difference in either column: levels, it seems, and not differences",
     "one-sways": f"without a single unit Pearson's r changes its sign or moves by more than {SWAYS:g}",
+    "perfect": "all lie on a line, so that intervals around it have no width",
     "heavy-tails": f"one unit makes more than {HEAVY:.0%} of the online variance of {FEW // 2} or more",
     "noise": f"less than {NOISY:.0%} of the variance of the differences is more than their noise, or none",
     "mostly-unclear": "more than half of the online intervals cover 0",
@@ -94,9 +96,17 @@ def _of_single_units(found: Alignment) -> Iterator[Doubt]:
     (at,) = first.most_influential(1)
     r, left = first.pearson.value, float(first.without[at])
     if len(units) > 3 and not (abs(r - left) <= SWAYS and r * left > 0):
+        without = (
+            f"r is {r:.2f} with and {left:.2f} without {units.names[at]!r}"
+            if left == left
+            else f"r of {r:.2f} rests on {units.names[at]!r} alone: without it {_still(found, at)} does not vary"
+        )
+        yield Doubt("one-sways", f"Pearson's {without}; look at it before believing it")
+    if len(units) > 2 and first.line.is_perfect:
         yield Doubt(
-            "one-sways",
-            f"Pearson's r is {r:.2f} with and {left:.2f} without {units.names[at]!r}; look at it before believing it",
+            "perfect",
+            f"every one of the {len(units)} {units.kind} lies on the line, so that prediction intervals have no width: "
+            "real differences have noise; see whether one column was computed from the other",
         )
     square = (units.online - units.online.mean()) ** 2
     if len(units) >= FEW // 2 and square.max() > HEAVY * square.sum():
@@ -106,6 +116,12 @@ def _of_single_units(found: Alignment) -> Iterator[Doubt]:
             f"{name!r} makes {square.max() / square.sum():.0%} of the online variance; Pearson's r and the line follow "
             "it: look at Spearman's ρ, or winsorise revenue (or take its logarithm) before the difference is made",
         )
+
+
+def _still(found: Alignment, at: int) -> str:
+    """The column that does not vary when a unit is left out."""
+    left = np.delete(found.units.offline[found.first.name], at)
+    return found.first.name if is_constant(left) else found.units.online_name
 
 
 def _of_noise(found: Alignment) -> Iterator[Doubt]:

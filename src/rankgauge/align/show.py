@@ -133,7 +133,15 @@ def decisions_table(found: Alignment, digits: int) -> Table:
     above = f"{found.first.name} > {found.settings.above:g}"
     how = "as the table says" if made.recorded else f"{DECIDED[found.units.kind][0]} when {above}"
     heads = [how, *(f"online {word}" for word in ONLINE), "mean online"]
-    return Table("Decisions", heads, rows, 1, (*decision_words(found), _outcome_words(found)))
+    notes = (*decision_words(found), _outcome_words(found), *_unweighted(found))
+    return Table("Decisions", heads, rows, 1, notes)
+
+
+def _unweighted(found: Alignment) -> list[str]:
+    """Where there is traffic: that it does not count here."""
+    if found.units.weight is None:
+        return []
+    return [f"Not weighted: every {found.units.one} counts once, whatever its traffic."]
 
 
 def _outcome_words(found: Alignment) -> str:
@@ -174,6 +182,7 @@ def line_table(found: Alignment, digits: int) -> Table:
     notes = (
         f"Least squares: {line}, deviation around it {first.line.scatter:.4g}.",
         "The last is a prediction interval.",
+        *_unweighted(found),
     )
     return Table(f"Predicted {found.units.online_name}", ["", "value", "interval"], rows, 1, notes)
 
@@ -201,7 +210,7 @@ def influence_table(found: Alignment, digits: int) -> Table:
     ]
     heads = [units.one, "offline", "online", "Pearson without", f"{amount(found.settings.step)} adds without"]
     title = f"Most influence on Pearson's r ({number(first.pearson.value, digits)})"
-    return Table(title, heads, rows, 1, ())
+    return Table(title, heads, rows, 1, tuple(_unweighted(found)))
 
 
 # ---- several offline columns -----------------------------------------------------------------------------------------
@@ -240,6 +249,7 @@ def _choice_notes(found: Alignment) -> Iterator[str]:
     yield f"Held out, what was chosen has the sign of {_of(choice.held_out)} {found.units.kind} ({ends});"
     yield f"  {choice.best}, chosen on all, has that of {_of(choice.flattered)}, which flatters: they chose it."
     yield "Pearson − first: Zou's interval (2007); one that covers 0 does not tell the two apart."
+    yield from _unweighted(found)
     yield from _dcg_notes(found)
 
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["FEWEST", "ROLES", "UNITS", "Units", "measure_of", "read_units"]
+__all__ = ["FEWEST", "LARGEST", "ROLES", "UNITS", "Units", "measure_of", "read_units"]
 
 FEWEST: Final = 3
+LARGEST: Final = 1e60  # of a column or one over it: beyond, a float cannot hold products of squares
 UNITS: Final = ("experiments", "queries")
 # Role → the names by which it is recognised. Offline columns are also those called like a measure. Blanks, hyphens and
 # capitals do not matter; `delta_` before or `_difference` after the name of an offline or online column neither.
@@ -92,17 +93,21 @@ def read_units(table: Any, columns: dict[str, Any], unit: str | None = None) -> 
     kind = unit or ("queries" if name is not None and is_query_column(name) else "experiments")
     word = "experiment" if kind == "experiments" else "query"
     names = [f"{word} {at}" for at in range(1, len(loaded) + 1)] if name is None else _texts(loaded, name)
-    shipped = found.optional("shipped")
+    shipped, offline_error, weight = (found.optional(role) for role in ("shipped", "offline_se", "weight"))
+    single = {"name": name, "online": online, "se": error, "shipped": shipped}
+    single |= {"offline_se": offline_error, "weight": weight}
+    offline = found.offline(taken=single.values())
+    _one_role_each(loaded.source, [*single.items(), *(("offline", each) for each in offline)])
     return Units(
         loaded.source,
         kind,
         names,
-        {each: _varying(loaded, each) for each in found.offline(taken={name, online, error, shipped})},
+        {each: _varying(loaded, each) for each in offline},
         online,
         _varying(loaded, online),
         _above_zero(loaded, error),
-        _above_zero(loaded, found.optional("offline_se")),
-        _weights(loaded, found.optional("weight")),
+        _above_zero(loaded, offline_error),
+        _weights(loaded, weight),
         None if shipped is None else np.array(_truths(loaded, shipped)),
     )
 
@@ -117,6 +122,19 @@ def _normal(column: str) -> str:
 def _bare(column: str) -> str:
     """The name without the words for a difference."""
     return AROUND.sub("", AROUND.sub("", re.sub(r"[\s-]+", "_", column.strip())))
+
+
+def _one_role_each(source: str, roles: Iterable[tuple[str, str | None]]) -> None:
+    """Refuse a column that is to be two things: it would go with itself perfectly."""
+    seen: dict[str, str] = {}
+    for role, column in roles:
+        if column is None:
+            continue
+        if column in seen:
+            options = " and ".join(f"--{each.replace('_', '-')}" for each in (seen[column], role))
+            both = f"column {column!r} cannot be {seen[column]} and {role} at once"
+            raise InputError(f"{source}: {both}; name another ({options}), or rename what is taken for the wrong one")
+        seen[column] = role
 
 
 class _Found:
@@ -189,10 +207,19 @@ def _texts(table: NamedColumns, column: str) -> list[str]:
 
 
 def _varying(table: NamedColumns, column: str) -> Floats:
-    numbers = np.array(table.numbers(column))
+    numbers = _sized(table, column, np.array(table.numbers(column)))
     if is_constant(numbers):
         told = f"column {column!r} is {numbers[0]:g} in all {len(numbers):,} rows"
         raise InputError(f"{table.source}: {told}: what does not vary follows nothing; take another column")
+    return numbers
+
+
+def _sized(table: NamedColumns, column: str, numbers: Floats) -> Floats:
+    """Refuse columns whose squares a float cannot hold: there would be numbers, and wrong ones."""
+    largest = float(np.abs(numbers).max())
+    if largest > LARGEST or 0 < largest < 1 / LARGEST:
+        told = f"the largest value of column {column!r} is {largest:g}, and must be between {1 / LARGEST:g} and"
+        raise InputError(f"{table.source}: {told} {LARGEST:g}: give it in another unit")
     return numbers
 
 
@@ -204,7 +231,11 @@ def _above_zero(table: NamedColumns, column: str | None) -> Floats | None:
     for place, number in zip(table.places, numbers.tolist(), strict=True):
         if number <= 0:
             raise FormatError(f"{place}: column {column!r}: {number:g} is not above 0; expected {expected}")
-    return numbers
+    smallest = float(numbers.min())
+    if smallest < 1 / LARGEST:
+        told = f"column {column!r} has an error of {smallest:g}, and must be above {1 / LARGEST:g}"
+        raise InputError(f"{table.source}: {told}: give it in another unit")
+    return _sized(table, column, numbers)
 
 
 def _weights(table: NamedColumns, column: str | None) -> Floats | None:
@@ -218,7 +249,7 @@ def _weights(table: NamedColumns, column: str | None) -> Floats | None:
             )
     if (numbers > 0).sum() < FEWEST:
         raise InputError(f"{table.source}: column {column!r} is above 0 in fewer than {FEWEST} rows")
-    return numbers
+    return _sized(table, column, numbers)
 
 
 def _truths(table: NamedColumns, column: str) -> list[bool]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
-from rankgauge.cli.eval import SUFFIXES, emit
+from rankgauge.cli.eval import emit, format_for
 from rankgauge.cli.judgments import FORMATS, PICTURES, write_picture
-from rankgauge.cli.options import FILE, output_options
+from rankgauge.cli.options import FILE, Once, output_options
 
 __all__ = ["align"]
 
@@ -19,7 +18,7 @@ LABELS = ("judgments", "clicks")
 UNITS = ("experiments", "queries")
 
 
-@click.command("align")
+@click.command("align", cls=Once)
 @click.argument("table", type=FILE)
 @click.option(
     "--offline",
@@ -83,10 +82,12 @@ def align(
     from rankgauge.align import align as find
     from rankgauge.align.show import page_tables, show
 
+    chosen = format_for(output, format, FORMATS, PICTURES)
+    if per_unit and chosen in PICTURES:
+        raise click.UsageError("--per-unit is a table, which a picture does not show; write .csv, .json or .md")
     found = find(table, offline=offline or None, **asked)
-    suffix = os.path.splitext(output)[1].lower()
-    if suffix in PICTURES and format is None:
-        svg = f'<div class="wide">{found.svg()}</div>' if suffix == ".html" else found.svg()
-        write_picture(svg, "Offline beside online", page_tables(found), output, suffix)
-        return
-    emit(show(found, format or SUFFIXES.get(suffix, "table"), digits, per_unit=per_unit), output)
+    if chosen in PICTURES:
+        svg = f'<div class="wide">{found.svg()}</div>' if chosen == ".html" else found.svg()
+        write_picture(svg, "Offline beside online", page_tables(found), output, chosen)
+    else:
+        emit(show(found, chosen, digits, per_unit=per_unit), output)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.eval import SUFFIXES, emit, is_terminal
+from rankgauge.cli.eval import emit, format_for, is_terminal
 from rankgauge.cli.options import (
     FILE,
     complete_measures,
@@ -98,7 +97,7 @@ def compare_runs(
     from rankgauge.compare.show import Style, show
 
     found = _compared(files, measures, values, **asked)
-    chosen = format or SUFFIXES.get(os.path.splitext(output)[1].lower(), "table")
+    chosen = format_for(output, format, FORMATS)
     style = Style(digits, output == "-" and is_terminal(), every_pair, details, deltas)
     emit(show(found, chosen, style), output)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
     from rankgauge.result import Result
 
-__all__ = ["SUFFIXES", "emit", "evaluate_runs", "is_terminal"]
+__all__ = ["SUFFIXES", "emit", "evaluate_runs", "format_for", "is_terminal"]
 
 SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+TEXT = ("", ".txt")  # suffixes of a table as it is printed
+DRAWN = (".svg", ".png", ".pdf", ".html")  # suffixes that promise a picture or a page
 
 
 @click.command("eval")
@@ -88,12 +91,34 @@ def evaluate_runs(
 
     asked = measures or ("nDCG@10",)
     results = evaluate_files(qrels, runs, asked, protocol, reading, dialect=dialect, by=by, weights=weights)
-    chosen = format or SUFFIXES.get(os.path.splitext(output)[1].lower(), "table")
+    chosen = format_for(output, format, FORMATS)
     if tie_band:
         emit(_ties(results, chosen, per_query, digits), output)
         return
     _warn_of_ties(results)
     emit(show(results, chosen, Look(per_query, digits, bold=output == "-" and is_terminal())), output)
+
+
+def format_for(output: str, format: str | None, formats: Collection[str], pictures: Collection[str] = ()) -> str:
+    """What to write: the format that is asked for, or the one that the suffix of -o names, or a table.
+
+    Of `pictures`, suffixes that a command draws for, the answer is the suffix. A suffix that names nothing is refused,
+    and so is a format that the suffix of a picture or a page contradicts.
+    """
+    from rankgauge.read.files import split_suffixes
+
+    special = output == "-" or (os.path.exists(output) and not os.path.isfile(output))
+    suffix = "" if special else split_suffixes(output)[0]
+    if format is not None:
+        if suffix in DRAWN and suffix != f".{format}":
+            raise click.UsageError(f"-o {output}: {suffix} is not for {format}; give another suffix or --format")
+        return format
+    known = {**{each: name for each, name in SUFFIXES.items() if name in formats}, **dict.fromkeys(TEXT, "table")}
+    known |= {each: each for each in pictures}
+    if suffix not in known:
+        expected = choices([each for each in known if each])
+        raise click.UsageError(f"-o {output}: {suffix} names no format; expected {expected}, or give --format")
+    return known[suffix]
 
 
 def _ties(results: list[Result], format: str, per_query: bool, digits: int) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.eval import SUFFIXES, emit
-from rankgauge.cli.options import FILE, complete_measures, output_options, protocol_options, reading_options
+from rankgauge.cli.eval import emit, format_for
+from rankgauge.cli.options import FILE, Once, complete_measures, output_options, protocol_options, reading_options
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
@@ -22,7 +21,7 @@ FORMATS = ("table", "json", "csv", "markdown", "html")
 PICTURES = (".svg", ".png", ".html")
 
 
-@click.command("funnel")
+@click.command("funnel", cls=Once)
 @click.argument("qrels", type=FILE)
 @click.option(
     "--retrieved",
@@ -86,12 +85,14 @@ def funnel_runs(
     """
     from rankgauge.funnel.show import Look, show
 
+    chosen = format_for(output, format, FORMATS, PICTURES)
+    if per_query and chosen in (".svg", ".png"):
+        raise click.UsageError("--per-query is a table, which a picture does not show; write .csv, .json, .md or .html")
     found = _found(qrels, retrieved, (*reranked, *more), **asked)
-    suffix = os.path.splitext(output)[1].lower()
-    if suffix in PICTURES and format is None:
-        _picture(found, output, suffix, Look(per_query, digits))
-        return
-    emit(show(found, format or SUFFIXES.get(suffix, "table"), Look(per_query, digits)), output)
+    if chosen in PICTURES:
+        _picture(found, output, chosen, Look(per_query, digits))
+    else:
+        emit(show(found, chosen, Look(per_query, digits)), output)
 
 
 def _found(

@@ -12,6 +12,7 @@ from rankgauge.protocol import RULES, Protocol
 
 __all__ = [
     "FILE",
+    "Once",
     "columns_option",
     "complete_measures",
     "ltr_options",
@@ -22,6 +23,20 @@ __all__ = [
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Once(click.Command):
+    """A command that refuses an option given twice which takes one value: the last would win in silence."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            single = [each for each in order if isinstance(each, click.Option) and not (each.multiple or each.is_flag)]
+            for option in single:
+                if single.count(option) > 1:
+                    raise click.UsageError(f"{max(option.opts, key=len)} is given twice, and takes one value", ctx)
+        return super().parse_args(ctx, args)
+
 
 FILE = click.Path(allow_dash=True)  # the shell completes it; whether it can be read is for the reader to say
 

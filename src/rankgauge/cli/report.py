@@ -13,6 +13,7 @@ import click
 from rankgauge.cli.agree import REPEATED
 from rankgauge.cli.options import (
     FILE,
+    Once,
     complete_measures,
     measures_from_option,
     protocol_options,
@@ -37,7 +38,7 @@ WIDE = 90  # characters of a command that fits on a line
 SMALL = 64 << 20  # bytes of a run, up to which it is kept rather than read again
 
 
-@click.command("report")
+@click.command("report", cls=Once)
 @click.argument("qrels", type=FILE)
 @click.argument("runs", nargs=-1, required=True, type=FILE, metavar="[NAME=]RUN...")
 @click.option(

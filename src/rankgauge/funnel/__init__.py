@@ -9,23 +9,26 @@ reranker, which recall is not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 from rankgauge.compare.values import cluster_numbers
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, warn
 from rankgauge.evaluate import query_table, weights_of
 from rankgauge.funnel.cross import Cross, cross_of
 from rankgauge.funnel.found import Estimate, Funnel, Harm, Point, Sampling
-from rankgauge.funnel.notes import notes_of
+from rankgauge.funnel.notes import missing_cell, notes_of, tie_bands, tie_line, tie_warning
 from rankgauge.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
 from rankgauge.funnel.system import LOSSES, PARTS, Move, System, system_of
 from rankgauge.funnel.worth import worth_of
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
+from rankgauge.read.memory import is_of_query
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Estimate", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
 
+FEWEST = 100  # resamples of a bootstrap
 BETWEEN = "+"  # stands between the names of a retriever and a reranker
 
 
@@ -60,6 +63,8 @@ def funnel(
     check_fit(protocol)
     wanted = parse(str(measure))
     _check_numbers(depth=depth, candidates=candidates, resamples=resamples)
+    if resamples is not None and resamples < FEWEST:
+        raise InputError(f"resamples={resamples}: an interval needs {FEWEST} or more")
     if not 0 < alpha < 1:
         raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
     sources, second = _named(retrieved, "retrieved"), _named(reranked, "reranked")
@@ -72,7 +77,10 @@ def funnel(
         systems[cell] = system_of(name, stages[cell[0]], stage, worth, depth)
     named = {system.name: system for system in systems.values()}
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
-    notes = [*notes_of(named, depth, candidates)]
+    ties = [*tie_bands(named, wanted, sampling)]
+    for tie in ties:
+        warn(tie_warning(tie))
+    notes = [*notes_of(named, depth, candidates), *missing_cell(systems, BETWEEN), *tie_line(ties)]
     return Funnel(wanted, depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 
@@ -85,6 +93,12 @@ def _first_stages(
 ) -> tuple[Judgments, dict[str, Stage], dict[tuple[str, str], Run]]:
     """Read every run; the judgments that count, the candidates by retriever, and the reranked runs by both names."""
     cells = _cells(list(retrieved), list(reranked))
+    unused = [str(name) for name in retrieved if name not in {retriever for retriever, _ in cells.values()}]
+    if unused:
+        raise InputError(
+            f"no reranked run is named after {' and '.join(unused)}: give {unused[0]}{BETWEEN}RERANKER too, or leave "
+            f"the retrieved run {unused[0]} out"
+        )
     first = {name: _read(run, protocol) for name, run in retrieved.items()}
     by_retriever = sorted(reranked.items(), key=lambda each: list(retrieved).index(cells[each[0]][0]))
     second = {cells[name]: _read(run, protocol) for name, run in by_retriever}
@@ -104,14 +118,13 @@ def _read(run: Any, protocol: Protocol) -> Run:
 
 def _named(runs: Any, default: str) -> dict[Any, Any]:
     """Name → run; a run alone has the usual name. A run may be a mapping too: query → documents."""
+    if isinstance(runs, (list, tuple)) and runs and all(isinstance(each, (str, PathLike)) for each in runs):
+        raise InputError(f"{default}: several files have names, as in {{'x': {str(runs[0])!r}, …}}; give such a dict")
     if not isinstance(runs, Mapping):
         return {default: runs}
     if not runs:
         raise InputError(f"{default}: there is no run; give one")
-    one = next(iter(runs.values()))
-    inner = next(iter(one.values()), 0.0) if isinstance(one, Mapping) else None
-    is_run = isinstance(one, (list, tuple)) or (isinstance(one, Mapping) and not isinstance(inner, (Mapping, list)))
-    return {default: runs} if is_run else dict(runs)
+    return {default: runs} if all(map(is_of_query, runs.values())) else dict(runs)
 
 
 def _cells(retrievers: list[Any], names: list[Any]) -> dict[Any, tuple[str, str]]:

@@ -32,6 +32,7 @@ RATIOS: Final = {
     "captured": (("lift",), ("headroom",)),
     "skill": (("value", "-random"), ("oracle", "-random")),
 }
+FALLEN: Final = 3  # documents that the row of a harmed query names
 QUERY_COLUMNS: Final = (*MEANS, "recall_before", "recall_after", "judged_before", "judged_after")
 
 
@@ -253,12 +254,16 @@ class Funnel:
         return data | ({"per_query": self.rows(name)} if per_query else {})
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """For every query of a reranked run its parts and all else, by name."""
+        """For every query of a reranked run its parts and all else, by name.
+
+        `fallen` are the documents whose fall cost a harmed query most, the costliest first.
+        """
         system = self.systems[name]
         columns = {column: [_finite(each) for each in system.of(column).tolist()] for column in QUERY_COLUMNS}
+        fallen = {harm.query_id: [move.doc_id for move in harm.documents[:FALLEN]] for harm in self.harmed(name)}
         heads = ["query_id", *columns, "largest_loss"]
         return [
-            dict(zip(heads, row, strict=True))
+            dict(zip(heads, row, strict=True)) | {"harmed": row[0] in fallen, "fallen": fallen.get(row[0], [])}
             for row in zip(system.query_ids, *columns.values(), system.largest, strict=True)
         ]
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from rankgauge.errors import counted
+from rankgauge.ties import tie_ends
+from rankgauge.ties.notes import TieNote
 
 if TYPE_CHECKING:
+    from rankgauge.funnel.found import Sampling
     from rankgauge.funnel.stages import Stage
     from rankgauge.funnel.system import System
+    from rankgauge.measures import Measure
 
-__all__ = ["notes_of"]
+__all__ = ["missing_cell", "notes_of", "tie_bands", "tie_line", "tie_warning"]
 
 MOST: Final = 0.95  # of the candidates, below which a reranked run is said to hold fewer of them
 
@@ -26,6 +31,48 @@ def notes_of(systems: Mapping[str, System], depth: int, candidates: int | None) 
         yield from _unanswered(stage, "no candidates: all of it counts as not retrieved")
     for system in systems.values():
         yield from _of_system(system)
+
+
+def missing_cell(cells: Iterable[tuple[str, str]], between: str) -> Iterator[str]:
+    """Of two retrievers × two rerankers three are there: which run would let each change be attributed."""
+    there = set(cells)
+    retrievers, rerankers = (sorted({cell[at] for cell in there}) for at in (0, 1))
+    if len(retrievers) == 2 and len(rerankers) == 2 and len(there) == 3:
+        ((retriever, reranker),) = set(product(retrievers, rerankers)) - there
+        run = f"{retriever}{between}{reranker}"
+        yield f"With {run} too, what each retriever and each reranker brings would be attributed; that run is missing."
+
+
+def tie_bands(systems: Mapping[str, System], measure: Measure, sampling: Sampling) -> Iterator[TieNote]:
+    """The runs of which equal scores decide about more than 0.005, or about more than the lift."""
+    lifts: dict[int, list[float]] = {}
+    stages: dict[int, Stage] = {}
+    for system in systems.values():
+        for stage in (system.first, system.second):
+            stages[id(stage)] = stage
+            lifts.setdefault(id(stage), []).append(abs(sampling.mean(system.of("lift"))))
+    chosen = next(iter(systems.values())).chosen
+    for at, stage in stages.items():
+        low, high = (sampling.mean(end[chosen]) for end in tie_ends(stage.hits, measure))
+        share = float((stage.hits.tied > 1).mean()) if len(stage.hits) else 0.0
+        note = TieNote(stage.name, measure, sampling.mean(measure(stage.hits)[chosen]), low, high, share)
+        if f"{low:.4f}" != f"{high:.4f}" and (note.wide or high - low > min(lifts[at])):
+            yield note
+
+
+def tie_warning(note: TieNote) -> str:
+    """The sentence for such a run."""
+    return (
+        f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
+        f"{note.range}; hold the lift against that, break ties where the run is made (see rankgauge eval --tie-band)"
+    )
+
+
+def tie_line(notes: Sequence[TieNote]) -> Iterator[str]:
+    """The line below the tables."""
+    if notes:
+        bands = ", ".join(f"{note.range} ({note.run})" for note in notes)
+        yield f"WARNING, ties: equal scores leave {notes[0].measure} open, {bands}."
 
 
 def _of_system(system: System) -> Iterator[str]:

@@ -37,7 +37,7 @@ LABELS: Final = {
 }
 PART_COLOURS: Final = {
     "value": ("#2f7dc0", "#5aa7e6"),
-    "unknown": ("#c9ced4", "#56606b"),
+    "unknown": ("#a9b1ba", "#6d7883"),
     "misranked": ("#d0672b", "#ee8c52"),
     "not_retrieved": ("#8c4a8f", "#b982bc"),
     "no_relevant": ("#eceff2", "#262d35"),
@@ -139,7 +139,8 @@ def _scatter(funnel: Funnel, x: float, y: float) -> Iterator[str]:
     name, system = next(iter(funnel.systems.items()))
     below = f"ceiling: best order of the candidates of {short(system.retriever, 20)}"
     beside = "reached; orange: worse than before; on the diagonal nothing was left to win"
-    yield from _axes(f"{name}: every query", x, y, below, beside)
+    first = f" (1 of {len(funnel)})" if len(funnel) > 1 else ""
+    yield from _axes(f"{short(name, 26)}{first}: every query", x, y, below, beside)
     yield from _levels(x, y)
     for tick in TICKS:
         across = x + tick * PANEL
@@ -171,7 +172,8 @@ def _curve(funnel: Funnel, x: float, y: float) -> Iterator[str]:
         yield text(across, y + HIGH + 20, f"{depth:,}", 13, "rg-quiet", "middle")
     yield from _levels(x, y)
     for name in {system.retriever: name for name, system in funnel.systems.items()}.values():
-        yield path([place(point.depth, point.oracle) for point in funnel.curve[name]], "rg-best")
+        best = [place(point.depth, point.oracle) for point in funnel.curve[name]]
+        yield path(best if len(best) > 1 else [*best, (best[0][0] + PANEL, best[0][1])], "rg-best")
     for at, (name, curve) in enumerate(funnel.curve.items()):
         dashes = DASHES[at % len(DASHES)]
         yield path([place(point.depth, point.value) for point in curve], "rg-curve", dashes=dashes)

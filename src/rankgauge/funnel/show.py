@@ -198,13 +198,18 @@ def _moves(harm: Harm) -> str:
 def query_table(funnel: Funnel, digits: int = 4) -> Table:
     """Every query of every reranked run."""
     names = ("retrieved", "value", "unknown", "misranked", "not_retrieved", "no_relevant", "lift")
-    heads = ["run", "query", "retrieved", str(funnel.measure), *HEADS.values(), "lift", "largest loss"]
-    rows = [
-        [short(name), row["query_id"], *(_number(row[column], digits, sign=column == "lift") for column in names),
-         HEADS.get(row["largest_loss"], MISSING)]
-        for name in funnel for row in funnel.rows(name)
-    ]  # fmt: skip
-    return Table("", heads, rows, 2)
+    judged = "Judged" if funnel.measure.cutoff is None else f"Judged@{funnel.measure.cutoff}"
+    heads = ["run", "query", "retrieved", str(funnel.measure), *HEADS.values(), "lift", f"{judged} before", "after"]
+    rows = []
+    for name in funnel:
+        fallen = {harm.query_id: _moves(harm) for harm in funnel.harmed(name)}
+        for row in funnel.rows(name):
+            numbers = [_number(row[column], digits, sign=column == "lift") for column in names]
+            shares = [_number(row[column], 3) for column in ("judged_before", "judged_after")]
+            query = row["query_id"]
+            harm = ["harmed", fallen[query]] if query in fallen else ["", ""]
+            rows.append([short(name), query, *numbers, *shares, HEADS.get(row["largest_loss"], MISSING), *harm])
+    return Table("", [*heads, "largest loss", "harmed", "documents that fell"], rows, 2)
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
@@ -284,8 +289,16 @@ def _as_csv(funnel: Funnel, look: Look) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(list(rows[0]))
     for row in rows:
-        writer.writerow(["" if value is None or value != value else value for value in row.values()])
+        writer.writerow([_csv_cell(value) for value in row.values()])
     return stream.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " ".join(value)
+    return "" if value is None or value != value else value
 
 
 def _flat(funnel: Funnel) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankgauge.errors import InputError, ProtocolError, counted
 from rankgauge.match import find, settled
-from rankgauge.match.diagnose import warn_if_nothing_found
+from rankgauge.match.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.match.whole import Whole, only_queries, whole
 from rankgauge.protocol import REPEATING, SIGNED
 from rankgauge.read import Columns, Judgments
@@ -81,6 +81,8 @@ def judged_in_all(judgments: Judgments, runs: Iterable[Run], protocol: Protocol)
     """The judgments of the queries that count: all, or where missing ones are skipped, those that every run answers."""
     if protocol.missing != "skip":
         return judgments
+    for run in (runs := list(runs)):
+        check_shared(judgments, run)
     common = set(judgments.queries).intersection(*(run.answered for run in runs))
     if not common:
         raise InputError("no judged query is answered by every run, and missing='skip' leaves the others out")
@@ -93,8 +95,15 @@ def judged_in_all(judgments: Judgments, runs: Iterable[Run], protocol: Protocol)
     return Judgments(cut, source=judgments.source, explain=judgments.explain)
 
 
+def check_shared(judgments: Judgments, run: Run) -> None:
+    """Judgments and a run without a query in common are an error that shows the ids of both, as everywhere."""
+    if run.answered and not run.answered & set(judgments.queries):
+        raise no_query_in_common(judgments, run)
+
+
 def first_stage(judgments: Judgments, name: str, run: Run, protocol: Protocol, candidates: int | None) -> Stage:
     """The candidates: the retrieved run, or its first so many documents of every query."""
+    check_shared(judgments, run)
     run = only_queries(run, set(judgments.queries))
     order = whole(run, protocol)
     if candidates is not None and int(order.sizes.max(initial=0)) > candidates:
@@ -109,10 +118,10 @@ def second_stage(
     judgments: Judgments, name: str, run: Run, protocol: Protocol, first: Stage, *, restrict: bool
 ) -> Stage:
     """A reranked run, every document of which is a candidate: the others are an error, or dropped."""
-    asked = len(run.answered)
+    check_shared(judgments, run)
     run = only_queries(run, set(judgments.queries))
     if not len(run):
-        raise InputError(f"{run.source} answers {counted(asked, 'query', 'queries')}, and none of them is judged")
+        raise InputError(f"{run.source} answers no query: nothing was reranked")
     order = whole(run, protocol)
     before = order.ranks_in(first.order)
     outside = before == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -128,7 +129,9 @@ class System:
     def moves(self, query: str) -> list[Move]:
         """The documents whose move changed the value of a query, the most harmful first."""
         first, (after, change) = self.first.hits, self._moved
-        rows = np.flatnonzero((first.query == first.queries.index(query)) & (change != 0))
+        number = bisect_left(first.queries, query)  # both in code-point order
+        start, end = np.searchsorted(first.query, [number, number + 1])
+        rows = start + np.flatnonzero(change[start:end] != 0)
         rows = rows[np.argsort(change[rows], kind="stable")]
         docs = self.first.order.docs(self.first.positions[rows])
         numbers = (first.grade[rows], first.rank[rows], after[rows], change[rows])

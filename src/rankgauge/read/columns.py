@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from rankgauge.read.rows import finite, number_of, shortened
 
 __all__ = ["NamedColumns", "read_columns"]
 
+DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+$")
 BINARY = (b"PAR1", b"ARROW1")
 
 
@@ -69,6 +71,8 @@ def _number(cell: Any) -> float:
         raise ValueError(f"{cell!r} is not a number")
     if isinstance(cell, str) and cell.strip().endswith("%"):
         raise ValueError(f"{cell.strip()!r} has a percent sign; write 0.012 for 1.2 %")
+    if isinstance(cell, str) and DECIMAL_COMMA.match(cell.strip()):
+        raise ValueError(f"{cell.strip()!r} has a decimal comma; write {cell.strip().replace(',', '.')}")
     if isinstance(cell, str):
         return number_of(cell.strip())
     try:
@@ -160,8 +164,15 @@ def _file(file: Source) -> NamedColumns:
     return _delimited(text, file)
 
 
+def _delimiter(header: str) -> str:
+    """A tab where there is one; a semicolon where there are these and no commas, as spreadsheets write it; a comma."""
+    if "\t" in header:
+        return "\t"
+    return ";" if ";" in header and "," not in header else ","
+
+
 def _delimited(text: str, file: Source) -> NamedColumns:
-    """CSV or TSV with a header; lines that begin with # above it are comments."""
+    """CSV (also with semicolons) or TSV with a header; lines that begin with # above it are comments."""
     lines = io.StringIO(text, newline="")
     skipped, start = 0, 0
     for line in lines:
@@ -169,7 +180,7 @@ def _delimited(text: str, file: Source) -> NamedColumns:
             break
         skipped, start = skipped + 1, start + len(line)
     header = text[start:].partition("\n")[0]
-    reader = csv.reader(io.StringIO(text[start:], newline=""), delimiter="\t" if "\t" in header else ",", strict=True)
+    reader = csv.reader(io.StringIO(text[start:], newline=""), delimiter=_delimiter(header), strict=True)
     rows: list[list[str]] = []
     places: list[str] = []
     try:

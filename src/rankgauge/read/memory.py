@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,24 @@ from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import id_text
 from rankgauge.read.rows import Ask, Found, Row, Rows, finite, gather
 
-BARE = {list, tuple, set, frozenset}
+BARE = {list, tuple, set, frozenset, np.ndarray}
 
-__all__ = ["checked_row", "item_rows", "read_iterable", "read_mapping", "triples_found"]
+__all__ = ["checked_row", "is_of_query", "item_rows", "read_iterable", "read_mapping", "triples_found"]
+
+
+def is_of_query(value: Any) -> bool:
+    """Whether this is what a dict of judgments or a run has for a query: document → number, or documents alone.
+
+    What else a dict may map to (a dict of such, a list of rows, a frame, a path) is judgments or a run of its own.
+    """
+    if isinstance(value, Mapping):
+        return not any(_holds_several(number) for number in islice(value.values(), 1))
+    rows = getattr(getattr(value, "dtype", None), "names", None)
+    return type(value) in BARE and not rows and not any(_holds_several(doc) for doc in islice(value, 1))
+
+
+def _holds_several(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
 
 
 def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Found:

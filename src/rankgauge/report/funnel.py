@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.errors import RankgaugeWarning, counted
+from rankgauge.errors import MeasureError, ProtocolError, RankgaugeWarning, counted
 from rankgauge.funnel import PARTS, funnel
 from rankgauge.funnel.show import HEADS
 from rankgauge.report.blocks import Block, Bullets, Column, Table, Text, interval_text, number_text
@@ -14,6 +14,8 @@ from rankgauge.report.charts import funnel_charts
 
 if TYPE_CHECKING:
     from rankgauge.funnel import Funnel
+    from rankgauge.protocol import Protocol
+    from rankgauge.read import Run
     from rankgauge.report.facts import Facts, Source, Wanted
 
 __all__ = ["funnel_of", "two_stages"]
@@ -25,8 +27,17 @@ def funnel_of(source: Source, wanted: Wanted) -> Funnel | None:
     """The funnel of the runs over the retrieved run; None where none was given."""
     if source.retrieved is None:
         return None
+    try:
+        return _funnel(source, wanted, *source.retrieved)
+    except (MeasureError, ProtocolError) as error:
+        raise type(error)(
+            f"--retrieved (retrieved= in Python) asks for the section on two stages, which does not go with this: "
+            f"{error}; or leave --retrieved out"
+        ) from None
+
+
+def _funnel(source: Source, wanted: Wanted, name: str, read: Callable[[Protocol], Run]) -> Funnel:
     measure = next((each for each in wanted.measures if each.name == "nDCG"), wanted.measures[0])
-    name, read = source.retrieved
     with warnings.catch_warnings():  # whatever there is to say was said when the runs were matched
         warnings.simplefilter("ignore", RankgaugeWarning)
         return funnel(

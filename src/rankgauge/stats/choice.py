@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.stats.correlation import SAME, kendall, pearson, spearman
+from rankgauge.stats.correlation import SAME, is_constant, kendall, pearson, spearman
 from rankgauge.stats.line import without_each
 
 if TYPE_CHECKING:
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["CRITERIA", "QUICK", "SLOW", "Chosen", "Criterion", "nested"]
+__all__ = ["CRITERIA", "QUICK", "SLOW", "Chosen", "Criterion", "first_of_best", "nested"]
 
 SLOW: Final = 2_000  # rows, beyond which criteria that start anew for every row are too slow
+EQUAL: Final = 1e-9  # scores that differ by less are the same: rounding leaves columns that are multiples apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,19 @@ class Chosen:
 def nested(columns: Floats, y: Floats, by: str = "pearson") -> Chosen:
     """Leave each row out, choose by the others, look at the row. `columns` is column × row; of equals, the first."""
     scores = np.stack([CRITERIA[by].without_each(x, y) for x in columns])
-    column: Ints = np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=0)
+    column = first_of_best(scores)
     signs = np.sign(columns[column, np.arange(len(y))]) * np.sign(y)
     return Chosen(column, np.where(signs == 0, np.nan, (signs > 0).astype(np.float64)))
+
+
+def first_of_best(scores: Floats) -> Ints:
+    """The best column (of column, or of column × row for each row): of those equal but for rounding, the first.
+
+    Scores are shares and correlations, so that a tolerance has no unit; NaN is the worst.
+    """
+    known = np.where(np.isnan(scores), -np.inf, scores)
+    found: Ints = np.argmax(known >= known.max(axis=0) - EQUAL, axis=0)
+    return found
 
 
 class Criterion(NamedTuple):
@@ -79,14 +90,17 @@ def _shares(x: Floats, y: Floats) -> Floats:
 
 
 def _prediction(x: Floats, y: Floats) -> float:
-    """Minus the mean square error of a line, each row predicted from the others."""
+    """Minus the mean square error of a line, each row predicted from the others, as a share of the variance of y."""
     a = x - x.mean()
     width = float(a @ a)
     if width <= SAME * float((x**2).sum()):
         return float("nan")
     left = y - y.mean() - (a @ y / width) * a
     free = 1 - 1 / len(x) - a**2 / width
-    return -float(((left / free) ** 2).mean()) if free.min() > SAME else float("nan")
+    if free.min() <= SAME:
+        return float("nan")
+    error, variance = float(((left / free) ** 2).mean()), float(y.var())
+    return -error / variance if not is_constant(y) else 0.0
 
 
 CRITERIA: Final = {

@@ -29,6 +29,7 @@ class Line:
     number: int
     middle: float  # the mean of x
     width: float  # Σ(x − middle)²
+    is_perfect: bool = False  # whether all points lie on it, but for rounding
 
     def slope_times(self, step: float, alpha: float = 0.05) -> Estimate:
         """What a step of x adds to y."""
@@ -59,7 +60,8 @@ def fitted(x: Floats, y: Floats) -> Line:
     slope = float(a @ b) / width
     left = float(((b - slope * a) ** 2).sum())
     scatter = float(np.sqrt(left / (len(x) - 2))) if len(x) > 2 else float("nan")
-    return Line(slope, float(y.mean() - slope * x.mean()), scatter, len(x), float(x.mean()), width)
+    perfect = left <= (SAME * float(np.abs(y).max())) ** 2 * len(x)
+    return Line(slope, float(y.mean() - slope * x.mean()), scatter, len(x), float(x.mean()), width, perfect)
 
 
 def without_each(x: Floats, y: Floats) -> tuple[Floats, Floats]:
