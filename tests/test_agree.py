@@ -231,6 +231,10 @@ def test_systems_on_shared_pairs_only() -> None:
         ((HUMAN, MODEL), {"repeated": "worst"}, "expected first, last, majority or mean"),
         ((HUMAN, MODEL), {"runs": {"x": {"q": {"a": 1.0}}}}, "two runs or more"),
         ((HUMAN, MODEL), {"alpha": 0}, "between 0 and 1"),
+        ((HUMAN, {}), {}, "holds no judgment"),
+        (({"q": {}}, HUMAN), {}, "holds no judgment"),
+        ((HUMAN, {"q": {"a": float("nan")}}), {}, "query 'q', document 'a': relevance nan is not a finite number"),
+        ((HUMAN, MODEL), {"runs": [{"q": {"a": 1.0}}] * 2}, "name the runs.*got list"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(sets: tuple[Any, ...], more: dict[str, Any], said: str) -> None:

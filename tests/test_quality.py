@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import rankgauge
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.quality import drawn, quality
 from rankgauge.quality.show import Look, show
@@ -341,9 +341,60 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["true,3,1,0\n3,9,8,7\n1,6,5,4\n0,3,2,1\n", "true,3,1,0\n0,3,2,1\n1,6,5,4\n3,9,8,7\n",
+     "0,1,3\n1,2,3\n4,5,6\n7,8,9\n", "3,1,0\n9,8,7\n6,5,4\n3,2,1\n"],
+)  # fmt: skip
+def test_a_matrix_is_put_in_the_order_of_its_heads(text: str, tmp_path: Path) -> None:
+    """Heads in any order, of rows and columns each, or of columns alone."""
+    (tmp_path / "m.csv").write_text(text)
+    found = read_matrix(tmp_path / "m.csv")
+    assert found.grades == [0, 1, 3]
+    assert found.counts.tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+
+
+def test_a_matrix_of_other_grades_than_the_scale(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("t,0,1\n0,1,2\n1,3,4\n")
+    with pytest.raises(InputError, match="the scale is 0, 1, 2, and the confusion matrix is of grades 0, 1"):
+        rankgauge.label_noise({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}}, confusion=tmp_path / "m.csv", grades=[0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda run: quality({}), "holds no judgment"),
+        (lambda run: quality({"q": {}}), "holds no judgment"),
+        (lambda run: quality({"q": {}}, {"r": run}), "holds no judgment"),
+        (lambda run: quality({"q": {"a": float("nan")}}), "relevance nan is not a finite number"),
+        (lambda run: quality({"q": {"a": 1}}, [run]), "name the runs.*got list"),
+        (lambda run: quality({"q": {"a": 1}}, {"r": {"q": {}}}), "run has none$"),
+        (lambda run: rankgauge.label_noise({"q": {"a": 1}}, {"r": run}, confusion=[[1, 2], [3]]), "2 rows of 2 each"),
+        (lambda run: rankgauge.label_noise({"q": {"a": 1}}, {"r": run}, error_rate=True), "error_rate=True"),
+        (lambda run: rankgauge.label_noise({}, {"r": run}, error_rate=0.1), "holds no judgment"),
+    ],
+)
+def test_what_there_is_nothing_to_say_of(call: Any, said: str) -> None:
+    with pytest.raises(RankgaugeError, match=said):
+        call({"q": {"a": 1.0}})
+
+
+def test_a_pair_without_a_common_query() -> None:
+    judgments = {"q1": {"a": 1}, "q2": {"a": 1}}
+    runs = {"a": {"q1": {"a": 1.0, "u": 0.5}}, "b": {"q2": {"a": 1.0, "u": 0.5}}}
+    found = quality(judgments, runs, protocol={"missing": "skip"})
+    assert found.pair("a", "b").verdict == "no common query"
+    assert "no common query" in repr(found)
+    with pytest.raises(InputError, match="no two have one in common"):
+        rankgauge.charts.unjudged_pairs(found)
+    shown = quality(judgments, runs | {"c": {"q1": {"u": 1.0, "a": 0.5}}}, protocol={"missing": "skip"})
+    assert "not shown: 2" in json.dumps(rankgauge.charts.unjudged_pairs(shown).to_dict())
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [("# nothing\n", "no rows"), ("1 2\n3\n", r":2: expected 2 numbers, got 1"), ("1,x\n2,3\n", "'x' is not a number"),
-     ("t,0,1\n0,1,2\n2,3,4\n", "same order")],
+     ("t,0,1\n0,1,2\n2,3,4\n", "give each grade a row and a column"),
+     ("t,1,1\n1,1,2\n1,3,4\n", "give each grade")],
 )  # fmt: skip
 def test_a_matrix_that_cannot_be_read(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text(text)

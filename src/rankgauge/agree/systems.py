@@ -13,6 +13,7 @@ from rankgauge.compare.values import results_of_runs
 from rankgauge.errors import InputError
 from rankgauge.read import Judgments, read_run
 from rankgauge.stats.orders import rbo, tau_ap, tau_b
+from rankgauge.unjudged.sheet import named_runs
 
 if TYPE_CHECKING:
     from rankgauge.agree.sets import Sets
@@ -72,7 +73,7 @@ def systems_of(
     shared: bool = False,
 ) -> Systems:
     """Systems under every judge; `shared`: on the pairs that all judges judged, and no others."""
-    if len(runs) < 2:
+    if len(named_runs(runs)) < 2:
         raise InputError("the order of systems needs two runs or more")
     read = {name: read_run(run, by=protocol.by, duplicates=protocol.duplicates) for name, run in runs.items()}
     judged = _comparable(sets, shared)

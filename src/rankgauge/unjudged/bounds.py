@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankgauge.aggregate import aggregate
-from rankgauge.errors import counted
+from rankgauge.errors import InputError, counted, nearest
 from rankgauge.match.hits import sum_by
 from rankgauge.unjudged.extremes import extremes
 
@@ -68,6 +68,9 @@ class Bounds:
         return Range(*(aggregate("mean", each, self.weights) for each in (self.value, self.low, self.high)))
 
     def __getitem__(self, query: str) -> Range:
+        if query not in self.queries:
+            close = nearest(str(query), self.queries)
+            raise InputError(f"there is no judged query {query!r}{f'; did you mean {close!r}?' if close else ''}")
         at = self.queries.index(query)
         return Range(float(self.value[at]), float(self.low[at]), float(self.high[at]))
 
@@ -125,8 +128,8 @@ def _fixed(top: Top, scale: Scale, queries: int) -> Floats:
 
 
 def _bounds(sheet: Sheet, name: str, value: Floats, open: Open) -> Bounds:
-    low, high = solved(sheet.scale, value, sheet.levels(), open)
-    count = np.bincount(open.query, minlength=len(value))
+    low, high = solved(sheet.scale, value, sheet.levels, open)
+    count = np.where(np.isnan(value), 0, np.bincount(open.query, minlength=len(value)))  # of queries that count
     return Bounds(name, str(sheet.measure), sheet.queries, value, low, high, count, sheet.weights)
 
 

@@ -74,7 +74,7 @@ def _ranks(sheet: Sheet, names: Sequence[str]) -> tuple[dict[int, int], dict[int
 
 def _narrowing(sheet: Sheet, open: Open, value: Floats, ranks: dict[int, int], number: int) -> dict[int, Floats]:
     """Open document → by how much its judgment narrows the interval of the mean: expected, and at least."""
-    levels = sheet.levels()
+    levels = sheet.levels
     low, high = solved(sheet.scale, value, levels, open)
     counted = int((~np.isnan(value)).sum())
     rows = _candidates(open, high - low, max(LOOKED_AT, 2 * number))

@@ -15,7 +15,7 @@ import numpy as np
 from rankgauge.errors import ProtocolError
 from rankgauge.match import match
 from rankgauge.match.order import as_float32
-from rankgauge.protocol import REPEATING
+from rankgauge.protocol import REPEATING, SIGNED
 from rankgauge.read import Columns, Judgments
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read import Record, Run
 
-__all__ = ["Pool", "Top", "pool_of"]
+__all__ = ["Judged", "Pool", "Top", "judged_of", "pool_of"]
 
 # Rule → settings under which ranks or the ideal depend on the grades, so that an open document has no place of its own.
 UNFIT: Final[dict[str, tuple[str, ...]]] = {
     "ties": ("average", "worst", "best"),
     "unjudged": ("condensed",),
     "duplicates": REPEATING,
-    "negative": ("as-is",),
+    "negative": SIGNED,
     "ideal": ("retrieved",),
     "ideal_order": ("given",),
     "ideal_depth": ("returned", "all"),
@@ -59,34 +59,62 @@ class Top:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Pool:
-    """The first documents of several runs; `docs[i]` is the id of document i."""
+class Judged:
+    """Every judgment once, whether or not a run answers its query; queries are in code-point order."""
 
     queries: list[str]
+    rows: pl.DataFrame  # query (an index), doc, grade
+
+    @property
+    def query(self) -> Ints:
+        """The query of each, as an index."""
+        return self.rows["query"].to_numpy()
+
+    @property
+    def grade(self) -> Floats:
+        """The grade of each."""
+        return self.rows["grade"].to_numpy()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pool:
+    """The judgments, and the first documents of several runs; `docs[i]` is the id of document i."""
+
+    judged: Judged
     docs: list[str]
     tops: dict[str, Top]
 
+    @property
+    def queries(self) -> list[str]:
+        """The judged queries."""
+        return self.judged.queries
 
-def pool_of(judgments: Judgments, runs: Mapping[str, Run], k: int | None, protocol: Protocol) -> Pool:
-    """The first k documents (all: None) of every run, for every judged query in code-point order."""
+
+def judged_of(judgments: Judgments, protocol: Protocol) -> Judged:
+    """The judgments with every pair once, their grades as the protocol reads them."""
+    queries = sorted(judgments.queries)
+    return Judged(queries, _graded(judgments, queries, protocol))
+
+
+def pool_of(judged: Judged, runs: Mapping[str, Run], k: int | None, protocol: Protocol) -> Pool:
+    """The first k documents (all: None) of every run, for every judged query."""
     import polars as pl
 
     _check_fit(protocol)
-    queries = sorted(judgments.queries)
+    queries = judged.queries
     depth = min((limit for limit in (k, protocol.depth) if limit is not None), default=None)
     frames = [
         _first(run, queries, depth, protocol).with_columns(run=pl.lit(at)) for at, run in enumerate(runs.values())
     ]
-    judged = _graded(judgments, queries, protocol)
-    ids = pl.concat([frame["doc"] for frame in [*frames, judged]]).unique(maintain_order=True)
+    ids = pl.concat([frame["doc"] for frame in [*frames, judged.rows]]).unique(maintain_order=True)
     numbers = pl.DataFrame({"doc": ids, "number": np.arange(len(ids))})
-    whole = pl.concat(frames).join(judged, on=["query", "doc"], how="left").join(numbers, on="doc", how="left")
+    whole = pl.concat(frames).join(judged.rows, on=["query", "doc"], how="left").join(numbers, on="doc", how="left")
     tops = {}
     for at, name in enumerate(runs):
         part = whole.filter(pl.col("run") == at).sort("query", "rank")
         query, rank, doc = (part[each].to_numpy().astype(np.int64) for each in ("query", "rank", "number"))
         tops[name] = Top(query, rank, doc, part["grade"].fill_null(float("nan")).to_numpy())
-    return Pool(queries, ids.to_list(), tops)
+    return Pool(judged, ids.to_list(), tops)
 
 
 def _check_fit(protocol: Protocol) -> None:
@@ -115,7 +143,8 @@ def _graded(judgments: Judgments, queries: list[str], protocol: Protocol) -> pl.
     """Query, document, grade: every judgment once."""
     import polars as pl
 
-    frame = _rows(judgments, queries).unique(maintain_order=True)
+    frame = _rows(judgments, queries)
+    frame = frame if judgments.is_nested else frame.unique(maintain_order=True)
     number = frame["number"].to_numpy()
     grade = pl.Series("grade", np.trunc(number) if protocol.grades == "truncate" else number)
     return frame.select("query", "doc", grade)
