@@ -493,6 +493,16 @@ def test_the_command_prints_and_writes(files: Path) -> None:
         (["x.run", "--confusion", "none.txt"], "none.txt"),
         (["x.run", "-m", "AP"], "for nDCG only"),
         (["-o", "p.svg"], "a picture shows runs"),
+        (["x.run", "--to-judge", "3", "-o", "p.svg"], "--to-judge gives no picture"),
+        (["x.run", "y.run", "--leave-one-out", "-o", "p.svg"], "--leave-one-out gives no picture"),
+        (["x.run", "--per-query", "-o", "p.html"], "--per-query gives no picture"),
+        (["x.run", "--to-judge", "3", "--per-query"], "--to-judge and --per-query are different questions"),
+        (["x.run", "--to-judge", "3", "--leave-one-out"], "ask one at a time"),
+        (["x.run", "--per-query", "--error-rate", "0.1"], "ask one at a time"),
+        (["x.run", "--draws", "10"], "--draws goes with --error-rate or --confusion"),
+        (["x.run", "--pool-depth", "10"], "--pool-depth goes with --leave-one-out"),
+        (["x.run", "y.run", "--leave-one-out", "--error-rate", "0.1", "--format", "csv"], "CSV is one table"),
+        (["x.run", "y.run", "--to-judge", "3", "--settle", "x", "x"], "got x twice"),
     ],
 )
 def test_mistakes_are_told(arguments: list[str], said: str, files: Path) -> None:
@@ -501,6 +511,41 @@ def test_mistakes_are_told(arguments: list[str], said: str, files: Path) -> None
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_was_asked_for_is_what_csv_holds(files: Path) -> None:
+    left = command("judgments", "qrels.txt", "x.run", "y.run", "--leave-one-out", "--format", "csv", cwd=files).stdout
+    assert [row["run"] for row in csv.DictReader(io.StringIO(left))] == ["x", "y"]
+    assert "without" in left.splitlines()[0]
+    noise = command("judgments", "qrels.txt", "x.run", "--error-rate", "0.1", "--format", "csv", cwd=files).stdout
+    (row,) = csv.DictReader(io.StringIO(noise))
+    assert float(row["low"]) <= float(row["mean"]) <= float(row["high"])
+
+
+def test_nothing_left_to_judge_is_told(files: Path) -> None:
+    (files / "all.run").write_text("q Q0 a 1 1.0 t\n")
+    (files / "all.txt").write_text("q 0 a 1\n")
+    done = command("judgments", "all.txt", "all.run", "--to-judge", "3", cwd=files)
+    assert done.returncode == 0
+    assert "nothing is left to judge" in done.stderr
+
+
+def test_frames_and_tables_of_bounds_and_noise() -> None:
+    found = rankgauge.unjudged_bounds({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"u": 2.0, "a": 1.0}, "r": {"a": 1.0}})
+    data = found.to_dict()
+    assert (data["open"], data["mean"]["value"], data["mean"]["low"]) == (1, found.mean.value, found.mean.low)
+    assert [row["query_id"] for row in data["queries"]] == ["q", "r"]
+    assert json.loads(json.dumps(data)) == data
+    assert f"{found['q'].high:.4f}" in found._repr_html_()
+    noise = rankgauge.label_noise(JUDGED, RUNS, error_rate=0.2, draws=20)
+    frame = noise.to_frame()
+    assert frame["name"].to_list() == noise.systems
+    assert frame["low"].to_list() == [each.low for each in noise.scores]
+
+
+def test_pictures_in_a_notebook_are_no_wider_than_their_place() -> None:
+    found = quality(JUDGED, RUNS)._repr_html_()
+    assert 'style="max-width:100%;height:auto"' in found[found.index("<svg") : found.index(">", found.index("<svg"))]
 
 
 def test_a_notebook_shows_pictures_of_noise_too() -> None:

@@ -250,7 +250,7 @@ def _two(source: Any, pair: tuple[str, str] | None) -> PairAgreement:
         if pair is None and len(source.pairs) > 1:
             known = ", ".join(f"{each.a} and {each.b}" for each in source.pairs)
             raise InputError(f"this chart shows two judges; choose a pair: {known}")
-        source = source.pairs[0] if pair is None else source.pair(*pair)
+        source = source.pairs[0] if pair is None else source.either_way(*pair)
     if not isinstance(source, PairAgreement):
         raise InputError(f"this chart needs what rankgauge.agree returns; got {kind_of(source)}")
     if not source.shared:
@@ -358,4 +358,5 @@ def _places(values: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
 
 def _order_words(order: Orders) -> str:
     counts = f"{order.kept} significant differences kept, {len(order.lost)} lost, {len(order.turned)} turned round"
+    counts = "one query, so that no difference was tested" if order.kept is None else counts
     return f"{order.judge} τ {_short(order.tau_b)}, τ_AP {_short(order.tau_ap)}, {counts}"

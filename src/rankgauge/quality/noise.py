@@ -29,6 +29,8 @@ from rankgauge.unjudged.scale import grades_of
 from rankgauge.unjudged.sheet import named_runs
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgauge.match.hits import Floats, Ints
     from rankgauge.quality.drawn import Means
 
@@ -100,6 +102,12 @@ class LabelNoise:
             "systems": [each._asdict() for each in self.scores],
             "pairs": [each._asdict() for each in self.flips],
         }
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per system: the value as labelled, and mean, deviation and middle 95 % of draws."""
+        import polars as pl
+
+        return pl.DataFrame([each._asdict() for each in self.scores])
 
     def __repr__(self) -> str:
         from rankgauge.quality.show import noise_tables

@@ -42,6 +42,8 @@ def to_judge(sheet: Sheet, number: int, settle: Sequence[str] = ()) -> list[ToJu
     names = list(settle) or (list(sheet.results) if len(sheet.results) == 2 else [])
     if names and len(names) != 2:
         raise InputError(f"settle takes two runs, one against the other; got {len(names)}")
+    if len(set(names)) < len(names):
+        raise InputError(f"settle takes two runs, one against the other; got {names[0]} twice")
     pair = [sheet.known(name) for name in names]
     opened = [open_of_pair(sheet, *pair)] if pair else [open_of_run(sheet, name) for name in sheet.results]
     values = [sheet.values(pair[0]) - sheet.values(pair[1])] if pair else [sheet.values(n) for n in sheet.results]
