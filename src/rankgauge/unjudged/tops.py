@@ -136,7 +136,7 @@ def _rows(record: Record, queries: list[str]) -> pl.DataFrame:
     columns = record.columns
     index = np.array([place.get(query, -1) for query in columns.queries], np.int64)
     frame = pl.DataFrame({"query": index[columns.query], "doc": columns.doc, "number": columns.number})
-    return frame.filter(pl.col("query") >= 0)
+    return frame if (index >= 0).all() else frame.filter(pl.col("query") >= 0)
 
 
 def _graded(judgments: Judgments, queries: list[str], protocol: Protocol) -> pl.DataFrame:
@@ -172,6 +172,8 @@ def _candidates(rows: pl.DataFrame, depth: int | None, protocol: Protocol) -> pl
 
     if depth is None or protocol.duplicates != "error" or protocol.same_id != "keep":
         return rows.unique(["query", "doc"], keep="first", maintain_order=True)
+    if int(np.bincount(rows["query"].to_numpy()).max(initial=0)) <= depth:
+        return rows
     if protocol.order == "given":
         return rows.filter(pl.int_range(pl.len()).over("query") < depth)
     if protocol.scores == "float32":
