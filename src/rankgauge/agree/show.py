@@ -248,6 +248,7 @@ def html(found: Agreement) -> str:
 def _number(value: float, digits: int, *, sign: bool = False) -> str:
     if not math.isfinite(value):
         return MISSING
+    value = 0.0 if round(value, digits) == 0 else value  # never -0.0000
     return f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
 
 

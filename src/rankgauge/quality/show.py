@@ -265,6 +265,7 @@ def clean(value: Any) -> Any:
 def _number(value: float | None, digits: int, *, sign: bool = False) -> str:
     if value is None or not math.isfinite(value):
         return "–"
+    value = 0.0 if round(value, digits) == 0 else value  # never -0.0000
     return f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
 
 

@@ -1,6 +1,7 @@
 """Which unjudged documents to judge next: those whose grade would narrow the interval most.
 
-For every candidate and every grade that it may turn out to have, the interval of its query is solved anew. What is
+For every candidate and every grade that it may turn out to have, the interval of its query is solved anew; of very many
+candidates, only for those that weigh most in the widest intervals (LOOKED_AT). What is
 narrowed is to be expected (grades as likely as among judged documents of that depth), and at least (the worst grade).
 Judging several documents narrows less than the sum of what each would do alone.
 """

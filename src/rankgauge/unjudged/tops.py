@@ -98,23 +98,41 @@ def judged_of(judgments: Judgments, protocol: Protocol) -> Judged:
 
 def pool_of(judged: Judged, runs: Mapping[str, Run], k: int | None, protocol: Protocol) -> Pool:
     """The first k documents (all: None) of every run, for every judged query."""
-    import polars as pl
-
     _check_fit(protocol)
     queries = judged.queries
     depth = min((limit for limit in (k, protocol.depth) if limit is not None), default=None)
-    frames = [
-        _first(run, queries, depth, protocol).with_columns(run=pl.lit(at)) for at, run in enumerate(runs.values())
-    ]
-    ids = pl.concat([frame["doc"] for frame in [*frames, judged.rows]]).unique(maintain_order=True)
-    numbers = pl.DataFrame({"doc": ids, "number": np.arange(len(ids))})
-    whole = pl.concat(frames).join(judged.rows, on=["query", "doc"], how="left").join(numbers, on="doc", how="left")
+    found = {name: _first(run, queries, depth, protocol) for name, run in runs.items()}
+    docs, numbers = _numbered([*(each["doc"] for each in found.values()), judged.rows["doc"]])
+    keys = judged.query * len(docs) + numbers.pop()
+    order = np.argsort(keys, kind="stable")
     tops = {}
-    for at, name in enumerate(runs):
-        part = whole.filter(pl.col("run") == at).sort("query", "rank")
-        query, rank, doc = (part[each].to_numpy().astype(np.int64) for each in ("query", "rank", "number"))
-        tops[name] = Top(query, rank, doc, part["grade"].fill_null(float("nan")).to_numpy())
-    return Pool(judged, ids.to_list(), tops)
+    for (name, each), number in zip(found.items(), numbers, strict=True):
+        query, rank = each["query"].to_numpy(), each["rank"].to_numpy()
+        grade = _looked_up(query * len(docs) + number, keys[order], judged.grade[order])
+        tops[name] = Top(query, rank, number, grade)
+    return Pool(judged, docs, tops)
+
+
+def _numbered(columns: list[pl.Series]) -> tuple[list[str], list[Ints]]:
+    """The distinct ids of several columns in order of appearance, and every column as numbers into them."""
+    import polars as pl
+
+    whole = pl.concat(columns)
+    codes = whole.cast(pl.Categorical).to_physical().to_numpy()
+    _, first, code = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    return whole.gather(first[order]).to_list(), np.split(place[code], ends)
+
+
+def _looked_up(wanted: Ints, keys: Ints, grades: Floats) -> Floats:
+    """The grade of each wanted key, NaN where there is none; the keys are in order."""
+    if not len(keys):
+        return np.full(len(wanted), np.nan)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, grades[at], np.nan)
 
 
 def _check_fit(protocol: Protocol) -> None:
