@@ -143,8 +143,9 @@ def _orders(
     best = min(len(one), top if top is not None else max(FEWEST, -(-len(one) // 2)))
     chosen = np.argsort(-one, kind="stable")[:best]
     kept, lost, gained, turned = 0, [], [], []
-    for pair, here in (decided or {}).items() if decided_there is not None else ():
-        there = decided_there[pair]
+    tested = decided is not None and decided_there is not None
+    for pair, here in (decided or {}).items() if tested else ():
+        there = (decided_there or {})[pair]
         claims = [decision != "not separable" for decision in (here, there)]
         if all(claims):
             kept += here == there
@@ -152,10 +153,8 @@ def _orders(
         lost += [pair] if claims == [True, False] else []
         gained += [pair] if claims == [False, True] else []
     among = tau_b(one[chosen], other[chosen])
-    tested = kept if decided is not None and decided_there is not None else None
-    return Orders(
-        judge, tau_b(one, other), tau_ap(one, other), rbo(one, other, p), best, among, tested, lost, gained, turned
-    )
+    orders = tau_b(one, other), tau_ap(one, other), rbo(one, other, p)
+    return Orders(judge, *orders, best, among, kept if tested else None, lost, gained, turned)
 
 
 def _column(values: dict[str, float]) -> Floats:

@@ -72,7 +72,8 @@ class Sheet:
         weighed = [(result, result.weights) for result in self.results.values() if result.weights is not None]
         if not weighed:
             return None
-        return np.stack([self.placed(result, weights, 0.0) for result, weights in weighed]).max(axis=0)
+        whole: Floats = np.stack([self.placed(result, weights, 0.0) for result, weights in weighed]).max(axis=0)
+        return whole
 
     @cached_property
     def levels(self) -> Ints:
@@ -132,7 +133,7 @@ def _check_empty(sheet: Sheet) -> None:
     and its ends are not made of those of the queries."""
     if sheet.protocol.empty != "skip" or not len(sheet.scale.gains):
         return
-    without = ~sheet.levels.any(axis=1)
+    without = sheet.levels.sum(axis=1) == 0
     lacking = {at for top in sheet.pool.tops.values() for at in top.query[top.open].tolist() if without[at]}
     if lacking:
         raise ProtocolError(
