@@ -231,6 +231,10 @@ def test_systems_on_shared_pairs_only() -> None:
         ((HUMAN, MODEL), {"repeated": "worst"}, "expected first, last, majority or mean"),
         ((HUMAN, MODEL), {"runs": {"x": {"q": {"a": 1.0}}}}, "two runs or more"),
         ((HUMAN, MODEL), {"alpha": 0}, "between 0 and 1"),
+        ((HUMAN, {}), {}, "holds no judgment"),
+        (({"q": {}}, HUMAN), {}, "holds no judgment"),
+        ((HUMAN, {"q": {"a": float("nan")}}), {}, "query 'q', document 'a': relevance nan is not a finite number"),
+        ((HUMAN, MODEL), {"runs": [{"q": {"a": 1.0}}] * 2}, "name the runs.*got list"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(sets: tuple[Any, ...], more: dict[str, Any], said: str) -> None:
@@ -288,6 +292,40 @@ def test_the_command_prints_and_writes(files: Path) -> None:
         assert (files / f"p{suffix}").read_bytes().startswith(start)
 
 
+def test_the_matrix_in_every_format(files: Path) -> None:
+    assert command("agree", "human.txt", "model.txt", "--matrix", "-o", "m.json", cwd=files).returncode == 0
+    data = json.loads((files / "m.json").read_text())
+    assert (data["a"], data["grades"]) == ("human", [0, 1, 2, 3])
+    assert data["confusion"] == rankgauge.agree(HUMAN, MODEL).pairs[0].matrix.astype(int).tolist()
+    assert "| " in command("agree", "human.txt", "model.txt", "--matrix", "--format", "markdown", cwd=files).stdout
+    done = command("agree", "human.txt", "b=human.txt", "--adjudicate", cwd=files)
+    assert (done.returncode, "nothing to adjudicate" in done.stderr) == (0, True)
+
+
+def test_one_query_is_enough_for_values_and_orders() -> None:
+    """Only what needs a test is left out: which significant differences are kept, lost or gained."""
+    runs = {"x": {"q": {"a": 2.0, "b": 1.0}}, "y": {"q": {"b": 2.0, "a": 1.0}}}
+    found = rankgauge.agree({"q": HUMAN["q"]}, {"q": MODEL["q"]}, runs=runs)
+    assert found.systems is not None
+    (order,) = found.systems.orders
+    assert (order.tau_b, order.kept, order.lost) == (1.0, None, [])
+    assert set(order.moved.values()) == {None}
+    assert "no difference can be tested" in repr(found)
+    assert "tested" in json.dumps(rankgauge.charts.judges(found).to_dict())
+
+
+def test_two_judges_the_other_way_round() -> None:
+    found, other = rankgauge.agree({"h": HUMAN, "m": MODEL}), rankgauge.agree({"m": MODEL, "h": HUMAN})
+    turned, given = found.either_way("m", "h"), other.pair("m", "h")
+    assert turned.matrix.tolist() == given.matrix.tolist()
+    assert turned.bias == pytest.approx(given.bias)
+    assert [each.bias for each in turned.queries] == [each.bias for each in given.queries]
+    assert (turned.over, turned.under) == (given.over, given.under)
+    assert rankgauge.charts.confusion(found, pair=("m", "h")).to_dict() is not None
+    with pytest.raises(InputError, match="were not compared"):
+        found.either_way("m", "z")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -298,6 +336,12 @@ def test_the_command_prints_and_writes(files: Path) -> None:
         (["human.txt", "model.txt", "--runs", "x.run"], "two runs or more"),
         (["human.txt", "model.txt", "c=model.txt", "--matrix"], "is of two judges"),
         (["human.txt", "none.txt"], "none.txt"),
+        (["human.txt", "model.txt", "--adjudicate", "-o", "d.svg"], "--adjudicate gives no picture"),
+        (["human.txt", "model.txt", "--matrix", "-o", "d.png"], "--matrix gives no picture"),
+        (["human.txt", "model.txt", "--shared"], "--shared goes with --runs"),
+        (["human.txt", "model.txt", "--apart", "1"], "--apart goes with --adjudicate"),
+        (["human.txt", "model.txt", "--matrix", "--runs", "x.run", "y.run"], "--matrix and --runs are different"),
+        (["human.txt", "model.txt", "--per-query", "--adjudicate"], "ask one at a time"),
     ],
 )
 def test_mistakes_are_told(arguments: list[str], said: str, files: Path) -> None:

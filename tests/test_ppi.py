@@ -211,6 +211,9 @@ def test_forms() -> None:
     assert "| good |" in show(found, "markdown")
     assert "20 of 60 queries judged by them" in repr(found)
     assert "Fewer than 25 queries" in repr(found)
+    frame = found.to_frame()
+    assert frame["name"].to_list() == [each.name for each in [*found.systems, *found.pairs]]
+    assert frame["powered_low"].to_list() == [each.powered.low for each in [*found.systems, *found.pairs]]
     assert "<svg" in found._repr_html_()
 
 

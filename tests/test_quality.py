@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import rankgauge
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.quality import drawn, quality
 from rankgauge.quality.show import Look, show
@@ -341,9 +341,63 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["true,3,1,0\n3,9,8,7\n1,6,5,4\n0,3,2,1\n", "true,3,1,0\n0,3,2,1\n1,6,5,4\n3,9,8,7\n",
+     "0,1,3\n1,2,3\n4,5,6\n7,8,9\n", "3,1,0\n9,8,7\n6,5,4\n3,2,1\n"],
+)  # fmt: skip
+def test_a_matrix_is_put_in_the_order_of_its_heads(text: str, tmp_path: Path) -> None:
+    """Heads in any order, of rows and columns each, or of columns alone."""
+    (tmp_path / "m.csv").write_text(text)
+    found = read_matrix(tmp_path / "m.csv")
+    assert found.grades == [0, 1, 3]
+    assert found.counts.tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+
+
+def test_a_matrix_of_other_grades_than_the_scale(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("t,0,1\n0,1,2\n1,3,4\n")
+    with pytest.raises(InputError, match="the scale is 0, 1, 2, and the confusion matrix is of grades 0, 1"):
+        rankgauge.label_noise({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}}, confusion=tmp_path / "m.csv", grades=[0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda run: quality({}), "holds no judgment"),
+        (lambda run: quality({"q": {}}), "holds no judgment"),
+        (lambda run: quality({"q": {}}, {"r": run}), "holds no judgment"),
+        (lambda run: quality({"q": {"a": float("nan")}}), "relevance nan is not a finite number"),
+        (
+            lambda run: quality({"q": {"a": 1}}, [run]),  # type: ignore[arg-type]
+            "name the runs.*got list",
+        ),
+        (lambda run: quality({"q": {"a": 1}}, {"r": {"q": {}}}), "run has none$"),
+        (lambda run: rankgauge.label_noise({"q": {"a": 1}}, {"r": run}, confusion=[[1, 2], [3]]), "2 rows of 2 each"),
+        (lambda run: rankgauge.label_noise({"q": {"a": 1}}, {"r": run}, error_rate=True), "error_rate=True"),
+        (lambda run: rankgauge.label_noise({}, {"r": run}, error_rate=0.1), "holds no judgment"),
+    ],
+)
+def test_what_there_is_nothing_to_say_of(call: Any, said: str) -> None:
+    with pytest.raises(RankgaugeError, match=said):
+        call({"q": {"a": 1.0}})
+
+
+def test_a_pair_without_a_common_query() -> None:
+    judgments = {"q1": {"a": 1}, "q2": {"a": 1}}
+    runs = {"a": {"q1": {"a": 1.0, "u": 0.5}}, "b": {"q2": {"a": 1.0, "u": 0.5}}}
+    found = quality(judgments, runs, protocol={"missing": "skip"})
+    assert found.pair("a", "b").verdict == "no common query"
+    assert "no common query" in repr(found)
+    with pytest.raises(InputError, match="no two have one in common"):
+        rankgauge.charts.unjudged_pairs(found)
+    shown = quality(judgments, runs | {"c": {"q1": {"u": 1.0, "a": 0.5}}}, protocol={"missing": "skip"})
+    assert "not shown: 2" in json.dumps(rankgauge.charts.unjudged_pairs(shown).to_dict())
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [("# nothing\n", "no rows"), ("1 2\n3\n", r":2: expected 2 numbers, got 1"), ("1,x\n2,3\n", "'x' is not a number"),
-     ("t,0,1\n0,1,2\n2,3,4\n", "same order")],
+     ("t,0,1\n0,1,2\n2,3,4\n", "give each grade a row and a column"),
+     ("t,1,1\n1,1,2\n1,3,4\n", "give each grade")],
 )  # fmt: skip
 def test_a_matrix_that_cannot_be_read(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text(text)
@@ -442,6 +496,16 @@ def test_the_command_prints_and_writes(files: Path) -> None:
         (["x.run", "--confusion", "none.txt"], "none.txt"),
         (["x.run", "-m", "AP"], "for nDCG only"),
         (["-o", "p.svg"], "a picture shows runs"),
+        (["x.run", "--to-judge", "3", "-o", "p.svg"], "--to-judge gives no picture"),
+        (["x.run", "y.run", "--leave-one-out", "-o", "p.svg"], "--leave-one-out gives no picture"),
+        (["x.run", "--per-query", "-o", "p.html"], "--per-query gives no picture"),
+        (["x.run", "--to-judge", "3", "--per-query"], "--to-judge and --per-query are different questions"),
+        (["x.run", "--to-judge", "3", "--leave-one-out"], "ask one at a time"),
+        (["x.run", "--per-query", "--error-rate", "0.1"], "ask one at a time"),
+        (["x.run", "--draws", "10"], "--draws goes with --error-rate or --confusion"),
+        (["x.run", "--pool-depth", "10"], "--pool-depth goes with --leave-one-out"),
+        (["x.run", "y.run", "--leave-one-out", "--error-rate", "0.1", "--format", "csv"], "CSV is one table"),
+        (["x.run", "y.run", "--to-judge", "3", "--settle", "x", "x"], "got x twice"),
     ],
 )
 def test_mistakes_are_told(arguments: list[str], said: str, files: Path) -> None:
@@ -450,6 +514,41 @@ def test_mistakes_are_told(arguments: list[str], said: str, files: Path) -> None
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_was_asked_for_is_what_csv_holds(files: Path) -> None:
+    left = command("judgments", "qrels.txt", "x.run", "y.run", "--leave-one-out", "--format", "csv", cwd=files).stdout
+    assert [row["run"] for row in csv.DictReader(io.StringIO(left))] == ["x", "y"]
+    assert "without" in left.splitlines()[0]
+    noise = command("judgments", "qrels.txt", "x.run", "--error-rate", "0.1", "--format", "csv", cwd=files).stdout
+    (row,) = csv.DictReader(io.StringIO(noise))
+    assert float(row["low"]) <= float(row["mean"]) <= float(row["high"])
+
+
+def test_nothing_left_to_judge_is_told(files: Path) -> None:
+    (files / "all.run").write_text("q Q0 a 1 1.0 t\n")
+    (files / "all.txt").write_text("q 0 a 1\n")
+    done = command("judgments", "all.txt", "all.run", "--to-judge", "3", cwd=files)
+    assert done.returncode == 0
+    assert "nothing is left to judge" in done.stderr
+
+
+def test_frames_and_tables_of_bounds_and_noise() -> None:
+    found = rankgauge.unjudged_bounds({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"u": 2.0, "a": 1.0}, "r": {"a": 1.0}})
+    data = found.to_dict()
+    assert (data["open"], data["mean"]["value"], data["mean"]["low"]) == (1, found.mean.value, found.mean.low)
+    assert [row["query_id"] for row in data["queries"]] == ["q", "r"]
+    assert json.loads(json.dumps(data)) == data
+    assert f"{found['q'].high:.4f}" in found._repr_html_()
+    noise = rankgauge.label_noise(JUDGED, RUNS, error_rate=0.2, draws=20)
+    frame = noise.to_frame()
+    assert frame["name"].to_list() == noise.systems
+    assert frame["low"].to_list() == [each.low for each in noise.scores]
+
+
+def test_pictures_in_a_notebook_are_no_wider_than_their_place() -> None:
+    found = quality(JUDGED, RUNS)._repr_html_()
+    assert 'style="max-width:100%;height:auto"' in found[found.index("<svg") : found.index(">", found.index("<svg"))]
 
 
 def test_a_notebook_shows_pictures_of_noise_too() -> None:

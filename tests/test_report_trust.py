@@ -244,3 +244,14 @@ def test_the_command_takes_names_of_judges(tmp_path: Path) -> None:
     data = json.loads((tmp_path / "report.json").read_text())
     assert data["evidence"]["agreement"]["judges"] == ["people", "model"]
     assert [run["run"] for run in data["evidence"]["unjudged"]["runs"]] == list(RUNS)
+
+
+def test_cautions_of_small_collections() -> None:
+    """People judged two of three queries; and where all judges have one query, values and orders are told untested."""
+    people = {q: {"a": 3, "b": 1} for q in ("q1", "q2")}
+    model = {q: {"a": 2, "b": 1} for q in ("q1", "q2", "q3")}
+    run, other = ({q: {one: 2.0, two: 1.0} for q in model} for one, two in ("ab", "ba"))
+    made = rankgauge.report(people, {"x": run, "y": other}, second={"model": model})
+    assert "Fewer than 25 queries are judged by people" in made.markdown()
+    one = rankgauge.report({"q1": people["q1"]}, {"x": run, "y": other}, second={"model": {"q1": model["q1"]}})
+    assert "on which no difference can be tested" in one.markdown()

@@ -12,7 +12,9 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import InputError, MeasureError, ProtocolError
+from rankgauge.protocol import SIGNED
 from rankgauge.unjudged import bounds_of_pair, bounds_of_run, sheet_of, unjudged_bounds
+from rankgauge.unjudged.expected import expected_values
 from rankgauge.unjudged.extremes import Setting, extremes
 
 Judged = dict[str, dict[str, float]]
@@ -124,13 +126,54 @@ def test_a_query_without_relevant_documents(empty: str, low: float, high: float)
 
 def test_queries_left_out_stay_out() -> None:
     judgments = {"q1": {"a": 1}, "q2": {"a": 0}, "q3": {"a": 1}}
-    run = {"q1": {"u": 2.0, "a": 1.0}, "q2": {"u": 1.0}}
+    run = {"q1": {"u": 2.0, "a": 1.0}, "q2": {"a": 1.0}}
     found = unjudged_bounds(judgments, run, protocol={"empty": "skip", "missing": "skip"})
     assert np.isnan(found.value).tolist() == [False, True, True]
     assert found.mean == found["q1"]
     frame = found.to_frame()
     assert frame["low"].to_list()[1:] == [None, None]
-    assert frame["open"].to_list() == [1, 1, 0]
+    assert frame["open"].to_list() == [1, 0, 0]
+
+
+def test_a_query_that_an_open_document_would_bring_in_is_refused() -> None:
+    """Graded 1, z brings q2 into the mean, which then is 0.8155: outside of what the queries' own ends say."""
+    judgments, run = {"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": {"a": 1.0}, "q2": {"b": 2.0, "z": 1.0}}
+    rules = {"empty": "skip"}
+    graded = rankgauge.evaluate(judgments | {"q2": {"b": 0, "z": 1}}, run, protocol=rules)["nDCG@10"]
+    assert f"{graded:.4f}" == "0.8155"
+    with pytest.raises(ProtocolError, match="1 query without relevant documents, such as 'q2', would count"):
+        unjudged_bounds(judgments, run, protocol=rules)
+    assert unjudged_bounds(judgments, run | {"q2": {"b": 2.0}}, protocol=rules).mean == (1.0, 1.0, 1.0)
+
+
+SOME_MISSING: dict[str, Judged] = {
+    "A": {"q1": {"a": 2.0, "x": 1.0}, "q2": {"y": 2.0, "a": 1.0}},
+    "B": {"q3": {"u": 3.0, "c": 2.0, "d": 1.0}, "q2": {"w": 1.0}},
+}
+
+
+@pytest.mark.parametrize("name", SOME_MISSING)
+def test_runs_that_answer_different_queries(name: str) -> None:
+    """Under missing=skip the ideal and the scale are made of the judgments of all queries: against every way to grade.
+
+    B lacks q1, which alone holds grade 4."""
+    judgments: Judged = {"q1": {"a": 4, "b": 1}, "q2": {"a": 2}, "q3": {"c": 3, "d": 2}}
+    run, rules = SOME_MISSING[name], {"missing": "skip"}
+    opened = [(query, doc) for query, docs in run.items() for doc in docs if doc not in judgments[query]]
+    values = []
+    for given in product([0, 1, 2, 3, 4], repeat=len(opened)):
+        full = {query: dict(docs) for query, docs in judgments.items()}
+        for (query, doc), grade in zip(opened, given, strict=True):
+            full[query][doc] = grade
+        values.append(rankgauge.evaluate(full, run, protocol=rules)["nDCG@10"])
+    sheet = sheet_of(judgments, SOME_MISSING, protocol=rules)
+    found = bounds_of_run(sheet, name).mean
+    assert found == pytest.approx((values[0], min(values), max(values)), abs=1e-12)
+    assert sheet.scale.grades.tolist() == [0, 1, 2, 3, 4]
+    expected = expected_values(sheet, name).value
+    assert np.nanmin(expected) >= 0
+    assert np.nanmax(expected) <= 1
+    assert bounds_of_pair(sheet, "A", "B").open.tolist() == [0, 2, 0]  # q2 alone is in both
 
 
 def test_what_is_pooled_without_a_grade_is_open() -> None:
@@ -163,7 +206,10 @@ def test_the_value_between_the_bounds_is_that_of_evaluate(rules: dict[str, str])
     assert (found.high - found.low).max() > 0.1
 
 
-@pytest.mark.parametrize("rules", [{"ties": "average"}, {"unjudged": "condensed"}, {"ideal": "retrieved"}])
+@pytest.mark.parametrize(
+    "rules",
+    [{"ties": "average"}, {"unjudged": "condensed"}, {"ideal": "retrieved"}, *({"negative": each} for each in SIGNED)],
+)
 def test_rules_under_which_an_open_document_has_no_place_are_refused(rules: dict[str, str]) -> None:
     with pytest.raises(ProtocolError, match=r"leave .* at its default"):
         unjudged_bounds({"q": {"a": 1}}, {"q": {"a": 1.0}}, protocol=rules)
@@ -182,6 +228,12 @@ def test_rules_under_which_an_open_document_has_no_place_are_refused(rules: dict
 def test_what_has_no_bounds_is_refused(more: dict[str, Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         unjudged_bounds({"q": {"a": 2}}, {"q": {"a": 1.0}}, **more)
+
+
+def test_unknown_queries_are_named() -> None:
+    found = unjudged_bounds({"q10": {"a": 2}}, {"q10": {"a": 1.0}})
+    with pytest.raises(InputError, match="no judged query 'q01'; did you mean 'q10'"):
+        found["q01"]
 
 
 def test_unknown_runs_are_named() -> None:

@@ -79,7 +79,7 @@ def document(
     fixed = ".rg-dark{fill:#0d1b26}.rg-light{fill:#ffffff}"
     style = f"<style>{''.join(rules)}{fixed}@media (prefers-color-scheme:dark){{{night}}}</style>"
     fonts = "font-family=\"'Inter','Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-serif\""
-    size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
+    size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" style="max-width:100%;height:auto"'
     named = f'role="img" aria-label="{escape(label)}"'
     back = f'<rect class="rg-bg" x="0" y="0" width="{WIDTH}" height="{height}"/>'
     body = "\n".join([style, back, *filter(None, parts)])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgauge.match import match
+from rankgauge.match.checked import checked
 from rankgauge.match.parts import GROUPED, Parts, assemble, ordered
 from rankgauge.match.rules import under_rules
 from rankgauge.read import Columns, Judgments
@@ -66,7 +67,7 @@ class Traced:
 
 def numbered(judgments: Judgments) -> Columns:
     """The judgments with every pair once, as columns: row i is what `Traced` calls row i."""
-    if judgments.is_nested:
+    if checked(judgments).is_nested:
         return judgments.columns
     from rankgauge.match.duplicates import judgments_once  # needs polars
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankgauge.agree.pairs import Overall, PairAgreement, agreement_of_all, pairs_of
+from rankgauge.agree.pairs import Overall, PairAgreement, agreement_of_all, pairs_of, turned
 from rankgauge.agree.sets import POLICIES, Sets, sets_of
 from rankgauge.agree.systems import Orders, Systems, systems_of
 from rankgauge.errors import InputError
@@ -51,6 +51,12 @@ class Agreement:
                 return each
         known = ", ".join(f"{each.a} and {each.b}" for each in self.pairs)
         raise InputError(f"{a} and {b} were not compared in this order; there are {known}")
+
+    def either_way(self, a: str, b: str) -> PairAgreement:
+        """Judge b against judge a, whichever was given first."""
+        if any((each.a, each.b) == (b, a) for each in self.pairs):
+            return turned(self.pair(b, a))
+        return self.pair(a, b)
 
     def disputes(self, apart: float = 2.0) -> list[Dispute]:
         """The pairs on which judges are so far apart or farther, the farthest first: a list to adjudicate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from rankgauge.agree.sets import Sets
     from rankgauge.match.hits import Floats
 
-__all__ = ["Binarised", "GradeDetail", "Overall", "PairAgreement", "QueryDetail", "agreement_of_all", "pairs_of"]
+__all__ = [
+    "Binarised",
+    "GradeDetail",
+    "Overall",
+    "PairAgreement",
+    "QueryDetail",
+    "agreement_of_all",
+    "pairs_of",
+    "turned",
+]
 
 
 class Binarised(NamedTuple):
@@ -164,6 +173,14 @@ def agreement_of_all(sets: Sets, level: float = 0.05, seed: int = 0) -> Overall:
         int((codes >= 0).all(axis=1).sum()),
         estimated(counted, fleiss, level, seed),
     )
+
+
+def turned(pair: PairAgreement) -> PairAgreement:
+    """The same two judges with rows and columns exchanged: what goes from one to the other changes its sign."""
+    value, low, high = pair.bias
+    queries = [each._replace(bias=-each.bias) for each in pair.queries]
+    bias = Estimate(-value, -high, -low)
+    return replace(pair, a=pair.b, b=pair.a, queries=queries, matrix=pair.matrix.T, bias=bias)
 
 
 def _pair(sets: Sets, a: int, b: int, level: float, seed: int) -> PairAgreement:

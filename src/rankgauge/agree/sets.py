@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import DuplicateError, InputError, choices, counted, warn
+from rankgauge.match.checked import checked
 from rankgauge.measures.gains import number_text
 from rankgauge.read import Columns, Judgments, read_judgments
 
@@ -117,7 +118,7 @@ def judged_once(source: Any, repeated: str | None = None) -> Judgments:
     """Judgments with every pair once: repeated grades that agree are told, others refused unless a policy is named."""
     if repeated is not None and repeated not in POLICIES:
         raise InputError(f"repeated={repeated!r} is no policy; expected {choices(POLICIES)}")
-    judged = read_judgments(source, repeated=True)
+    judged = checked(read_judgments(source, repeated=True))
     if judged.is_nested:
         return judged
     rows = judged.columns

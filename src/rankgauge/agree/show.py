@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGREEMENT_FORMATS",
+    "UNTESTED",
     "binarised_table",
     "confusion_table",
     "grades_table",
@@ -31,11 +32,13 @@ __all__ = [
     "queries_table",
     "show",
     "show_disputes",
+    "show_matrix",
     "values_table",
 ]
 
 DETAILED: Final = 3  # pairs of judges, up to which each has its own tables
 MISSING: Final = "–"
+UNTESTED: Final = "There is one query only, on which no difference can be tested."
 NAMES: Final = {"none": "κ", "linear": "κ linear", "quadratic": "κ quadratic"}
 
 
@@ -124,13 +127,15 @@ def orders_table(found: Agreement) -> Table:
     rows, notes = [], []
     for each in systems.orders:
         numbers = [_number(number, 3) for number in (each.tau_b, each.tau_ap, each.rbo, each.tau_top)]
-        counts = [each.kept, len(each.lost), len(each.gained), len(each.turned)]
-        rows.append([short(each.judge), *numbers, *map(str, counts)])
+        counts = [MISSING if count is None else str(count) for count in each.moved.values()]
+        rows.append([short(each.judge), *numbers, *counts])
         notes += [f"{each.judge} turns a significant difference round: {a} and {b}." for a, b in each.turned]
     top = systems.orders[0].top
     heads = ["judge", "τ_b", "τ_AP", "RBO", f"τ_b of top {top}", "kept", "lost", "gained", "turned round"]
     reference = next(iter(systems.values))
     notes.append(f"Kept, lost, gained, turned round: significant differences under {reference} and under the judge.")
+    if any(each.kept is None for each in systems.orders):
+        notes.append(UNTESTED)
     return Table(f"Order of systems against {reference}", heads, rows, 1, tuple(notes))
 
 
@@ -163,6 +168,17 @@ def matrix_csv(pair: PairAgreement) -> str:
     """The confusion matrix as `rankgauge judgments --confusion` reads it: rows a (true), columns b (label)."""
     names = [number_text(grade) for grade in pair.grades.tolist()]
     return as_csv(["true", *names], ([n, *map(int, row)] for n, row in zip(names, pair.matrix, strict=True)))
+
+
+def show_matrix(pair: PairAgreement, format: str) -> str:
+    """The confusion matrix of two judges in one of the formats; as CSV `judgments --confusion` reads it."""
+    if format == "csv":
+        return matrix_csv(pair)
+    if format == "json":
+        data = {key: pair.to_dict()[key] for key in ("a", "b", "grades", "confusion")}
+        return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+    table = confusion_table(pair)
+    return table.markdown() if format == "markdown" else table.text()
 
 
 # ---- formats ---------------------------------------------------------------------------------------------------------
@@ -232,6 +248,7 @@ def html(found: Agreement) -> str:
 def _number(value: float, digits: int, *, sign: bool = False) -> str:
     if not math.isfinite(value):
         return MISSING
+    value = 0.0 if round(value, digits) == 0 else value  # never -0.0000
     return f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
 
 

@@ -13,12 +13,14 @@ from rankgauge.compare.values import results_of_runs
 from rankgauge.errors import InputError
 from rankgauge.read import Judgments, read_run
 from rankgauge.stats.orders import rbo, tau_ap, tau_b
+from rankgauge.unjudged.sheet import named_runs
 
 if TYPE_CHECKING:
     from rankgauge.agree.sets import Sets
     from rankgauge.match.hits import Floats
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
+    from rankgauge.result import Result
 
 __all__ = ["Orders", "Systems", "systems_of"]
 
@@ -29,7 +31,8 @@ class Orders(NamedTuple):
     """The order of systems under one judge against that under the first, and what becomes of significant pairs.
 
     `top` is how many systems are the best by the first judge, `tau_top` τ_b among them. `turned` are pairs that are
-    significantly different the other way round; `lost` and `gained` are significant under one judge only.
+    significantly different the other way round; `lost` and `gained` are significant under one judge only. `kept` is
+    None where nothing could be tested: there is one query.
     """
 
     judge: str
@@ -38,10 +41,17 @@ class Orders(NamedTuple):
     rbo: float
     top: int
     tau_top: float
-    kept: int
+    kept: int | None
     lost: list[tuple[str, str]]
     gained: list[tuple[str, str]]
     turned: list[tuple[str, str]]
+
+    @property
+    def moved(self) -> dict[str, int | None]:
+        """How many significant differences are kept, lost, gained and turned round."""
+        pairs = {"lost": self.lost, "gained": self.gained, "turned round": self.turned}
+        tested = self.kept is not None
+        return {"kept": self.kept, **{name: len(each) if tested else None for name, each in pairs.items()}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +82,7 @@ def systems_of(
     shared: bool = False,
 ) -> Systems:
     """Systems under every judge; `shared`: on the pairs that all judges judged, and no others."""
-    if len(runs) < 2:
+    if len(named_runs(runs)) < 2:
         raise InputError("the order of systems needs two runs or more")
     read = {name: read_run(run, by=protocol.by, duplicates=protocol.duplicates) for name, run in runs.items()}
     judged = _comparable(sets, shared)
@@ -81,13 +91,23 @@ def systems_of(
     for judge, judgments in judged.items():
         results = results_of_runs(judgments, read, [measure], protocol)
         values[judge] = {name: result[measure] for name, result in results.items()}
-        compared = compare_results(results, settings or Settings())
-        decisions[judge] = {(pair.a, pair.b): pair.decision for pair in compared.pairs}
+        decisions[judge] = _decisions(results, measure, settings or Settings())
     first, *others = judged
     orders = [
         _orders(other, values[first], values[other], decisions[first], decisions[other], top, p) for other in others
     ]
     return Systems(str(measure), list(read), queries, values, orders)
+
+
+def _decisions(results: dict[str, Result], measure: Measure, settings: Settings) -> dict[tuple[str, str], str] | None:
+    """Pair of systems → what the test says; None where they share one query at most, on which nothing can be tested."""
+    answered = []
+    for result in results.values():
+        values = result.measured[measure].tolist()
+        answered.append({query for query, value in zip(result.query_ids, values, strict=True) if value == value})
+    if len(set.intersection(*answered)) < 2:
+        return None
+    return {(pair.a, pair.b): pair.decision for pair in compare_results(results, settings).pairs}
 
 
 def _comparable(sets: Sets, shared: bool) -> dict[str, Judgments]:
@@ -114,8 +134,8 @@ def _orders(
     judge: str,
     ours: dict[str, float],
     theirs: dict[str, float],
-    decided: Mapping[tuple[str, str], str],
-    decided_there: Mapping[tuple[str, str], str],
+    decided: Mapping[tuple[str, str], str] | None,
+    decided_there: Mapping[tuple[str, str], str] | None,
     top: int | None,
     p: float,
 ) -> Orders:
@@ -123,8 +143,9 @@ def _orders(
     best = min(len(one), top if top is not None else max(FEWEST, -(-len(one) // 2)))
     chosen = np.argsort(-one, kind="stable")[:best]
     kept, lost, gained, turned = 0, [], [], []
-    for pair, here in decided.items():
-        there = decided_there[pair]
+    tested = decided is not None and decided_there is not None
+    for pair, here in (decided or {}).items() if tested else ():
+        there = (decided_there or {})[pair]
         claims = [decision != "not separable" for decision in (here, there)]
         if all(claims):
             kept += here == there
@@ -132,9 +153,8 @@ def _orders(
         lost += [pair] if claims == [True, False] else []
         gained += [pair] if claims == [False, True] else []
     among = tau_b(one[chosen], other[chosen])
-    return Orders(
-        judge, tau_b(one, other), tau_ap(one, other), rbo(one, other, p), best, among, kept, lost, gained, turned
-    )
+    orders = tau_b(one, other), tau_ap(one, other), rbo(one, other, p)
+    return Orders(judge, *orders, best, among, kept if tested else None, lost, gained, turned)
 
 
 def _column(values: dict[str, float]) -> Floats:

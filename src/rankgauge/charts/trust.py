@@ -65,9 +65,7 @@ def unjudged_pairs(source: Quality, *, theme: str = "light", width: int = WIDTH)
     """
     alt, frame = altair(), Frame.of(theme, width)
     quality = _quality(source)
-    rows = sorted(map(_pair, quality.pairs), key=lambda row: (row["settled"], row["low"] - row["high"]))
-    if not rows:
-        raise InputError("this chart compares runs, and there is one at most; give two or more")
+    rows = _comparable(quality)
     shown = sorted(rows[:MOST_PAIRS], key=lambda row: -float(row["value"]))
     axis = alt.Axis(labelLimit=frame.label_limit, labelColor=frame.theme.text, ticks=False, domain=False)
     axis.labelExpr = "split(datum.label, '\\n')"
@@ -83,14 +81,28 @@ def unjudged_pairs(source: Quality, *, theme: str = "light", width: int = WIDTH)
     layers.insert(0, zero.encode(x=alt.X("value", type="quantitative")))
     words = "Bars: over every way to grade the open documents, a document having one grade in both runs"
     words += ". Blue: the order stays; orange: the open documents decide"
-    if len(shown) < len(rows):
-        words += f". {len(shown)} of {len(rows):,} pairs, the open ones first"
+    words += _not_shown(len(shown), len(rows), len(quality.pairs))
     return frame.chart(
         layers,
         title=f"{quality.measure}, pairs: what unjudged documents leave open",
         caption=_caption(quality, words),
         height=len(shown) * TWO_LINES + 10,
     )
+
+
+def _comparable(quality: Quality) -> list[dict[str, Any]]:
+    """The pairs that have a query in common: first those that are open, the widest first."""
+    if not quality.pairs:
+        raise InputError("this chart compares runs, and there is one at most; give two or more")
+    rows = [_pair(pair) for pair in quality.pairs if pair.bounds.mean.value == pair.bounds.mean.value]
+    if not rows:
+        raise InputError("this chart compares runs on the queries that both have, and no two have one in common")
+    return sorted(rows, key=lambda row: (row["settled"], row["low"] - row["high"]))
+
+
+def _not_shown(shown: int, rows: int, pairs: int) -> str:
+    words = f". {shown} of {rows:,} pairs, the open ones first" if shown < rows else ""
+    return words + (f". Pairs without a common query, and not shown: {pairs - rows:,}" if rows < pairs else "")
 
 
 def _quality(source: Any) -> Quality:
@@ -176,7 +188,7 @@ def noise(source: LabelNoise | Quality, *, theme: str = "light", width: int = WI
     edges = np.linspace(low - room, high + room, 2 * BINS + 1)
     rows = [
         Ridge(each.name, found.draws[:, at], each.mean, each.value,
-              f"as labelled {each.value:.4f} · true {each.low:.4f} to {each.high:.4f}")
+              f"as labelled {each.value:.4f} · 95 % of draws {each.low:.4f} to {each.high:.4f}")
         for at, each in enumerate(found.scores)
     ]  # fmt: skip
     layers = ridges(frame, rows, edges, title=found.measure, counted="draws", names=("mean of draws", "as labelled"))
@@ -238,7 +250,7 @@ def _two(source: Any, pair: tuple[str, str] | None) -> PairAgreement:
         if pair is None and len(source.pairs) > 1:
             known = ", ".join(f"{each.a} and {each.b}" for each in source.pairs)
             raise InputError(f"this chart shows two judges; choose a pair: {known}")
-        source = source.pairs[0] if pair is None else source.pair(*pair)
+        source = source.pairs[0] if pair is None else source.either_way(*pair)
     if not isinstance(source, PairAgreement):
         raise InputError(f"this chart needs what rankgauge.agree returns; got {kind_of(source)}")
     if not source.shared:
@@ -346,4 +358,5 @@ def _places(values: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
 
 def _order_words(order: Orders) -> str:
     counts = f"{order.kept} significant differences kept, {len(order.lost)} lost, {len(order.turned)} turned round"
+    counts = "one query, so that no difference was tested" if order.kept is None else counts
     return f"{order.judge} τ {_short(order.tau_b)}, τ_AP {_short(order.tau_ap)}, {counts}"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.cli.eval import SUFFIXES, emit
-from rankgauge.cli.judgments import PICTURES, grades_given, write_picture
+from rankgauge.cli.judgments import grades_given, write_picture
 from rankgauge.cli.options import FILE, output_options, protocol_options, reading_options
+from rankgauge.cli.together import PICTURES, Together, check_together
 
 if TYPE_CHECKING:
     from rankgauge.agree import Agreement
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["agree"]
 
 FORMATS = ("table", "json", "csv", "markdown")
+TOGETHER = Together(
+    needs={"apart": ("adjudicate",), "shared": ("runs",), "top": ("runs",), "measure": ("runs",)},
+    apart=(("matrix",), ("adjudicate",), ("per_query",), ("runs",)),
+    lists=("matrix", "adjudicate", "per_query"),
+)
 REPEATED = ("first", "last", "majority", "mean")
 
 
@@ -86,15 +92,19 @@ def agree(
       rankgauge agree human.txt model.txt --repeated majority --format json
       rankgauge agree human.txt model.txt --matrix -o judge.csv
     """
-    from rankgauge.agree.show import matrix_csv, show, show_disputes
+    from rankgauge.agree.show import show, show_disputes, show_matrix
 
+    check_together(TOGETHER)
     found = _found(sets, **asked)
     suffix = os.path.splitext(output)[1].lower()
     chosen = format or SUFFIXES.get(suffix, "table")
     if matrix:
-        emit(matrix_csv(_only(found, "--matrix")), output)
+        emit(show_matrix(_only(found, "--matrix"), format or SUFFIXES.get(suffix, "csv")), output)
     elif adjudicate:
-        emit(show_disputes(found, found.disputes(apart), chosen), output)
+        disputes = found.disputes(apart)
+        if not disputes:
+            click.echo(f"note: nothing to adjudicate: no pair is {apart:g} grades apart or more", err=True)
+        emit(show_disputes(found, disputes, chosen), output)
     elif suffix in PICTURES and format is None:
         _picture(found, output, suffix)
     else:

@@ -10,16 +10,21 @@ import click
 
 from rankgauge.cli.eval import SUFFIXES, emit
 from rankgauge.cli.options import FILE, output_options, protocol_options, reading_options
+from rankgauge.cli.together import PICTURES, Together, check_together
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
     from rankgauge.protocol import Protocol
     from rankgauge.quality import Quality
 
-__all__ = ["grades_given", "judgments", "write_picture"]
+__all__ = ["FORMATS", "PICTURES", "grades_given", "judgments", "write_picture"]
 
 FORMATS = ("table", "json", "csv", "markdown")
-PICTURES = (".svg", ".png", ".html")
+TOGETHER = Together(
+    needs={"settle": ("to_judge",), "pool_depth": ("leave_one_out",), "draws": ("error_rate", "confusion")},
+    apart=(("to_judge",), ("per_query",), ("leave_one_out", "error_rate", "confusion")),
+    lists=("to_judge", "per_query"),
+)
 
 
 def grades_given(context: click.Context, parameter: click.Parameter, value: str | None) -> list[float] | None:
@@ -82,25 +87,31 @@ def judgments(
     """
     from rankgauge.quality.show import Look, show, show_to_judge
 
-    _check_options(to_judge, settle, per_query, runs)
-    found = _found(qrels, runs, **asked)
+    check_together(TOGETHER)
     suffix = os.path.splitext(output)[1].lower()
     chosen = format or SUFFIXES.get(suffix, "table")
+    _check_shown(chosen, suffix if format is None else "", **asked)
+    if not runs and (per_query or to_judge is not None):
+        raise click.UsageError("--per-query and --to-judge are about runs; give one or more")
+    found = _found(qrels, runs, **asked)
     if to_judge is not None:
-        emit(show_to_judge(found.to_judge(to_judge, settle or ()), chosen), output)
+        pairs = found.to_judge(to_judge, settle or ())
+        if not pairs:
+            click.echo("note: nothing is left to judge: no open document could move the value", err=True)
+        emit(show_to_judge(pairs, chosen), output)
     elif suffix in PICTURES and format is None:
         _picture(found, output, suffix)
     else:
         emit(show(found, chosen, Look(per_query, digits, asked_only=True)), output)
 
 
-def _check_options(
-    to_judge: int | None, settle: tuple[str, ...] | None, per_query: bool, runs: tuple[str, ...]
-) -> None:
-    if settle and to_judge is None:
-        raise click.UsageError("--settle goes with --to-judge N")
-    if not runs and (per_query or to_judge is not None):
-        raise click.UsageError("--per-query and --to-judge are about runs; give one or more")
+def _check_shown(format: str, suffix: str, *, leave_one_out: bool, **asked: Any) -> None:
+    """Refuse forms that have no room for all that is asked for."""
+    noise = asked["error_rate"] is not None or asked["confusion"] is not None
+    if leave_one_out and suffix in (".svg", ".png"):
+        raise click.UsageError("--leave-one-out gives no picture; write a page (.html), .csv, .json or .md")
+    if leave_one_out and noise and format == "csv":
+        raise click.UsageError("CSV is one table: ask for --leave-one-out or for label noise; json has both")
 
 
 def _found(

@@ -9,8 +9,9 @@ import click
 
 from rankgauge.cli.agree import REPEATED
 from rankgauge.cli.eval import SUFFIXES, emit
-from rankgauge.cli.judgments import FORMATS, PICTURES, write_picture
+from rankgauge.cli.judgments import FORMATS, write_picture
 from rankgauge.cli.options import FILE, complete_measures, output_options, protocol_options, reading_options
+from rankgauge.cli.together import PICTURES
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading

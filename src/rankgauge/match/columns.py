@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read.records import Judgments, Record, Run
 
-__all__ = ["match_columns", "order_within", "scores_of"]
+__all__ = ["check_finite", "match_columns", "order_within", "scores_of"]
 
 BATCH = 1 << 17  # judgments looked up together: few enough for their arrays to be used again and again
 
@@ -40,8 +40,8 @@ def match_columns(
     Everything happens in the order in which the judgments name the queries; at the end these are put in order.
     `grouped` are the run's rows where they were brought together before, each document once.
     """
-    _check_finite(judgments)
-    _check_finite(run)
+    check_finite(judgments)
+    check_finite(run)
     judged = _only(judgments_once(judgments), queries)
     rows, copies = run_once(run, protocol) if grouped is None else (grouped, None)
     ideal, judged = judged, judged if copies is None else with_copies(judged, copies)
@@ -121,7 +121,8 @@ class _Ranking:
         return rank, first, tied
 
 
-def _check_finite(record: Record) -> None:
+def check_finite(record: Record) -> None:
+    """Refuse a number that is not finite."""
     columns = record.columns
     numbers = columns.number
     if len(numbers) and not (np.isfinite(numbers.min()) and np.isfinite(numbers.max())):

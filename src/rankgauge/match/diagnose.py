@@ -29,7 +29,7 @@ Side: TypeAlias = tuple[Collection[str], Mapping[str, int]]  # ids that are judg
 
 def no_query_in_common(judgments: Judgments, run: Run) -> MatchError:
     """The error for two sides without a shared query."""
-    ours, theirs = judgments.queries, run.queries
+    ours, theirs = judgments.queries, [query for query in run.queries if query in run.answered]
     return MatchError(
         f"no query in common: {judgments.source} has {_samples(ours)}, {run.source} has {_samples(theirs)}"
         f"{_hint(ours, theirs)}"

@@ -19,6 +19,8 @@ from rankgauge.read import read_run
 from rankgauge.stats.ppi import INTERVALS, Estimated, needed, needed_alone, plain_mean, prediction_powered
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgauge.match.hits import Floats
     from rankgauge.read import Judgments
 
@@ -98,6 +100,19 @@ class PredictionPowered:
             "systems": [each.to_dict() for each in self.systems],
             "pairs": [each.to_dict() for each in self.pairs],
         }
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per system and per difference of two."""
+        import polars as pl
+
+        rows = []
+        for each in [*self.systems, *self.pairs]:
+            row: dict[str, Any] = {"name": each.name}
+            for name, one in (("people", each.people), ("powered", each.powered)):
+                row |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
+            row |= {"model": each.model, "lambda": each.powered.power, "narrower": each.narrower}
+            rows.append(row | {"needed": each.needed, "needed_alone": each.needed_alone})
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def __repr__(self) -> str:
         from rankgauge.ppi.show import show

@@ -16,9 +16,10 @@ from rankgauge.stats.ppi import INTERVALS
 if TYPE_CHECKING:
     from rankgauge.ppi import Powered, PredictionPowered
 
-__all__ = ["PPI_FORMATS", "html", "powered_svg", "powered_table", "show"]
+__all__ = ["FEW", "FEW_WORDS", "PPI_FORMATS", "html", "powered_svg", "powered_table", "show"]
 
 FEW: Final = 25  # queries judged by people, below which intervals of skewed values are too narrow
+FEW_WORDS: Final = f"Fewer than {FEW} queries are judged by people: with skewed values the intervals are too narrow."
 
 
 def powered_table(found: PredictionPowered, digits: int = 4) -> Table:
@@ -54,7 +55,7 @@ def _notes(found: PredictionPowered) -> Iterator[str]:
             yield f"For an interval of {found.width:g}, {each.name}: {how}; {each.needed_alone:,} without the model."
     yield "Right on average if the queries that people judged are a random sample of all."
     if found.judged < FEW:
-        yield f"Fewer than {FEW} queries are judged by people: with skewed values the intervals are too narrow."
+        yield FEW_WORDS
 
 
 def powered_svg(found: PredictionPowered) -> str:

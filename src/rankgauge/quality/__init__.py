@@ -19,7 +19,7 @@ from rankgauge.read import read_judgments
 from rankgauge.unjudged.choose import ToJudge, to_judge
 from rankgauge.unjudged.left_out import LeftOut, leave_one_run_out
 from rankgauge.unjudged.scale import grades_of
-from rankgauge.unjudged.sheet import Sheet, sheet_of
+from rankgauge.unjudged.sheet import Sheet, named_runs, sheet_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -128,7 +128,7 @@ def quality(
     judged = read_judgments(judgments)
     summary, measure = summarise(judged, protocol), parse(str(measure))
     scale = list(grades) if grades is not None else None
-    if not runs:
+    if runs is None or not named_runs(runs):
         if leave_one_out or error_rate is not None or confusion is not None:
             raise InputError("leaving runs out and label noise are about runs; give one or more")
         grades_of(np.array(list(summary.grades)), scale)

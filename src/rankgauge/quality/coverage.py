@@ -67,6 +67,8 @@ class PairCoverage:
     def verdict(self) -> str:
         """Whether judging what is open could turn the order round."""
         value, low, high = self.bounds.mean
+        if value != value:
+            return "no common query"
         if low > 0 or high < 0:
             return f"{self.a if low > 0 else self.b} is ahead whatever the grades"
         if value == low == high == 0:

@@ -26,8 +26,11 @@ from rankgauge.read.matrix import Matrix, read_matrix
 from rankgauge.regrade import numbered, trace
 from rankgauge.stats.confusion import truth_given_label
 from rankgauge.unjudged.scale import grades_of
+from rankgauge.unjudged.sheet import named_runs
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgauge.match.hits import Floats, Ints
     from rankgauge.quality.drawn import Means
 
@@ -100,6 +103,12 @@ class LabelNoise:
             "pairs": [each._asdict() for each in self.flips],
         }
 
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per system: the value as labelled, and mean, deviation and middle 95 % of draws."""
+        import polars as pl
+
+        return pl.DataFrame([each._asdict() for each in self.scores])
+
     def __repr__(self) -> str:
         from rankgauge.quality.show import noise_tables
 
@@ -136,7 +145,7 @@ def label_noise(
     """
     protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
     measure = parse(str(measure))
-    if not runs or draws < 1:
+    if not named_runs(runs) or draws < 1:
         raise InputError("label noise needs a run or more, and a draw or more")
     judged = read_judgments(judgments)
     rows, (confusion, grades) = numbered(judged), _matrix(confusion, grades)
@@ -155,12 +164,16 @@ def label_noise(
 
 
 def _matrix(confusion: Any, grades: Iterable[float] | None) -> tuple[Any, Iterable[float] | None]:
-    """The matrix, from a file too, and the scale, which a file may name."""
+    """The matrix, from a file too, and the scale, which a file may name: if both name one, it must be the same."""
     if isinstance(confusion, (str, os.PathLike)):
         confusion = read_matrix(confusion)
-    if isinstance(confusion, Matrix):
-        return confusion.counts, confusion.grades or grades
-    return confusion, grades
+    if not isinstance(confusion, Matrix):
+        return confusion, grades
+    given = sorted(set(map(float, grades))) if grades is not None else None
+    if confusion.grades is not None and given is not None and {0.0, *given} != {0.0, *confusion.grades}:
+        scale, heads = (", ".join(map(number_text, each)) for each in (given, confusion.grades))
+        raise InputError(f"the scale is {scale}, and the confusion matrix is of grades {heads}; leave the scale out")
+    return confusion.counts, confusion.grades or given
 
 
 def _truth(scale: Floats, counts: Ints, error_rate: float | None, confusion: Any) -> Floats:
@@ -168,14 +181,21 @@ def _truth(scale: Floats, counts: Ints, error_rate: float | None, confusion: Any
     if (error_rate is None) == (confusion is None):
         raise InputError("label noise needs an error rate or a confusion matrix, one of the two")
     if error_rate is not None:
-        if not 0 <= error_rate <= 1 or len(scale) < 2:
+        if isinstance(error_rate, bool) or not 0 <= error_rate <= 1 or len(scale) < 2:
             raise InputError(
                 f"error_rate={error_rate!r}: the share of wrong labels is from 0 to 1, on two grades or more"
             )
         other = error_rate / (len(scale) - 1)
         return np.where(np.eye(len(scale), dtype=bool), 1 - error_rate, other)
     names = [number_text(grade) for grade in scale.tolist()]
-    return truth_given_label(np.asarray(confusion, np.float64), counts, names)
+    try:
+        matrix = np.asarray(confusion, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the confusion matrix is not a table of numbers; expected {len(scale)} rows of {len(scale)} each, rows "
+            "true, columns label"
+        ) from None
+    return truth_given_label(matrix, counts, names)
 
 
 def _drawn(means: Means, label: Ints, truth: Floats, draws: int, seed: int) -> Floats:

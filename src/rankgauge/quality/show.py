@@ -207,10 +207,17 @@ def _as_json(quality: Quality, look: Look) -> str:
 
 
 def _as_csv(quality: Quality, look: Look) -> str:
-    """A row per run (or per run and query), every digit; without runs, a row per grade."""
+    """A row per run (or per run and query), every digit; without runs, a row per grade.
+
+    Where leaving runs out or label noise had to be asked for and nothing else is wanted, a row per run of that."""
     if not quality.runs:
         return as_csv(["grade", "judgments"], quality.summary.grades.items())
-    rows = quality.to_frame().to_dicts() if look.per_query else [each.to_dict() for each in quality.runs]
+    if look.asked_only and quality.left_out:
+        rows = [each._asdict() | {"lost": each.lost} for each in quality.left_out]
+    elif look.asked_only and quality.noise is not None:
+        rows = quality.noise.to_frame().to_dicts()
+    else:
+        rows = quality.to_frame().to_dicts() if look.per_query else [each.to_dict() for each in quality.runs]
     return as_csv(list(rows[0]), (row.values() for row in rows))
 
 
@@ -258,6 +265,7 @@ def clean(value: Any) -> Any:
 def _number(value: float | None, digits: int, *, sign: bool = False) -> str:
     if value is None or not math.isfinite(value):
         return "–"
+    value = 0.0 if round(value, digits) == 0 else value  # never -0.0000
     return f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
 
 

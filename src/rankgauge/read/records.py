@@ -218,6 +218,9 @@ def _sorted_columns(columns: Columns) -> tuple[list[str], list[str], Any]:
 
 def _nest(columns: Columns) -> dict[str, dict[str, float]]:
     """Columns → nested dicts, which cannot hold a pair twice."""
+    quick = _nest_in_turn(columns)
+    if quick is not None:
+        return quick
     result: dict[str, dict[str, float]] = {query: {} for query in columns.queries}
     tables = list(result.values())
     for index, doc, number in zip(columns.query.tolist(), columns.doc, columns.number.tolist(), strict=True):
@@ -227,12 +230,29 @@ def _nest(columns: Columns) -> dict[str, dict[str, float]]:
     return result
 
 
+def _nest_in_turn(columns: Columns) -> dict[str, dict[str, float]] | None:
+    """The same at once where the rows of a query follow each other and no pair is there twice; otherwise nothing."""
+    starts = np.flatnonzero(np.diff(columns.query, prepend=-1))
+    if len(np.unique(columns.query[starts])) < len(starts):
+        return None
+    docs, numbers = columns.doc.to_list(), columns.number.tolist()
+    result: dict[str, dict[str, float]] = {query: {} for query in columns.queries}
+    ends = [*starts[1:].tolist(), len(docs)]
+    for query, start, end in zip(columns.query[starts].tolist(), starts.tolist(), ends, strict=False):
+        table = dict(zip(docs[start:end], numbers[start:end], strict=True))
+        if len(table) < end - start:
+            return None
+        result[columns.queries[query]] = table
+    return result
+
+
 def _flatten(nested: Nested) -> Columns:
     """Nested dicts → columns."""
     import polars as pl
 
     sizes = np.fromiter(map(len, nested.values()), np.int64, len(nested))
-    docs = [id_text(doc) for doc in chain.from_iterable(nested.values())]
+    docs = list(chain.from_iterable(nested.values()))
+    docs = docs if set(map(type, docs)) <= {str} else [id_text(doc) for doc in docs]
     numbers = chain.from_iterable(table.values() for table in nested.values())
     query = np.fromiter(chain.from_iterable(map(repeat, range(len(sizes)), sizes.tolist())), np.int32, len(docs))
     return Columns(list(nested), query, pl.Series(docs, dtype=pl.String), np.fromiter(numbers, np.float64, len(docs)))

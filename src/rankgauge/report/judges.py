@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge import charts
+from rankgauge.agree.show import UNTESTED
 from rankgauge.compare.verdict import percent
 from rankgauge.errors import counted
 from rankgauge.measures.gains import number_text as grade_text
+from rankgauge.ppi.show import FEW, FEW_WORDS
 from rankgauge.report.blocks import Block, Bullets, Column, Fold, Table, Text, interval_text, number_text
 from rankgauge.report.charts import chart
 from rankgauge.stats.agreement import LEVELS, WEIGHTS
@@ -139,11 +141,11 @@ def _orders(systems: Systems) -> Table:
     columns = [Column("judge"), *(Column(head, "number") for head in ("τ_b", "τ_AP", "RBO", f"τ_b of the best {top}"))]
     columns += [Column(head, "count") for head in ("kept", "lost", "gained", "turned round")]
     rows = [
-        [each.judge, each.tau_b, each.tau_ap, each.rbo, each.tau_top, each.kept, *map(len, _moved(each).values())]
-        for each in systems.orders
+        [each.judge, each.tau_b, each.tau_ap, each.rbo, each.tau_top, *each.moved.values()] for each in systems.orders
     ]
     first = next(iter(systems.values))
     note = f"Kept, lost, gained, turned round: differences that are significant under {first} and under the judge."
+    note += f" {UNTESTED}" if any(each.kept is None for each in systems.orders) else ""
     return Table("orders", f"The order of systems against {first}", columns, rows, note=note)
 
 
@@ -188,6 +190,7 @@ def _powered(found: PredictionPowered) -> Iterator[Block]:
         f"Prediction-powered: {found.judged:,} of {found.queries:,} queries are judged by people, all by the model. "
         "Right on average if the queries that people judged are a random sample of all."
     )
+    note += f" {FEW_WORDS}" if found.judged < FEW else ""
     yield Table(
         "ppi", f"{found.measure} of all {found.queries:,} queries as people would judge them", columns, rows, note=note
     )

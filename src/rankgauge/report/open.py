@@ -62,7 +62,7 @@ def _in_words(facts: Facts, quality: Quality) -> Iterator[Block]:
     pair = _in_focus(facts)
     if pair is not None and pair.bounds.settled:
         yield Text(f"{pair.verdict[:1].upper()}{pair.verdict[1:]}: no judgment can turn the order round.", "lead")
-    elif pair is not None and pair.bounds.open.any():
+    elif pair is not None and pair.bounds.open.any():  # of a pair without a common query none is open
         value, low, high = (number_text(number, sign=True) for number in pair.bounds.mean)
         words = f"The unjudged documents decide about {pair.a} and {pair.b}: {quality.measure} differs by {value} now,"
         yield Text(f"{words} and by anything from {low} to {high} once they are judged.", "lead")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.aggregate import aggregate
-from rankgauge.errors import counted
+from rankgauge.errors import InputError, counted, nearest
 from rankgauge.match.hits import sum_by
 from rankgauge.unjudged.extremes import extremes
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from rankgauge.unjudged.tops import Top
 
 __all__ = ["Bounds", "Open", "Range", "bounds_of_pair", "bounds_of_run", "open_of_pair", "open_of_run", "solved"]
+
+
+SHOWN: Final = 20  # queries that a notebook shows
 
 
 class Range(NamedTuple):
@@ -68,6 +71,9 @@ class Bounds:
         return Range(*(aggregate("mean", each, self.weights) for each in (self.value, self.low, self.high)))
 
     def __getitem__(self, query: str) -> Range:
+        if query not in self.queries:
+            close = nearest(str(query), self.queries)
+            raise InputError(f"there is no judged query {query!r}{f'; did you mean {close!r}?' if close else ''}")
         at = self.queries.index(query)
         return Range(float(self.value[at]), float(self.low[at]), float(self.high[at]))
 
@@ -84,11 +90,40 @@ class Bounds:
         data = {name: pl.Series(column, nan_to_null=True) for name, column in columns.items()}
         return pl.DataFrame({"query_id": self.queries, **data, "open": self.open})
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON: NaN is None."""
+        names = ("value", "low", "high")
+        mean = {name: _known(end) for name, end in zip(names, self.mean, strict=True)}
+        data = {"name": self.name, "measure": self.measure, "open": int(self.open.sum()), "mean": mean}
+        return data | {"queries": self.to_frame().to_dicts()}
+
+    def _repr_html_(self) -> str:
+        from rankgauge.sections import Table
+
+        heads = ["", "open", self.measure, "lowest", "highest"]
+        ends = [self.value, self.low, self.high]
+        rows = [["mean", f"{int(self.open.sum()):,}", *map(_text, self.mean)]]
+        rows += [
+            [self.queries[at], f"{int(self.open[at]):,}", *(_text(float(end[at])) for end in ends)]
+            for at in np.argsort(self.low - self.high, kind="stable")[:SHOWN].tolist()  # NaN is last
+        ]
+        more = len(self.queries) - SHOWN
+        notes = (f"The widest first; {more:,} more queries are in to_frame().",) if more > 0 else ()
+        return Table(f"{self.name}: what unjudged documents leave open", heads, rows, 1, notes).html()
+
     def __repr__(self) -> str:
         value, low, high = self.mean
         count = int(self.open.sum())
         documents = counted(count, "open document")
         return f"{self.measure} of {self.name}: {value:.4f} in [{low:.4f}, {high:.4f}], {documents}"
+
+
+def _known(number: float) -> float | None:
+    return number if number == number else None
+
+
+def _text(number: float) -> str:
+    return f"{number:.4f}" if number == number else "–"
 
 
 def bounds_of_run(sheet: Sheet, name: str) -> Bounds:
@@ -125,8 +160,8 @@ def _fixed(top: Top, scale: Scale, queries: int) -> Floats:
 
 
 def _bounds(sheet: Sheet, name: str, value: Floats, open: Open) -> Bounds:
-    low, high = solved(sheet.scale, value, sheet.levels(), open)
-    count = np.bincount(open.query, minlength=len(value))
+    low, high = solved(sheet.scale, value, sheet.levels, open)
+    count = np.where(np.isnan(value), 0, np.bincount(open.query, minlength=len(value)))  # of queries that count
     return Bounds(name, str(sheet.measure), sheet.queries, value, low, high, count, sheet.weights)
 
 

@@ -1,6 +1,7 @@
 """Which unjudged documents to judge next: those whose grade would narrow the interval most.
 
-For every candidate and every grade that it may turn out to have, the interval of its query is solved anew. What is
+For every candidate and every grade that it may turn out to have, the interval of its query is solved anew; of very many
+candidates, only for those that weigh most in the widest intervals (LOOKED_AT). What is
 narrowed is to be expected (grades as likely as among judged documents of that depth), and at least (the worst grade).
 Judging several documents narrows less than the sum of what each would do alone.
 """
@@ -42,6 +43,8 @@ def to_judge(sheet: Sheet, number: int, settle: Sequence[str] = ()) -> list[ToJu
     names = list(settle) or (list(sheet.results) if len(sheet.results) == 2 else [])
     if names and len(names) != 2:
         raise InputError(f"settle takes two runs, one against the other; got {len(names)}")
+    if len(set(names)) < len(names):
+        raise InputError(f"settle takes two runs, one against the other; got {names[0]} twice")
     pair = [sheet.known(name) for name in names]
     opened = [open_of_pair(sheet, *pair)] if pair else [open_of_run(sheet, name) for name in sheet.results]
     values = [sheet.values(pair[0]) - sheet.values(pair[1])] if pair else [sheet.values(n) for n in sheet.results]
@@ -74,7 +77,7 @@ def _ranks(sheet: Sheet, names: Sequence[str]) -> tuple[dict[int, int], dict[int
 
 def _narrowing(sheet: Sheet, open: Open, value: Floats, ranks: dict[int, int], number: int) -> dict[int, Floats]:
     """Open document → by how much its judgment narrows the interval of the mean: expected, and at least."""
-    levels = sheet.levels()
+    levels = sheet.levels
     low, high = solved(sheet.scale, value, levels, open)
     counted = int((~np.isnan(value)).sum())
     rows = _candidates(open, high - low, max(LOOKED_AT, 2 * number))

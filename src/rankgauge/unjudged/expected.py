@@ -62,7 +62,7 @@ def chances(sheet: Sheet) -> Floats:
 def expected_values(sheet: Sheet, name: str, seed: int = 0) -> Expected:
     """The expected value of every query under a run."""
     top, left = sheet.pool.tops[name], open_of_run(sheet, name)
-    value, gains, levels = sheet.values(name), sheet.scale.gains, sheet.levels()
+    value, gains, levels = sheet.values(name), sheet.scale.gains, sheet.levels
     result, error = value.copy(), np.zeros(len(value))
     likely, depth = chances(sheet), bin_of(top.rank[top.open])
     sizes = np.bincount(left.query, minlength=len(value))

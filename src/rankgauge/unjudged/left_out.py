@@ -44,7 +44,7 @@ def leave_one_run_out(sheet: Sheet, depth: int | None = None) -> list[LeftOut]:
     """Each run left out of the pool of the first `depth` documents (the measure's k)."""
     pool = sheet.pool
     if depth is not None and depth != sheet.scale.k:
-        pool = pool_of(sheet.judgments, sheet.runs, depth, sheet.protocol)
+        pool = pool_of(pool.judged, sheet.runs, depth, sheet.protocol)
     rows = numbered(sheet.judgments)
     traced = {name: trace(rows, run, sheet.protocol) for name, run in sheet.runs.items()}
     whole = {name: result[sheet.measure] for name, result in sheet.results.items()}

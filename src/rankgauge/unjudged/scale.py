@@ -13,7 +13,7 @@ from rankgauge.measures.gains import discount_function, gain_function, number_te
 from rankgauge.unjudged.extremes import Setting
 
 if TYPE_CHECKING:
-    from rankgauge.match.hits import Floats, Hits, Ints
+    from rankgauge.match.hits import Floats, Ints
     from rankgauge.measures import Measure
 
 __all__ = ["Scale", "grades_of", "scale_of"]
@@ -45,11 +45,11 @@ class Scale:
         discounts = 1.0 / discount_function(self.discount)(np.arange(1, end + 1))
         return Setting(np.diff(self.gains, prepend=0.0), np.r_[0.0, np.cumsum(discounts)])
 
-    def levels(self, hits: Hits) -> Ints:
-        """How many judged documents of each query reach each gain."""
-        worth = self.worth(hits.judgment_grade)
-        counts = [np.bincount(hits.judgment_query[worth >= gain], minlength=len(hits.queries)) for gain in self.gains]
-        return np.stack(counts, axis=1) if counts else np.zeros((len(hits.queries), 0), np.int64)
+    def levels(self, query: Ints, grade: Floats, queries: int) -> Ints:
+        """How many judged documents of each query reach each gain; negative grades are none."""
+        worth = np.where(grade < 0, 0.0, self.worth(grade))
+        counts = [np.bincount(query[worth >= gain], minlength=queries) for gain in self.gains]
+        return np.stack(counts, axis=1) if counts else np.zeros((queries, 0), np.int64)
 
 
 def grades_of(present: Floats, given: Iterable[float] | None = None) -> Floats:

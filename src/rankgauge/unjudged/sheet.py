@@ -7,24 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.errors import InputError, nearest
+from rankgauge.errors import InputError, ProtocolError, counted, nearest
 from rankgauge.evaluate import measure_hits
 from rankgauge.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.unjudged.scale import Scale, grades_of, scale_of
-from rankgauge.unjudged.tops import Pool, pool_of
+from rankgauge.unjudged.tops import Pool, judged_of, pool_of
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Floats, Ints
     from rankgauge.result import Result
 
-__all__ = ["Sheet", "sheet_of", "sheet_of_results"]
+__all__ = ["Sheet", "named_runs", "sheet_of", "sheet_of_results"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,17 +69,24 @@ class Sheet:
     @property
     def weights(self) -> Floats | None:
         """The weight of every query, where queries were weighed."""
-        result = next(iter(self.results.values()))
-        return None if result.weights is None else self.placed(result, result.weights, 0.0)
-
-    def levels(self) -> Ints:
-        """For every query how many judged documents reach each gain of the scale."""
-        fullest = max(self.results.values(), key=lambda result: len(result.query_ids))
-        counts = self.scale.levels(fullest.hits)
-        whole = np.zeros((len(self.queries), counts.shape[1]), np.int64)
-        place = {query: at for at, query in enumerate(self.queries)}
-        whole[[place[query] for query in fullest.query_ids]] = counts
+        weighed = [(result, result.weights) for result in self.results.values() if result.weights is not None]
+        if not weighed:
+            return None
+        whole: Floats = np.stack([self.placed(result, weights, 0.0) for result, weights in weighed]).max(axis=0)
         return whole
+
+    @cached_property
+    def levels(self) -> Ints:
+        """For every judged query, answered or not, how many judged documents reach each gain of the scale."""
+        judged = self.pool.judged
+        return self.scale.levels(judged.query, judged.grade, len(judged.queries))
+
+
+def named_runs(runs: Any) -> Mapping[str, Any]:
+    """The runs, if they are a mapping from names."""
+    if not isinstance(runs, Mapping):
+        raise InputError(f"name the runs: {{'a': run, 'b': run}}; got {type(runs).__name__}")
+    return runs
 
 
 def sheet_of(
@@ -92,7 +100,7 @@ def sheet_of(
     """Read, match and measure the runs; judgments and each run may be whatever `evaluate` takes."""
     protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
     measure = parse(str(measure))
-    if not runs:
+    if not named_runs(runs):
         raise InputError("there is no run; give one or more")
     judged = read_judgments(judgments)
     read = {name: read_run(run, by=protocol.by, duplicates=protocol.duplicates) for name, run in runs.items()}
@@ -113,6 +121,24 @@ def sheet_of_results(
 ) -> Sheet:
     """The sheet of runs that were measured already."""
     protocol = next(iter(results.values())).protocol
-    present = np.concatenate([result.hits.judgment_grade for result in results.values()])
-    scale = scale_of(measure, grades_of(present, grades))
-    return Sheet(judgments, runs, measure, protocol, scale, results, pool_of(judgments, runs, scale.k, protocol))
+    judged = judged_of(judgments, protocol)
+    scale = scale_of(measure, grades_of(judged.grade, grades))
+    sheet = Sheet(judgments, runs, measure, protocol, scale, results, pool_of(judged, runs, scale.k, protocol))
+    _check_empty(sheet)
+    return sheet
+
+
+def _check_empty(sheet: Sheet) -> None:
+    """Refuse empty=skip where a grade decides whether a query counts: the mean then moves with the number of queries,
+    and its ends are not made of those of the queries."""
+    if sheet.protocol.empty != "skip" or not len(sheet.scale.gains):
+        return
+    without = sheet.levels.sum(axis=1) == 0
+    lacking = {at for top in sheet.pool.tops.values() for at in top.query[top.open].tolist() if without[at]}
+    if lacking:
+        raise ProtocolError(
+            f"empty=skip: {counted(len(lacking), 'query', 'queries')} without relevant documents, such as "
+            f"{sheet.queries[min(lacking)]!r}, would count once an unjudged document turned out to be relevant, so "
+            "that the interval of the mean is not known; leave empty at its default, or leave such queries out of the "
+            "judgments"
+        )

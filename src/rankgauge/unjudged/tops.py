@@ -15,7 +15,7 @@ import numpy as np
 from rankgauge.errors import ProtocolError
 from rankgauge.match import match
 from rankgauge.match.order import as_float32
-from rankgauge.protocol import REPEATING
+from rankgauge.protocol import REPEATING, SIGNED
 from rankgauge.read import Columns, Judgments
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read import Record, Run
 
-__all__ = ["Pool", "Top", "pool_of"]
+__all__ = ["Judged", "Pool", "Top", "judged_of", "pool_of"]
 
 # Rule → settings under which ranks or the ideal depend on the grades, so that an open document has no place of its own.
 UNFIT: Final[dict[str, tuple[str, ...]]] = {
     "ties": ("average", "worst", "best"),
     "unjudged": ("condensed",),
     "duplicates": REPEATING,
-    "negative": ("as-is",),
+    "negative": SIGNED,
     "ideal": ("retrieved",),
     "ideal_order": ("given",),
     "ideal_depth": ("returned", "all"),
@@ -59,34 +59,80 @@ class Top:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Pool:
-    """The first documents of several runs; `docs[i]` is the id of document i."""
+class Judged:
+    """Every judgment once, whether or not a run answers its query; queries are in code-point order."""
 
     queries: list[str]
+    rows: pl.DataFrame  # query (an index), doc, grade
+
+    @property
+    def query(self) -> Ints:
+        """The query of each, as an index."""
+        return self.rows["query"].to_numpy()
+
+    @property
+    def grade(self) -> Floats:
+        """The grade of each."""
+        return self.rows["grade"].to_numpy()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pool:
+    """The judgments, and the first documents of several runs; `docs[i]` is the id of document i."""
+
+    judged: Judged
     docs: list[str]
     tops: dict[str, Top]
 
+    @property
+    def queries(self) -> list[str]:
+        """The judged queries."""
+        return self.judged.queries
 
-def pool_of(judgments: Judgments, runs: Mapping[str, Run], k: int | None, protocol: Protocol) -> Pool:
-    """The first k documents (all: None) of every run, for every judged query in code-point order."""
+
+def judged_of(judgments: Judgments, protocol: Protocol) -> Judged:
+    """The judgments with every pair once, their grades as the protocol reads them."""
+    queries = sorted(judgments.queries)
+    return Judged(queries, _graded(judgments, queries, protocol))
+
+
+def pool_of(judged: Judged, runs: Mapping[str, Run], k: int | None, protocol: Protocol) -> Pool:
+    """The first k documents (all: None) of every run, for every judged query."""
+    _check_fit(protocol)
+    queries = judged.queries
+    depth = min((limit for limit in (k, protocol.depth) if limit is not None), default=None)
+    found = {name: _first(run, queries, depth, protocol) for name, run in runs.items()}
+    docs, numbers = _numbered([*(each["doc"] for each in found.values()), judged.rows["doc"]])
+    keys = judged.query * len(docs) + numbers.pop()
+    order = np.argsort(keys, kind="stable")
+    tops = {}
+    for (name, each), number in zip(found.items(), numbers, strict=True):
+        query, rank = each["query"].to_numpy(), each["rank"].to_numpy()
+        grade = _looked_up(query * len(docs) + number, keys[order], judged.grade[order])
+        tops[name] = Top(query, rank, number, grade)
+    return Pool(judged, docs, tops)
+
+
+def _numbered(columns: list[pl.Series]) -> tuple[list[str], list[Ints]]:
+    """The distinct ids of several columns in order of appearance, and every column as numbers into them."""
     import polars as pl
 
-    _check_fit(protocol)
-    queries = sorted(judgments.queries)
-    depth = min((limit for limit in (k, protocol.depth) if limit is not None), default=None)
-    frames = [
-        _first(run, queries, depth, protocol).with_columns(run=pl.lit(at)) for at, run in enumerate(runs.values())
-    ]
-    judged = _graded(judgments, queries, protocol)
-    ids = pl.concat([frame["doc"] for frame in [*frames, judged]]).unique(maintain_order=True)
-    numbers = pl.DataFrame({"doc": ids, "number": np.arange(len(ids))})
-    whole = pl.concat(frames).join(judged, on=["query", "doc"], how="left").join(numbers, on="doc", how="left")
-    tops = {}
-    for at, name in enumerate(runs):
-        part = whole.filter(pl.col("run") == at).sort("query", "rank")
-        query, rank, doc = (part[each].to_numpy().astype(np.int64) for each in ("query", "rank", "number"))
-        tops[name] = Top(query, rank, doc, part["grade"].fill_null(float("nan")).to_numpy())
-    return Pool(queries, ids.to_list(), tops)
+    whole = pl.concat(columns)
+    codes = whole.cast(pl.Categorical).to_physical().to_numpy()
+    _, first, code = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    return whole.gather(first[order]).to_list(), np.split(place[code], ends)
+
+
+def _looked_up(wanted: Ints, keys: Ints, grades: Floats) -> Floats:
+    """The grade of each wanted key, NaN where there is none; the keys are in order."""
+    if not len(keys):
+        return np.full(len(wanted), np.nan)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, grades[at], np.nan)
 
 
 def _check_fit(protocol: Protocol) -> None:
@@ -108,14 +154,15 @@ def _rows(record: Record, queries: list[str]) -> pl.DataFrame:
     columns = record.columns
     index = np.array([place.get(query, -1) for query in columns.queries], np.int64)
     frame = pl.DataFrame({"query": index[columns.query], "doc": columns.doc, "number": columns.number})
-    return frame.filter(pl.col("query") >= 0)
+    return frame if (index >= 0).all() else frame.filter(pl.col("query") >= 0)
 
 
 def _graded(judgments: Judgments, queries: list[str], protocol: Protocol) -> pl.DataFrame:
     """Query, document, grade: every judgment once."""
     import polars as pl
 
-    frame = _rows(judgments, queries).unique(maintain_order=True)
+    frame = _rows(judgments, queries)
+    frame = frame if judgments.is_nested else frame.unique(maintain_order=True)
     number = frame["number"].to_numpy()
     grade = pl.Series("grade", np.trunc(number) if protocol.grades == "truncate" else number)
     return frame.select("query", "doc", grade)
@@ -143,6 +190,8 @@ def _candidates(rows: pl.DataFrame, depth: int | None, protocol: Protocol) -> pl
 
     if depth is None or protocol.duplicates != "error" or protocol.same_id != "keep":
         return rows.unique(["query", "doc"], keep="first", maintain_order=True)
+    if int(np.bincount(rows["query"].to_numpy()).max(initial=0)) <= depth:
+        return rows
     if protocol.order == "given":
         return rows.filter(pl.int_range(pl.len()).over("query") < depth)
     if protocol.scores == "float32":
