@@ -219,10 +219,10 @@ def test_a_query_has_its_value_to_the_last_digit_among_any_others(name: str, k: 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.float16, np.float32])
 def test_gains_of_narrow_grades_are_wide(kind: Any) -> None:
-    """2^12 − 1 does not fit into the 16 bits that numpy takes for the power of an 8-bit number."""
-    grades, scores = np.array([[12, 0, 3, 2, 11]]), np.zeros((1, 5))
+    """2^25 − 1 fits neither into 32 bits nor into the 16 that numpy takes for the power of an 8-bit number."""
+    grades, scores = np.array([[25, 0, 3, 2]]), np.zeros((1, 4))
     found = arrays.dcg(grades.astype(kind), scores, 1, gain="exp").mean
-    assert found == arrays.dcg(grades, scores, 1, gain="exp").mean == (4095 + 7 + 3 + 2047) / 5
+    assert found == arrays.dcg(grades, scores, 1, gain="exp").mean == (2**25 - 1 + 7 + 3) / 4
 
 
 @EACH
