@@ -203,6 +203,29 @@ def test_batches_do_not_matter(name: str, ties: str, queries: Queries, k: int) -
 
 
 @EACH
+@pytest.mark.parametrize("k", [1, 2, 5, 10, None])
+@pytest.mark.parametrize("decimals", [0, 1])
+def test_a_query_has_its_value_to_the_last_digit_among_any_others(name: str, k: int | None, decimals: int) -> None:
+    """Grades with decimals, whose sums depend on their order, and ties that reach far beyond the cut."""
+    if name == "P" and k is None:
+        pytest.skip("P has no value without k")
+    random = np.random.default_rng(6)
+    groups = random.integers(1, 50, 60)
+    grades, scores = random.random(groups.sum()) * 4, random.random(groups.sum()).round(decimals)
+    together = FUNCTIONS[name](grades, scores, k, groups=groups).per_query.tolist()
+    parts = [np.split(each, np.cumsum(groups)[:-1]) for each in (grades, scores)]
+    assert together == [float(FUNCTIONS[name](*each, k)) for each in zip(*parts, strict=True)]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.float16, np.float32])
+def test_gains_of_narrow_grades_are_wide(kind: Any) -> None:
+    """2^25 − 1 fits neither into 32 bits nor into the 16 that numpy takes for the power of an 8-bit number."""
+    grades, scores = np.array([[25, 0, 3, 2]]), np.zeros((1, 4))
+    found = arrays.dcg(grades.astype(kind), scores, 1, gain="exp").mean
+    assert found == arrays.dcg(grades, scores, 1, gain="exp").mean == (2**25 - 1 + 7 + 3) / 4
+
+
+@EACH
 @BOTH
 @given(queries=QUERIES, k=CUTS, seed=st.integers(0, 99))
 def test_narrow_numbers_agree_with_wide_ones(name: str, ties: str, queries: Queries, k: int, seed: int) -> None:

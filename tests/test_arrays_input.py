@@ -76,7 +76,27 @@ class TestLibraries:
         assert done.stdout.strip() == ""
 
 
-MATRIX = [[3, 0, 2], [0, 1, 0]]
+MATRIX, MATRIX_2 = [[3, 0, 2], [0, 1, 0]], [[2, 1], [2, 1]]
+
+
+def test_the_highest_gains_that_can_be_added_up() -> None:
+    """Two of grade 1000, in the order of 1 and 2: as far as the ideal goes."""
+    assert arrays.ndcg([[0, 1000, 1000]], [[3, 2, 1]], gain="exp").mean == pytest.approx(
+        (1 / np.log2(3) + 1 / 2) / (1 + 1 / np.log2(3)), abs=1e-12
+    )
+
+
+def test_a_grade_that_a_map_of_gains_leaves_out_is_its_own_gain() -> None:
+    """As in trec_eval: of {1: 3, 2: 9} grade 1 gains 3, grade 5 gains 5, grade 0 nothing."""
+    found = arrays.dcg([1, 5, 0, 2], [4, 3, 2, 1], gain={1: 3, 2: 9})
+    assert found.mean == pytest.approx(3 + 5 / np.log2(3) + 9 / np.log2(5), abs=1e-12)
+
+
+def test_an_ideal_has_gaps_in_lists_as_in_a_matrix() -> None:
+    ideal = [[1, 2, np.nan], [1, 0, 2]]
+    wanted = arrays.ndcg(MATRIX_2, MATRIX_2, ideal=np.array([[2, 1, np.nan], [2, 1, 1]])).per_query.tolist()
+    assert arrays.ndcg(MATRIX_2, MATRIX_2, ideal=[[2, 1, np.nan], [2, 1, 1]]).per_query.tolist() == wanted
+    assert arrays.ndcg([[2, 1], [1, 0]], MATRIX_2, ideal=ideal).per_query[0] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -123,7 +143,7 @@ MATRIX = [[3, 0, 2], [0, 1, 0]]
         (lambda: arrays.ndcg([1], [1], k=-3), "k is a whole number, 1 or more"),
         (lambda: arrays.ndcg([1], [1], k=2.5), "k=2.5: expected a whole number"),
         (lambda: arrays.ndcg([1], [1], k=True), "k=True: expected a whole number"),
-        (lambda: arrays.precision([1], [1], k=None), "P needs a cut-off"),
+        (lambda: arrays.precision([1], [1], k=None), "k=None: precision is the share of the first k"),
         (lambda: arrays.recall([1], [1], rel="high"), "rel='high' is not a number"),
         (lambda: arrays.recall([1], [1], rel=-1), "rel is a finite number, 0 or more"),
         (lambda: arrays.ndcg([1], [1], gain="quadratic"), "gain='quadratic' is not a gain; expected linear, exp"),
@@ -143,6 +163,18 @@ MATRIX = [[3, 0, 2], [0, 1, 0]]
         (lambda: arrays.ndcg([3], [1], ideal={"q": [3]}), "without qid give a list a query"),
         (lambda: arrays.ndcg([3], [1], qid=["q"], ideal={"p": [3]}), "ideal has no grades for query 'q'"),
         (lambda: arrays.ndcg([], [], groups=[]), "there are no queries"),
+        (lambda: arrays.ndcg([], [], qid=[]), "there are no queries"),
+        (lambda: arrays.ndcg([], []), "there are no queries"),
+        (lambda: arrays.ndcg([[]], [[]]), "there are no queries"),
+        (lambda: arrays.ndcg([[]], [[]], mask=[[]]), "there are no queries"),
+        (lambda: arrays.ndcg(MATRIX, [1, 2]), "query 0 has one number for its scores; expected a list of them"),
+        (lambda: arrays.ndcg(MATRIX, None), "scores is NoneType None; expected an array"),
+        (lambda: arrays.ndcg(GRADES, SCORES, groups=[np.nan, 5]), "groups have the size nan; expected whole numbers"),
+        (lambda: arrays.ndcg([1, 0, 1], [1, 2, 3], qid=[1, "1", 1]), "qid is 1 on row 0 and '1' on row 1"),
+        (lambda: arrays.ndcg([1, 0], [1, 2], qid=np.array(["1", 1], object)), "qid is '1' on row 0 and 1 on row 1"),
+        (lambda: arrays.ndcg([[2000, 3], [0, 1]], MATRIX_2, gain="exp"), r"the grade 2000 gains 2\^2000 − 1, more"),
+        (lambda: arrays.dcg([[1e308, 1e308]], [[1, 2]]), r"gain=linear: the grade 1e\+308 gains 1e\+308, more than"),
+        (lambda: arrays.dcg([[2, 1]], [[1, 2]], gain={2: 1e305}), r"a grade gains 1e\+305, more than can be added up"),
         (lambda: arrays.ndcg(np.zeros((0, 5)), np.zeros((0, 5))), "there are no queries"),
     ],
 )  # fmt: skip

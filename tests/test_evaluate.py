@@ -290,6 +290,15 @@ class TestMisuse:
             rankgauge.evaluate(JUDGMENTS, RUN, protocol=rules)
 
 
+@pytest.mark.parametrize("measure", ["nDCG(gain=exp)@10", "DCG(gain=exp)", "nDCG(gain=exp)"])
+def test_gains_that_cannot_be_added_up_are_refused(measure: str) -> None:
+    """2^2000 is no 64-bit number: the query would have no value, and the mean would be that of the others."""
+    judgments, run = {"a": {"x": 2000, "y": 1}, "b": {"x": 1}}, {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 1.0}}
+    with pytest.raises(MeasureError, match=r"gain=exp: the grade 2000 gains 2\^2000 − 1, more than can be added up"):
+        rankgauge.evaluate(judgments, run, measure)
+    assert 0 < rankgauge.evaluate(judgments, run, "nDCG@10")["nDCG@10"] < 1
+
+
 class TestShortOnes:
     def test_ndcg_of_grades(self) -> None:
         assert rankgauge.ndcg([3, 2, 3, 0, 1, 2, 0, 1, 0, 2], k=10, gain="exp") == pytest.approx(0.936002, abs=5e-7)

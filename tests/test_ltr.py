@@ -130,6 +130,7 @@ class TestReading:
             ("2 qid:1 1:1\n\n1 1:1\n", ':3: has no qid:, and line 1 has one: "1 1:1'),
             ("2 1:1\n\n1 qid:1 1:1\n", ":3: has a qid:, and line 1 has none"),
             ("2 qid:1 1:1\n1 0.5 0.7\n", ':2: "0.5" is neither qid:QUERY nor FEATURE:VALUE'),
+            ("2 1:0.5 qid:a\n", ':1: qid: stands behind a feature: "2 1:0.5 qid:a"; expected LABEL'),
             ("2,1,0.5\n", ":1: label '2,1,0.5' is not a number"),
             ("# nothing\n\n", ": holds no rows; expected LABEL"),
             ("2 1:1\n", ": its rows have no qid:, and there is neither .*rows.txt.query nor .*rows.txt.group; name"),
@@ -185,6 +186,10 @@ def test_the_fast_reader_does_not_give_up_on_plain_files() -> None:
     many = b"".join(b"%d qid:%d 1:0.5 2:0.25\n" % (i % 5, i // 10) for i in range(3000))
     for text in (many, many.replace(b"\n", b"\r\n"), re.sub(rb"qid:\d+ ", b"", many), LETOR.encode()):
         assert read_label_blocks(io.BytesIO(text)) is not None
+
+
+def test_the_fast_reader_gives_up_where_a_query_stands_behind_a_feature() -> None:
+    assert read_label_blocks(io.BytesIO(b"2 1:0.5 qid:a\n1 1:0.25 qid:a\n")) is None
 
 
 def test_big_files_are_columns(file: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,6 +271,13 @@ class TestEval:
             ["one", "10"], ["one", "7"], ["best", "10"], ["best", "7"],
         ]  # fmt: skip
         assert "1.0" in lines[-1]
+
+    def test_the_ideal_is_said_to_be_the_candidates(self, file: Make) -> None:
+        words = "--ltr", file("1 qid:1 1:1\n3 qid:1 1:1\n"), "--scores", file("2\n1\n", "p.txt")
+        assert "ideal=retrieved" in invoke(evaluate_runs, *words).output
+        found = json.loads(invoke(evaluate_runs, *words, "--format", "json").output)
+        assert found["protocol"]["ideal"] == "retrieved"
+        assert invoke(evaluate_runs, *words, "--dialect", "lightgbm").exit_code == 0
 
     def test_scores_may_still_be_a_rule(self, file: Make) -> None:
         """Two scores that 32 bits cannot tell apart: with `--scores float32` beside the file they are tied."""
@@ -357,6 +369,24 @@ class TestConvert:
         assert invoke(convert, tmp_path / "qrels.trec", tmp_path / "again.letor").exit_code == 0
         assert (tmp_path / "again.letor").read_text().splitlines()[0] == "2 qid:10 # docid = GX1"
         assert rows(str(tmp_path / "again.letor")) == rows(file(LETOR))
+
+    @pytest.mark.parametrize("name", ["run.txt", "run.jsonl", "run.json", "run.parquet"])
+    @pytest.mark.parametrize("few", [0, 50_000])
+    def test_equal_scores_stay_in_the_order_of_the_rows(
+        self, name: str, few: int, file: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """So that a trainer's dialect, whose ties are as given, says the same of the files as of the rows."""
+        monkeypatch.setattr("rankgauge.read.ltr.FEW", few)
+        rows = file("1 qid:1 1:1\n3 qid:1 1:1\n2 qid:1 1:1\n0 qid:1 1:1\n", "rank.test")
+        scores = file("0.5\n0.5\n0.75\n0.5\n", "p.txt")
+        assert invoke(convert, scores, tmp_path / name, "--ltr", rows).exit_code == 0
+        run = rankgauge.read_run(tmp_path / name)
+        assert list(run.nested["1"]) == ["row3", "row1", "row2", "row4"]
+        ranked = 3 + 1 / np.log2(3) + 7 / 2
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankgaugeWarning)
+            found = rankgauge.evaluate(rankgauge.read_judgments(rows), run, "nDCG@5", dialect="lightgbm")
+        assert found["nDCG@5"] == pytest.approx(ranked / (7 + 3 / np.log2(3) + 1 / 2), abs=1e-12)
 
     def test_scores_as_a_run(self, file: Make, tmp_path: Path) -> None:
         scores = file("1\n2\n3\n", "p.txt")

@@ -142,6 +142,20 @@ def test_xgboost_on_random_input(seed: int, grades: int, metrics: list[str], wei
     assert [value for _, value in found] == pytest.approx([*xgboost_says(booster, data).values()], abs=1e-12)
 
 
+def test_xgboost_without_a_cut_off() -> None:
+    """It means 32, for each of its measures."""
+    xgboost = pytest.importorskip("xgboost")
+    part, scores = drawn(3)
+    groups = [len(scores) - 5, 5]
+    data = xgboost.DMatrix(scores[:, None], part.grades > 0, group=groups)
+    booster = xgboost.train({"objective": "rank:map", "eval_metric": ["map", "pre"]}, data, 3)
+    theirs = {name.removeprefix("eval-"): value for name, value in xgboost_says(booster, data).items()}
+    assert groups[0] > 32
+    for name in ("map", "pre"):
+        _, ours = trainers.xgboost(name)(booster.predict(data), data)
+        assert ours == pytest.approx(theirs[name], abs=1e-12)
+
+
 def test_the_ranker_of_xgboost(shared: Path) -> None:
     """XGBRanker (3.2) weighs the queries of a user's metric by their sizes, and calls a query of one document 1: so its
     number is not the built-in one, but made of the right values."""
@@ -276,6 +290,22 @@ class TestAccumulator:
         with pytest.raises(InputError, match="are not the same measures under the same rules"):
             every.merge(trainers.Accumulator("nDCG@5"))
 
+    def test_an_empty_batch_adds_nothing(self) -> None:
+        total = trainers.Accumulator("nDCG@5")
+        for nothing, shape in (([], {}), ([], {"qid": []}), ([], {"groups": []}), ([[]], {})):
+            total.update(nothing, nothing, **shape)
+        assert total.state.tolist() == [[0.0, 0.0]]
+        total.update([1, 0], [2, 1])
+        assert total.state.tolist() == [[1.0, 1.0]]
+
+    @pytest.mark.parametrize("weight", [np.nan, -1.0, np.inf])
+    def test_weights_are_checked(self, weight: float) -> None:
+        total = trainers.Accumulator("nDCG@5")
+        with pytest.raises(rankgauge.InputError, match=r"weights are finite numbers, 0 or more$"):
+            total.update([[1, 0], [1, 0]], [[2, 1], [2, 1]], weights=[1.0, weight])
+        total.update([[1, 0]], [[2, 1]], weights=[0.0])
+        assert total.state.tolist() == [[0.0, 0.0]]
+
     def test_a_bad_batch_leaves_it_as_it_was(self) -> None:
         total = trainers.Accumulator("nDCG@5", "RR")
         total.update([[1, 0]], [[1, 2]])
@@ -337,6 +367,15 @@ def test_what_is_refused() -> None:
         trainers.lightgbm()([1, 0], [1, 2], None, None)
     with pytest.raises(ProtocolError, match="haystack orders documents as they are given and looks at no scores"):
         trainers.lightgbm("nDCG", dialect="haystack")
+    for dialect in ("ir_measures", "trec_eval", "sentence-transformers"):
+        with pytest.raises(
+            rankgauge.ProtocolError, match=r"by document id, and arrays have none; expected None or ranx"
+        ):
+            trainers.lightgbm("nDCG@10", dialect=dialect)
+    with pytest.raises(rankgauge.MeasureError, match="the grade 2000 gains"):
+        trainers.lightgbm("nDCG@10")([2000, 0, 1], [0.3, 0.9, 0.2], None, [2, 1])
+    with pytest.raises(rankgauge.MeasureError, match="P needs a cut-off"):
+        trainers.xgboost("pre", dialect=None)
     with pytest.raises(InputError, match="CatBoost tells a metric no groups; name the pools"):
         trainers.catboost("nDCG@10")
     with pytest.raises(InputError, match="two pools have the same labels in different groups"):

@@ -87,10 +87,10 @@ AGGREGATES: Final[dict[str, Aggregate]] = {
 }
 
 
-def checked_weights(weights: Floats) -> Floats:
-    """The weights of queries, if they can be: finite, 0 or more, and not all 0."""
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
-        raise InputError("weights are finite numbers, 0 or more, and not all 0")
+def checked_weights(weights: Floats, *, some: bool = True) -> Floats:
+    """The weights of queries, if they can be: finite, 0 or more, and not all 0 (unless there are more to come)."""
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum() > 0 or not some)):
+        raise InputError(f"weights are finite numbers, 0 or more{', and not all 0' if some else ''}")
     return weights
 
 

@@ -33,7 +33,8 @@ def write(
     """Write a record to a path, or to standard output for `-`.
 
     The suffix gives the format and the compression (`run.jsonl.gz`), unless `format` says otherwise. A run is written
-    query by query, best documents first; equal scores by descending document id. A file appears under its name only
+    query by query, best documents first; equal scores by descending document id, those of learning-to-rank rows in the
+    order of the rows. A file appears under its name only
     when it is complete.
     """
     path = os.fsdecode(target)
@@ -135,7 +136,8 @@ def _sorted_nested(record: Record) -> Iterator[tuple[str, str, float]]:
     for query, docs in record.nested.items():
         rows: Iterable[tuple[str, float]] = ((id_text(doc), float(number)) for doc, number in docs.items())
         if isinstance(record, Run):
-            rows = sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)
+            given = record.ties == "given"
+            rows = sorted(rows, key=lambda row: (row[1], "" if given else row[0]), reverse=True)
         for doc, number in rows:
             yield query, doc, number
 
@@ -163,6 +165,8 @@ def _sorted_frame(record: Record) -> pl.DataFrame:
         )
     if isinstance(record, Judgments):
         return frame.sort("query", maintain_order=True)
+    if isinstance(record, Run) and record.ties == "given":
+        return frame.sort("query", "number", descending=[False, True], maintain_order=True)
     return frame.sort("query", "number", "doc", descending=[False, True, True])
 
 

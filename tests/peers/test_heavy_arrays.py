@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rankgauge import arrays
+from rankgauge.errors import InputError
 
 GRADES = np.array([[3, 0, 2, 1], [0, 1, 0, 2]])
 SCORES = np.array([[0.25, 0.75, 0.5, 0.5], [0.125, 0.5, 2.0, -1.0]])  # bfloat16 holds them exactly
@@ -52,6 +53,30 @@ class TestTensors:
         grades, scores = ([torch.tensor(line[: 4 - i]) for i, line in enumerate(each)] for each in (GRADES, SCORES))
         expected = function([line.tolist() for line in grades], [line.tolist() for line in scores], 3)
         assert function(grades, scores, 3).per_query.tolist() == expected.per_query.tolist()
+
+    @pytest.mark.parametrize("kind", ["float64", "bfloat16"])
+    def test_equally_long_lists_of_tensors_with_gradients(self, function: Any, kind: str) -> None:
+        torch = pytest.importorskip("torch")
+        grades = [torch.tensor(line) for line in GRADES]
+        scores = [torch.tensor(line, requires_grad=True).to(getattr(torch, kind)) for line in SCORES]
+        expected = function(GRADES, SCORES, 3).per_query.tolist()
+        assert function(grades, scores, 3).per_query.tolist() == expected
+        mask = [torch.ones(4, dtype=torch.bool)] * 2
+        weights = [torch.tensor(1.0, requires_grad=True), torch.tensor(2.0)]
+        assert function(grades, scores, 3, mask=mask, weights=weights).per_query.tolist() == expected
+        single = function(list(grades[0]), list(scores[0]), 3)
+        assert single.per_query.tolist() == expected[:1]
+        assert function([list(each) for each in grades], [list(each) for each in scores], 3).mean == np.mean(expected)
+
+    @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+    def test_tensors_that_are_no_arrays(self, function: Any) -> None:
+        torch = pytest.importorskip("torch")
+        with pytest.raises(InputError, match=r"grades is a sparse tensor; make it dense: grades\.to_dense\(\)"):
+            function(torch.tensor(GRADES).to_sparse(), SCORES, 3)
+        nested = torch.nested.nested_tensor([torch.tensor([0.5, 1.0]), torch.tensor([1.0])])
+        with pytest.raises(InputError, match=r"scores is a nested tensor; give a list of tensors, scores\.unbind\(\)"):
+            function([[1, 0], [1]], nested, 3)
+        assert len(function([[1, 0], [1]], nested.unbind(), 3)) == 2
 
     @pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16"])
     def test_jax(self, function: Any, kind: str) -> None:

@@ -73,14 +73,36 @@ def test_weights_of_groups(seed: int) -> None:
     assert history(models[1], "validation") == pytest.approx(history(models[0], "validation"), abs=CLOSE)
 
 
-@pytest.mark.parametrize("measure", ["nDCG@5", "AP@5", "P@3", "R@5", "RR@5"])
+MEASURES = ["nDCG@5", "AP@5", "P@3", "R@5", "RR@5"]
+NAMES = {"nDCG": "NDCG", "AP": "MAP", "P": "PrecisionAt", "R": "RecallAt", "RR": "MRR"}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_catboost_with_weights_of_groups_on_random_input(seed: int, measure: str) -> None:
+    """MAP, PrecisionAt and RecallAt do not look at them; weights are 32-bit numbers there."""
+    utils = pytest.importorskip("catboost.utils")
+    part, scores = drawn(seed)
+    weight = (1 + np.random.default_rng(seed).random(len(part.groups)).astype(np.float32))[part.qid]
+    name, _, k = measure.partition("@")
+    given = {"group_id": part.qid, "group_weight": weight}
+    (theirs,) = utils.eval_metric(part.grades, scores, f"{NAMES[name]}:top={k}", **given)
+    metric = trainers.catboost(measure, (part.grades, part.qid))
+    ours = metric.get_final_error(*metric.evaluate([scores.astype(np.float64)], part.grades, weight))
+    assert ours == pytest.approx(theirs, abs=CLOSE)
+    own = trainers.catboost(measure, (part.grades, part.qid), dialect=None)
+    assert own.evaluate([scores], part.grades, weight)[1] == pytest.approx(
+        weight[np.r_[0, part.groups.cumsum()[:-1]]].sum()
+    )
+
+
+@pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_catboost_on_random_input(seed: int, measure: str) -> None:
     utils = pytest.importorskip("catboost.utils")
     part, scores = drawn(seed)
-    names = {"nDCG": "NDCG", "AP": "MAP", "P": "PrecisionAt", "R": "RecallAt", "RR": "MRR"}
     name, _, k = measure.partition("@")
-    (theirs,) = utils.eval_metric(part.grades, scores, f"{names[name]}:top={k}", group_id=part.qid)
+    (theirs,) = utils.eval_metric(part.grades, scores, f"{NAMES[name]}:top={k}", group_id=part.qid)
     metric = trainers.catboost(measure, (part.grades, part.qid))
     total, weight = metric.evaluate([scores.astype(np.float64)], part.grades, None)
     assert metric.get_final_error(total, weight) == pytest.approx(theirs, abs=CLOSE)

@@ -27,11 +27,12 @@ from rankgauge.measures.gains import gain_text, number_text
 from rankgauge.protocol import RULES, Protocol
 
 __all__ = [
-    "CANDIDATES", "Rows", "Value", "average_precision", "dcg", "err", "hit_rate", "measured", "ndcg", "precision",
-    "recall", "reciprocal_rank", "rows_of",
+    "CANDIDATES", "NO_QUERIES", "Rows", "Value", "average_precision", "dcg", "err", "hit_rate", "measured", "ndcg",
+    "precision", "recall", "reciprocal_rank", "rows_of",
 ]  # fmt: skip
 
 CANDIDATES: Final = Protocol(ties="average", negative="error", ideal="retrieved")  # where nothing else is known
+NO_QUERIES: Final = "there are no queries: grades and scores are empty"
 TIES: Final = ("average", "given")
 IDEAL: Final = {  # measure → what its ideal, or the relevant documents that it counts, are made of
     False: "ideal: candidates (a document that is not among the rows does not count)",
@@ -189,11 +190,11 @@ def _value(name: str, k: Any, parameters: dict[str, Any], rows: Rows, ties: str,
     if ties not in TIES:
         raise ProtocolError(f"ties={ties!r} is not a rule for arrays; expected {choices(TIES)}")
     if not len(rows):
-        raise InputError("there are no queries: grades and scores are empty")
+        raise InputError(NO_QUERIES)
     measure = _measure(name, k, parameters)
     protocol = replace(CANDIDATES, ties=ties, ideal="retrieved" if rows.ideal is None else "judged")
     values = measured(measure, rows, protocol)
-    weight = None if weights is None else weights_of(weights, rows)
+    weight = None if weights is None else weights_of(weights, len(rows))
     return Value(str(measure), values, _definition(measure, rows, protocol), weight, rows.names)
 
 
@@ -201,6 +202,8 @@ def _measure(name: str, k: Any, parameters: dict[str, Any]) -> Measure:
     """The measure as its text says it, so that what is wrong is said as for any other text."""
     if isinstance(k, bool) or not (k is None or hasattr(k, "__index__")):
         raise MeasureError(f"k={k!r}: expected a whole number, 1 or more, or None for all candidates")
+    if k is None and name == "P":
+        raise MeasureError("k=None: precision is the share of the first k, and needs a k: k=10")
     words = {key: gain_text(each) if key == "gain" else _number(key, each) for key, each in parameters.items()}
     parts = [f"{key}={word}" for key, word in words.items() if (key, word) != ("rel", "1")]  # 1 is the protocol's
     cut = "" if k is None else f"@{operator.index(k)}"

@@ -51,10 +51,10 @@ def _value(batch: Batch, rows: Rows, measure: Measure, protocol: Protocol) -> Fl
     cut = cut_at(scores, k)
     judged = grades if batch.ideal is None else batch.ideal
     line, grade = _judgments(judged, measure, k, protocol)
-    if cut is not None and k is not None and protocol.ties == "average" and cut.long(k) and _is_sum(measure, protocol):
+    if cut is not None and k is not None and _is_sum(measure, protocol) and cut.long(k).any():
         given = dict(measure.parameters)
         gain = gain_function(given.get("gain", "linear"), given.get("rel"))
-        best, found = merged(scores, gain(grades), k, cut)
+        best, found = merged(scores, gain(grades.astype(np.float64, copy=False)), k, cut)
         grade, measure = gain(grade), Measure(measure.name, tuple((n, v) for n, v in given.items() if n in LINEAR))
     else:
         best = top(scores, grades, k, protocol.ties, cut)
@@ -65,9 +65,10 @@ def _value(batch: Batch, rows: Rows, measure: Measure, protocol: Protocol) -> Fl
 
 
 def _is_sum(measure: Measure, protocol: Protocol) -> bool:
-    """Whether the measure is a sum of gains, none of them negative, over ranks: then gains can stand for grades."""
+    """Whether the measure is a sum of gains, none of them negative, over ranks that ties share: then gains can stand
+    for grades."""
     mapped = str(dict(measure.parameters).get("gain", "")).startswith("{")
-    return measure.name in SUMS and not mapped and protocol.negative not in SIGNED
+    return protocol.ties == "average" and measure.name in SUMS and not mapped and protocol.negative not in SIGNED
 
 
 def _judgments(judged: Array, measure: Measure, k: int | None, protocol: Protocol) -> tuple[Ints, Floats]:

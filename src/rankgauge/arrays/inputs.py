@@ -29,20 +29,28 @@ def array_of(given: Any, what: str) -> Array:
         raise InputError(f"{what} is a masked array; give its data and mask=~{what}.mask")
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(given, torch.Tensor):
-        return _of_torch(given, torch)
+        return _of_torch(given, what, torch)
     if isinstance(given, Iterator):
         given = list(given)
     try:
         found = np.asarray(given)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
+        if torch is not None and isinstance(given, (list, tuple)) and any(isinstance(e, torch.Tensor) for e in given):
+            return array_of([array_of(e, what) if isinstance(e, torch.Tensor) else e for e in given], what)
         raise InputError(f"{what} is {_shown(given)}, which is no array: {error}") from None
     if found.dtype.kind == "V" and found.dtype.names is None:  # bfloat16 and 8-bit floats, as jax has them
         return found.astype(np.float32)
     return found
 
 
-def _of_torch(given: Any, torch: Any) -> Array:
+def _of_torch(given: Any, what: str, torch: Any) -> Array:
     """A tensor on the host; floats that numpy has not (bfloat16, 8-bit) become 32-bit, which holds them exactly."""
+    if given.is_nested:
+        raise InputError(
+            f"{what} is a nested tensor; give a list of tensors, {what}.unbind(), or pad it and give a mask"
+        )
+    if given.layout != torch.strided:
+        raise InputError(f"{what} is a sparse tensor; make it dense: {what}.to_dense()")
     tensor = given.detach().cpu()
     known = (torch.float16, torch.float32, torch.float64)
     if tensor.is_floating_point() and tensor.dtype not in known:

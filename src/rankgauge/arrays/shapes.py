@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rows_of", "weights_of"]
 
+DIMENSIONS = "expected 1 (rows) or 2 (queries × candidates)"
 SPAN = 16  # whole ids that span at most so many times their number are told apart by a table
 
 
@@ -36,15 +37,14 @@ def rows_of(
     grades, scores = _opened(grades, "grades"), _opened(scores, "scores")
     if is_nested(grades) or is_nested(scores):
         nested = _of_lists(grades, scores, given)
-        if nested is not None:
+        if isinstance(nested, Rows):
             return _with_ideal(nested, ideal)
+        grades, scores = nested
     found, ranked = numbers_of(grades, "grades"), numbers_of(scores, "scores")
     if found.shape != ranked.shape:
         raise InputError(f"grades have the shape {found.shape} and scores {ranked.shape}; expected the same")
     if found.ndim not in (1, 2):
-        raise InputError(
-            f"grades have {counted(found.ndim, 'dimension')}; expected 1 (rows) or 2 (queries × candidates)"
-        )
+        raise InputError(f"grades have {counted(found.ndim, 'dimension')}; {DIMENSIONS}")
     if found.ndim == 2:
         rows = _of_matrix(found, ranked, mask, given)
     elif groups is not None:
@@ -61,22 +61,34 @@ def _opened(given: Any, what: str) -> Any:
     return array_of(given, what) if hasattr(given, "to_numpy") else given
 
 
-def _of_lists(grades: Any, scores: Any, given: list[str]) -> Rows | None:
-    """Lists of lists, one a query. None where all are equally long: that is a matrix."""
-    lines = [[numbers_of(line, what) for line in each] for each, what in ((grades, "grades"), (scores, "scores"))]
-    sizes = [[len(line) if line.ndim else -1 for line in each] for each in lines]
+def _of_lists(grades: Any, scores: Any, given: list[str]) -> Rows | tuple[Array, Array]:
+    """Lists of lists, one a query; matrices of grades and scores where all are equally long."""
+    lines = [_lines(each, what) for each, what in ((grades, "grades"), (scores, "scores"))]
+    sizes = [[len(line) for line in each] for each in lines]
     if len(sizes[0]) != len(sizes[1]):
         raise InputError(f"grades have {counted(len(sizes[0]), 'query', 'queries')} and scores {len(sizes[1])}")
     for query, (one, other) in enumerate(zip(*sizes, strict=True)):
         if one != other:
             raise InputError(f"query {query} has {counted(one, 'grade')} and {counted(other, 'score')}")
-    if len({*sizes[0]}) < 2 or any(line.ndim != 1 for each in lines for line in each):
-        return None
+    if len({*sizes[0]}) < 2:
+        return np.stack(lines[0]), np.stack(lines[1])
     if given:
         raise InputError(f"{given[0]} is given, but the lists are one a query already")
     size = np.array(sizes[0], np.int64)
     flat, ranked = (np.concatenate(each) for each in lines)
     return Rows(flat, ranked, size)
+
+
+def _lines(given: Any, what: str) -> list[Array]:
+    """A line of numbers for each query."""
+    each = given if is_nested(given) else np.atleast_1d(array_of(given, what))
+    lines = [numbers_of(line, what) for line in each]
+    for query, line in enumerate(lines):
+        if line.ndim > 1:
+            raise InputError(f"{what} have {counted(line.ndim + 1, 'dimension')}; {DIMENSIONS}")
+        if line.ndim < 1:
+            raise InputError(f"query {query} has one number for its {what}; expected a list of them, as for the others")
+    return lines
 
 
 def _of_matrix(grades: Array, scores: Array, mask: Any, given: list[str]) -> Rows:
@@ -85,6 +97,8 @@ def _of_matrix(grades: Array, scores: Array, mask: Any, given: list[str]) -> Row
         raise InputError(
             f"{given[0]} is given with a matrix, whose lines are the queries; give columns (1-D), or a mask"
         )
+    if not grades.size:
+        return Rows(grades.ravel(), scores.ravel(), np.zeros(0, np.int64))  # nothing is no query
     if mask is None:
         sizes = np.full(grades.shape[0], grades.shape[1], np.int64)
         return Rows(grades.ravel(), scores.ravel(), sizes)
@@ -107,7 +121,7 @@ def _of_groups(grades: Array, scores: Array, groups: Any) -> Rows:
         raise InputError(
             f"groups have {counted(sizes.ndim, 'dimension')}; expected the sizes of the queries: [3, 2, …]"
         )
-    whole = sizes.astype(np.int64)
+    whole = np.nan_to_num(sizes, nan=-1, posinf=-1, neginf=-1).astype(np.int64)
     if not (whole == sizes).all() or (whole < 0).any():
         wrong = sizes[(whole != sizes) | (whole < 0)][0]
         raise FormatError(f"groups have the size {wrong}; expected whole numbers, 0 or more")
@@ -121,6 +135,7 @@ def _of_groups(grades: Array, scores: Array, groups: Any) -> Rows:
 
 def _of_qid(grades: Array, scores: Array, qid: Any) -> Rows:
     """A query's id on every row; the queries are in order of first appearance."""
+    _check_kinds(qid)
     ids = array_of(qid, "qid")
     if ids.shape != grades.shape:
         hint = "; sizes of queries are what groups= takes" if ids.ndim == 1 and _sums_to(ids, len(grades)) else ""
@@ -140,6 +155,16 @@ def _of_qid(grades: Array, scores: Array, qid: Any) -> Rows:
 
 def _sums_to(ids: Array, total: int) -> bool:
     return ids.dtype.kind in "iu" and int(ids.sum()) == total
+
+
+def _check_kinds(qid: Any) -> None:
+    """Numbers or texts, not both: numpy would make 1 and "1" the same, and others would not."""
+    given = qid.tolist() if isinstance(qid, np.ndarray) and qid.dtype.kind == "O" else qid
+    if isinstance(given, (list, tuple)):
+        texts = [isinstance(each, str) for each in given]
+        row = texts.index(not texts[0]) if any(texts) and not all(texts) else 0
+        if row and None not in given[: row + 1]:
+            raise FormatError(f"qid is {given[0]!r} on row 0 and {given[row]!r} on row {row}; give numbers or texts")
 
 
 def _check_ids(ids: Array) -> None:
@@ -205,9 +230,10 @@ def _ideal_lines(rows: Rows, ideal: Any) -> Ragged:
             raise InputError(f"ideal has no grades for query {missing[0]!r}; give those of every query")
         ideal = [ideal[name] for name in rows.names.tolist()]
     if is_nested(ideal):
-        lines = [numbers_of(line, "ideal") for line in ideal]
+        lines = [numbers_of(line, "ideal").astype(np.float64) for line in ideal]
         if any(line.ndim != 1 for line in lines):
             raise InputError("ideal holds something else than a list of grades a query")
+        lines = [line[~np.isnan(line)] for line in lines]
         return Ragged(np.concatenate(lines), np.array([len(line) for line in lines], np.int64))
     found = as_numbers(array_of(ideal, "ideal"), "ideal").astype(np.float64)
     found = found[None] if found.ndim == 1 and len(rows) == 1 else found
@@ -243,9 +269,9 @@ def _counts(lines: Ragged, levels: Array) -> tuple[Ints, Ints]:
     return keys, counts
 
 
-def weights_of(weights: Any, rows: Rows) -> Floats:
-    """One weight a query, in the order of the queries."""
+def weights_of(weights: Any, queries: int, *, some: bool = True) -> Floats:
+    """One weight a query, in the order of the queries; not all 0, unless these are not all queries."""
     found = numbers_of(weights, "weights").astype(np.float64)
-    if found.shape != (len(rows),):
-        raise InputError(f"weights have the shape {found.shape}; expected one a query, {len(rows):,}")
-    return checked_weights(found)
+    if found.shape != (queries,):
+        raise InputError(f"weights have the shape {found.shape}; expected one a query, {queries:,}")
+    return checked_weights(found, some=some)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import ProtocolError, choices
+from rankgauge.match.hits import sum_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,9 +55,9 @@ class Cut:
     within: Bools
     counts: Ints
 
-    def long(self, k: int) -> bool:
-        """Whether equal scores at a cut reach far beyond it."""
-        return int(self.counts.max(initial=0)) > LONG * k
+    def long(self, k: int) -> Bools:
+        """The lines whose equal scores at the cut reach far beyond it."""
+        return self.counts > LONG * k
 
 
 def cut_at(scores: Array, k: int | None) -> Cut | None:
@@ -79,14 +80,17 @@ def top(scores: Array, grades: Array, k: int | None, ties: str, cut: Cut | None)
 
 
 def merged(scores: Array, gains: Floats, k: int, cut: Cut) -> tuple[Top, Floats]:
-    """The first k with ties averaged, and their gains; candidates at a cut that share its score are one, with the sum
-    of their gains. That is enough for a sum over ranks, and a line of equal scores need not be put in order."""
-    above = scores > cut.last[:, None]
-    counts = np.count_nonzero(above, axis=1)
-    best = _ranked(*_chosen(scores, above, counts), gains, k, "average")
-    line = np.flatnonzero(cut.last > -np.inf)  # else the cut is beyond the end of the line
+    """The first k with ties averaged, and their gains; in long lines, candidates at the cut that share its score are
+    one, with the sum of their gains. That is enough for a sum over ranks, and a line of equal scores need not be put in
+    order. Each line is treated as it would be alone, so that its value does not depend on its neighbours."""
+    long = cut.long(k)
+    single = cut.within & ((scores > cut.last[:, None]) | ~long[:, None])
+    counts = np.count_nonzero(single, axis=1)
+    best = _ranked(*_chosen(scores, single, counts), gains, k, "average")
+    line = np.flatnonzero(long & (cut.last > -np.inf))  # −∞: the cut is beyond the end of the line
     tied, first = (cut.counts - counts)[line], counts[line] + 1
-    total = np.where(cut.within ^ above, gains, 0.0).sum(axis=1)[line]
+    at = np.flatnonzero(cut.within ^ single)
+    total = sum_by(at // scores.shape[1], gains.ravel()[at], len(scores))[line]  # in order, however long a line is
     columns = ((best.line, line), (best.at, line), (best.rank, first), (best.first, first), (best.tied, tied))
     return Top(*map(np.concatenate, columns)), np.concatenate([gains.ravel()[best.at], total])
 
@@ -124,7 +128,7 @@ def _order(scores: Array, grades: Array, at: Ints, ties: str) -> Ints:
     among = TIES[ties]
     if among is not None:
         return np.lexsort((among(at, grades.ravel()[at]), -scores))
-    return np.argsort(-scores, axis=1, kind="stable" if ties == "given" else None)
+    return np.argsort(-scores, axis=1, kind="stable")  # with ties averaged too: the order of a sum has a last digit
 
 
 def _groups(ranked: Array, rank: Ints) -> tuple[Ints, Ints]:

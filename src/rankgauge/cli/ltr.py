@@ -55,6 +55,8 @@ def in_place_of_runs(given: Mapping[str, Any], options: dict[str, Any]) -> dict[
         raise click.UsageError(
             "--column, --qrels-format and --run-format are for QRELS and RUN, not for --ltr", context
         )
+    if options.get("dialect") is None and options["protocol"].depth is None:  # the rows are all that is known
+        options = options | {"protocol": replace(options["protocol"], ideal="retrieved")}
     return options | {"qrels": ltr, "runs": scores, "reading": LtrReading({}, query_sizes=sizes)}
 
 

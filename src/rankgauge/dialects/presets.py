@@ -161,9 +161,13 @@ PRESETS: Final = (
     ),
     Dialect(
         "xgboost", "eval_metric='ndcg@10' (ndcg@10-: an empty query scores 0; ndcg_exp_gain=False: linear)",
-        "3.2.0, run", "exponential gain; ideal from what was retrieved; an empty query scores 1; ndcg means ndcg@32",
+        "3.2.0, run", "exponential gain; ideal from what was retrieved; an empty query scores 1; no cut-off means 32",
         _trained(scores="float32", ties="given", empty="one", negative="error", grades="integer"),
-        {"nDCG": Own({"gain": "exp", "k": 32}), "AP": CAPPED_AP, "P": Own({"by": "returned"}, {"empty": "zero"})},
+        {
+            "nDCG": Own({"gain": "exp", "k": 32}),
+            "AP": Own({"norm": "min", "k": 32}),
+            "P": Own({"by": "returned", "k": 32}, {"empty": "zero"}),
+        },
         defect=f"{RETRIEVED_IS_ALL}; an empty query scores 1",
     ),
     Dialect(

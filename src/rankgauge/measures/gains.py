@@ -24,6 +24,7 @@ GAINS: dict[str, Callable[[Floats], Floats]] = {
     "exp": lambda grade: np.exp2(grade) - 1.0,
     "binary": lambda grade: np.ones_like(grade),
 }
+LARGEST = 2.0**1000  # gains beyond it cannot be added up: 64-bit numbers end at 2^1024
 PAIR = re.compile(r"\s*['\"]?([-+0-9.eE]+)['\"]?\s*:\s*([-+0-9.eE]+)\s*")
 
 
@@ -62,10 +63,12 @@ def _pairs(text: str) -> dict[float, float]:
 
 def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False) -> Callable[[Floats], Floats]:
     """Grades → gains. Negative grades gain nothing (unless `signed`), nor do grades below `rel`; a grade that a map
-    leaves out is its own gain, as in trec_eval. Grade 0 gains nothing unless a map says so."""
+    leaves out is its own gain, as in trec_eval. Grade 0 gains nothing unless a map says so. A gain that is too large to
+    be added up is an error."""
     pairs = _pairs(gain) if gain.startswith("{") else None
 
     def worth(grade: Floats) -> Floats:
+        _check_size(grade, gain, pairs)
         gained = GAINS["linear" if pairs is not None else gain](grade)
         if signed and rel is None and gain != "binary":
             return gained
@@ -78,6 +81,22 @@ def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False)
         return np.where(floor & (grade >= 0), mapped, 0.0)
 
     return worth
+
+
+def _check_size(grade: Floats, gain: Gain, pairs: dict[float, float] | None) -> None:
+    """An error that names the highest grade, where its gain cannot be added up."""
+    highest = float(grade.max(initial=0.0))
+    most = max([highest, *(pairs or {}).values()])
+    with np.errstate(over="ignore"):
+        worth = GAINS["linear" if pairs is not None else gain](np.array([most]))
+    if worth[0] > LARGEST:
+        grades = f"the grade {highest:g}" if pairs is None or most == highest else "a grade"
+        hint = "; write gain=linear, or give a map of gains" if gain == "exp" else ""
+        raise MeasureError(f"gain={gain}: {grades} gains {_power(gain, most)}, more than can be added up{hint}")
+
+
+def _power(gain: Gain, number: float) -> str:
+    return f"2^{number:g} − 1" if gain == "exp" else f"{number:g}"
 
 
 def discount_function(discount: Discount) -> Callable[[Ints], Floats]:

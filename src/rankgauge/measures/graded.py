@@ -26,7 +26,8 @@ def nDCG(
     Formula: DCG@k = Σ over ranks r ≤ k of gain(grade) / log2(r + 1); nDCG@k = DCG@k / ideal DCG@k
     Fewer than k: the missing ranks gain nothing, and the ideal is still cut at k.
     Nothing relevant: 0 (the protocol may say 1, or leave the query out).
-    Parameters: gain=linear|exp|binary|{grade:gain}; discount=log2|none|zipf|jk2 (jk and a base: the original's log of
+    Parameters: gain=linear|exp|binary|{grade:gain} (a grade that a map leaves out is its own gain; 0 gains nothing
+      unless it is there); discount=log2|none|zipf|jk2 (jk and a base: the original's log of
       that base, undiscounted before it); rel: grades below it gain nothing.
     Paper: Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002; gain=exp: Burges et
       al., Learning to rank using gradient descent, ICML 2005.

@@ -107,7 +107,8 @@ def expected_stops(hits: Hits, chance: Floats, k: int | None) -> tuple[Ints, Flo
         mean = _mean_products(goes_on, begin[rows], groups.relevant[rows], groups.size[rows], int(depth[rows].max()))
         place = np.arange(mean.shape[1] - 1)
         within = place < depth[rows][:, None]
-        stops[rows] = np.where(within, (mean[:, :-1] - mean[:, 1:]) / (groups.first[rows][:, None] + place), 0.0).sum(1)
+        stop = np.where(within, (mean[:, :-1] - mean[:, 1:]) / (groups.first[rows][:, None] + place), 0.0)
+        stops[rows] = np.cumsum(stop, axis=1)[:, -1]  # in order: the same whatever groups share the table
     return groups.query, stops, left
 
 

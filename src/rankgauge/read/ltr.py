@@ -69,7 +69,7 @@ class Ltr:
         if not np.isfinite(column.numbers).all():
             row = int(np.flatnonzero(~np.isfinite(column.numbers))[0])
             raise FormatError(f"{column.name}, row {row + 1}: score {column.numbers[row]} is not a finite number")
-        return Run(self._rows(column.numbers), source=column.name, tag=tag)
+        return Run(self._rows(column.numbers), source=column.name, tag=tag, ties="given")
 
     def line(self, row: int) -> int:
         """The line of the file on which a row stands (it is looked for)."""
@@ -181,6 +181,8 @@ def split_row(content: bytes, place: str) -> tuple[float, bytes | None, bytes]:
         if not first[4:]:
             raise FormatError(f"{place}: qid: names no query: {shortened(content)}; {EXPECTED}")
         return grade, first[4:], features.lstrip()
+    if b" qid:" in b" " + rest:
+        raise FormatError(f"{place}: qid: stands behind a feature: {shortened(content)}; {EXPECTED}")
     if first and b":" not in first:
         raise FormatError(
             f"{place}: {shortened(first)} is neither qid:QUERY nor FEATURE:VALUE: {shortened(content)}; {EXPECTED}"

@@ -86,6 +86,8 @@ def _parsed(block: bytes) -> _Block | None:
         return None
     if frame.height != len(starts) or any(column.null_count() for column in frame):
         return None
+    if b"qid:" in block and not frame["second"].str.starts_with("qid:").any():
+        return None
     grade = frame["label"].to_numpy()
     if not np.isfinite(grade).all():
         return None

@@ -167,7 +167,8 @@ class Run(Record):
 
     `by` says what the scores stand for: "score", or "rank" when they are negated ranks; `has_scores` whether the source
     has scores at all (MS MARCO runs have none, and are ordered by rank whatever is asked); `head` is the start of a
-    TREC file, in which ranks stand beside scores, all of it where `whole_head`.
+    TREC file, in which ranks stand beside scores, all of it where `whole_head`; `ties` how equal scores are written:
+    by descending "id", or as "given" where rules look at that order.
     """
 
     kind = "run"
@@ -184,10 +185,13 @@ class Run(Record):
         nested = self.nested
         return nested.keys() if all(nested.values()) else {query for query, docs in nested.items() if docs}
 
-    def __init__(self, rows: Nested | Columns, *, by: str = "score", tag: str = "", **more: Any) -> None:
+    def __init__(
+        self, rows: Nested | Columns, *, by: str = "score", tag: str = "", ties: str = "id", **more: Any
+    ) -> None:
         super().__init__(rows, **more)
         self.by = by
         self.tag = tag
+        self.ties = ties
 
 
 def _with_text_keys(rows: Nested) -> Nested:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.arrays.inputs import array_of
+from rankgauge.arrays.shapes import weights_of
 from rankgauge.errors import InputError
 from rankgauge.trainers.metric import metrics_of
 
@@ -37,13 +38,12 @@ class Accumulator:
         self.state: Floats = np.zeros((len(self.metrics), 2))
 
     def update(self, grades: Any, scores: Any, *, weights: Any = None, **shape: Any) -> None:
-        """Add the queries of a batch: arrays or tensors, with `groups`, `qid` or `mask` as in `rankgauge.arrays`."""
+        """Add the queries of a batch: arrays or tensors, with `groups`, `qid` or `mask` as in `rankgauge.arrays`. An
+        empty batch adds nothing."""
         added = np.zeros_like(self.state)
         for row, metric in enumerate(self.metrics):
             values = metric.per_query(grades, scores, **shape)
-            weight = np.ones(len(values)) if weights is None else array_of(weights, "weights").astype(np.float64)
-            if weight.shape != values.shape:
-                raise InputError(f"weights have the shape {weight.shape}; expected one a query, {len(values)}")
+            weight = np.ones(len(values)) if weights is None else weights_of(weights, len(values), some=False)
             counts = ~np.isnan(values)
             added[row] = (values * weight)[counts].sum(), weight[counts].sum()
         self.state = self.state + added

@@ -151,7 +151,9 @@ class CatBoostMetric:
             )
         starts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]])
         values = self.metric.per_query(labels, np.asarray(approxes[0]), groups=np.diff(np.r_[starts, len(ids)]))
-        weights = np.ones(len(starts)) if weight is None else np.asarray(weight, np.float64)[starts]
+        weights = (
+            np.ones(len(starts)) if weight is None else self.metric.weights(np.asarray(weight, np.float64)[starts])
+        )
         counts = ~np.isnan(values)
         return float((values * weights)[counts].sum()), float(weights[counts].sum())
 

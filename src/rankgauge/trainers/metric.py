@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.aggregate import aggregate
-from rankgauge.arrays import CANDIDATES, measured, rows_of
-from rankgauge.dialects import Dialect, find_dialect
-from rankgauge.errors import MeasureError, ProtocolError
+from rankgauge.aggregate import aggregate, checked_weights
+from rankgauge.arrays import CANDIDATES, NO_QUERIES, measured, rows_of
+from rankgauge.arrays.top import TIES
+from rankgauge.dialects import DIALECTS, Dialect, find_dialect
+from rankgauge.errors import InputError, MeasureError, ProtocolError, choices
 from rankgauge.measures import Measure, as_written, parse
+from rankgauge.protocol import Protocol
 
 if TYPE_CHECKING:
     from rankgauge.match.hits import Floats
@@ -22,6 +24,9 @@ __all__ = ["Metric", "metrics_of"]
 NAMES: Final = {"nDCG": "ndcg", "AP": "map", "P": "pre", "RR": "mrr", "R": "recall", "Success": "hit"}
 
 
+UNWEIGHTED: Final = {"catboost": ("AP", "P", "R")}  # dialect → the measures for which it looks at no weights
+
+
 class Metric:
     """A measure by name, as a dialect defines it, or as rankgauge does where the dialect is None.
 
@@ -30,8 +35,8 @@ class Metric:
     """
 
     def __init__(self, measure: str, dialect: str | Dialect | None, name: str | None = None) -> None:
-        measure = _ours(measure)
         self.dialect = None if dialect is None else find_dialect(dialect)
+        measure = _with_cutoff(_ours(measure), self.dialect)
         self.round_mean = None if self.dialect is None else self.dialect.round_mean
         self.rounding = None
         if self.dialect is None:
@@ -41,7 +46,12 @@ class Metric:
             self.measure, self.protocol, self.rounding = own.measure, own.protocol, own.rounding
         if self.protocol.order != "score":
             raise ProtocolError(f"{dialect} orders documents as they are given and looks at no scores: not for arrays")
-        self.name = name or _name(parse(measure)) + "_rankgauge"
+        if self.protocol.ties not in TIES:
+            raise ProtocolError(
+                f"{dialect} orders equal scores by document id, and arrays have none; expected None or "
+                f"{choices(name for name, each in DIALECTS.items() if _for_arrays(each.protocol))}"
+            )
+        self.name = name or _name(as_written(measure)) + "_rankgauge"
 
     def with_rules(self, **rules: Any) -> Metric:
         """The same under other rules."""
@@ -57,12 +67,19 @@ class Metric:
     def mean(self, grades: Any, scores: Any, *, weights: Any = None, **shape: Any) -> float:
         """The mean over queries, as the trainer takes it."""
         values = self.per_query(grades, scores, **shape)
-        weight = None if weights is None else np.asarray(weights, np.float64)
+        if not len(values):
+            raise InputError(NO_QUERIES)
+        weight = None if weights is None else self.weights(checked_weights(np.asarray(weights, np.float64)))
         if weight is not None and self._adds_empty_queries_without_weight:
             without = self.with_rules(empty="zero").per_query(grades, scores, **shape)
             return float(((without * weight).sum() + (values - without).sum()) / weight.sum())
         value = aggregate("mean", values, weight)
         return value if self.round_mean is None else self.round_mean(value)
+
+    def weights(self, given: Floats) -> Floats:
+        """The weights of queries that count: those given, or 1 for each where the trainer looks at none."""
+        ignored = self.dialect is not None and self.measure.name in UNWEIGHTED.get(self.dialect.name, ())
+        return np.ones(len(given)) if ignored else given
 
     @property
     def _adds_empty_queries_without_weight(self) -> bool:
@@ -82,10 +99,21 @@ def metrics_of(measures: tuple[str, ...], dialect: str | Dialect | None, name: s
     return [Metric(measure, dialect, name) for measure in asked]
 
 
+def _for_arrays(protocol: Protocol) -> bool:
+    """Whether scores and their places are all that the rules look at."""
+    return protocol.order == "score" and protocol.ties in TIES
+
+
 def _ours(text: str) -> str:
     """A trainer's spelling, `pre@5`, as ours: `P@5`."""
     name, cut, rest = text.partition("@")
     return next((ours for ours, theirs in NAMES.items() if theirs == name), name) + cut + rest
+
+
+def _with_cutoff(text: str, dialect: Dialect | None) -> str:
+    """P, which needs a cut-off, at the one that the trainer takes without being told: XGBoost's `pre` is `pre@32`."""
+    own = dialect.measures.get(text) if dialect is not None and text == "P" else None
+    return f"{text}@{own.parameters['k']}" if own is not None and "k" in own.parameters else text
 
 
 def _name(measure: Measure) -> str:
