@@ -25,6 +25,7 @@ GAINS: dict[str, Callable[[Floats], Floats]] = {
     "binary": lambda grade: np.ones_like(grade),
 }
 LARGEST = 2.0**1000  # gains beyond it cannot be added up: 64-bit numbers end at 2^1024
+USUAL = 1000.0  # grades up to here gain no more than that, unless a map says so
 PAIR = re.compile(r"\s*['\"]?([-+0-9.eE]+)['\"]?\s*:\s*([-+0-9.eE]+)\s*")
 
 
@@ -86,6 +87,8 @@ def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False)
 def _check_size(grade: Floats, gain: Gain, pairs: dict[float, float] | None) -> None:
     """An error that names the highest grade, where its gain cannot be added up."""
     highest = float(grade.max(initial=0.0))
+    if pairs is None and highest <= USUAL:
+        return
     most = max([highest, *(pairs or {}).values()])
     with np.errstate(over="ignore"):
         worth = GAINS["linear" if pairs is not None else gain](np.array([most]))
