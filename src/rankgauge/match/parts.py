@@ -157,7 +157,7 @@ def stable_order(key: Ints) -> Ints:
     if highest < DENSE * size:
         taken = np.zeros(highest + 1, bool)
         taken[key] = True
-        in_order = np.flatnonzero(taken)
+        in_order = taken.nonzero()[0]
         if len(in_order) == size:
             places = np.empty(highest + 1, np.int64)
             places[key] = np.arange(size)

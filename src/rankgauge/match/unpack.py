@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, compress, count, repeat
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def _packer(size: int) -> Callable[..., None]:
 
 
 def _all_finite(values: Floats) -> bool:
-    return not len(values) or bool(np.isfinite(values.min()) and np.isfinite(values.max()))
+    return not len(values) or (isfinite(values.min()) and isfinite(values.max()))
 
 
 def _bad_number(record: Record, tables: Tables, queries: list[str]) -> FormatError:

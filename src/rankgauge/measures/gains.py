@@ -126,7 +126,7 @@ def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> F
     if not hits.averaged:
         if k is None:
             return gain / divisor(hits.rank)
-        value, inside = np.zeros(len(gain)), np.flatnonzero(hits.rank <= k)
+        value, inside = np.zeros(len(gain)), (hits.rank <= k).nonzero()[0]
         value[inside] = gain[inside] / divisor(hits.rank[inside])
         return value
     last = hits.first + hits.tied - 1

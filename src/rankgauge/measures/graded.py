@@ -66,7 +66,7 @@ def IDCG(
     query, rank, gains = ideal.query, ideal.rank, ideal.gain
     end = hits.ideal_end(k)
     if end is not None:
-        inside = np.flatnonzero(rank <= (end if isinstance(end, int) else end[query]))
+        inside = (rank <= (end if isinstance(end, int) else end[query])).nonzero()[0]
         query, rank, gains = query[inside], rank[inside], gains[inside]
     value = (gains if hits.signed else np.maximum(gains, 0.0)) / discount_function(discount)(rank)
     return sum_by(query, value, len(hits.queries))
