@@ -12,8 +12,9 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import InputError, MeasureError, ProtocolError
+from rankgauge.match import match
 from rankgauge.protocol import SIGNED
-from rankgauge.unjudged import bounds_of_pair, bounds_of_run, sheet_of, unjudged_bounds
+from rankgauge.unjudged import bounds_of_pair, bounds_of_run, sheet_of, tops, unjudged_bounds
 from rankgauge.unjudged.expected import expected_values
 from rankgauge.unjudged.extremes import Setting, extremes
 
@@ -271,3 +272,27 @@ def test_deep_learning_2019(shared: Path) -> None:
     single, pair = bounds_of_run(sheet, "UNH_bm25").mean, bounds_of_pair(sheet, "TUW19-p3-re", "UNH_bm25").mean
     assert [f"{each:.4f}" for each in single] == ["0.4490", "0.4427", "0.5237"]
     assert [f"{each:.4f}" for each in (pair.low, pair.high)] == ["0.0809", "0.2508"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scores_that_fall_strictly_are_ranked_as_match_ranks_them(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(seed)
+    judgments: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for query in random.permutation(8).tolist():
+        docs = [f"d{number}" for number in random.permutation(9).tolist()]
+        scores = np.sort(random.random(9))[::-1].tolist()
+        run[f"q{query}"] = dict(zip(docs, scores, strict=True))
+        judgments[f"q{query}"] = {doc: int(random.integers(0, 4)) for doc in docs[:5]}
+    asked: list[Any] = []
+
+    def counting(*given: Any) -> Any:
+        asked.append(given)
+        return match(*given)
+
+    monkeypatch.setattr(tops, "match", counting)
+    quick = rankgauge.unjudged_bounds(judgments, run, measure="nDCG@4").to_dict()
+    assert not asked
+    run["q0"] = dict(reversed(run["q0"].items()))
+    assert rankgauge.unjudged_bounds(judgments, run, measure="nDCG@4").to_dict() == quick
+    assert asked

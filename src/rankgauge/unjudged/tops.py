@@ -172,7 +172,11 @@ def _first(run: Run, queries: list[str], depth: int | None, protocol: Protocol) 
     """Query, document and rank of the documents of the first ranks."""
     import polars as pl
 
-    rows = _candidates(_rows(run, queries), depth, protocol)
+    rows = _rows(run, queries)
+    ranked = _ranked_as_given(rows, protocol)
+    if ranked is not None:
+        return ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
+    rows = _candidates(rows, depth, protocol)
     numbers = rows["query"].to_numpy().astype(np.int32)
     there = np.unique(numbers)
     columns = Columns([queries[at] for at in there], np.searchsorted(there, numbers).astype(np.int32), rows["doc"],
@@ -182,6 +186,29 @@ def _first(run: Run, queries: list[str], depth: int | None, protocol: Protocol) 
     places = pl.Series(hits.grade.astype(np.int64))
     found = rows.select(pl.all().gather(places)).with_columns(rank=pl.Series(hits.rank)).select("query", "doc", "rank")
     return found if depth is None else found.filter(pl.col("rank") <= depth)
+
+
+def _ranked_as_given(rows: pl.DataFrame, protocol: Protocol) -> pl.DataFrame | None:
+    """Query, document and rank where scores fall strictly, query by query: no rule has anything to decide then.
+
+    None where they do not. (A document that is there twice is found by `match`, when the run is evaluated.)
+    """
+    import polars as pl
+
+    rules = (protocol.order, protocol.scores, protocol.same_id, protocol.duplicates)
+    if rules != ("score", "float64", "keep", "error"):
+        return None
+    query, score = rows["query"].to_numpy(), rows["number"].to_numpy()
+    starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]]) if len(query) else np.zeros(0, np.int64)
+    together = len(starts) == np.count_nonzero(np.bincount(query))
+    falling = score[1:] < score[:-1]
+    falling[starts[1:] - 1] = True
+    if not together or not falling.all():
+        return None
+    sizes = np.diff(np.r_[starts, len(query)])
+    rank = np.arange(1, len(query) + 1) - np.repeat(starts, sizes)
+    ranked = rows.select("query", "doc", rank=pl.Series(rank))
+    return ranked if (query[starts][1:] > query[starts][:-1]).all() else ranked.sort("query", maintain_order=True)
 
 
 def _candidates(rows: pl.DataFrame, depth: int | None, protocol: Protocol) -> pl.DataFrame:
