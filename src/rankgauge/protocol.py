@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rankgauge.errors import ProtocolError, choices, nearest
 
-__all__ = ["DEFAULT", "REPEATING", "RULES", "SIGNED", "SPOKEN", "Protocol"]
+__all__ = ["BY_GRADE", "DEFAULT", "REPEATING", "RULES", "SIGNED", "SPOKEN", "Protocol", "check_independent"]
 
 # Rule → allowed value → what it means, in words. The first value is the default.
 RULES: Final[dict[str, dict[str, str]]] = {
@@ -94,6 +94,16 @@ RULES: Final[dict[str, dict[str, str]]] = {
 SIGNED: Final = ("as-is", "as-is-ratio", "as-is-summed")
 # The rules of `duplicates` under which a ranking may hold a document more than once.
 REPEATING: Final = ("each", "once", "distinct")
+# Rule → values under which ranks or the ideal depend on the grades of what was retrieved.
+BY_GRADE: Final[dict[str, tuple[str, ...]]] = {
+    "ties": ("average", "worst", "best"),
+    "unjudged": ("condensed",),
+    "duplicates": REPEATING,
+    "negative": SIGNED,
+    "ideal": ("retrieved",),
+    "ideal_order": ("given",),
+    "ideal_depth": ("returned", "all"),
+}
 # The rules that are printed with every number; the others only where they are not at their default.
 SPOKEN: Final = frozenset({"order", "ties", "unjudged", "missing", "empty", "duplicates", "rel"})
 
@@ -184,3 +194,13 @@ def _number(value: Any, rule: str) -> float:
 
 
 DEFAULT: Final = Protocol()
+
+
+def check_independent(protocol: Protocol, what: str, more: Mapping[str, tuple[str, ...]] | None = None) -> None:
+    """Refuse rules under which ranks or the ideal depend on grades, and `more` of them, for what cannot be had then."""
+    for rule, values in (BY_GRADE | dict(more or {})).items():
+        if getattr(protocol, rule) in values:
+            raise ProtocolError(
+                f"{rule}={getattr(protocol, rule)}: {what} only where the rank of a document does not depend on grades "
+                f"and the ideal is made of all judgments; leave {rule} at its default"
+            )

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -129,44 +130,35 @@ def _wanted(
     *,
     measures: tuple[str, ...],
     protocol: Protocol,
-    title: str,
     by: str | None,
     weights: str | None,
     clusters: str | None,
     queries: str | None,
     documents: str | None,
     experiments: str | None,
-    examples: int,
-    charts: bool,
-    candidates: int | None,
-    restrict: bool,
-    repeated: str | None,
-    **settings: Any,
+    **others: Any,
 ) -> Any:
+    """What is asked for, its files read; of the others, some are settings of the comparison."""
     from rankgauge.evaluate import query_table
     from rankgauge.measures import parse
     from rankgauge.read.queries import read_groups_and_numbers, read_texts
     from rankgauge.report import Wanted
 
+    settings = Settings(**{each.name: others.pop(each.name) for each in fields(Settings) if each.name in others})
     groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
     return Wanted(
         [parse(measure) for measure in measures or ("nDCG@10",)],
         protocol,
-        Settings(**settings),
-        title=title,
+        settings,
         command=_command(sys.argv[1:]),
-        examples=examples,
         groups=groups,
         numbers=numbers,
         weights=None if weights is None else query_table(weights, "weight"),
         clusters=None if clusters is None else query_table(clusters, "cluster"),
         queries={} if queries is None else read_texts(queries, "query_id"),
         documents={} if documents is None else read_texts(documents, "doc_id"),
-        charts=charts,
-        experiments=_aligned(experiments, settings["alpha"]),
-        candidates=candidates,
-        restrict=restrict,
-        repeated=repeated,
+        experiments=_aligned(experiments, settings.alpha),
+        **others,
     )
 
 

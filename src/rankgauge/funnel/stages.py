@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rankgauge.errors import InputError, ProtocolError, counted
 from rankgauge.match import find, settled
 from rankgauge.match.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.match.whole import Whole, only_queries, whole
-from rankgauge.protocol import REPEATING, SIGNED
+from rankgauge.protocol import check_independent
 from rankgauge.read import Columns, Judgments
 
 if TYPE_CHECKING:
@@ -23,17 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Stage", "check_fit", "first_stage", "judged_in_all", "second_stage"]
 
-# Rule → settings under which ranks or the ideal depend on grades, so that two stages cannot be told apart exactly.
-UNFIT: Final[dict[str, tuple[Any, ...]]] = {
-    "ties": ("average", "worst", "best"),
-    "unjudged": ("condensed",),
-    "duplicates": REPEATING,
-    "negative": SIGNED,
-    "ideal": ("retrieved",),
-    "ideal_order": ("given",),
-    "ideal_depth": ("returned", "all"),
-    "empty": ("one-if-unanswered",),
-}
 NAMED: Final = 3  # documents that an error names
 
 
@@ -67,12 +56,7 @@ class Stage:
 
 def check_fit(protocol: Protocol) -> None:
     """Refuse rules under which the parts would not be exact."""
-    for rule, settings in UNFIT.items():
-        if getattr(protocol, rule) in settings:
-            raise ProtocolError(
-                f"{rule}={getattr(protocol, rule)}: two stages are told apart only where the rank of a document does "
-                f"not depend on grades and the ideal is made of all judgments; leave {rule} at its default"
-            )
+    check_independent(protocol, "two stages are told apart", {"empty": ("one-if-unanswered",)})
     if protocol.depth is not None:
         raise ProtocolError("depth is no rule here: candidates=N takes the first N of the retrieved run")
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgauge.errors import ProtocolError
 from rankgauge.match import match
 from rankgauge.match.order import as_float32
-from rankgauge.protocol import REPEATING, SIGNED
+from rankgauge.protocol import check_independent
 from rankgauge.read import Columns, Judgments
 
 if TYPE_CHECKING:
@@ -26,17 +25,6 @@ if TYPE_CHECKING:
     from rankgauge.read import Record, Run
 
 __all__ = ["Judged", "Pool", "Top", "judged_of", "pool_of"]
-
-# Rule → settings under which ranks or the ideal depend on the grades, so that an open document has no place of its own.
-UNFIT: Final[dict[str, tuple[str, ...]]] = {
-    "ties": ("average", "worst", "best"),
-    "unjudged": ("condensed",),
-    "duplicates": REPEATING,
-    "negative": SIGNED,
-    "ideal": ("retrieved",),
-    "ideal_order": ("given",),
-    "ideal_depth": ("returned", "all"),
-}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,7 +86,7 @@ def judged_of(judgments: Judgments, protocol: Protocol) -> Judged:
 
 def pool_of(judged: Judged, runs: Mapping[str, Run], k: int | None, protocol: Protocol) -> Pool:
     """The first k documents (all: None) of every run, for every judged query."""
-    _check_fit(protocol)
+    check_independent(protocol, "what unjudged documents leave open is known")
     queries = judged.queries
     depth = min((limit for limit in (k, protocol.depth) if limit is not None), default=None)
     found = {name: _first(run, queries, depth, protocol) for name, run in runs.items()}
@@ -133,15 +121,6 @@ def _looked_up(wanted: Ints, keys: Ints, grades: Floats) -> Floats:
         return np.full(len(wanted), np.nan)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[at] == wanted, grades[at], np.nan)
-
-
-def _check_fit(protocol: Protocol) -> None:
-    for rule, settings in UNFIT.items():
-        if getattr(protocol, rule) in settings:
-            raise ProtocolError(
-                f"{rule}={getattr(protocol, rule)}: what unjudged documents leave open is known only where their ranks "
-                f"do not depend on grades and the ideal is made of all judgments; leave {rule} at its default"
-            )
 
 
 def _rows(record: Record, queries: list[str]) -> pl.DataFrame:
