@@ -16,14 +16,14 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 import rankgauge
-from rankgauge.agree import POLICIES
-from rankgauge.agree.sets import judged_once
-from rankgauge.agree.show import matrix_csv, show
 from rankgauge.cli.agree import REPEATED
 from rankgauge.cli.ppi import ppi
 from rankgauge.errors import DuplicateError, InputError
-from rankgauge.read.matrix import read_matrix
+from rankgauge.read.confusion import read_matrix
+from rankgauge.show.sections.judges import matrix_csv, show
 from rankgauge.stats.ppi import INTERVALS
+from rankgauge.trust.judges.agree import POLICIES
+from rankgauge.trust.judges.sets import judged_once
 
 HUMAN = {"q": {"a": 2, "b": 0, "c": 1, "d": 3}, "r": {"a": 0, "b": 1, "x": 2}, "s": {"a": 1}}
 MODEL = {"q": {"a": 2, "b": 1, "c": 1, "d": 0}, "r": {"a": 0, "b": 3, "y": 1}}

@@ -17,13 +17,13 @@ import pytest
 from scipy import stats
 
 import rankgauge
-from rankgauge.align import align
-from rankgauge.align.doubts import CODES
-from rankgauge.align.settings import LABELS
-from rankgauge.align.table import ROLES, UNITS, measure_of
 from rankgauge.cli import align as command
 from rankgauge.errors import FormatError, InputError
 from rankgauge.stats.choice import CRITERIA, SLOW
+from rankgauge.trust.online.align import align
+from rankgauge.trust.online.doubts import CODES
+from rankgauge.trust.online.settings import LABELS
+from rankgauge.trust.online.units import ROLES, UNITS, measure_of
 
 DEMO = Path(__file__).parents[1] / "demo"
 MADE = DEMO / "made_experiments.csv"

@@ -25,12 +25,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import rankgauge
-from rankgauge.bench.board import Ways, _standings
-from rankgauge.bench.cells import CACHE
-from rankgauge.bench.show import BOARD_FORMATS, Style, show
-from rankgauge.bench.suite import find_suite
 from rankgauge.cli.bench import FORMATS, bench_suite
+from rankgauge.comparison.leaderboard.board import Ways, _standings
+from rankgauge.comparison.leaderboard.cells import CACHE
+from rankgauge.comparison.leaderboard.suite import find_suite
 from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeWarning
+from rankgauge.show.sections.leaderboard import BOARD_FORMATS, Style, show
 from rankgauge.stats import macro
 from test_papers import NASTY, cells_of, compiled, rendered
 
@@ -379,7 +379,7 @@ def test_a_second_run_touches_only_what_changed(tmp_path: Path) -> None:
 
 
 def test_measures_are_kept_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    suite, cells = made_suite(tmp_path, 1, 2, holes=False), sys.modules["rankgauge.bench.cells"]
+    suite, cells = made_suite(tmp_path, 1, 2, holes=False), sys.modules["rankgauge.comparison.leaderboard.cells"]
     done: list[list[str]] = []
     measured = cells.measure_hits
 
@@ -404,7 +404,7 @@ def test_measures_are_kept_one_by_one(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_the_version_is_part_of_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite = made_suite(tmp_path, 1, 2)
     assert counts(suite) == (2, 0)
-    monkeypatch.setattr(sys.modules["rankgauge.bench.cells"], "__version__", "99")
+    monkeypatch.setattr(sys.modules["rankgauge.comparison.leaderboard.cells"], "__version__", "99")
     assert counts(suite) == (2, 0)
 
 

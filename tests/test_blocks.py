@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgauge.errors import RankgaugeError
-from rankgauge.read import blocks
-from rankgauge.read.blocks import read_blocks
-from rankgauge.read.files import Source
-from rankgauge.read.lines import read_trec
+from rankgauge.read import trec_blocks as blocks
 from rankgauge.read.records import Columns, Run
 from rankgauge.read.rows import Ask
+from rankgauge.read.sources import Source
+from rankgauge.read.trec import read_trec
+from rankgauge.read.trec_blocks import read_blocks
 
 Rows = list[tuple[str, str, float]]
 

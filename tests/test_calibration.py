@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankgauge.compare import compare
+from rankgauge.comparison.compare import compare
 from rankgauge.stats import families, paired
 from rankgauge.stats.bootstrap import bootstrap_intervals
 from rankgauge.stats.flips import centred, sign_flips

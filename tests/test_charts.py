@@ -18,12 +18,12 @@ import pytest
 
 import rankgauge
 from rankgauge import Comparison, Result, charts
-from rankgauge.charts.pairs import ENDS, MANY
-from rankgauge.charts.source import defined
-from rankgauge.charts.theme import DARK_PALETTE, PALETTE
 from rankgauge.cli import plot
-from rankgauge.compare.values import Values
+from rankgauge.comparison.values import Values
 from rankgauge.errors import InputError, MeasureError
+from rankgauge.show.charts.pairs import ENDS, MANY
+from rankgauge.show.charts.source import defined
+from rankgauge.show.charts.theme import DARK_PALETTE, PALETTE
 from rankgauge.stats.power import power_of
 
 QRELS = {f"q{i}": {f"d{j}": (i * j) % 4 for j in range(8)} for i in range(1, 13)}
@@ -408,7 +408,7 @@ def refused(done: Any) -> str:
 
 
 def test_the_command_knows_every_kind_and_every_file() -> None:
-    from rankgauge.charts.files import FILES
+    from rankgauge.show.charts.files import FILES
 
     assert list(plot.KINDS) == list(charts.KINDS)
     assert list(plot.ENDINGS) == list(FILES)

@@ -21,10 +21,10 @@ import scipy.stats
 import rankgauge
 from rankgauge import Comparison, Protocol, compare
 from rankgauge import cli as command_line
-from rankgauge.compare.doubts import CODES
-from rankgauge.compare.show import COMPARISON_FORMATS, Style, show
+from rankgauge.comparison.doubts import CODES
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
-from rankgauge.machine import Look, as_data
+from rankgauge.show.data import Look, as_data
+from rankgauge.show.sections.comparison import COMPARISON_FORMATS, Style, show
 from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.stats.power import detectable
 

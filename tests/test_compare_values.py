@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import rankgauge
-from rankgauge.compare.tables import values_of_tables
-from rankgauge.compare.values import comparable, values_of_results, values_of_runs, with_clusters
+from rankgauge.comparison.value_tables import values_of_tables
+from rankgauge.comparison.values import comparable, values_of_results, values_of_runs, with_clusters
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError
 from rankgauge.measures import parse
 from rankgauge.result import Result

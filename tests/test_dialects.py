@@ -14,14 +14,14 @@ import pytest
 
 import rankgauge
 from rankgauge import DIALECTS, Protocol, RankgaugeWarning, Result
+from rankgauge.comparison.saved import Saved
 from rankgauge.dialects import Rounding, find_dialect
 from rankgauge.errors import FormatError, MatchError, MeasureError, ProtocolError, RankgaugeError
-from rankgauge.machine import Look
-from rankgauge.match import match
+from rankgauge.matching.match import match
 from rankgauge.measures import MEASURES
 from rankgauge.protocol import RULES
-from rankgauge.saved import Saved
-from rankgauge.show import show
+from rankgauge.show.data import Look
+from rankgauge.show.sections.result import show
 
 NAMES = [
     "trec_eval", "trec_eval-9", "pytrec_eval", "ir_measures", "ranx", "ranx-burges", "gdeval", "msmarco", "beir",

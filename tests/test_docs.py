@@ -17,20 +17,20 @@ import pytest
 
 import rankgauge
 from rankgauge.cli import COMMANDS
-from rankgauge.compare.doubts import CODES as DOUBTS
-from rankgauge.compare.pairs import Pair
+from rankgauge.comparison.doubts import CODES as DOUBTS
+from rankgauge.comparison.pairs import Pair
 from rankgauge.dialects import DIALECTS, Own
+from rankgauge.dialects.trec_eval import ROWS
 from rankgauge.errors import RankgaugeError
-from rankgauge.grades import hits_of_grades
+from rankgauge.matching.grades import hits_of_grades
 from rankgauge.measures import MEASURES, parse
 from rankgauge.protocol import RULES
-from rankgauge.read.files import LAYERS
 from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
-from rankgauge.report.sections import SECTIONS
+from rankgauge.read.sources import LAYERS
+from rankgauge.reports.sections import SECTIONS
 from rankgauge.stats.methods import ALSO, METHODS
-from rankgauge.trec_eval import ROWS
-from rankgauge.validate import CODES
+from rankgauge.validation.validate import CODES
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md", "docs/trec_eval.md"]
@@ -326,9 +326,9 @@ def test_every_section_of_a_report_is_listed() -> None:
 
 
 def test_every_column_criterion_and_warning_of_align_is_listed() -> None:
-    from rankgauge.align.doubts import CODES as ALIGN_DOUBTS
-    from rankgauge.align.table import ROLES
     from rankgauge.stats.choice import CRITERIA
+    from rankgauge.trust.online.doubts import CODES as ALIGN_DOUBTS
+    from rankgauge.trust.online.units import ROLES
 
     page = "docs/align.md"
     rows = {quoted(row["option"])[0]: tuple(quoted(row["recognised"])) for row in table_of(page, "column", "option")}

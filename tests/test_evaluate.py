@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import statistics
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +20,7 @@ import pytest
 import rankgauge
 from rankgauge import Protocol, Result
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError
-from rankgauge.show import FORMATS, Look, show
+from rankgauge.show.sections.result import FORMATS, Look, show
 
 JUDGMENTS = {
     "q1": {"a": 3, "b": 0, "c": 1},
@@ -319,7 +321,7 @@ class TestShortOnes:
 
 def test_public_names_stay_functions_whatever_was_imported() -> None:
     import rankgauge.evaluate
-    import rankgauge.match.columns
+    import rankgauge.matching.columns
 
     assert callable(rankgauge.evaluate)
     assert callable(rankgauge.match)
@@ -327,4 +329,26 @@ def test_public_names_stay_functions_whatever_was_imported() -> None:
     for name in rankgauge.__all__:
         assert getattr(rankgauge, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'ndgc'"):
-        rankgauge.ndgc  # noqa: B018
+        getattr(rankgauge, "ndgc")  # noqa: B009
+
+
+def test_the_stub_for_type_checkers_is_made_of_the_table_of_public_names() -> None:
+    names, modules = vars(rankgauge)["_WHERE"], vars(rankgauge)["_MODULES"]
+
+    def row(where: str, name: str) -> str:
+        return f"from {where} import {name.rpartition('.')[2]} as {name.rpartition('.')[2]}\n"
+
+    rows = [row(f"rankgauge.{module}", name) for name, module in names.items()]
+    for name, module in modules.items():
+        room, _, last = f"rankgauge.{module}".rpartition(".")
+        rows.append(f"from {room} import {last} as {name}\n")
+    stub = Path(rankgauge.__file__).with_suffix(".pyi").read_text()
+    assert stub == "".join(sorted(rows)) + "\n__version__: str\n__all__: list[str]\n"
+
+
+def test_no_package_is_hidden_by_a_function_of_its_name() -> None:
+    packages = [path.name for path in Path(rankgauge.__file__).parent.iterdir() if (path / "__init__.py").exists()]
+    assert len(packages) > 10
+    for name in packages:
+        assert isinstance(importlib.import_module(f"rankgauge.{name}"), ModuleType)
+        assert isinstance(getattr(rankgauge, name), ModuleType)

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import rankgauge
 from rankgauge import Explanation, Protocol, explain
 from rankgauge.errors import InputError, MatchError, MeasureError, RankgaugeError, RankgaugeWarning
-from rankgauge.explain.explanation import Change
-from rankgauge.explain.terms import RULES
+from rankgauge.explanation.query.explanation import Change
+from rankgauge.explanation.query.terms import RULES
 from rankgauge.measures import MEASURES, Measure, parse
 from samples import DOCS, GRADES, SCORES
 
@@ -171,7 +171,7 @@ def test_no_swap_and_no_insertion_is_forgotten(case: Cases, name: str) -> None:
         assert inserted == {doc for doc, grade in judged.items() if doc not in run and grade >= 1}
 
 
-CHANGES = importlib.import_module("rankgauge.explain.changes")
+CHANGES = importlib.import_module("rankgauge.explanation.query.changes")
 
 
 @pytest.mark.parametrize("measure", [m for m in MEASURED if m.name != "IDCG"], ids=str)

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import rankgauge
 from rankgauge import Explanation, Protocol, explain
 from rankgauge.errors import MatchError, ProtocolError, RankgaugeWarning
-from rankgauge.explain import difference
-from rankgauge.explain.page import show
+from rankgauge.explanation.query.difference import difference
 from rankgauge.measures import MEASURES, Measure, parse
 from rankgauge.protocol import RULES
+from rankgauge.show.svg.page import show
 from samples import DOCS, GRADES
 
 CUT = {"k": "@3", "recall": "@0.4", "multiple": "@0.6"}

@@ -17,11 +17,12 @@ import pytest
 import rankgauge
 from rankgauge import explain
 from rankgauge.errors import InputError
-from rankgauge.explain import difference, worst_queries
-from rankgauge.explain.page import picture, show
-from rankgauge.explain.picture import difference_svg, svg
-from rankgauge.explain.show import as_table, coloured, kept_rows
-from rankgauge.grid import bar
+from rankgauge.explanation.query.difference import difference
+from rankgauge.explanation.query.explain import worst_queries
+from rankgauge.show.grid import bar
+from rankgauge.show.sections.explanation import as_table, coloured, kept_rows
+from rankgauge.show.svg.explanation import difference_svg, svg
+from rankgauge.show.svg.page import picture, show
 
 JUDGED = {"q1": {"d1": 3, "d2": 0, "d3": 2, "<&>\"'": 1}, "q2": {"d9": 1}, "q3": {"x": 1}}
 RUN = {"q1": {"d3": 12.1, "d7": 11.8, "d1": 9.5, "<&>\"'": 2.0}, "q2": {"d4": 7.2, "d9": 7.1}}

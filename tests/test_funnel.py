@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 
 import rankgauge
 from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError
-from rankgauge.funnel import LOSSES, PARTS, Funnel, funnel
-from rankgauge.funnel.picture import funnel_svg
-from rankgauge.funnel.show import FORMATS, Look, show
-from rankgauge.match import match
-from rankgauge.match.whole import only_queries, whole
+from rankgauge.explanation.funnel.funnel import LOSSES, PARTS, Funnel, funnel
+from rankgauge.matching.match import match
+from rankgauge.matching.ranking import only_queries, whole
 from rankgauge.protocol import RULES, Protocol
+from rankgauge.show.sections.funnel import FORMATS, Look, show
+from rankgauge.show.svg.funnel import funnel_svg
 from rankgauge.stats.ratios import ratio_intervals
 from samples import DOCS, GRADES, SCORES, Nested, nested
 
@@ -247,7 +247,7 @@ def test_ranks_in_another_run_are_found_document_by_document(one: Nested, other:
 
 
 def test_documents_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankgauge.match import grouping
+    from rankgauge.matching import grouping
 
     monkeypatch.setattr(grouping, "hash_of", lambda docs: np.zeros(len(docs), np.uint64))
     one, other = rankgauge.read_run({"q": ["a", "b"]}), rankgauge.read_run({"q": ["c", "b", "a"]})
@@ -569,7 +569,7 @@ def test_what_is_dropped_and_what_is_not_judged_is_told(files: Path) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_charts_are_valid_and_hold_the_numbers(theme: str) -> None:
     pytest.importorskip("altair")
-    from rankgauge.charts.funnel import CHARTS
+    from rankgauge.show.charts.funnel import CHARTS
 
     found = crossed()
     specs = {name: draw(found, theme=theme).to_dict() for name, draw in CHARTS.items()}

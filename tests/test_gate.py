@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 
 import rankgauge
 from rankgauge import cli as command_line
+from rankgauge.comparison.gate.check import ANSWERS, Bounds, _tested, check, check_result, margins_of
+from rankgauge.comparison.saved import Saved
 from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeError
-from rankgauge.gate import ANSWERS, Bounds, _tested, check, check_result, margins_of
-from rankgauge.gate.show import as_data, as_json, as_junit, as_markdown, as_table
 from rankgauge.measures import parse
 from rankgauge.pytest_plugin import assert_no_regression
-from rankgauge.saved import Saved
-from rankgauge.show import Look, show
+from rankgauge.show.sections.gate import as_data, as_json, as_junit, as_markdown, as_table
+from rankgauge.show.sections.result import Look, show
 from rankgauge.stats.power import power_of, queries_needed
 
 QUERIES = [f"q{i:02}" for i in range(40)]

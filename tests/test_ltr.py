@@ -21,11 +21,11 @@ import rankgauge
 from rankgauge.cli.convert import convert
 from rankgauge.cli.eval import evaluate_runs
 from rankgauge.errors import FormatError, InputError, RankgaugeError, RankgaugeWarning
-from rankgauge.read import files
+from rankgauge.read import sources as files
 from rankgauge.read.ltr import read_ltr
 from rankgauge.read.ltr_blocks import read_label_blocks
 from rankgauge.read.numbers import read_scores, read_sizes
-from rankgauge.write_ltr import write_ltr
+from rankgauge.writers.ltr import write_ltr
 
 LETOR = "2 qid:10 1:0.03 2:0.66 #docid = GX1 inc = 1\n0 qid:10 1:0.5 #docid = GX2\n1 qid:7 2:-1e-3 #docid = GX1\n"
 Make = Callable[..., str]

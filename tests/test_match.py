@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgauge.errors import DuplicateError, FormatError, MatchError, RankgaugeWarning
-from rankgauge.match import Hits, match
-from rankgauge.match import nested as nested_path
-from rankgauge.match.grouping import Grouped
+from rankgauge.matching import nested as nested_path
+from rankgauge.matching.grouping import Grouped
+from rankgauge.matching.match import Hits, match
 from rankgauge.protocol import RULES, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import Columns
@@ -131,7 +131,7 @@ class TestPaths:
 
     def test_equal_hashes_are_told_apart_by_their_text(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """With a hash that is always the same, everything collides, and every answer must still be right."""
-        from rankgauge.match import grouping
+        from rankgauge.matching import grouping
 
         judgments = {"q": {"a": 1, "b": 2, "x": 3}, "r": {"a": 0}}
         run = {"q": {"a": 3.0, "c": 2.0, "b": 1.0}, "r": {"b": 1.0, "a": 1.0}}

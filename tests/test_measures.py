@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import rankgauge
 from rankgauge import Protocol
 from rankgauge.errors import MatchError, MeasureError, RankgaugeWarning
-from rankgauge.grades import hits_of_grades
-from rankgauge.match import Hits
+from rankgauge.matching.grades import hits_of_grades
+from rankgauge.matching.match import Hits
 from rankgauge.measures import MEASURES, Measure, averaging, parse
 from samples import Nested, Table, pairs
 

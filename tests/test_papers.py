@@ -13,10 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from rankgauge.compare import compare
-from rankgauge.compare.show import Style, show
-from rankgauge.grid import Cell, Grid, html_table, latex_table, latex_text, markdown_table, ranked, text_table
-from rankgauge.marks import change, letter, letters
+from rankgauge.comparison.compare import compare
+from rankgauge.show.grid import (
+    Cell,
+    Grid,
+    html_table,
+    latex_table,
+    latex_text,
+    markdown_table,
+    ranked,
+    text_table,
+)
+from rankgauge.show.marks import change, letter, letters
+from rankgauge.show.sections.comparison import Style, show
 
 # Twelve queries each; worked by hand: low < middle < high everywhere but for one query, near is middle with noise.
 LOW = {f"q{n:02d}": 0.10 + 0.01 * n for n in range(12)}

@@ -15,12 +15,12 @@ from click.testing import CliRunner, Result
 
 import rankgauge
 from rankgauge.cli import cli
-from rankgauge.compare.values import Values
+from rankgauge.comparison.plan.pilot import Deviation, deviation_of
+from rankgauge.comparison.plan.plan import QUESTIONS, SETS, SIZES, Setting, plan
+from rankgauge.comparison.values import Values
 from rankgauge.errors import InputError, RankgaugeError
-from rankgauge.plan import QUESTIONS, SETS, SIZES, Setting, plan
-from rankgauge.plan.picture import PICTURES, picture, svg
-from rankgauge.plan.pilot import Deviation, deviation_of
-from rankgauge.plan.show import as_data, as_markdown, as_table
+from rankgauge.show.sections.plan import as_data, as_markdown, as_table
+from rankgauge.show.svg.plan import PICTURES, picture, svg
 from rankgauge.stats.power import detectable, queries_needed
 
 SVG = "{http://www.w3.org/2000/svg}"

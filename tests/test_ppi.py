@@ -16,7 +16,7 @@ from scipy.stats import ttest_1samp
 
 import rankgauge
 from rankgauge.errors import InputError, MeasureError
-from rankgauge.ppi.show import show
+from rankgauge.show.sections.ppi import show
 from rankgauge.stats.ppi import needed, needed_alone, plain_mean, prediction_powered
 
 

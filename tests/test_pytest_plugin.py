@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import rankgauge
-from rankgauge.machine import Look, as_data
 from rankgauge.pytest_plugin import assert_no_regression
+from rankgauge.show.data import Look, as_data
 
 pytest_plugins = ["pytester"]
 

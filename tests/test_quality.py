@@ -17,15 +17,17 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import InputError, RankgaugeError
+from rankgauge.matching.regrade import numbered, trace
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.quality import drawn, quality
-from rankgauge.quality.show import Look, show
-from rankgauge.read.matrix import read_matrix
-from rankgauge.regrade import numbered, trace
+from rankgauge.read.confusion import read_matrix
+from rankgauge.show.sections.judgments import Look, show
 from rankgauge.stats.confusion import truth_given_label
-from rankgauge.unjudged import bounds_of_pair, bounds_of_run, expected, sheet_of
-from rankgauge.unjudged.choose import to_judge
-from rankgauge.unjudged.left_out import leave_one_run_out
+from rankgauge.trust.judgments import drawn
+from rankgauge.trust.judgments.quality import quality
+from rankgauge.trust.unjudged import expected
+from rankgauge.trust.unjudged.choose import to_judge
+from rankgauge.trust.unjudged.interval import bounds_of_pair, bounds_of_run, sheet_of
+from rankgauge.trust.unjudged.left_out import leave_one_run_out
 from test_unjudged import ndcg, random_case, run_of
 
 ROOT = Path(__file__).parents[1]

@@ -19,7 +19,8 @@ import pytest
 import zstandard
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, ProtocolError, RankgaugeWarning
-from rankgauge.read import FORMATS, Judgments, Run, files, read_judgments, read_run
+from rankgauge.read import FORMATS, Judgments, Run, read_judgments, read_run
+from rankgauge.read import sources as files
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of real data is not there")

@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read import files, read_judgments, read_run
+from rankgauge.read import read_judgments, read_run
+from rankgauge.read import sources as files
 
 
 @pytest.fixture(params=["small", "big"], autouse=True)

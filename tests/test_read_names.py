@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rankgauge.read import read_judgments, read_run
-from rankgauge.read.files import find_source
 from rankgauge.read.formats import kind_of, recognise
 from rankgauge.read.names import SPELLINGS
+from rankgauge.read.sources import find_source
 
 Make = Callable[[str, str], str]
 

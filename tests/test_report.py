@@ -20,11 +20,11 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.queries import read_groups_and_numbers, read_texts
-from rankgauge.report.blocks import Column, cell_text, number_text
-from rankgauge.report.facts import oriented
-from rankgauge.report.sections import SECTIONS
-from rankgauge.tie_table import ties_data
+from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
+from rankgauge.reports.facts import oriented
+from rankgauge.reports.sections import SECTIONS
+from rankgauge.show.model import Column, cell_text, number_text
+from rankgauge.show.sections.bands import ties_data
 
 EVIL = '<script>alert("x")</script>&amp;'
 VOID = {"meta", "input", "br", "img", "link", "rect"}
@@ -425,7 +425,7 @@ def test_one_query_and_two_systems_are_reported_without_a_test(options: dict[str
 
 
 def test_files_that_cannot_be_checked_are_reported_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["rankgauge.report.facts"], "LOOKED_AT", 100)
+    monkeypatch.setattr(sys.modules["rankgauge.reports.facts"], "LOOKED_AT", 100)
     words = rankgauge.report(*made(6, 2), charts=False).markdown()
     assert "Only the quick checks were made: the files are large." in words
 
@@ -461,7 +461,7 @@ def careful_of(report: rankgauge.Report) -> list[str]:
 @pytest.mark.parametrize("checked", [True, False])
 def test_unanswered_queries_are_warned_of_at_the_top(checked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not checked:
-        monkeypatch.setattr(sys.modules["rankgauge.report.facts"], "LOOKED_AT", 0)
+        monkeypatch.setattr(sys.modules["rankgauge.reports.facts"], "LOOKED_AT", 0)
     judgments = {f"q{number}": {"a": 1} for number in range(8)}
     runs = {"whole": {key: {"a": 1.0} for key in judgments}, "part": {key: {"a": 1.0} for key in list(judgments)[:3]}}
     said = [text for text in careful_of(rankgauge.report(judgments, runs, charts=False)) if "answer" in text]

@@ -11,7 +11,7 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import DuplicateError, InputError
-from rankgauge.report import evidence
+from rankgauge.reports import evidence
 from test_report import Page, check_tables, check_words, made
 
 JUDGMENTS, RUNS = made()

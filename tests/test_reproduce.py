@@ -18,13 +18,13 @@ from click.testing import CliRunner
 from rankgauge import DIALECTS, Protocol
 from rankgauge.cli.dialects import dialects
 from rankgauge.cli.eval import evaluate_runs
+from rankgauge.dialects.reproduce import Files, Told, compare, search, telling_query
 from rankgauge.errors import RankgaugeError
 from rankgauge.evaluate import reader
-from rankgauge.match import match
+from rankgauge.matching.match import match
 from rankgauge.measures import parse
 from rankgauge.protocol import RULES
 from rankgauge.read import read_judgments
-from rankgauge.reproduce import Files, Told, compare, search, telling_query
 
 JUDGMENTS = {"q1": {"a": 3, "b": 2, "c": 1, "d": 0}, "q2": {"a": 1, "b": 1}}
 RUN = {"q1": {"c": 3.0, "d": 2.0, "a": 1.0}, "q2": {"b": 1.0}}

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import rankgauge
 from rankgauge.errors import MeasureError
-from rankgauge.match import Hits, match
+from rankgauge.matching.match import Hits, match
 from rankgauge.measures import MEASURES, parse
+from rankgauge.measures.bands.bands import tie_band, tie_ends
+from rankgauge.measures.bands.worth import BY_NAME, NEVER_EXACT, sorting_is_exact
 from rankgauge.protocol import DEFAULT, SIGNED
-from rankgauge.ties import tie_band, tie_ends
-from rankgauge.ties.worth import BY_NAME, NEVER_EXACT, sorting_is_exact
 
 TEXTS = [
     "nDCG@3", "nDCG", "nDCG(gain=exp)@2", "nDCG(gain={0:1,1:0,2:5})@3", "nDCG(discount=jk2)@4", "nDCG(rel=2)", "DCG@3",

@@ -14,8 +14,8 @@ import rankgauge
 from ltr_samples import drawn, real
 from rankgauge import arrays, trainers
 from rankgauge.arrays import CANDIDATES
+from rankgauge.arrays.trainers.metric import Metric
 from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeError
-from rankgauge.trainers.metric import Metric
 
 SEEDS = range(4)
 CLOSE = 1e-12

@@ -12,11 +12,12 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import InputError, MeasureError, ProtocolError
-from rankgauge.match import match
+from rankgauge.matching.match import match
 from rankgauge.protocol import SIGNED
-from rankgauge.unjudged import bounds_of_pair, bounds_of_run, sheet_of, tops, unjudged_bounds
-from rankgauge.unjudged.expected import expected_values
-from rankgauge.unjudged.extremes import Setting, extremes
+from rankgauge.trust.unjudged import tops
+from rankgauge.trust.unjudged.expected import expected_values
+from rankgauge.trust.unjudged.extremes import Setting, extremes
+from rankgauge.trust.unjudged.interval import bounds_of_pair, bounds_of_run, sheet_of, unjudged_bounds
 
 Judged = dict[str, dict[str, float]]
 GAINS: dict[str, Any] = {"linear": lambda grade: grade, "exp": lambda grade: 2**grade - 1}

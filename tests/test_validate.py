@@ -9,9 +9,9 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import InputError
-from rankgauge.validate import CODES, SEVERITIES, Finding, validate
-from rankgauge.validate.judged import look_inverted
-from rankgauge.validate.show import FINDING_FORMATS, show_findings
+from rankgauge.show.sections.findings import FINDING_FORMATS, show_findings
+from rankgauge.validation.judged import look_inverted
+from rankgauge.validation.validate import CODES, SEVERITIES, Finding, validate
 
 DEEP = "".join(f"q Q0 d{i:02} {i + 1} {50 - i} A\n" for i in range(20))
 REVERSED = "".join(f"q Q0 d{i:02} {i + 1} {i} A\n" for i in range(20))
@@ -170,7 +170,7 @@ def test_notes_on_the_first_rows_of_a_run(tmp_path: Path, monkeypatch: pytest.Mo
     assert rankgauge.evaluate(qrels, run, protocol={"order": "rank"}).notes == [
         "RG203 ranks start at 0: 1 of 2 queries."
     ]
-    monkeypatch.setattr("rankgauge.read.lines.SAMPLE", 20)
+    monkeypatch.setattr("rankgauge.read.trec.SAMPLE", 20)
     assert rankgauge.evaluate(qrels, run).notes == ["RG203 ranks start at 0: the first query."]
 
 

@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 from rankgauge.errors import InputError, MeasureError
-from rankgauge.validate import Finding, table, validate
+from rankgauge.validation import table
+from rankgauge.validation.validate import Finding, validate
 
 Line = tuple[int, str, str, int, float]
 FAST = table._fast_run
@@ -48,7 +49,7 @@ def ragged(rows: list[str], chance: random.Random) -> list[str]:
 
 def choose_reader(monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
     """The fast reader for files of any size, or the line reader."""
-    monkeypatch.setattr("rankgauge.read.files.SMALL", -1 if fast else 1 << 20)
+    monkeypatch.setattr("rankgauge.read.sources.SMALL", -1 if fast else 1 << 20)
     monkeypatch.setattr(table, "_fast_run", FAST if fast else lambda file: None)
 
 

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from rankgauge.aggregate import aggregate
+from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.gains import discount_function
 from test_docs import Table, computed, quoted, table_of, tables, text_of, words_of
 

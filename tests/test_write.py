@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from rankgauge.errors import DuplicateError, FormatError, InputError
 from rankgauge.read import FORMATS, Judgments, Run, read_judgments, read_run
-from rankgauge.write import WRITERS, write
+from rankgauge.writers.write import WRITERS, write
 
-module = importlib.import_module("rankgauge.write")  # the package has a function of that name
+module = importlib.import_module("rankgauge.writers.write")
 
 SCORED = [name for name in FORMATS if len(FORMATS[name].kinds) == 2]
 SUFFIXES = ["", ".gz", ".bz2", ".xz", ".zst"]

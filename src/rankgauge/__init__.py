@@ -13,137 +13,77 @@ from __future__ import annotations
 import importlib
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rankgauge import arrays as arrays
-    from rankgauge import charts as charts
-    from rankgauge import trainers as trainers
-    from rankgauge.agree import Agreement as Agreement
-    from rankgauge.agree import agree as agree
-    from rankgauge.align import Alignment as Alignment
-    from rankgauge.align import align as align
-    from rankgauge.bench import Leaderboard as Leaderboard
-    from rankgauge.bench import bench as bench
-    from rankgauge.compare import Comparison as Comparison
-    from rankgauge.compare import compare as compare
-    from rankgauge.dialects import DIALECTS as DIALECTS
-    from rankgauge.dialects import Dialect as Dialect
-    from rankgauge.errors import InputError as InputError
-    from rankgauge.errors import MatchError as MatchError
-    from rankgauge.errors import MeasureError as MeasureError
-    from rankgauge.errors import ProtocolError as ProtocolError
-    from rankgauge.errors import RankgaugeError as RankgaugeError
-    from rankgauge.errors import RankgaugeWarning as RankgaugeWarning
-    from rankgauge.evaluate import evaluate as evaluate
-    from rankgauge.evaluate import ndcg as ndcg
-    from rankgauge.explain import Explanation as Explanation
-    from rankgauge.explain import explain as explain
-    from rankgauge.funnel import Funnel as Funnel
-    from rankgauge.funnel import funnel as funnel
-    from rankgauge.gate import Check as Check
-    from rankgauge.gate import check as check
-    from rankgauge.match import Hits as Hits
-    from rankgauge.match import match as match
-    from rankgauge.measures import Measure as Measure
-    from rankgauge.measures import measure as measure
-    from rankgauge.measures import parse as parse
-    from rankgauge.plan import Plan as Plan
-    from rankgauge.plan import plan as plan
-    from rankgauge.ppi import PredictionPowered as PredictionPowered
-    from rankgauge.ppi import ppi as ppi
-    from rankgauge.protocol import Protocol as Protocol
-    from rankgauge.quality import LabelNoise as LabelNoise
-    from rankgauge.quality import Quality as Quality
-    from rankgauge.quality import label_noise as label_noise
-    from rankgauge.quality import quality as quality
-    from rankgauge.read import Judgments as Judgments
-    from rankgauge.read import Run as Run
-    from rankgauge.read import read_judgments as read_judgments
-    from rankgauge.read import read_run as read_run
-    from rankgauge.read.ltr import Ltr as Ltr
-    from rankgauge.read.ltr import read_ltr as read_ltr
-    from rankgauge.report import Report as Report
-    from rankgauge.report import report as report
-    from rankgauge.result import Result as Result
-    from rankgauge.ties import TieBand as TieBand
-    from rankgauge.ties import tie_band as tie_band
-    from rankgauge.unjudged import Bounds as Bounds
-    from rankgauge.unjudged import unjudged_bounds as unjudged_bounds
-    from rankgauge.validate import Finding as Finding
-    from rankgauge.validate import validate as validate
-    from rankgauge.write import write as write
-    from rankgauge.write_ltr import write_ltr as write_ltr
+from typing import Any
 
 __version__ = "0.1.0"
 
 # Public name → its module, imported when the name is first used: `import rankgauge` itself costs next to nothing.
+# `__init__.pyi` says the same to type checkers; a test makes it of this table.
 _WHERE = {
-    "Agreement": "agree",
-    "Alignment": "align",
-    "Bounds": "unjudged",
-    "Check": "gate",
-    "Comparison": "compare",
+    "Agreement": "trust.judges.agree",
+    "Alignment": "trust.online.align",
+    "Bounds": "trust.unjudged.bounds",
+    "Check": "comparison.gate.check",
+    "Comparison": "comparison.comparison",
     "DIALECTS": "dialects",
     "Dialect": "dialects",
-    "Explanation": "explain",
-    "Finding": "validate",
-    "Funnel": "funnel",
-    "Hits": "match",
+    "Explanation": "explanation.query.explanation",
+    "Finding": "validation.codes",
+    "Funnel": "explanation.funnel.outcome",
+    "Hits": "matching.hits",
     "InputError": "errors",
     "Judgments": "read",
-    "LabelNoise": "quality",
-    "Leaderboard": "bench",
+    "LabelNoise": "trust.judgments.noise",
+    "Leaderboard": "comparison.leaderboard.leaderboard",
     "Ltr": "read.ltr",
     "MatchError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
-    "Plan": "plan",
-    "PredictionPowered": "ppi",
+    "Plan": "comparison.plan.plan",
+    "PredictionPowered": "trust.ppi",
     "Protocol": "protocol",
     "ProtocolError": "errors",
-    "Quality": "quality",
+    "Quality": "trust.judgments.quality",
     "RankgaugeError": "errors",
     "RankgaugeWarning": "errors",
-    "Report": "report",
+    "Report": "reports.report",
     "Result": "result",
     "Run": "read",
-    "TieBand": "ties",
-    "bench": "bench",
-    "check": "gate",
-    "agree": "agree",
-    "align": "align",
-    "compare": "compare",
+    "TieBand": "measures.bands.bands",
+    "agree": "trust.judges.agree",
+    "align": "trust.online.align",
+    "bench": "comparison.leaderboard.bench",
+    "check": "comparison.gate.check",
+    "compare": "comparison.compare",
     "evaluate": "evaluate",
-    "explain": "explain",
-    "funnel": "funnel",
-    "label_noise": "quality",
-    "match": "match",
+    "explain": "explanation.query.explain",
+    "funnel": "explanation.funnel.funnel",
+    "label_noise": "trust.judgments.noise",
+    "match": "matching.match",
     "measure": "measures",
     "ndcg": "evaluate",
     "parse": "measures",
-    "plan": "plan",
-    "ppi": "ppi",
-    "quality": "quality",
+    "plan": "comparison.plan.plan",
+    "ppi": "trust.ppi",
+    "quality": "trust.judgments.quality",
     "read_judgments": "read",
     "read_ltr": "read.ltr",
     "read_run": "read",
-    "report": "report",
-    "tie_band": "ties",
-    "unjudged_bounds": "unjudged",
-    "validate": "validate",
-    "write": "write",
-    "write_ltr": "write_ltr",
+    "report": "reports.report",
+    "tie_band": "measures.bands.bands",
+    "unjudged_bounds": "trust.unjudged.interval",
+    "validate": "validation.validate",
+    "write": "writers.write",
+    "write_ltr": "writers.ltr",
 }
+# Public module → where it is: `rankgauge.charts.forest(…)`.
+_MODULES = {"arrays": "arrays", "charts": "show.charts", "trainers": "arrays.trainers"}
 __all__ = [*_WHERE]
-
-# Modules that are imported when they are first named: `rankgauge.charts.forest(…)`.
-_MODULES = ("arrays", "charts", "trainers")
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"rankgauge.{name}")
+        return importlib.import_module(f"rankgauge.{_MODULES[name]}")
     if name not in _WHERE:
         raise AttributeError(f"module 'rankgauge' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"rankgauge.{_WHERE[name]}"), name)
@@ -156,10 +96,10 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """A verb's module bears the verb's name; when Python binds the module here, the public name stays the function."""
+    """One module bears the name of the function that people call: when Python binds it here, the function stays."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, getattr(value, name) if name in _WHERE and isinstance(value, ModuleType) else value)
+        super().__setattr__(name, value.evaluate if name == "evaluate" and isinstance(value, ModuleType) else value)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.aggregate import checked_weights
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, nearest, warn
-from rankgauge.match import match
-from rankgauge.match.hits import Hits
-from rankgauge.match.peek import Peek, peek
+from rankgauge.matching.hits import Hits
+from rankgauge.matching.match import match
 from rankgauge.measures import Measure, as_written, parse
+from rankgauge.measures.aggregates import checked_weights
+from rankgauge.measures.bands.notes import tie_warnings
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import id_text
 from rankgauge.result import Result
-from rankgauge.ties.notes import tie_warnings
+from rankgauge.validation.peek import Peek, peek
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
-    from rankgauge.match.hits import Bools, Floats
+    from rankgauge.matching.hits import Bools, Floats
 
 __all__ = [
     "chosen_dialect",
@@ -188,7 +188,7 @@ def ndcg(
     >>> round(ndcg([3, 2, 3, 0, 1, 2, 0, 1, 0, 2], k=10, gain="exp"), 6)
     0.936002
     """
-    from rankgauge.grades import hits_of_grades
+    from rankgauge.matching.grades import hits_of_grades
     from rankgauge.measures.gains import gain_text
 
     text = f"nDCG(gain={gain_text(gain)},discount={discount})" + (f"@{k}" if k is not None else "")
@@ -226,7 +226,7 @@ def groups_of(by: Any, judgments: Any) -> dict[str, str] | None:
     if by is None:
         return None
     if isinstance(by, str):
-        from rankgauge.read.queries import column_of_frame
+        from rankgauge.read.query_tables import column_of_frame
 
         column = column_of_frame(judgments, by)
         if column is not None:
@@ -238,6 +238,6 @@ def query_table(source: Any, what: str) -> dict[str, Any]:
     """Query → value, from a mapping, a frame or a file."""
     if isinstance(source, Mapping):
         return {id_text(query): value for query, value in source.items()}
-    from rankgauge.read.queries import read_query_table
+    from rankgauge.read.query_tables import read_query_table
 
     return read_query_table(source, what)

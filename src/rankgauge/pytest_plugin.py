@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from rankgauge.gate import Check
+    from rankgauge.comparison.gate.check import Check
     from rankgauge.result import Result
 
 __all__ = ["Gauge", "assert_no_regression", "gauge"]
@@ -36,8 +36,8 @@ def assert_no_regression(
     `rankgauge.check`; the check is returned.
     """
     __tracebackhide__ = True
+    from rankgauge.comparison.gate.check import check
     from rankgauge.errors import InputError
-    from rankgauge.gate import check
 
     if inconclusive not in ("pass", "fail"):
         raise InputError(f"inconclusive={inconclusive!r} is not known; expected pass or fail")

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.aggregate import AGGREGATES, aggregate, quantile
 from rankgauge.errors import MeasureError
 from rankgauge.measures import Measure, as_written, parse
+from rankgauge.measures.aggregates import AGGREGATES, aggregate, quantile
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dialects import Dialect
-    from rankgauge.match.hits import Bools, Floats, Hits, Ints
-    from rankgauge.match.peek import Peek
+    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+    from rankgauge.measures.bands.bands import TieBand
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments
-    from rankgauge.ties import TieBand
+    from rankgauge.validation.peek import Peek
 
 __all__ = ["Result"]
 
@@ -152,7 +152,7 @@ class Result(Mapping[str, float]):
     def undefined(self) -> dict[Measure, TieBand]:
         """Measure → its tie bands, where the dialect's tool does not define the order of equal scores and it matters:
         there the tool may give any value from the lowest to the highest."""
-        from rankgauge.ties import is_text
+        from rankgauge.measures.bands.bands import is_text
 
         if self.dialect is None or not self.dialect.undefined_ties:
             return {}
@@ -160,7 +160,7 @@ class Result(Mapping[str, float]):
         return {measure: band for measure, band in bands.items() if (band.high - band.low > SAME).any()}
 
     def _ties(self, measure: Measure, *, expect: bool) -> TieBand:
-        from rankgauge.ties import tie_band
+        from rankgauge.measures.bands.bands import tie_band
 
         computed, hits = self.computed(measure)
         band = tie_band(hits, computed, weights=self.weights, chosen=self.selected, expect=expect)
@@ -243,8 +243,8 @@ class Result(Mapping[str, float]):
     @cached_property
     def notes(self) -> list[str]:
         """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
-        from rankgauge.ties.notes import tie_notes
-        from rankgauge.validate.quick import quick_notes
+        from rankgauge.measures.bands.notes import tie_notes
+        from rankgauge.validation.quick import quick_notes
 
         return [*tie_notes([self]), *quick_notes([self])]
 
@@ -277,13 +277,13 @@ class Result(Mapping[str, float]):
         }
 
     def __repr__(self) -> str:
-        from rankgauge.show import plain
+        from rankgauge.show.sections.result import plain
 
         return plain([self])
 
     def _repr_html_(self) -> str:
         import rankgauge
-        from rankgauge.show import html
+        from rankgauge.show.sections.result import html
 
         return rankgauge.charts.in_notebook(self, html([self]))
 

@@ -14,8 +14,8 @@ import pytest
 
 from ltr_samples import Part, drawn, real
 from rankgauge import trainers
+from rankgauge.arrays.trainers.metric import Metric
 from rankgauge.errors import MatchError
-from rankgauge.trainers.metric import Metric
 
 SEEDS = range(3)
 CLOSE = 1e-12

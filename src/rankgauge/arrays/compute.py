@@ -8,7 +8,7 @@ import numpy as np
 
 from rankgauge.arrays.top import cut_at, highest, merged, top
 from rankgauge.errors import FormatError
-from rankgauge.match.hits import Hits
+from rankgauge.matching.hits import Hits
 from rankgauge.measures import Measure
 from rankgauge.measures.gains import gain_function
 from rankgauge.protocol import SIGNED
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgauge.arrays.rows import Batch, Rows
-    from rankgauge.match.hits import Floats, Ints
+    from rankgauge.matching.hits import Floats, Ints
     from rankgauge.protocol import Protocol
 
     Array = NDArray[Any]

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgauge.match.hits import Bools, Ints
+    from rankgauge.matching.hits import Bools, Ints
 
     Array = NDArray[Any]
 

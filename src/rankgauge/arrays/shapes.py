@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.aggregate import checked_weights
 from rankgauge.arrays.inputs import array_of, as_numbers, is_nested, numbers_of
 from rankgauge.arrays.rows import Ragged, Rows
 from rankgauge.errors import FormatError, InputError, counted
-from rankgauge.match.parts import stable_order
+from rankgauge.matching.parts import stable_order
+from rankgauge.measures.aggregates import checked_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgauge.match.hits import Floats, Ints
+    from rankgauge.matching.hits import Floats, Ints
 
     Array = NDArray[Any]
 

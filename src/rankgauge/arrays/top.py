@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import ProtocolError, choices
-from rankgauge.match.hits import sum_by
+from rankgauge.matching.hits import sum_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgauge.match.hits import Bools, Floats, Ints
+    from rankgauge.matching.hits import Bools, Floats, Ints
 
     Array = NDArray[Any]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from rankgauge.aggregate import aggregate
 from rankgauge.errors import counted
+from rankgauge.measures.aggregates import aggregate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgauge.match.hits import Floats
+    from rankgauge.matching.hits import Floats
 
 __all__ = ["Value"]
 

@@ -14,9 +14,9 @@ from rankgauge.cli.options import FILE, output_options, protocol_options, readin
 from rankgauge.cli.together import PICTURES, Together, check_together
 
 if TYPE_CHECKING:
-    from rankgauge.agree import Agreement
     from rankgauge.cli.work import Reading
     from rankgauge.protocol import Protocol
+    from rankgauge.trust.judges.agree import Agreement
 
 __all__ = ["agree"]
 
@@ -92,7 +92,7 @@ def agree(
       rankgauge agree human.txt model.txt --repeated majority --format json
       rankgauge agree human.txt model.txt --matrix -o judge.csv
     """
-    from rankgauge.agree.show import show, show_disputes, show_matrix
+    from rankgauge.show.sections.judges import show, show_disputes, show_matrix
 
     check_together(TOGETHER)
     found = _found(sets, **asked)
@@ -114,9 +114,9 @@ def agree(
 def _found(
     sets: tuple[str, ...], *, runs: tuple[str, ...], protocol: Protocol, reading: Reading, **asked: Any
 ) -> Agreement:
-    from rankgauge.agree import agree as find
     from rankgauge.cli.work import named_runs
     from rankgauge.errors import InputError
+    from rankgauge.trust.judges.agree import agree as find
 
     judges, systems = named_runs(sets), named_runs(runs)
     if [*judges.values(), *systems.values()].count("-") > 1:
@@ -133,8 +133,8 @@ def _only(found: Agreement, option: str) -> Any:
 
 
 def _picture(found: Agreement, output: str, suffix: str) -> None:
-    from rankgauge.agree.picture import confusion_svg, orders_svg
-    from rankgauge.agree.show import tables
+    from rankgauge.show.sections.judges import tables
+    from rankgauge.show.svg.judges import confusion_svg, orders_svg
 
     pictures = [confusion_svg(pair) for pair in found.pairs if pair.shared]
     if found.systems is not None:

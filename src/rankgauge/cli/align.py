@@ -79,8 +79,8 @@ def align(
       rankgauge align experiments.csv --per-unit -o influence.csv
       rankgauge align experiments.csv -o align.svg
     """
-    from rankgauge.align import align as find
-    from rankgauge.align.show import page_tables, show
+    from rankgauge.show.sections.online import page_tables, show
+    from rankgauge.trust.online.align import align as find
 
     chosen = format_for(output, format, FORMATS, PICTURES)
     if per_unit and chosen in PICTURES:

@@ -12,7 +12,7 @@ import click
 from rankgauge.cli.eval import SUFFIXES, emit, is_terminal
 from rankgauge.cli.options import FILE, complete_measures, measures_from_option, output_options, protocol_options
 from rankgauge.errors import choices
-from rankgauge.marks import DELTAS
+from rankgauge.show.marks import DELTAS
 
 if TYPE_CHECKING:
     pass
@@ -72,8 +72,8 @@ def bench_suite(
       rankgauge bench suite.toml --dataset dl19 --dataset covid --format json
       rankgauge bench suite.toml -o leaderboard.html
     """
-    from rankgauge.bench import bench
-    from rankgauge.bench.show import Style, show
+    from rankgauge.comparison.leaderboard.bench import bench
+    from rankgauge.show.sections.leaderboard import Style, show
 
     chosen = format or _format_of(output)
     with _progress() as watch:
@@ -83,7 +83,7 @@ def bench_suite(
 
 def _format_of(output: str) -> str:
     """The format that the suffix of a file names; none, or .txt, is a table."""
-    from rankgauge.read.files import split_suffixes
+    from rankgauge.read.sources import split_suffixes
 
     known = {**SUFFIXES, ".html": "html", ".txt": "table", "": "table"}
     suffix = split_suffixes(output)[0]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from rankgauge.cli.work import evaluate_files, split_name
+from rankgauge.comparison.gate.baseline import save_baseline, saved_at
+from rankgauge.comparison.gate.check import Check, check_result, margins_of, minimums_of
+from rankgauge.comparison.saved import Saved
 from rankgauge.errors import InputError, RankgaugeError, warn
-from rankgauge.gate import Check, check_result, margins_of, minimums_of
-from rankgauge.gate.baseline import save_baseline, saved_at
-from rankgauge.gate.show import FORMATS, as_junit, as_markdown
 from rankgauge.measures import parse
-from rankgauge.saved import Saved
-from rankgauge.write import opened
+from rankgauge.show.sections.gate import FORMATS, as_junit, as_markdown
+from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading

@@ -15,12 +15,12 @@ from rankgauge.cli.options import (
     protocol_options,
     reading_options,
 )
-from rankgauge.marks import DELTAS
+from rankgauge.show.marks import DELTAS
 from rankgauge.stats.methods import ALSO, METHODS
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
-    from rankgauge.compare import Comparison
+    from rankgauge.comparison.compare import Comparison
     from rankgauge.protocol import Protocol
 
 __all__ = ["compare_runs"]
@@ -94,7 +94,7 @@ def compare_runs(
       rankgauge compare qrels.txt runs/*.run --by segments.csv --clusters users.csv --format json
       rankgauge compare --values values.csv
     """
-    from rankgauge.compare.show import Style, show
+    from rankgauge.show.sections.comparison import Style, show
 
     found = _compared(files, measures, values, **asked)
     chosen = format_for(output, format, FORMATS)
@@ -116,7 +116,7 @@ def _compared(
     **settings: Any,
 ) -> Comparison:
     from rankgauge.cli.work import evaluate_files
-    from rankgauge.compare import Settings, compare_results, compare_tables, refuse_rules
+    from rankgauge.comparison.compare import Settings, compare_results, compare_tables, refuse_rules
     from rankgauge.evaluate import groups_of, query_table
 
     chosen = Settings(**settings)

@@ -9,13 +9,13 @@ from rankgauge.cli.work import one_standard_input
 from rankgauge.errors import InputError, choices
 from rankgauge.protocol import RULES
 from rankgauge.read import read_judgments, read_run
-from rankgauge.read.files import LAYERS, Source, find_source, split_suffixes
 from rankgauge.read.formats import FORMATS, format_of_suffix, kind_of, recognise
 from rankgauge.read.ltr import read_ltr
 from rankgauge.read.numbers import read_scores
 from rankgauge.read.records import Judgments, Run
-from rankgauge.write import write
-from rankgauge.write_ltr import LTR_FORMATS, rewrite_ltr
+from rankgauge.read.sources import LAYERS, Source, find_source, split_suffixes
+from rankgauge.writers.ltr import LTR_FORMATS, rewrite_ltr
+from rankgauge.writers.write import write
 
 __all__ = ["convert"]
 

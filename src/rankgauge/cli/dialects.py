@@ -16,7 +16,7 @@ from rankgauge.cli.options import measures_from_option, output_options, reading_
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
-    from rankgauge.reproduce import Candidate, Files, Row
+    from rankgauge.dialects.reproduce import Candidate, Files, Row
 
 __all__ = ["dialects"]
 
@@ -62,8 +62,8 @@ def dialects(
         return
     if run is None:
         raise click.UsageError("Missing argument 'RUN': judgments without a run.")
+    from rankgauge.dialects.reproduce import Files, Told, compare
     from rankgauge.measures import as_written
-    from rankgauge.reproduce import Files, Told, compare
 
     chosen = _chosen(only)
     number = Told(told) if told is not None else None
@@ -109,7 +109,7 @@ def _cells(row: Row, digits: int, format: str) -> list[Any]:
 
 def _matches(files: Files, measure: Any, told: Any, only: list[Any] | None, format: str, digits: int) -> str:
     """The conventions that give the number, and a query that would tell them apart."""
-    from rankgauge.reproduce import search, telling_query
+    from rankgauge.dialects.reproduce import search, telling_query
 
     if sys.stderr.isatty() and only is None:
         click.echo("trying every dialect, and every one and two changed rules …", err=True)

@@ -21,7 +21,7 @@ from rankgauge.cli.options import (
 )
 from rankgauge.errors import choices, warn
 from rankgauge.protocol import Protocol
-from rankgauge.show import FORMATS, Look
+from rankgauge.show.sections.result import FORMATS, Look
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
@@ -87,7 +87,7 @@ def evaluate_runs(
       rankgauge eval --ltr rank.test --scores pred.txt --dialect lightgbm -m nDCG@10
     """
     from rankgauge.cli.work import evaluate_files
-    from rankgauge.show import show
+    from rankgauge.show.sections.result import show
 
     asked = measures or ("nDCG@10",)
     results = evaluate_files(qrels, runs, asked, protocol, reading, dialect=dialect, by=by, weights=weights)
@@ -105,7 +105,7 @@ def format_for(output: str, format: str | None, formats: Collection[str], pictur
     Of `pictures`, suffixes that a command draws for, the answer is the suffix. A suffix that names nothing is refused,
     and so is a format that the suffix of a picture or a page contradicts.
     """
-    from rankgauge.read.files import split_suffixes
+    from rankgauge.read.sources import split_suffixes
 
     special = output == "-" or (os.path.exists(output) and not os.path.isfile(output))
     suffix = "" if special else split_suffixes(output)[0]
@@ -122,7 +122,7 @@ def format_for(output: str, format: str | None, formats: Collection[str], pictur
 
 
 def _ties(results: list[Result], format: str, per_query: bool, digits: int) -> str:
-    from rankgauge.tie_table import TIE_FORMATS, show_ties
+    from rankgauge.show.sections.bands import TIE_FORMATS, show_ties
 
     if format not in TIE_FORMATS:
         raise click.UsageError(f"--tie-band prints {choices(TIE_FORMATS)}, not {format}")
@@ -130,7 +130,7 @@ def _ties(results: list[Result], format: str, per_query: bool, digits: int) -> s
 
 
 def _warn_of_ties(results: list[Result]) -> None:
-    from rankgauge.ties.notes import tie_warnings
+    from rankgauge.measures.bands.notes import tie_warnings
 
     for message in tie_warnings(results):
         warn(message)
@@ -146,7 +146,7 @@ def emit(text: str, output: str) -> None:
     if output == "-":
         click.echo(text, nl=False)
         return
-    from rankgauge.write import opened
+    from rankgauge.writers.write import opened
 
     with opened(output) as stream:
         stream.write(text.encode())

@@ -14,10 +14,11 @@ import click
 from rankgauge.cli.eval import is_terminal
 from rankgauge.cli.work import named_runs
 from rankgauge.errors import FormatError, InputError
-from rankgauge.explain import Difference, Explanation, difference, explain, wanted_measure, worst_queries
-from rankgauge.explain.page import PICTURES, picture, show
-from rankgauge.explain.show import coloured
-from rankgauge.write import opened
+from rankgauge.explanation.query.difference import difference
+from rankgauge.explanation.query.explain import Difference, Explanation, explain, wanted_measure, worst_queries
+from rankgauge.show.sections.explanation import coloured
+from rankgauge.show.svg.page import PICTURES, picture, show
+from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading

@@ -12,7 +12,7 @@ from rankgauge.cli.options import FILE, Once, complete_measures, output_options,
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
-    from rankgauge.funnel import Funnel
+    from rankgauge.explanation.funnel.funnel import Funnel
     from rankgauge.protocol import Protocol
 
 __all__ = ["funnel_runs"]
@@ -83,7 +83,7 @@ def funnel_runs(
       rankgauge funnel qrels.txt --retrieved a=bm25.run --retrieved b=dense.run \\
         --reranked a+old=1.run --reranked a+new=2.run --reranked b+old=3.run --reranked b+new=4.run
     """
-    from rankgauge.funnel.show import Look, show
+    from rankgauge.show.sections.funnel import Look, show
 
     chosen = format_for(output, format, FORMATS, PICTURES)
     if per_query and chosen in (".svg", ".png"):
@@ -107,8 +107,8 @@ def _found(
     **asked: Any,
 ) -> Funnel:
     from rankgauge.cli.work import named_runs, one_standard_input, progress
-    from rankgauge.funnel import funnel
-    from rankgauge.funnel.stages import check_fit
+    from rankgauge.explanation.funnel.funnel import funnel
+    from rankgauge.explanation.funnel.stages import check_fit
 
     check_fit(protocol)
     first, second = named_runs(retrieved), named_runs(reranked)
@@ -125,12 +125,12 @@ def _found(
 
 
 def _picture(found: Funnel, output: str, suffix: str, look: Any) -> None:
-    from rankgauge.drawing import png
-    from rankgauge.funnel.picture import funnel_svg
-    from rankgauge.write import opened
+    from rankgauge.show.svg.drawing import png
+    from rankgauge.show.svg.funnel import funnel_svg
+    from rankgauge.writers.write import opened
 
     if suffix == ".html":
-        from rankgauge.charts.funnel import funnel_page
+        from rankgauge.show.charts.funnel import funnel_page
 
         data = funnel_page(found, look)
     else:

@@ -15,7 +15,7 @@ from rankgauge.cli.together import PICTURES, Together, check_together
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
     from rankgauge.protocol import Protocol
-    from rankgauge.quality import Quality
+    from rankgauge.trust.judgments.quality import Quality
 
 __all__ = ["FORMATS", "PICTURES", "grades_given", "judgments", "write_picture"]
 
@@ -85,7 +85,7 @@ def judgments(
       rankgauge judgments qrels.txt runs/*.run --leave-one-out
       rankgauge judgments qrels.txt a.run b.run --confusion judge.csv --grades 0,1,2,3
     """
-    from rankgauge.quality.show import Look, show, show_to_judge
+    from rankgauge.show.sections.judgments import Look, show, show_to_judge
 
     check_together(TOGETHER)
     suffix = os.path.splitext(output)[1].lower()
@@ -119,7 +119,7 @@ def _found(
 ) -> Quality:
     from rankgauge.cli.work import named_runs
     from rankgauge.errors import InputError
-    from rankgauge.quality import quality
+    from rankgauge.trust.judgments.quality import quality
 
     named = named_runs(runs)
     if [qrels, *named.values(), asked["confusion"]].count("-") > 1:
@@ -130,8 +130,8 @@ def _found(
 
 
 def _picture(found: Quality, output: str, suffix: str) -> None:
-    from rankgauge.quality.picture import intervals_svg, noise_svg
-    from rankgauge.quality.show import tables
+    from rankgauge.show.sections.judgments import tables
+    from rankgauge.show.svg.judgments import intervals_svg, noise_svg
 
     if found.sheet is None:
         raise click.UsageError("a picture shows runs; give one or more")
@@ -141,8 +141,8 @@ def _picture(found: Quality, output: str, suffix: str) -> None:
 
 def write_picture(svg: str, title: str, tables: str, output: str, suffix: str) -> None:
     """An SVG, a PNG, or a page with the tables below the picture."""
-    from rankgauge.drawing import page, png
-    from rankgauge.write import opened
+    from rankgauge.show.svg.drawing import page, png
+    from rankgauge.writers.write import opened
 
     made = {".svg": lambda: svg.encode(), ".png": lambda: png(svg), ".html": lambda: page(title, svg + tables)}
     data = made[suffix]()

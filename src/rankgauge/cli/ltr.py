@@ -10,14 +10,14 @@ import click
 
 from rankgauge.cli.work import Reading
 from rankgauge.errors import choices
-from rankgauge.match.rules import refusals
+from rankgauge.matching.rules import refusals
 from rankgauge.protocol import RULES
 
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments, Run
-    from rankgauge.read.files import Source
     from rankgauge.read.ltr import Ltr
+    from rankgauge.read.sources import Source
 
 __all__ = ["LtrReading", "in_place_of_runs"]
 

@@ -24,7 +24,7 @@ def list_measures(names: tuple[str, ...]) -> None:
       rankgauge measures ndcg_cut_10 mrr
     """
     from rankgauge.measures import MEASURES
-    from rankgauge.measures.text import resolve
+    from rankgauge.measures.parser import resolve
 
     if not names:
         width = max(len(usage(name)) for name in MEASURES)

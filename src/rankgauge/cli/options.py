@@ -169,7 +169,7 @@ def measures_from_option(command: Command) -> Command:
 def load_measures(context: click.Context, parameter: click.Parameter, paths: tuple[str, ...]) -> None:
     """Run the user's files, which puts their measures into the table."""
     if paths:
-        from rankgauge.measures.own import load
+        from rankgauge.measures.user import load
 
         for path in paths:
             load(path)

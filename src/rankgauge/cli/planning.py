@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.cli.work import evaluate_files
-from rankgauge.compare.tables import values_of_tables
-from rankgauge.compare.values import Values, values_of_results
+from rankgauge.comparison.plan.pilot import Deviation, deviation_of
+from rankgauge.comparison.plan.plan import Plan, Setting, plan
+from rankgauge.comparison.value_tables import values_of_tables
+from rankgauge.comparison.values import Values, values_of_results
 from rankgauge.errors import InputError
 from rankgauge.measures import parse
-from rankgauge.plan import Plan, Setting, plan
-from rankgauge.plan.picture import PICTURES, picture
-from rankgauge.plan.pilot import Deviation, deviation_of
-from rankgauge.plan.show import show
-from rankgauge.write import opened
+from rankgauge.show.sections.plan import show
+from rankgauge.show.svg.plan import PICTURES, picture
+from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading

@@ -109,8 +109,8 @@ def plot_runs(kind: str, output: str, theme: str, width: int, **asked: Any) -> N
     if ending not in ENDINGS:
         found = repr(ending) if ending else "a name without an ending"
         raise click.UsageError(f"-o {output}: a chart is written to {choices(ENDINGS)}, not to {found}")
-    from rankgauge.charts.files import FILES
-    from rankgauge.write import opened
+    from rankgauge.show.charts.files import FILES
+    from rankgauge.writers.write import opened
 
     made = FILES[ending](_draw(kind, **asked), kind, theme, width)
     with opened(output) as stream:
@@ -134,9 +134,9 @@ def _draw(
     **asked: Any,
 ) -> Any:
     """The chart as a function of theme and width."""
-    from rankgauge import charts
-    from rankgauge.charts.theme import altair
     from rankgauge.cli.plotting import TRUST, Asked, check_options
+    from rankgauge.show import charts
+    from rankgauge.show.charts.theme import altair
 
     altair()  # before there is work to be lost
     check_options(kind, {"pair": pair, "baseline": baseline, "to": to, "runs": runs, **asked})
@@ -188,7 +188,7 @@ def _one_measure(kind: str, measures: tuple[str, ...]) -> str | None:
 
 def _source(kind: str, results: list[Result], baseline: str | None) -> Any:
     """The results, or their comparison where the chart shows decisions."""
-    from rankgauge.compare import Settings, compare_results
+    from rankgauge.comparison.compare import Settings, compare_results
 
     named = {result.name: result for result in results}
     if baseline is not None and baseline not in named:

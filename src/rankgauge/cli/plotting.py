@@ -12,10 +12,10 @@ from rankgauge.cli.work import named_runs, one_standard_input
 from rankgauge.errors import choices
 
 if TYPE_CHECKING:
-    from rankgauge.agree import Agreement
     from rankgauge.cli.work import Reading
     from rankgauge.protocol import Protocol
-    from rankgauge.quality import LabelNoise, Quality
+    from rankgauge.trust.judges.agree import Agreement
+    from rankgauge.trust.judgments.quality import LabelNoise, Quality
 
 __all__ = ["TRUST", "Asked", "check_options"]
 
@@ -47,13 +47,13 @@ class Asked:
 
 
 def _quality(asked: Asked) -> Quality:
-    from rankgauge.quality import quality
+    from rankgauge.trust.judgments.quality import quality
 
     return quality(asked.judged(), asked.read(), asked.measure, grades=asked.scale, protocol=asked.protocol)
 
 
 def _noise(asked: Asked) -> LabelNoise:
-    from rankgauge.quality import label_noise
+    from rankgauge.trust.judgments.quality import label_noise
 
     if (asked.error_rate is None) == (asked.confusion is None):
         raise click.UsageError("noise needs --error-rate X or --confusion FILE, one of the two")
@@ -64,7 +64,7 @@ def _noise(asked: Asked) -> LabelNoise:
 
 
 def _agreement(asked: Asked) -> Agreement:
-    from rankgauge.agree import agree
+    from rankgauge.trust.judges.agree import agree
 
     if not asked.second:
         raise click.UsageError("this chart is of two judges; give the other's judgments: --second [NAME=]QRELS")

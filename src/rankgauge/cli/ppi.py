@@ -15,8 +15,8 @@ from rankgauge.cli.together import PICTURES
 
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
-    from rankgauge.ppi import PredictionPowered
     from rankgauge.protocol import Protocol
+    from rankgauge.trust.ppi import PredictionPowered
 
 __all__ = ["ppi"]
 
@@ -51,7 +51,7 @@ def ppi(
       rankgauge ppi human.txt model.txt bm25.run -m nDCG@10 --width 0.05
       rankgauge ppi human.txt model.txt bm25.run --interval ppi_py --alpha 0.1 --format json
     """
-    from rankgauge.ppi.show import powered_svg, powered_table, show
+    from rankgauge.show.sections.ppi import powered_svg, powered_table, show
 
     found = _found(people, model, runs, **asked)
     suffix = os.path.splitext(output)[1].lower()
@@ -66,7 +66,7 @@ def _found(
 ) -> PredictionPowered:
     from rankgauge.cli.work import named_runs
     from rankgauge.errors import InputError
-    from rankgauge.ppi import ppi as find
+    from rankgauge.trust.ppi import ppi as find
 
     named = named_runs(runs)
     if [people, model, *named.values()].count("-") > 1:

@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.cli.agree import REPEATED
-from rankgauge.cli.options import (
-    FILE,
-    Once,
-    complete_measures,
-    measures_from_option,
-    protocol_options,
-    reading_options,
-)
-from rankgauge.compare.settings import Settings
+from rankgauge.cli.options import FILE, Once, complete_measures, measures_from_option, protocol_options, reading_options
+from rankgauge.comparison.settings import Settings
 from rankgauge.errors import InputError
 from rankgauge.stats.methods import METHODS
 
@@ -29,8 +22,8 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
     from rankgauge.read import Run
-    from rankgauge.report import Source
-    from rankgauge.validate import Finding
+    from rankgauge.reports.report import Source
+    from rankgauge.validation.validate import Finding
 
 __all__ = ["write_report"]
 
@@ -113,8 +106,8 @@ def write_report(
       rankgauge report qrels.txt bm25.run reranked.run -o report.md
       rankgauge report qrels.txt bm25.run reranked.run --format json
     """
-    from rankgauge.report import Report, format_of
-    from rankgauge.report.facts import gather
+    from rankgauge.reports.facts import gather
+    from rankgauge.reports.report import Report, format_of
 
     chosen = format or format_of(output)
     if output == "-" and chosen == "html" and sys.stdout.isatty():
@@ -141,8 +134,8 @@ def _wanted(
     """What is asked for, its files read; of the others, some are settings of the comparison."""
     from rankgauge.evaluate import query_table
     from rankgauge.measures import parse
-    from rankgauge.read.queries import read_groups_and_numbers, read_texts
-    from rankgauge.report import Wanted
+    from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
+    from rankgauge.reports.report import Wanted
 
     settings = Settings(**{each.name: others.pop(each.name) for each in fields(Settings) if each.name in others})
     groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
@@ -167,7 +160,7 @@ def _aligned(table: str | None, alpha: float) -> Any:
         return None
     if table == "-":
         raise InputError("--experiments: standard input (-) is for the judgments or a run; name a file")
-    from rankgauge.align import align
+    from rankgauge.trust.online.align import align
 
     return align(table, alpha=alpha)
 
@@ -192,7 +185,7 @@ def _source(
     protocol: Protocol,
 ) -> Source:
     from rankgauge.cli.work import named_runs, one_standard_input
-    from rankgauge.report import Source
+    from rankgauge.reports.report import Source
 
     named, first = named_runs(runs), named_runs((retrieved,) if retrieved is not None else ())
     (judge, qrels), *others = named_runs((qrels, *second)).items()
@@ -201,7 +194,7 @@ def _source(
     reads = {name: _reader(reading, path) for name, path in named.items()}
 
     def check(measure: Measure) -> list[Finding]:
-        from rankgauge.validate import validate
+        from rankgauge.validation.validate import validate
 
         files: list[Any] = [judged if qrels == "-" else qrels]
         files += [reads[name](protocol) if path == "-" else path for name, path in named.items()]

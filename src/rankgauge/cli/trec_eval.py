@@ -44,8 +44,8 @@ def trec_eval(
       rankgauge trec_eval -m ndcg_cut.10,20 -m P.5 qrels.txt run.txt
       zcat run.gz | rankgauge trec_eval -m map qrels.txt -
     """
+    from rankgauge.dialects.trec_eval import Report, trec_report
     from rankgauge.protocol import Protocol
-    from rankgauge.trec_eval import Report, trec_report
 
     protocol = Protocol(
         missing="zero" if complete else "skip",

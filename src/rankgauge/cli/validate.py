@@ -51,8 +51,8 @@ def validate(
     """
     from rankgauge.cli.eval import emit
     from rankgauge.cli.work import named_runs, one_standard_input, progress
-    from rankgauge.validate import validate as find
-    from rankgauge.validate.show import show_findings
+    from rankgauge.show.sections.findings import show_findings
+    from rankgauge.validation.validate import validate as find
 
     named = named_runs(runs)
     paths = list(named.values())

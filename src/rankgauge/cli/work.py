@@ -15,14 +15,14 @@ from rankgauge.errors import InputError
 from rankgauge.evaluate import chosen_dialect, evaluate_in_dialect, groups_of, measure_run
 from rankgauge.measures import as_written, parse
 from rankgauge.read import read_judgments, read_run
-from rankgauge.read.files import find_source
 from rankgauge.read.formats import bare_name
-from rankgauge.read.queries import read_query_table
+from rankgauge.read.query_tables import read_query_table
+from rankgauge.read.sources import find_source
 
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments, Run
-    from rankgauge.read.files import Source
+    from rankgauge.read.sources import Source
     from rankgauge.result import Result
 
 __all__ = ["Reading", "evaluate_files", "named_runs", "one_standard_input", "progress", "split_name"]

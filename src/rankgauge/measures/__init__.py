@@ -1,8 +1,8 @@
 """Hits → one value per query. One table; a new measure is one decorated function."""
 
 from rankgauge.measures import graded, precision, sets
-from rankgauge.measures.table import MEASURES, Definition, Measure, averaging, measure
-from rankgauge.measures.text import SPELLINGS, as_written, parse
+from rankgauge.measures.parser import SPELLINGS, as_written, parse
+from rankgauge.measures.registry import MEASURES, Definition, Measure, averaging, measure
 
 FILLED_BY = (graded, precision, sets)
 

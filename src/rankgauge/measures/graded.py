@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgauge.errors import MeasureError
-from rankgauge.match.hits import sum_by
+from rankgauge.matching.hits import sum_by
+from rankgauge.measures.expected_ties import expected_stops
 from rankgauge.measures.gains import Discount, Gain, discount_function, discounted, gain_function
 from rankgauge.measures.ranked import divide, in_turn, running_sum
-from rankgauge.measures.table import measure
-from rankgauge.measures.ties import expected_stops
+from rankgauge.measures.registry import measure
 
 if TYPE_CHECKING:
-    from rankgauge.match.hits import Floats, Hits, Ints
+    from rankgauge.matching.hits import Floats, Hits, Ints
 
 
 @measure(needs="gain", averages=True)

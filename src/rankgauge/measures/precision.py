@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgauge.errors import MeasureError
-from rankgauge.match.hits import positions_within, sum_by
+from rankgauge.matching.hits import positions_within, sum_by
+from rankgauge.measures.expected_ties import expected_precision_sum, expected_reciprocal_rank, expected_success
 from rankgauge.measures.ranked import divide, running_count, within
-from rankgauge.measures.table import measure
-from rankgauge.measures.ties import expected_precision_sum, expected_reciprocal_rank, expected_success
+from rankgauge.measures.registry import measure
 
 if TYPE_CHECKING:
-    from rankgauge.match.hits import Floats, Hits
+    from rankgauge.matching.hits import Floats, Hits
 
 
 def found(hits: Hits, k: int | None, rel: float | None) -> Floats:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgauge.match.hits import positions_within
+from rankgauge.matching.hits import positions_within
 
 if TYPE_CHECKING:
-    from rankgauge.match.hits import Bools, Floats, Hits, Ints
+    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
 
 __all__ = ["divide", "in_turn", "running_count", "running_sum", "within"]
 

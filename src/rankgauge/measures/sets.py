@@ -8,10 +8,10 @@ import numpy as np
 
 from rankgauge.measures.precision import AP, Bpref, found
 from rankgauge.measures.ranked import divide, within
-from rankgauge.measures.table import measure
+from rankgauge.measures.registry import measure
 
 if TYPE_CHECKING:
-    from rankgauge.match.hits import Floats, Hits
+    from rankgauge.matching.hits import Floats, Hits
 
 
 @measure(also=("set_P",))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgauge.errors import InputError
-from rankgauge.read.files import Source
 from rankgauge.read.frames import frame_columns, numbered
 from rankgauge.read.names import find_columns
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask
+from rankgauge.read.sources import Source
 
 if TYPE_CHECKING:
     import polars as pl

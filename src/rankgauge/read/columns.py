@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankgauge.errors import FormatError, InputError, nearest
-from rankgauge.read.files import Source, find_source
 from rankgauge.read.frames import is_frame
-from rankgauge.read.queries import frame_table, table_of_file
+from rankgauge.read.query_tables import frame_table, table_of_file
 from rankgauge.read.rows import finite, number_of, shortened
+from rankgauge.read.sources import Source, find_source
 
 __all__ = ["NamedColumns", "read_columns"]
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, choices, nearest
-from rankgauge.read import frames, lines, ltr, tables
-from rankgauge.read.files import LAYERS, Source
+from rankgauge.read import frames, ltr, tables
+from rankgauge.read import trec as lines
 from rankgauge.read.names import has_role, is_beir, looks_like_header
 from rankgauge.read.rows import Ask, Found, shortened
+from rankgauge.read.sources import LAYERS, Source
 
 __all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "recognise"]
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.files import Source
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask, Found, Row, Rows, explainer
+from rankgauge.read.sources import Source
 
 if TYPE_CHECKING:
     import polars as pl

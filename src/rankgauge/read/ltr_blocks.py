@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.read.blocks import Growing, ahead, blocks_of, query_numbers
+from rankgauge.read.trec_blocks import Growing, ahead, blocks_of, query_numbers
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.files import Source, find_source
 from rankgauge.read.rows import number_of, shortened
+from rankgauge.read.sources import Source, find_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

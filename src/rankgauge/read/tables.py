@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.files import Source
 from rankgauge.read.frames import settled
 from rankgauge.read.memory import checked_row, item_rows
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.rows import Ask, Found, Row, Rows, explainer, gather, number_of, shortened
+from rankgauge.read.sources import Source
 
 __all__ = ["column_names", "header_cells", "read_csv", "read_json", "read_jsonl", "read_tsv"]
 

@@ -1,0 +1,121 @@
+"""A measure under a trainer's convention, for arrays: what the callables of every trainer have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge.arrays import CANDIDATES, NO_QUERIES, measured, rows_of
+from rankgauge.arrays.top import TIES
+from rankgauge.dialects import DIALECTS, Dialect, find_dialect
+from rankgauge.errors import InputError, MeasureError, ProtocolError, choices
+from rankgauge.measures import Measure, as_written, parse
+from rankgauge.measures.aggregates import aggregate, checked_weights
+from rankgauge.protocol import Protocol
+
+if TYPE_CHECKING:
+    from rankgauge.matching.hits import Floats
+
+__all__ = ["Metric", "metrics_of"]
+
+# Measure → how trainers call it. XGBoost maximises what begins with ndcg, map or pre without being told.
+NAMES: Final = {"nDCG": "ndcg", "AP": "map", "P": "pre", "RR": "mrr", "R": "recall", "Success": "hit"}
+
+
+UNWEIGHTED: Final = {"catboost": ("AP", "P", "R")}  # dialect → the measures for which it looks at no weights
+
+
+class Metric:
+    """A measure by name, as a dialect defines it, or as rankgauge does where the dialect is None.
+
+    `name` is what a trainer's log calls it: the trainer's own spelling with `_rankgauge` behind, so that it can stand
+    beside the metric that the trainer has built in.
+    """
+
+    def __init__(self, measure: str, dialect: str | Dialect | None, name: str | None = None) -> None:
+        self.dialect = None if dialect is None else find_dialect(dialect)
+        measure = _with_cutoff(_ours(measure), self.dialect)
+        self.round_mean = None if self.dialect is None else self.dialect.round_mean
+        self.rounding = None
+        if self.dialect is None:
+            self.measure, self.protocol = parse(measure), CANDIDATES
+        else:
+            own = self.dialect.own(as_written(measure))
+            self.measure, self.protocol, self.rounding = own.measure, own.protocol, own.rounding
+        if self.protocol.order != "score":
+            raise ProtocolError(f"{dialect} orders documents as they are given and looks at no scores: not for arrays")
+        if self.protocol.ties not in TIES:
+            raise ProtocolError(
+                f"{dialect} orders equal scores by document id, and arrays have none; expected None or "
+                f"{choices(name for name, each in DIALECTS.items() if _for_arrays(each.protocol))}"
+            )
+        self.name = name or _name(as_written(measure)) + "_rankgauge"
+
+    def with_rules(self, **rules: Any) -> Metric:
+        """The same under other rules."""
+        changed = object.__new__(Metric)
+        changed.__dict__.update(self.__dict__, protocol=replace(self.protocol, **rules))
+        return changed
+
+    def per_query(self, grades: Any, scores: Any, **shape: Any) -> Floats:
+        """The value of every query; `shape` is what `rankgauge.arrays` takes: groups, qid or mask."""
+        values = measured(self.measure, rows_of(grades, scores, **shape), self.protocol)
+        return values if self.rounding is None else self.rounding.each(values)
+
+    def mean(self, grades: Any, scores: Any, *, weights: Any = None, **shape: Any) -> float:
+        """The mean over queries, as the trainer takes it."""
+        values = self.per_query(grades, scores, **shape)
+        if not len(values):
+            raise InputError(NO_QUERIES)
+        weight = None if weights is None else self.weights(checked_weights(np.asarray(weights, np.float64)))
+        if weight is not None and self._adds_empty_queries_without_weight:
+            without = self.with_rules(empty="zero").per_query(grades, scores, **shape)
+            return float(((without * weight).sum() + (values - without).sum()) / weight.sum())
+        value = aggregate("mean", values, weight)
+        return value if self.round_mean is None else self.round_mean(value)
+
+    def weights(self, given: Floats) -> Floats:
+        """The weights of queries that count: those given, or 1 for each where the trainer looks at none."""
+        ignored = self.dialect is not None and self.measure.name in UNWEIGHTED.get(self.dialect.name, ())
+        return np.ones(len(given)) if ignored else given
+
+    @property
+    def _adds_empty_queries_without_weight(self) -> bool:
+        """XGBoost and LightGBM add 1 for an empty query to a weighted sum, whatever the query weighs."""
+        return self.dialect is not None and self.dialect.name in ("xgboost", "lightgbm") and self.measure.name == "nDCG"
+
+    def __repr__(self) -> str:
+        spoken = "" if self.dialect is None else f", dialect {self.dialect.name}"
+        return f"{self.name} ({self.measure}{spoken}; {self.protocol})"
+
+
+def metrics_of(measures: tuple[str, ...], dialect: str | Dialect | None, name: str | None = None) -> list[Metric]:
+    """The metrics of these measures, nDCG@10 where none is named."""
+    asked = measures or ("nDCG@10",)
+    if name is not None and len(asked) > 1:
+        raise MeasureError(f"name={name!r} is for one measure, and {len(asked)} are asked for")
+    return [Metric(measure, dialect, name) for measure in asked]
+
+
+def _for_arrays(protocol: Protocol) -> bool:
+    """Whether scores and their places are all that the rules look at."""
+    return protocol.order == "score" and protocol.ties in TIES
+
+
+def _ours(text: str) -> str:
+    """A trainer's spelling, `pre@5`, as ours: `P@5`."""
+    name, cut, rest = text.partition("@")
+    return next((ours for ours, theirs in NAMES.items() if theirs == name), name) + cut + rest
+
+
+def _with_cutoff(text: str, dialect: Dialect | None) -> str:
+    """P, which needs a cut-off, at the one that the trainer takes without being told: XGBoost's `pre` is `pre@32`."""
+    own = dialect.measures.get(text) if dialect is not None and text == "P" else None
+    return f"{text}@{own.parameters['k']}" if own is not None and "k" in own.parameters else text
+
+
+def _name(measure: Measure) -> str:
+    text = str(measure)
+    return NAMES.get(measure.name, measure.name) + text.removeprefix(measure.name)

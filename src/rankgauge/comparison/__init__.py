@@ -1,0 +1,1 @@
+"""Which system is better: pairs, families, verdicts; the gate, the plan, the leaderboard."""

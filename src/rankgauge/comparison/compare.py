@@ -1,0 +1,195 @@
+"""Values × systems → Comparison: which differences are real, how large they are, and what the set could detect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rankgauge.comparison.comparison import Compared, Comparison, System
+from rankgauge.comparison.doubts import Doubt, doubts_of_family, doubts_of_groups, doubts_of_pairs, doubts_of_results
+from rankgauge.comparison.pairs import Family, compare_groups, compare_pairs
+from rankgauge.comparison.settings import Settings
+from rankgauge.comparison.value_tables import on_judgments, values_of_tables
+from rankgauge.comparison.values import Values, results_of_runs, values_of_results, with_clusters, without_weightless
+from rankgauge.errors import InputError
+from rankgauge.evaluate import groups_of, masks_of, query_table, weights_of
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.result import Result
+from rankgauge.stats import paired
+
+if TYPE_CHECKING:
+    from rankgauge.dialects import Dialect
+    from rankgauge.read import Judgments
+
+__all__ = ["Comparison", "Settings", "Values", "compare", "compare_results", "compare_tables", "compare_values"]
+__all__ += ["refuse_rules"]
+
+
+def compare(
+    judgments: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    baseline: str | None = None,
+    method: str = "maxt",
+    also: str | Iterable[str] = (),
+    margin: float | None = None,
+    rope: float | None = None,
+    alpha: float = 0.05,
+    flips: int = 100_000,
+    seed: int = 0,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    dialect: str | Dialect | None = None,
+    weights: Any = None,
+    by: Any = None,
+    clusters: Any = None,
+) -> Comparison:
+    """Compare systems on the same queries: every pair of them, or each against the baseline.
+
+    `runs` maps the name of each system to its run. With judgments=None it maps names to Results instead, or is a table
+    of values: a path, a frame, or system → query → value. One p decides: that of the sign-flip test, adjusted over the
+    family of pairs by `method`; `also` names what to show beside it. The measure is nDCG@10 unless said otherwise;
+    `weights`, `by` (groups) and `clusters` (queries that belong together) are by query. `protocol` and `dialect` are
+    for runs; of a table, `missing="skip"` leaves queries out that lack a value.
+    """
+    also = (also,) if isinstance(also, str) else tuple(also)
+    settings = Settings(baseline, method, also, alpha, margin, rope, flips, seed)
+    wanted = _measures(measures)
+    belonging = None if clusters is None else query_table(clusters, "cluster")
+    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    if judgments is None:
+        of_results = _are_results(runs)
+        refuse_rules(protocol, dialect, "results" if of_results else "values")
+        queries: dict[str, Any] = {"weights": weights, "groups": groups_of(by, None), "clusters": belonging}
+        if of_results:
+            return compare_results(_several(runs), settings, wanted, **queries)
+        tables = runs if isinstance(runs, list) else [runs]
+        return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **queries)
+    parsed = [parse(each) for each in wanted or ["nDCG@10"]]
+    groups = groups_of(by, judgments)
+    found = results_of_runs(
+        judgments, _several(runs), parsed, protocol, dialect=dialect, weights=weights, groups=groups
+    )
+    return compare_results(found, settings, clusters=belonging)
+
+
+def compare_results(
+    results: Mapping[str, Result],
+    settings: Settings,
+    measures: Sequence[str] | None = None,
+    *,
+    weights: Any = None,
+    groups: Mapping[str, str] | None = None,
+    clusters: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Compare Results that rest on the same judgments and rules; their own weights and groups, or the given ones."""
+    values = values_of_results(_several(results), measures)
+    queries: dict[str, Any] = {"weights": weights, "groups": groups, "clusters": clusters}
+    made = compare_values({name: _about_queries(each, **queries) for name, each in values.items()}, settings)
+    doubts = list(made.warnings)
+    for name, compared in made.measures.items():
+        doubts += doubts_of_results(results, parse(name), compared.pairs)
+    return replace(made, warnings=list(dict.fromkeys(doubts)))
+
+
+def compare_tables(
+    tables: Sequence[Any],
+    measures: Sequence[str] | None,
+    settings: Settings,
+    *,
+    weights: Any = None,
+    groups: Mapping[str, str] | None = None,
+    clusters: Mapping[str, Any] | None = None,
+    skip: bool = False,
+    judgments: Judgments | None = None,
+) -> Comparison:
+    """Compare values from tables; `skip` leaves queries out that lack one, `judgments` are what they should rest on."""
+    values = values_of_tables(tables, measures, skip=skip)
+    for name, each in values.items():
+        each = each if judgments is None else on_judgments(each, judgments)
+        values[name] = _about_queries(each, weights=weights, groups=groups, clusters=clusters)
+    return compare_values(values, settings)
+
+
+def refuse_rules(protocol: Protocol, dialect: Any, what: str) -> None:
+    """Values and results are there already: no rule can change them, but that a table may skip what lacks a value."""
+    usual = DEFAULT.to_dict() | ({"missing": protocol.missing} if what == "values" else {})
+    rules = [f"{rule}={value}" for rule, value in protocol.to_dict().items() if value != usual[rule]]
+    rules += [] if dialect is None else [f"dialect={getattr(dialect, 'name', dialect)}"]
+    if rules:
+        raise InputError(
+            f"{', '.join(rules)}: {what} were computed before, and rules can change them no more; leave this out, or "
+            "give judgments and runs"
+        )
+
+
+def _about_queries(
+    values: Values, *, weights: Any, groups: Mapping[str, str] | None, clusters: Mapping[str, Any] | None
+) -> Values:
+    """The same values with what is known of their queries."""
+    if weights is not None:
+        values = replace(values, weights=weights_of(weights, values.queries))
+    if groups is not None:
+        values = replace(values, groups=masks_of(groups, values.queries))
+    return with_clusters(values, clusters)
+
+
+def compare_values(values: Mapping[str, Values], settings: Settings) -> Comparison:
+    """Compare the systems of every table of values."""
+    measures: dict[str, Compared] = {}
+    doubts: list[Doubt] = []
+    for name, given in values.items():
+        each = without_weightless(given)
+        if len(each.systems) < 2:
+            raise InputError(f"there is only one system, {each.systems[0]}; a comparison needs two or more")
+        family, parts = compare_pairs(each, settings), compare_groups(each, settings)
+        groups = {group: _compared(each.only(each.groups[group]), part, settings) for group, part in parts.items()}
+        measures[name] = replace(_compared(each, family, settings), groups=groups)
+        doubts += [*doubts_of_pairs(each, family.pairs), *doubts_of_family(name, family, settings)]
+        doubts += _doubts_of_groups(name, groups, settings)
+    return Comparison(measures, settings, doubts)
+
+
+def _doubts_of_groups(measure: str, groups: Mapping[str, Compared], settings: Settings) -> Iterator[Doubt]:
+    """What to doubt in single groups, and in the family that all of them are."""
+    if not groups:
+        return
+    named = {name: replace(each.values, measure=f"{measure}, {name}", dropped={}) for name, each in groups.items()}
+    yield from doubts_of_groups({name: [*doubts_of_pairs(named[name], groups[name].pairs)] for name in groups})
+    first, *_ = groups.values()
+    together = Family([pair for each in groups.values() for pair in each.pairs], first.flips, first.exact)
+    yield from doubts_of_family(f"{measure}, groups", together, settings)
+
+
+def _compared(values: Values, family: Family, settings: Settings) -> Compared:
+    units = paired.units_of(values.table, values.weights, values.clusters)
+    counts = {name: {"better": 0, "worse": 0, "not separable": 0} for name in values.systems}
+    opposite = {"better": "worse", "worse": "better", "not separable": "not separable"}
+    for pair in family.pairs:
+        counts[pair.a][pair.decision] += 1
+        counts[pair.b][opposite[pair.decision]] += 1
+    systems = {
+        name: System(values.mean(name), paired.mean_interval(units, at, settings.alpha), *counts[name].values())
+        for at, name in enumerate(values.systems)
+    }
+    return Compared(values, systems, family.pairs, family.flips, family.exact, effective=units.effective)
+
+
+def _measures(measures: Any) -> list[str] | None:
+    if measures is None or isinstance(measures, (str, Measure)):
+        return None if measures is None else [str(measures)]
+    return [str(each) for each in measures]
+
+
+def _are_results(runs: Any) -> bool:
+    return isinstance(runs, Mapping) and bool(runs) and all(isinstance(each, Result) for each in runs.values())
+
+
+def _several(runs: Any) -> Any:
+    if not isinstance(runs, Mapping):
+        raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
+    if len(runs) < 2:
+        raise InputError(f"there is only one system ({', '.join(map(str, runs)) or 'none'}); a comparison needs two")
+    return runs

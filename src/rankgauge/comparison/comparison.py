@@ -1,0 +1,219 @@
+"""Comparison: what `compare` returns, and its form as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rankgauge.comparison.doubts import Doubt
+from rankgauge.comparison.pairs import Pair
+from rankgauge.comparison.settings import Settings
+from rankgauge.errors import InputError, MeasureError
+from rankgauge.measures import Measure
+from rankgauge.stats.methods import METHODS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgauge.comparison.values import Values
+    from rankgauge.stats.paired import Interval
+
+__all__ = ["Compared", "Comparison", "System", "finite"]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The mean of a system, with its t interval; of how many systems it is better, worse, not separable."""
+
+    mean: float
+    interval: Interval
+    better_than: int = 0
+    worse_than: int = 0
+    not_separable_from: int = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Compared:
+    """One measure, on all queries or on a group of them: the systems, and every pair of them."""
+
+    values: Values
+    systems: dict[str, System]
+    pairs: list[Pair]
+    flips: int
+    exact: bool
+    groups: dict[str, Compared] = field(default_factory=dict)
+    effective: float = float("nan")
+
+    def pair(self, a: str, b: str) -> Pair:
+        """The comparison of a with b, in the order in which it was made."""
+        for each in self.pairs:
+            if (each.a, each.b) == (a, b):
+                return each
+        known = ", ".join(f"{each.a} − {each.b}" for each in self.pairs[:5])
+        raise InputError(f"{a} − {b} was not compared; there are {known}{', …' * (len(self.pairs) > 5)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Mapping[str, Compared]):
+    """Systems compared on the same queries: `comparison["nDCG@10"].pair("a", "b").verdict`.
+
+    A mapping from measure to what was found; `print(comparison)` is the table, `to_dict()` the JSON, `to_frame()` a row
+    per pair. `warnings` says where not to trust it.
+    """
+
+    measures: dict[str, Compared]
+    settings: Settings
+    warnings: list[Doubt]
+
+    def __getitem__(self, measure: str) -> Compared:
+        from rankgauge.measures import parse
+
+        for name in (measure, *([str(parse(measure))] if measure not in self.measures else [])):
+            if name in self.measures:
+                return self.measures[name]
+        raise MeasureError(f"{measure} was not compared; there are {', '.join(self.measures)}")
+
+    def __contains__(self, measure: object) -> bool:
+        try:
+            return isinstance(measure, (str, Measure)) and self[str(measure)] is not None
+        except MeasureError:
+            return False
+
+    def get(self, measure: Any, default: Any = None) -> Any:
+        """What was found for a measure, or the default if it was not compared."""
+        return self[str(measure)] if measure in self else default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.measures)
+
+    def __len__(self) -> int:
+        return len(self.measures)
+
+    @property
+    def first(self) -> Compared:
+        """What was found for the first measure."""
+        return next(iter(self.measures.values()))
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The pairs of the first measure."""
+        return self.first.pairs
+
+    def pair(self, a: str, b: str) -> Pair:
+        """The comparison of a with b by the first measure."""
+        return self.first.pair(a, b)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON: NaN and infinity are None."""
+        used = set.intersection(*(set(each.values.queries) for each in self.measures.values()))
+        dropped = {query: why for each in self.measures.values() for query, why in each.values.dropped.items()}
+        first = self.first
+        data = {
+            "protocol": first.values.protocol,
+            "fingerprints": first.values.fingerprints,
+            "queries": {"used": len(used), "dropped": len(dropped), "dropped_ids": dropped},
+            "flips": {"number": first.flips, "exact": first.exact, "seed": self.settings.seed},
+            "family": self.family,
+            "baseline": self.settings.baseline,
+            "alpha": self.settings.alpha,
+            "measures": {measure: _compared_data(each) for measure, each in self.measures.items()},
+            "warnings": [doubt._asdict() for doubt in self.warnings],
+        }
+        cleaned: dict[str, Any] = finite(data)
+        return cleaned
+
+    @property
+    def family(self) -> dict[str, Any]:
+        """How the pairs were adjusted, what that controls, how many there are; groups × pairs are a family as well."""
+        method, groups = self.settings.method, self.first.groups
+        pairs = sum(len(group.pairs) for group in groups.values())
+        size = {"size": len(self.first.pairs)} | ({"size_of_groups": pairs} if groups else {})
+        return {"method": method, "controls": METHODS[method], **size}
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per measure, group and pair."""
+        import polars as pl
+
+        return pl.DataFrame([*self.rows()], infer_schema_length=None)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One flat row per measure, group and pair, every digit of it."""
+        for measure, whole in self.measures.items():
+            for group, part in [("all", whole), *whole.groups.items()]:
+                for pair in part.pairs:
+                    row = {"measure": measure, "group": group, "a": pair.a, "b": pair.b, "queries": pair.queries}
+                    row |= {"mean_a": part.systems[pair.a].mean, "mean_b": part.systems[pair.b].mean}
+                    yield row | _flat(pair)
+
+    def __repr__(self) -> str:
+        from rankgauge.show.sections.comparison import show
+
+        return show(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        import rankgauge
+        from rankgauge.show.sections.comparison import html
+
+        return rankgauge.charts.in_notebook(self, html(self))
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+def _flat(pair: Pair) -> dict[str, Any]:
+    """The pair with intervals as two columns each, and what was asked for besides as columns of its own."""
+    result: dict[str, Any] = {}
+    for name, value in _pair_data(pair).items():
+        if name in ("a", "b", "queries"):
+            continue
+        if isinstance(value, tuple):
+            result[f"{name}_low"], result[f"{name}_high"] = value
+        elif name == "others":
+            result |= {f"p_{method}": each["p"] for method, each in value.items()}
+        elif name == "intervals":
+            for kind, ends in value.items():
+                result[f"{kind}_low"], result[f"{kind}_high"] = ends
+        else:
+            result[name] = value
+    return result
+
+
+def _compared_data(compared: Compared) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "queries": len(compared.values.queries),
+        "effective_queries": compared.effective,
+        "flips": {"number": compared.flips, "exact": compared.exact},
+        "systems": {name: asdict(system) for name, system in compared.systems.items()},
+        "pairs": [_pair_data(pair) for pair in compared.pairs],
+    }
+    if compared.values.definition:
+        data["definition"] = compared.values.definition
+    if compared.groups:
+        data["groups"] = {name: _compared_data(group) for name, group in compared.groups.items()}
+    return data
+
+
+ORDER = (
+    *("a", "b", "difference", "interval", "relative", "relative_interval", "p", "p_adjusted", "p_t"),
+    *("d_z", "d_z_interval", "g_z", "wins", "ties", "losses", "detectable", "decision", "verdict"),
+)
+
+
+def _pair_data(pair: Pair) -> dict[str, Any]:
+    """The pair's fields, the most important ones first, what was not asked for left out."""
+    fields = asdict(pair)
+    rest = {name: value for name, value in fields.items() if name not in ORDER and value not in (None, {})}
+    return {name: fields[name] for name in ORDER} | rest
+
+
+def finite(value: Any) -> Any:
+    """The same for JSON, which has neither NaN nor infinity: None instead."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(each) for each in value]
+    return value

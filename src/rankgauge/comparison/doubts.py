@@ -1,0 +1,169 @@
+"""Where the answer of a comparison should not be trusted as it stands: warnings, each with a stable code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from rankgauge.stats.methods import TUKEYS
+
+if TYPE_CHECKING:
+    from rankgauge.comparison.pairs import Family, Pair
+    from rankgauge.comparison.settings import Settings
+    from rankgauge.comparison.values import Values
+    from rankgauge.measures import Measure
+    from rankgauge.result import Result
+
+__all__ = ["CODES", "Doubt", "doubts_of_family", "doubts_of_groups", "doubts_of_pairs", "doubts_of_results"]
+
+FEW: Final = 25
+SKEWED: Final = 0.25
+UNEQUAL: Final = 2.0
+JUDGED_APART: Final = 0.05
+SHOWN: Final = 3
+MULTIPLIED: Final = frozenset({"holm", "bh", "by"})  # methods that multiply the smallest p by the number of pairs
+# Code → when it is said.
+CODES: Final = {
+    "few-queries": f"fewer than {FEW} queries (or clusters of queries)",
+    "few-differences": f"a pair of systems that differ on fewer than {FEW} queries, though on some",
+    "skewed": f"skewness / √queries of a pair's differences beyond ± {SKEWED:g}",
+    "tie-band": "another order of equal scores could move a difference by more than its size",
+    "judged-unequal": f"the judged shares at the cut-off differ by more than {JUDGED_APART:g}",
+    "unequal-variances": f"a Tukey method, and deviations of differences more than a factor of {UNEQUAL:g} apart",
+    "dropped-queries": "queries without a value for every system were left out",
+    "few-flips": "so few flips that no p can fall below the level; under Holm, BH or BY, below their first step",
+}
+
+
+class Doubt(NamedTuple):
+    """A reason for not trusting an answer: a code that does not change, and what to know and to do."""
+
+    code: str
+    text: str
+
+
+def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
+    """What the values alone show."""
+    measure = values.measure
+    units = len(values.queries) if values.clusters is None else len(set(values.clusters.tolist()))
+    if values.dropped:
+        query, why = next(iter(values.dropped.items()))
+        yield Doubt(
+            "dropped-queries", f"{measure}: {len(values.dropped):,} queries were left out, such as {query}: {why}"
+        )
+    if units < FEW:
+        what = "queries" if values.clusters is None else "clusters of queries"
+        yield Doubt(
+            "few-queries",
+            f"{measure}: {units} {what} are few; below {FEW} "
+            "an interval or a p-value is only as good as the differences are symmetric; judge more queries",
+        )
+    else:
+        yield from _few_differences(measure, pairs)
+    yield from _skewed(measure, pairs, units)
+
+
+def doubts_of_groups(groups: Mapping[str, Sequence[Doubt]]) -> Iterator[Doubt]:
+    """Group → its doubts: one of each code, with the names of the other groups of which it is true as well."""
+    for code in dict.fromkeys(doubt.code for doubts in groups.values() for doubt in doubts):
+        first, *others = (name for name, doubts in groups.items() if any(doubt.code == code for doubt in doubts))
+        text = next(doubt.text for doubt in groups[first] if doubt.code == code)
+        shown = ", ".join(others[:SHOWN]) + ", …" * (len(others) > SHOWN)
+        more = f" (likewise in {len(others):,} more groups: {shown})" if others else ""
+        yield Doubt(code, text + more)
+
+
+def doubts_of_family(measure: str, family: Family, settings: Settings) -> Iterator[Doubt]:
+    """What the pairs show that were adjusted together."""
+    yield from _unequal(measure, family.pairs, settings)
+    yield from _few_flips(measure, family, settings)
+
+
+def _few_differences(measure: str, pairs: Sequence[Pair]) -> Iterator[Doubt]:
+    few = sorted((p for p in pairs if 0 < p.wins + p.losses < FEW), key=lambda p: p.wins + p.losses)
+    if few:
+        first = few[0]
+        yield Doubt(
+            "few-differences",
+            f"{measure}: {_names(few)} differ on few queries ({first.wins + first.losses} of {first.queries:,}), on "
+            f"which the answer rests; below {FEW} it is only as good as the differences are symmetric",
+        )
+
+
+def _skewed(measure: str, pairs: Sequence[Pair], units: int) -> Iterator[Doubt]:
+    strong = sorted((p for p in pairs if abs(p.skewness) > SKEWED * np.sqrt(units)), key=lambda p: -abs(p.skewness))
+    if strong:
+        first = strong[0]
+        yield Doubt(
+            "skewed",
+            f"{measure}: the differences of {_names(strong)} are too skewed for {units} queries (skewness "
+            f"{first.skewness:.1f}; |skewness| / √n is {abs(first.skewness) / np.sqrt(units):.2f}, above {SKEWED:g}): "
+            "intervals are too narrow and p-values too small; judge more queries",
+        )
+
+
+def _unequal(measure: str, pairs: Sequence[Pair], settings: Settings) -> Iterator[Doubt]:
+    asked = [name for name in (settings.method, *settings.also) if name in TUKEYS]
+    spread = [pair.deviation for pair in pairs]
+    if asked and max(spread) > UNEQUAL * min(spread):
+        yield Doubt(
+            "unequal-variances",
+            f"{measure}: deviations of the differences range from {min(spread):.4f} to {max(spread):.4f}, and "
+            f"{asked[0]} takes them for equal: it finds differences that are not there; trust maxt",
+        )
+
+
+def _few_flips(measure: str, family: Family, settings: Settings) -> Iterator[Doubt]:
+    """Under max-T every p comes from the flips of the family, under the other methods from those of its pair."""
+    number, method = len(family.pairs), settings.method
+    exact = family.exact if method == "maxt" else any(pair.exact for pair in family.pairs)
+    if exact or method in TUKEYS:
+        return
+    smallest, needed = 1 / (settings.flips + 1), settings.alpha / (number if method in MULTIPLIED else 1)
+    if smallest > needed:
+        over = f"{method} over {number:,} pairs" if number > 1 else "the level"
+        remedy = ", or take maxt" if smallest <= settings.alpha else ""
+        yield Doubt(
+            "few-flips",
+            f"{measure}: with {settings.flips:,} flips no p is below {smallest:.2g}, and {over} needs {needed:.2g}; "
+            f"give more flips{remedy}",
+        )
+
+
+def _names(pairs: Sequence[Pair]) -> str:
+    shown = ", ".join(f"{pair.a} and {pair.b}" for pair in islice(pairs, SHOWN))
+    return shown + (f" ({len(pairs) - SHOWN:,} more pairs)" if len(pairs) > SHOWN else "")
+
+
+def doubts_of_results(results: Mapping[str, Result], measure: Measure, pairs: Sequence[Pair]) -> Iterator[Doubt]:
+    """What the rankings behind the values show: equal scores, and unequal shares of judged documents."""
+    yield from _tie_bands(results, measure, pairs)
+    cutoff = measure.cutoff if isinstance(measure.cutoff, int) else 10
+    shares = {name: result.judged[cutoff] for name, result in results.items() if cutoff in result.judged}
+    if shares and max(shares.values()) - min(shares.values()) > JUDGED_APART:
+        least, most = min(shares, key=lambda name: shares[name]), max(shares, key=lambda name: shares[name])
+        yield Doubt(
+            "judged-unequal",
+            f"Judged@{cutoff} is {shares[most]:.3f} for {most} and {shares[least]:.3f} for {least}: what is not judged "
+            f"counts as not relevant, which is hard on {least}; judge what it found, or try --unjudged condensed",
+        )
+
+
+def _tie_bands(results: Mapping[str, Result], measure: Measure, pairs: Sequence[Pair]) -> Iterator[Doubt]:
+    from rankgauge.measures.bands.notes import mean_ends
+
+    tied = {name: r for name, r in results.items() if not r.hits.averaged and (r.hits.tied > 1).any()}
+    ends = {name: mean_ends(result, measure) for name, result in tied.items()}
+    width = {name: high - low for name, (low, high) in ends.items()}
+    touched = [p for p in pairs if width.get(p.a, 0.0) + width.get(p.b, 0.0) > max(abs(p.difference), 5e-5)]
+    if touched:
+        name = max((each for pair in touched for each in (pair.a, pair.b)), key=lambda each: width.get(each, 0.0))
+        low, high = ends[name]
+        yield Doubt(
+            "tie-band",
+            f"{measure}: the order of equal scores could undo the difference of {_names(touched)}; {name} alone "
+            f"ranges from {low:.4f} to {high:.4f}; compare with --ties average",
+        )

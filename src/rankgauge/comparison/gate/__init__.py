@@ -1,0 +1,1 @@
+"""A run and a baseline → PASS, FAIL or INCONCLUSIVE."""

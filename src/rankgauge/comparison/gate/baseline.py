@@ -1,0 +1,92 @@
+"""Baselines: a run or saved values, read; the candidate's values, saved in their place with what they replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from rankgauge.comparison.saved import MAKE, Saved, one_run, read_saved
+from rankgauge.comparison.value_tables import values_of_tables
+from rankgauge.comparison.values import comparable, one_definition
+from rankgauge.errors import InputError, MeasureError, ProtocolError
+from rankgauge.evaluate import evaluate
+from rankgauge.protocol import Protocol
+from rankgauge.read.sources import find_source
+from rankgauge.result import Result
+from rankgauge.show.data import Look, as_data
+from rankgauge.writers.write import opened
+
+if TYPE_CHECKING:
+    from rankgauge.comparison.gate.check import Check
+    from rankgauge.comparison.values import Values
+
+__all__ = ["read_baseline", "save_baseline", "saved_at", "values_of"]
+
+
+def read_baseline(baseline: Any, judgments: Any, measures: Iterable[str], protocol: Protocol) -> Saved:
+    """Saved values as they are; a run is evaluated."""
+    if isinstance(baseline, Saved):
+        return baseline
+    if isinstance(baseline, Result):
+        return Saved.of(baseline)
+    return saved_at(baseline) or Saved.of(evaluate(judgments, baseline, measures, protocol=protocol))
+
+
+def saved_at(baseline: Any, name: str | None = None) -> Saved | None:
+    """The saved values in a file (of the run of this name, where it holds several); None if it is something else."""
+    if not isinstance(baseline, str) and not hasattr(baseline, "__fspath__"):
+        return None
+    path = os.fspath(baseline)
+    if path != "-" and not os.path.exists(path):
+        made = MAKE.format(measures="nDCG@10", file=path)
+        raise InputError(f"{path}: there is no such baseline; save one first: {made}")
+    source = find_source(baseline)
+    found = read_saved(source)
+    return one_run(found, name, source.name) if found is not None else None
+
+
+def values_of(new: Saved, old: Saved, measure: str) -> Values:
+    """The values of both, query by query; refused where they rest on different judgments, rules or definitions."""
+    names = (new.name or "the candidate", old.title or "the baseline")
+    systems = dict(
+        zip(names if names[0] != names[1] else (names[0], f"{names[1]} (baseline)"), (new, old), strict=True)
+    )
+    _refuse_unlike(systems, old, measure)
+    columns = {name: each.of_measure(measure) for name, each in systems.items()}
+    return values_of_tables([columns], [measure], skip=True)[measure]
+
+
+def _refuse_unlike(systems: dict[str, Saved], old: Saved, measure: str) -> None:
+    again = f"re-evaluate the old run: {MAKE.format(measures=measure, file=old.source or 'FILE')}"
+    known = {name: each.fingerprints | {"rules": Protocol.from_dict(each.protocol)} for name, each in systems.items()}
+    try:
+        comparable(known)
+        one_definition(measure, {name: each.definitions.get(measure, "") for name, each in systems.items()})
+    except (InputError, ProtocolError, MeasureError) as error:
+        what = str(error).partition(" and cannot be compared")[0]
+        raise type(error)(f"{what} and cannot be compared; {again}") from None
+
+
+def save_baseline(found: Check, path: str) -> None:
+    """Save the candidate as a baseline, with the history of the one that it was checked against."""
+    data = as_data([found.candidate], Look(per_query=True))
+    old = found.old
+    if old is not None:
+        replaced = old.fingerprint != found.candidate.fingerprint
+        data["history"] = [*old.history, *([_entry(old)] if replaced else [])]
+        data["first"] = _first(old) if replaced else old.first or {}
+    text = (json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+    with opened(path) as stream:
+        stream.write(text)
+
+
+def _first(old: Saved) -> dict[str, dict[str, float]]:
+    """The first values there were of each measure, those of the old baseline for one that joined with it."""
+    return {measure: values for measure, values in (old.values | (old.first or {})).items() if values}
+
+
+def _entry(old: Saved) -> dict[str, Any]:
+    means = {measure: old.mean(measure) for measure in old.values if old.values[measure]}
+    return {"run": old.name, "fingerprint": old.fingerprint, "measures": means}

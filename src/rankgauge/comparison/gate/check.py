@@ -1,0 +1,333 @@
+"""The gate: may this run replace the baseline? PASS, FAIL or INCONCLUSIVE, by bounds and not by a guess.
+
+    judgments + run ──evaluate──▶ candidate ─┐
+    a run, or what eval saved ──▶ baseline ──┴─check──▶ Check ──show──▶ people, pull requests, CI
+
+A difference passes when its one-sided 95 % lower bound is not below −margin, fails when its upper bound is, and is
+inconclusive otherwise. A small set of queries therefore makes a gate that cannot tell, never one that lets things pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge.comparison.doubts import FEW, SKEWED, Doubt
+from rankgauge.comparison.gate.baseline import read_baseline, values_of
+from rankgauge.comparison.saved import Saved
+from rankgauge.errors import InputError
+from rankgauge.evaluate import evaluate
+from rankgauge.measures import Measure, parse
+from rankgauge.measures.aggregates import aggregate
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import read_judgments
+from rankgauge.stats.paired import NOWHERE, TIE, moments, t_interval, units_of
+from rankgauge.stats.power import ALPHA, queries_needed
+
+if TYPE_CHECKING:
+    from rankgauge.comparison.values import Values
+    from rankgauge.result import Result
+    from rankgauge.stats.paired import Floats, Moments
+
+__all__ = [
+    "ANSWERS",
+    "Check",
+    "Compared",
+    "Drift",
+    "Lost",
+    "Minimum",
+    "check",
+    "check_result",
+    "margins_of",
+    "minimums_of",
+]
+
+ANSWERS: Final = ("fail", "inconclusive", "pass")  # the worst first
+LOST: Final = 5  # queries that are named, for each measure
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A number with its one-sided 95 % bounds, and how far off rounding may have put them."""
+
+    value: float
+    lower: float
+    upper: float
+    slack: float = field(default=0.0, compare=False)
+
+    def answer(self, limit: float) -> str:
+        """Whether the number is shown to be at least the limit, shown to be below it, or neither."""
+        if self.lower >= limit - self.slack:
+            return "pass"
+        return "fail" if self.upper < limit - self.slack else "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How far the candidate is from the first baseline that this one descends from."""
+
+    first: float
+    bounds: Bounds
+    baselines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One measure of the candidate against the baseline."""
+
+    measure: str
+    candidate: float
+    baseline: float
+    bounds: Bounds  # of candidate − baseline
+    margin: float
+    answer: str
+    queries: int
+    dropped: dict[str, str]
+    queries_needed: int | None
+    drift: Drift | None
+    doubts: tuple[Doubt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """One measure of the candidate against a number that its mean must reach."""
+
+    measure: str
+    bounds: Bounds
+    minimum: float
+    answer: str
+    queries: int
+    queries_needed: int | None
+    doubts: tuple[Doubt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A query that is worse than it was."""
+
+    measure: str
+    query_id: str
+    candidate: float
+    baseline: float
+
+    @property
+    def difference(self) -> float:
+        """Candidate − baseline."""
+        return self.candidate - self.baseline
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """The answer of the gate, and everything it rests on."""
+
+    name: str
+    baseline: str
+    compared: tuple[Compared, ...]
+    minimums: tuple[Minimum, ...]
+    lost_most: tuple[Lost, ...]
+    fingerprints: dict[str, Any]
+    protocol: dict[str, Any]
+    candidate: Result = field(repr=False)
+    old: Saved | None = field(repr=False)
+
+    @property
+    def answer(self) -> str:
+        """The worst answer of all."""
+        answers = [*(each.answer for each in self.compared), *(each.answer for each in self.minimums)]
+        return min(answers, key=ANSWERS.index)
+
+    @property
+    def better(self) -> bool:
+        """Whether a measure went up and none went down."""
+        differences = [each.bounds.value for each in self.compared]
+        return bool(differences) and min(differences) >= 0 and max(differences) > 0
+
+    def __str__(self) -> str:
+        from rankgauge.show.sections.gate import as_table
+
+        return as_table(self)
+
+
+def check(
+    judgments: Any,
+    run: Any,
+    baseline: Any = None,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    margin: float | Mapping[str, float] | None = None,
+    minimums: Mapping[str, float] | None = None,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    lost: int = LOST,
+    name: str = "",
+) -> Check:
+    """Check a run against a baseline and against minimums.
+
+    `baseline` is a run, a result, or a file of `rankgauge eval --per-query --format json`. `margin` is the largest loss
+    that does not matter, in units of the measure, for all measures or by measure; it has no default. `measures` are
+    compared with the baseline, nDCG@10 if none are given. `minimums` maps measures to the means that they must reach.
+    """
+    if baseline is None and (measures is not None or margin is not None):
+        raise InputError("measures and margin are for a comparison with a baseline, and there is none; give a baseline")
+    floors = minimums_of(minimums or {})
+    if baseline is None and not floors:
+        raise InputError("there is nothing to check: give a baseline with a margin, or a minimum")
+    margins = margins_of(_names(measures) if baseline is not None else [], margin)
+    judged = read_judgments(judgments)
+    result = evaluate(judged, run, [*dict.fromkeys([*margins, *floors])], protocol=protocol, name=name)
+    old = read_baseline(baseline, judged, margins, result.protocol) if baseline is not None else None
+    return check_result(result, old, margins, floors, lost=lost)
+
+
+def _names(measures: str | Measure | Iterable[str | Measure] | None) -> list[str]:
+    """The measures to compare, in our spelling."""
+    given = "nDCG@10" if measures is None else measures
+    names = [str(parse(str(each))) for each in ([given] if isinstance(given, (str, Measure)) else given)]
+    if not names:
+        raise InputError("there is a baseline and no measure to compare; give one, such as nDCG@10")
+    return names
+
+
+def check_result(
+    result: Result, old: Saved | None, margins: Mapping[str, float], minimums: Mapping[str, float], *, lost: int = LOST
+) -> Check:
+    """The same, for a result and a baseline that are there already."""
+    new = Saved.of(result)
+    tables = {measure: values_of(new, old, measure) for measure in margins} if old is not None else {}
+    return Check(
+        result.name,
+        old.title if old is not None else "",
+        tuple(_compared(tables[measure], margin, new, old) for measure, margin in margins.items()),
+        tuple(_minimum(new, measure, minimum) for measure, minimum in minimums.items()),
+        tuple(each for values in tables.values() for each in _lost_most(values, lost)),
+        result.fingerprints
+        | {"candidate": result.fingerprint}
+        | ({"baseline": old.fingerprint} if old is not None else {}),
+        result.protocol.to_dict(),
+        result,
+        old,
+    )
+
+
+def minimums_of(given: Mapping[str, float]) -> dict[str, float]:
+    """Measure → the mean that it must reach."""
+    return _by_measure("minimum", given)
+
+
+def _by_measure(what: str, given: Mapping[str, float]) -> dict[str, float]:
+    """The numbers under our spelling of the measures; two for one measure are refused, however it is spelt."""
+    found: dict[str, tuple[str, float]] = {}
+    for name, value in given.items():
+        measure = str(parse(str(name))) if name else ""
+        if measure in found:
+            raise InputError(f"{measure} has two {what}s, as {found[measure][0]} and as {name}; give one")
+        found[measure] = str(name), float(value)
+    return {measure: value for measure, (_, value) in found.items()}
+
+
+def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) -> dict[str, float]:
+    """Measure → margin; a mapping may have a margin for all others under an empty name."""
+    given = margin if isinstance(margin, Mapping) else {} if margin is None else {"": margin}
+    table = _by_measure("margin", given)
+    for name, value in table.items():
+        if not (math.isfinite(value) and value >= 0):
+            raise InputError(f"a margin is a number, 0 or more, not {value:g}; it is a loss that does not matter")
+        if name and name not in measures:
+            raise InputError(
+                f"there is a margin for {name}, which is not checked; the measures are {', '.join(measures)}"
+            )
+    for measure in measures:
+        if measure not in table and "" not in table:
+            raise InputError(
+                f"how much of {measure} may be lost? Give a margin, such as 0.01 for one point: it has no default, "
+                "because only you know what does not matter"
+            )
+    return {measure: table.get(measure, table.get("", 0.0)) for measure in measures}
+
+
+def _compared(values: Values, margin: float, new: Saved, old: Saved | None) -> Compared:
+    assert old is not None
+    means, found, bounds = _tested(values.table)
+    answer = bounds.answer(-margin)
+    return Compared(
+        values.measure,
+        means[0],
+        means[1],
+        bounds,
+        margin,
+        answer,
+        len(values.queries),
+        values.dropped,
+        _settling(found, bounds, -margin) if answer == "inconclusive" else None,
+        _drift(new, old, values.measure),
+        tuple(_doubts(values.measure, found, "differences")),
+    )
+
+
+def _minimum(new: Saved, measure: str, minimum: float) -> Minimum:
+    if not math.isfinite(minimum):
+        raise InputError(f"the minimum of {measure} is a number, not {minimum}")
+    table = np.array([*new.of_measure(measure).values()])[:, None]
+    if not len(table):
+        raise InputError(f"no query has a value of {measure}; there is no mean to test")
+    _, found, bounds = _tested(table)
+    answer = bounds.answer(minimum)
+    needed = _settling(found, bounds, minimum) if answer == "inconclusive" else None
+    return Minimum(measure, bounds, minimum, answer, len(table), needed, tuple(_doubts(measure, found, "values")))
+
+
+def _tested(table: Floats) -> tuple[list[float], Moments, Bounds]:
+    """The means of one system or two; the moments and bounds of the mean, or of the difference of both.
+
+    What is tested is what is shown: the moments get the difference of these means. The one-sided 95 % bounds are the
+    ends of the two-sided 90 % interval; one query has none.
+    """
+    means = [aggregate("mean", column) for column in table.T]
+    two, slack = len(means) == 2, TIE * float(np.abs(table).max())
+    value = means[0] - means[1] if two else means[0]
+    value = 0.0 if two and abs(value) <= slack else value
+    found = moments(units_of(table), 0, 1 if two else None)._replace(difference=value)
+    ends = t_interval(found, 2 * ALPHA) if found.freedom else NOWHERE
+    return means, found, Bounds(value, *ends, slack)
+
+
+def _doubts(measure: str, found: Moments, what: str) -> Iterator[Doubt]:
+    """Where the bounds should not be trusted as they stand."""
+    queries = found.freedom + 1
+    if queries < FEW:
+        few = "1 query is" if queries == 1 else f"{queries} queries are"
+        yield Doubt("few-queries", f"{measure}: {few} few; below {FEW} bounds are only rough")
+    if abs(found.skewness) > SKEWED * math.sqrt(queries):
+        words = f"the {what} are too skewed for {queries:,} queries (skewness {found.skewness:.1f})"
+        yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")
+
+
+def _settling(found: Moments, bounds: Bounds, limit: float) -> int | None:
+    """How many queries like these would settle it, with power 0.80, if what was observed is the truth."""
+    deviation, distance = found.error * math.sqrt(found.freedom + 1), bounds.value - limit
+    if found.freedom < 1 or abs(distance) <= bounds.slack:
+        return None
+    try:
+        return queries_needed(deviation, abs(distance), sides=1)
+    except InputError:  # more than anyone will ever have
+        return None
+
+
+def _drift(new: Saved, old: Saved, measure: str) -> Drift | None:
+    """Against the first baseline, where the present one replaced another."""
+    replaced = sum(measure in entry["measures"] for entry in old.history)
+    if not replaced or not old.first or measure not in old.first:
+        return None
+    values = values_of(new, old.as_first(), measure)
+    means, _, bounds = _tested(values.table)
+    return Drift(means[1], bounds, replaced + 1)
+
+
+def _lost_most(values: Values, number: int) -> Iterator[Lost]:
+    difference = values.table[:, 0] - values.table[:, 1]
+    worst = np.argsort(difference, kind="stable")[:number]
+    for at in worst[difference[worst] < -TIE].tolist():
+        yield Lost(values.measure, values.queries[at], *values.table[at].tolist())

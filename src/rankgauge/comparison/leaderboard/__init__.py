@@ -1,0 +1,1 @@
+"""A suite of data sets × systems → Leaderboard."""

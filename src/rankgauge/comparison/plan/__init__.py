@@ -1,0 +1,1 @@
+"""A pilot or a deviation → how many queries."""

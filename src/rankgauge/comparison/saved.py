@@ -1,0 +1,185 @@
+"""What `eval --per-query --format json` saved: values of queries, with the judgments and rules that they rest on."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from rankgauge.errors import FormatError, InputError, MeasureError, nearest
+from rankgauge.measures import parse
+from rankgauge.show.data import Look, as_data
+
+if TYPE_CHECKING:
+    from rankgauge.read.sources import Source
+    from rankgauge.result import Result
+
+__all__ = ["MAKE", "Saved", "one_run", "read_saved"]
+
+MAKE: Final = "rankgauge eval QRELS RUN -m {measures} --per-query --format json -o {file}"
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """The values of one run, as they are in a file."""
+
+    name: str
+    values: dict[str, dict[str, float]]  # measure → query → value
+    fingerprints: dict[str, Any]
+    protocol: dict[str, Any]
+    definitions: dict[str, str]
+    fingerprint: str = ""
+    source: str = ""
+    history: list[dict[str, Any]] = field(default_factory=list)  # of a baseline: what it replaced, oldest first
+    first: dict[str, dict[str, float]] | None = None  # of a baseline: the values of the first one
+
+    @classmethod
+    def of(cls, result: Result) -> Saved:
+        """What would be saved of a result."""
+        return _saved(as_data([result], Look(per_query=True)), "")[0]
+
+    @property
+    def title(self) -> str:
+        """What to call it: its file, or its run."""
+        return self.source or self.name
+
+    def as_first(self) -> Saved:
+        """The first baseline that this one descends from; itself, if it replaced none."""
+        return replace(self, values=self.first, first=None, history=[], source="") if self.first else self
+
+    def of_measure(self, measure: str) -> dict[str, float]:
+        """Query → value of a measure, whichever way it is spelt."""
+        wanted = str(parse(measure))
+        if wanted not in self.values:
+            where = self.source or self.name
+            raise MeasureError(
+                f"{where} has no values of {wanted}; it has {', '.join(self.values)}. "
+                f"Evaluate the run again: {MAKE.format(measures=wanted, file=where)}"
+            )
+        return self.values[wanted]
+
+    def mean(self, measure: str) -> float:
+        """The mean over the queries that count."""
+        values = self.of_measure(measure).values()
+        return math.fsum(values) / len(values) if values else math.nan
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_saved(file: Source) -> list[Saved] | None:
+    """Every run in a file of `eval --per-query --format json`; None if the file is something else, such as a run."""
+    if not file.head().lstrip().startswith(b"{"):
+        return None
+    with file.open_text() as stream:
+        try:
+            data = json.load(stream)
+        except (ValueError, RecursionError):  # no JSON, or nested beyond all sense
+            return None
+    if not isinstance(data, dict) or not isinstance(data.get("runs"), list) or "protocol" not in data:
+        return None
+    if not data["runs"]:
+        raise FormatError(f"{file.name}: holds no runs; make it again: {_made(file.name)}")
+    return _saved(data, file.name)
+
+
+def _made(file: str) -> str:
+    return MAKE.format(measures="nDCG@10", file=file)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a number that a measure can have."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def _is_table(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _is_history(value: Any) -> bool:
+    """What was replaced: a list of tables, each with its means."""
+    return isinstance(value, list) and all(
+        isinstance(entry, dict) and isinstance(entry.get("measures"), dict) for entry in value
+    )
+
+
+class Part(NamedTuple):
+    """What a part of the file must be."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+PARTS: Final = {
+    "protocol": Part("a table of rules", lambda value: isinstance(value, dict)),
+    "definitions": Part(
+        "a table of measures and texts", lambda value: _is_table(value, lambda text: isinstance(text, str))
+    ),
+    "history": Part("a list of what was replaced, with its measures", _is_history),
+    "first": Part(
+        "a table of measures, queries and values", lambda value: _is_table(value, lambda v: _is_table(v, _is_number))
+    ),
+}
+
+
+def _saved(data: dict[str, Any], source: str) -> list[Saved]:
+    values = [_by_measure(run, source) for run in data["runs"]]
+    prints = data.get("fingerprints")
+    if not isinstance(prints, dict) or not prints.get("protocol") or "judgments" not in prints:
+        raise FormatError(f"{source}: does not say on which judgments it rests; make it again: {_made(source)}")
+    for part, expected in PARTS.items():
+        if part in data and not expected.fits(data[part]):
+            raise FormatError(f"{source}: its {part} is not {expected.words}; make it again: {_made(source)}")
+    return [
+        Saved(
+            str(run.get("run", source)),
+            own,
+            prints,
+            data["protocol"],
+            data.get("definitions", {}),
+            str(run.get("fingerprint", "")),
+            source,
+            data.get("history", []),
+            data.get("first"),
+        )
+        for run, own in zip(data["runs"], values, strict=True)
+    ]
+
+
+def _by_measure(run: Any, source: str) -> dict[str, dict[str, float]]:
+    """Query → measure → value, turned over and checked."""
+    if not isinstance(run, dict) or not isinstance(run.get("per_query"), dict):
+        raise FormatError(f"{source}: has no values of queries; save them with --per-query: {_made(source)}")
+    if not isinstance(run.get("measures", {}), dict):
+        raise FormatError(f"{source}: its measures are not a table; make it again: {_made(source)}")
+    result: dict[str, dict[str, float]] = {str(name): {} for name in run.get("measures", {})}
+    for query, values in run["per_query"].items():
+        if not isinstance(values, dict):
+            raise FormatError(f"{source}: query {query} has no table of measures and values, but {values!r}")
+        for measure, value in values.items():
+            if isinstance(value, dict) and "low" in value:
+                raise FormatError(
+                    f"{source}: {measure} of query {query} is a band and no number: the dialect's tool does not define "
+                    "the order of equal scores; evaluate without the dialect, or with one that defines it"
+                )
+            if not _is_number(value):
+                raise FormatError(f"{source}: {measure} of query {query} is not a number: {value!r}")
+            result.setdefault(measure, {})[query] = float(value)
+    return result
+
+
+def one_run(found: list[Saved], name: str | None, source: str) -> Saved:
+    """The one run of a file, or the one of this name."""
+    if name is None and len(found) == 1:
+        return found[0]
+    names = [each.name for each in found]
+    if name is None:
+        raise InputError(f"{source} holds {len(found)} runs; say which: {names[0]}={source}")
+    if name not in names:
+        close = nearest(name, names)
+        meant = f", did you mean {close}?" if close else ""
+        raise InputError(f"{source} has no run {name!r}{meant}; it has {', '.join(names)}")
+    return found[names.index(name)]

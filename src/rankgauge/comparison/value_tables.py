@@ -1,0 +1,228 @@
+"""A table of values from anywhere → Values: what `rankgauge eval --per-query` saved, or queries × systems.
+
+Three shapes are known. Wide: a query column and a column of values per system. Long: a query column, a column `run` or
+`system`, and a column per measure. And the JSON that `rankgauge eval --per-query --format json` prints, which knows its
+judgments and rules, so that files of different origin are refused.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge.comparison.saved import read_saved
+from rankgauge.comparison.values import Values, comparable, one_definition
+from rankgauge.errors import FormatError, InputError, MeasureError, RankgaugeError, choices, nearest
+from rankgauge.measures import parse
+from rankgauge.read.frames import is_frame
+from rankgauge.read.query_tables import frame_table, is_query_column, table_of_file
+from rankgauge.read.records import id_text
+from rankgauge.read.sources import Source, find_source
+
+if TYPE_CHECKING:
+    from rankgauge.read import Judgments
+
+__all__ = ["on_judgments", "values_of_tables"]
+
+SYSTEMS: Final = ("run", "system", "run_id", "model")
+NAMELESS: Final = "value"
+
+Column = dict[str, float]  # query → value
+
+
+def values_of_tables(
+    sources: Sequence[Any], measures: Sequence[str] | None, *, skip: bool = False
+) -> dict[str, Values]:
+    """Measure → Values of every system in the tables; a query without a value somewhere is refused, or dropped.
+
+    `measures=None`: all that the tables have.
+    """
+    opened = [_opened(source) for source in sources]
+    found = [(_saved(source) if isinstance(source, Source) else None) or _table(source) for source in opened]
+    known = {each.name: each.prints for each in found if each.prints is not None}
+    if known:
+        comparable(known)
+    wanted = list(measures) if measures else list(dict.fromkeys(name for each in found for name in each.columns))
+    if not wanted:
+        raise FormatError(f"{', '.join(each.name for each in found)}: holds no values of any measure")
+    return {measure: _together(found, measure, skip) for measure in wanted}
+
+
+def on_judgments(values: Values, judgments: Judgments) -> Values:
+    """The same values, held against the judgments that they are said to rest on: the same ones, the same queries."""
+    known = values.fingerprints.get("judgments")
+    if known is not None and known != judgments.fingerprint:
+        raise InputError(
+            f"the values rest on other judgments ({known}) than {judgments.source} ({judgments.fingerprint}); "
+            "evaluate the runs again on these"
+        )
+    judged = set(judgments.queries)
+    strange = next((query for query in values.queries if query not in judged), None)
+    if strange is not None:
+        raise InputError(
+            f"query {strange!r} has values but no judgments in {judgments.source}; are the ids of one kind?"
+        )
+    without = judged.difference(values.queries, values.dropped)
+    dropped = values.dropped | dict.fromkeys(sorted(without), "is judged and has no values")
+    prints = values.fingerprints | {"judgments": judgments.fingerprint}
+    return replace(values, dropped=dropped, fingerprints=prints)
+
+
+def _opened(source: Any) -> Any:
+    """A path as a Source, which can be read more than once; anything else as it is."""
+    return find_source(source) if isinstance(source, (str, os.PathLike)) else source
+
+
+class _Table:
+    """What one source holds: measure → system → query → value, and what is known of its origin."""
+
+    def __init__(self, name: str, columns: dict[str, dict[str, Column]]) -> None:
+        self.name = name
+        self.columns = columns
+        self.prints: dict[str, Any] | None = None
+        self.protocol: dict[str, Any] = {}
+        self.definitions: dict[str, str] = {}
+        self.skips = False
+
+    def of(self, measure: str) -> dict[str, Column]:
+        """System → values of a measure; a wide table has one measure, whatever it is called."""
+        if list(self.columns) == [NAMELESS]:
+            return self.columns[NAMELESS]
+        spelled = {_spelling(name): name for name in self.columns}
+        if _spelling(measure) not in spelled:
+            close = nearest(measure, self.columns)
+            meant = f", did you mean {close}?" if close else ""
+            raise MeasureError(f"{self.name}: holds no {measure}{meant}; there is {choices(self.columns)}")
+        return self.columns[spelled[_spelling(measure)]]
+
+
+def _spelling(measure: str) -> str:
+    """The measure as rankgauge writes it, where it knows it: ndcg_cut_10 is nDCG@10."""
+    try:
+        return str(parse(measure))
+    except RankgaugeError:
+        return measure
+
+
+# ---- together --------------------------------------------------------------------------------------------------------
+
+
+def _together(tables: list[_Table], measure: str, skip: bool) -> Values:
+    columns: dict[str, Column] = {}
+    for table in tables:
+        for system, column in table.of(measure).items():
+            if system in columns:
+                raise InputError(f"{table.name}: there is a system {system!r} already; give each a name of its own")
+            columns[system] = column
+    queries = sorted(set().union(*columns.values()))
+    lacking = {query: [name for name, column in columns.items() if query not in column] for query in queries}
+    dropped = {query: f"no value for {', '.join(names)}" for query, names in lacking.items() if names}
+    used = [query for query in queries if query not in dropped]
+    if not used:
+        raise InputError(f"no query has a value for every system ({', '.join(columns)}); are the ids of one kind?")
+    if dropped and not (skip or any(table.skips for table in tables)):
+        query, why = next(iter(dropped.items()))
+        raise InputError(
+            f"the systems do not have the same queries: {len(dropped):,} of {len(queries):,} lack a value, such as "
+            f"{query!r} ({why}); give every query a value, or leave these queries out with --missing skip"
+        )
+    known = [table for table in tables if table.prints is not None]
+    first = known[0] if known else tables[0]
+    prints = first.prints or {}
+    return Values(
+        measure,
+        list(columns),
+        used,
+        np.array([[columns[name][query] for name in columns] for query in used], np.float64),
+        dropped,
+        definition=one_definition(measure, {each.name: each.definitions.get(_spelling(measure), "") for each in known}),
+        protocol=first.protocol,
+        fingerprints={key: prints[key] for key in ("judgments", "protocol") if key in prints},
+    )
+
+
+# ---- what `rankgauge eval` saved -------------------------------------------------------------------------------------
+
+
+def _saved(file: Source) -> _Table | None:
+    """The JSON of `rankgauge eval --per-query --format json`, or None where it is something else."""
+    runs = read_saved(file)
+    if runs is None:
+        return None
+    columns: dict[str, dict[str, Column]] = {}
+    for run in runs:
+        for measure, column in run.values.items():
+            columns.setdefault(measure, {})[run.name] = column
+    table = _Table(file.name, columns)
+    table.protocol, table.definitions, table.prints = runs[0].protocol, runs[0].definitions, runs[0].fingerprints
+    table.skips = "skip" in (table.protocol.get("missing"), table.protocol.get("empty"))
+    return table
+
+
+# ---- wide and long tables --------------------------------------------------------------------------------------------
+
+
+def _table(source: Any) -> _Table:
+    if isinstance(source, Mapping):
+        return _Table("the mapping", {NAMELESS: {str(name): _column(name, values) for name, values in source.items()}})
+    if is_frame(source):
+        return _Table("the frame", _columns(*frame_table(source), "the frame"))
+    if not isinstance(source, Source):
+        raise InputError(f"values are a file, a frame, or system → query → value, not a {type(source).__name__}")
+    return _Table(source.name, _columns(*table_of_file(source), source.name))
+
+
+def _column(name: Any, values: Any) -> Column:
+    if not isinstance(values, Mapping):
+        raise InputError(f"system {name!r}: expected query → value, got {type(values).__name__}")
+    return {id_text(query): _number(value, f"system {name}, query {query}") for query, value in values.items()}
+
+
+def _columns(names: list[str], rows: list[Sequence[Any]], name: str) -> dict[str, dict[str, Column]]:
+    query = next((at for at, each in enumerate(names) if is_query_column(each)), None)
+    if query is None:
+        raise FormatError(f"{name}: no query column among {', '.join(names)}; call it query_id")
+    twice = next((each for each in names if names.count(each) > 1), None)
+    if twice is not None:
+        raise FormatError(f"{name}: there are two columns {twice!r}; give each system a name of its own")
+    system = next((at for at, each in enumerate(names) if each.strip().lower() in SYSTEMS), None)
+    others = [at for at in range(len(names)) if at not in (query, system)]
+    if not others:
+        raise FormatError(f"{name}: no column of values beside {', '.join(names)}; give each system one")
+    if not rows:
+        raise FormatError(f"{name}: holds no rows below its header {', '.join(names)}; give a row a query")
+    result: dict[str, dict[str, Column]] = {}
+    for number, row in enumerate(rows, 1):
+        place = f"{name}, row {number}"
+        for at in others:
+            wide = system is None
+            measure, who = (NAMELESS, names[at]) if wide else (names[at], str(row[system]))  # type: ignore[index]
+            column = result.setdefault(measure, {}).setdefault(who, {})
+            _put(column, row[query], row[at], f"{place}, column {names[at]}")
+    return result
+
+
+def _put(column: Column, query: Any, value: Any, place: str) -> None:
+    if query is None:
+        raise FormatError(f"{place}: there is no query; give every row one")
+    identifier = id_text(query)
+    if identifier in column:
+        raise FormatError(f"{place}: query {identifier!r} has a value already; keep one row")
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return
+    column[identifier] = _number(value, f"{place}, query {identifier}")
+
+
+def _number(value: Any, place: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise FormatError(f"{place}: {value!r} is not a number") from None
+    if not math.isfinite(number):
+        raise FormatError(f"{place}: {value!r} is not a finite number; leave the cell empty where there is no value")
+    return number

@@ -1,0 +1,263 @@
+"""Values: one measure, a row per query and a column per system; what `compare` and the gate work on.
+
+Built from Results (`values_of_results`), from judgments and runs (`values_of_runs`) or from a table that another tool
+wrote (`values_of_table`, in compare/tables.py). Every query in it has a value for every system; those that do not are
+named in `dropped`, each with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest
+from rankgauge.evaluate import chosen_dialect, evaluate_in_dialect, measure_run, reader
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import read_judgments, read_run
+
+if TYPE_CHECKING:
+    from rankgauge.dialects import Dialect
+    from rankgauge.matching.hits import Bools, Floats, Ints
+    from rankgauge.result import Result
+
+__all__ = [
+    "Values",
+    "comparable",
+    "one_definition",
+    "results_of_runs",
+    "values_of_results",
+    "values_of_runs",
+    "with_clusters",
+    "without_weightless",
+]
+
+LARGEST: Final = 1e60
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The values of one measure: `table[i, j]` is that of query i under system j."""
+
+    measure: str
+    systems: list[str]
+    queries: list[str]
+    table: Floats
+    dropped: dict[str, str] = field(default_factory=dict)  # query → why
+    weights: Floats | None = None
+    clusters: Ints | None = None  # the number of each query's cluster; None: every query is its own
+    groups: dict[str, Bools] = field(default_factory=dict)
+    definition: str = ""
+    protocol: dict[str, Any] = field(default_factory=dict)
+    fingerprints: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse values whose squares and fourth powers a float cannot hold: there would be numbers, and wrong ones."""
+        for system, largest in zip(self.systems, np.abs(self.table).max(axis=0, initial=0.0).tolist(), strict=True):
+            if largest > LARGEST or 0 < largest < 1 / LARGEST:
+                raise InputError(
+                    f"{self.measure}: the values of {system} reach {largest:g}; the largest of a system is to be "
+                    f"between {1 / LARGEST:g} and {LARGEST:g} to be compared: give them in another unit"
+                )
+
+    def of(self, system: str) -> Floats:
+        """The value of every query under a system."""
+        return self.table[:, self.index(system)]
+
+    def index(self, system: str) -> int:
+        """The column of a system."""
+        if system not in self.systems:
+            close = nearest(system, self.systems)
+            meant = f"; did you mean {close}?" if close else ""
+            raise InputError(f"there is no system {system!r}{meant}; there are {', '.join(self.systems)}")
+        return self.systems.index(system)
+
+    def mean(self, system: str) -> float:
+        """The mean over queries, weighted where there are weights."""
+        return float(np.average(self.of(system), weights=self.weights))
+
+    def difference(self, a: str, b: str) -> Floats:
+        """a − b, query by query."""
+        return self.of(a) - self.of(b)
+
+    def only(self, chosen: Bools) -> Values:
+        """These queries alone; no groups."""
+        return replace(
+            self,
+            queries=[query for query, taken in zip(self.queries, chosen.tolist(), strict=True) if taken],
+            table=self.table[chosen],
+            weights=None if self.weights is None else self.weights[chosen],
+            clusters=None if self.clusters is None else self.clusters[chosen],
+            groups={},
+        )
+
+
+def values_of_runs(
+    judgments: Any,
+    runs: Mapping[str, Any],
+    measures: Sequence[Measure],
+    *,
+    protocol: Protocol = DEFAULT,
+    weights: Any = None,
+    groups: Mapping[str, str] | None = None,
+) -> dict[str, Values]:
+    """Measure → Values of several runs on one set of judgments, which is read once."""
+    return values_of_results(results_of_runs(judgments, runs, measures, protocol, weights=weights, groups=groups))
+
+
+def results_of_runs(
+    judgments: Any,
+    runs: Mapping[str, Any],
+    measures: Sequence[Measure],
+    protocol: Protocol = DEFAULT,
+    *,
+    dialect: str | Dialect | None = None,
+    weights: Any = None,
+    groups: Mapping[str, str] | None = None,
+) -> dict[str, Result]:
+    """System → Result, on one set of judgments, which is read once."""
+    judged = read_judgments(judgments)
+    spoken = chosen_dialect(dialect, protocol) if dialect is not None else None
+    found = {}
+    for name, run in runs.items():
+        if spoken is not None:
+            read = reader(run)
+            found[name] = evaluate_in_dialect(spoken, judged, read, measures, weights=weights, groups=groups, name=name)
+            continue
+        ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+        found[name] = measure_run(judged, ranked, protocol, measures, weights=weights, groups=groups, name=name)
+    return found
+
+
+def values_of_results(
+    results: Mapping[str, Result], measures: Iterable[str | Measure] | None = None
+) -> dict[str, Values]:
+    """Measure → Values of results that rest on the same judgments and rules; others are refused."""
+    comparable({name: result.fingerprints | {"rules": result.protocol} for name, result in results.items()})
+    first = next(iter(results.values()))
+    wanted = [parse(str(each)) for each in measures] if measures is not None else first.measures
+    return {str(measure): _of_results(results, measure) for measure in wanted}
+
+
+def comparable(fingerprints: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse what rests on different judgments or rules: system → `{"judgments": …, "protocol": …}`."""
+    judged = {name: each["judgments"] for name, each in fingerprints.items() if each["judgments"] is not None}
+    for one, other in pairwise(judged):
+        if judged[one] != judged[other]:
+            raise InputError(
+                f"{one} and {other} rest on different judgments ({judged[one]} and {judged[other]}) and "
+                "cannot be compared; evaluate both again on the same judgments"
+            )
+    (one, ours), *others = fingerprints.items()
+    for other, theirs in others:
+        if ours["protocol"] != theirs["protocol"]:
+            raise ProtocolError(
+                f"{one} and {other} were evaluated under different rules{_rules_apart(ours, theirs)} and cannot be "
+                "compared; evaluate both again under the same rules"
+            )
+
+
+def one_definition(measure: str, definitions: Mapping[str, str]) -> str:
+    """What the measure means to all systems: system → its definition, "" where that is not known; else refused."""
+    known = {name: meaning for name, meaning in definitions.items() if meaning}
+    (one, ours), *others = known.items() or [("", "")]
+    for other, theirs in others:
+        if ours != theirs:
+            raise MeasureError(
+                f"{measure} does not mean the same to {one} ({ours}) and to {other} ({theirs}) and cannot be compared; "
+                "evaluate both again with the same measure"
+            )
+    return ours
+
+
+def _rules_apart(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """The rules that differ, where both are known."""
+    known = [each["rules"].to_dict() for each in (ours, theirs) if isinstance(each.get("rules"), Protocol)]
+    if len(known) < 2:
+        return ""
+    apart = [f"{rule}={known[0][rule]} and {known[1][rule]}" for rule in known[0] if known[0][rule] != known[1][rule]]
+    return f" ({', '.join(apart)})" if apart else " (different dialects)"
+
+
+def _of_results(results: Mapping[str, Result], measure: Measure) -> Values:
+    if measure.definition.aggregate in ("none", "geometric"):
+        raise MeasureError(f"{measure} is not a mean over queries, and only means are compared; take AP or nDCG@10")
+    first = max(results.values(), key=lambda result: len(result.query_ids))
+    queries = sorted(set().union(*(result.query_ids for result in results.values())))
+    table, answered = _aligned(results, measure, queries)
+    counted: Bools = np.all(answered & ~np.isnan(table), axis=1)
+    dropped = {
+        queries[i]: _why_dropped(list(results), answered[i], table[i]) for i in np.flatnonzero(~counted).tolist()
+    }
+    used = [query for query, counts in zip(queries, counted.tolist(), strict=True) if counts]
+    if not used:
+        why = next(iter(dropped.values()), "there is no query")
+        raise InputError(f"no query has a value of {measure} for every system; the first was dropped: {why}")
+    place = {query: at for at, query in enumerate(first.query_ids)}
+    at = np.array([place[query] for query in used])
+    return Values(
+        str(measure),
+        list(results),
+        used,
+        table[counted],
+        dropped,
+        None if first.weights is None else first._selected(first.weights)[at],
+        groups={name: mask[at] for name, mask in first.groups.items() if mask[at].any()},
+        definition=one_definition(str(measure), {name: r.definitions[str(measure)] for name, r in results.items()}),
+        protocol=first.protocol.to_dict(),
+        fingerprints=first.fingerprints | {"systems": {name: result.fingerprint for name, result in results.items()}},
+    )
+
+
+def _aligned(results: Mapping[str, Result], measure: Measure, queries: list[str]) -> tuple[Floats, Bools]:
+    """Queries × systems: the values, and whether there is one."""
+    place = {query: at for at, query in enumerate(queries)}
+    table, answered = np.full((len(queries), len(results)), np.nan), np.zeros((len(queries), len(results)), bool)
+    for system, result in enumerate(results.values()):
+        ids = result.query_ids
+        at = slice(None) if ids == queries else np.fromiter(map(place.__getitem__, ids), np.int64, len(ids))
+        table[at, system] = result._selected(result.measured[result._measure(measure)])
+        answered[at, system] = True
+    return table, answered
+
+
+def _why_dropped(systems: list[str], answered: Any, values: Any) -> str:
+    """Why a query does not count: the protocol left it out for a system."""
+    unanswered = [name for name, there in zip(systems, answered.tolist(), strict=True) if not there]
+    if unanswered:
+        return f"not answered by {', '.join(unanswered)}"
+    empty = [name for name, value in zip(systems, values.tolist(), strict=True) if value != value]
+    return "has nothing relevant" if len(empty) == len(systems) else f"has no value for {', '.join(empty)}"
+
+
+def without_weightless(values: Values) -> Values:
+    """The same values without the queries of weight 0, which say nothing and are no evidence either."""
+    if values.weights is None or (values.weights > 0).all():
+        return values
+    kept: Bools = values.weights > 0
+    gone = [query for query, stays in zip(values.queries, kept.tolist(), strict=True) if not stays]
+    groups = {name: mask[kept] for name, mask in values.groups.items() if mask[kept].any()}
+    dropped = values.dropped | dict.fromkeys(gone, "has weight 0")
+    return replace(values.only(kept), groups=groups, dropped=dropped)
+
+
+def with_clusters(values: Values, clusters: Mapping[str, Any] | None) -> Values:
+    """The same values with queries that belong together (paraphrases, a user's): query → cluster; others are alone."""
+    return values if clusters is None else replace(values, clusters=cluster_numbers(values.queries, clusters))
+
+
+def cluster_numbers(queries: list[str], clusters: Mapping[str, Any]) -> Ints:
+    """The number of the cluster of every query."""
+    names = [_cluster_name(query, clusters.get(query)) for query in queries]
+    if not any(query in clusters for query in queries):
+        raise InputError(f"no query is in any cluster: a query is {queries[0]!r}; check the ids of the clusters")
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], np.int64)
+
+
+def _cluster_name(query: str, cluster: Any) -> tuple[bool, str]:
+    return (False, query) if cluster in (None, "") else (True, str(cluster))

@@ -1,0 +1,1 @@
+"""Candidates + rerankings → Funnel: what each stage reached and lost."""

@@ -1,0 +1,169 @@
+"""Retriever and reranker apart: what each stage reached, what it lost, and what no reranker could have won.
+
+    1 = value + unknown + mis-ranked + not retrieved + no relevant document
+
+for every query and in the mean, exactly. *Oracle* is nDCG of the best order of the candidates: the ceiling of every
+reranker, which recall is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from rankgauge.comparison.values import cluster_numbers
+from rankgauge.errors import InputError, warn
+from rankgauge.evaluate import query_table, weights_of
+from rankgauge.explanation.funnel.cross import Cross, cross_of
+from rankgauge.explanation.funnel.notes import missing_cell, notes_of, tie_bands, tie_line, tie_warning
+from rankgauge.explanation.funnel.outcome import Estimate, Funnel, Harm, Point, Sampling
+from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
+from rankgauge.explanation.funnel.system import LOSSES, PARTS, Move, System, system_of
+from rankgauge.explanation.funnel.worth import worth_of
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import Judgments, Run, read_judgments, read_run
+from rankgauge.read.memory import is_of_query
+
+__all__ = ["LOSSES", "PARTS", "Cross", "Estimate", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
+
+FEWEST = 100  # resamples of a bootstrap
+BETWEEN = "+"  # stands between the names of a retriever and a reranker
+
+
+def funnel(
+    judgments: Any,
+    *,
+    retrieved: Any,
+    reranked: Any,
+    measure: str | Measure = "nDCG@10",
+    depth: int = 100,
+    candidates: int | None = None,
+    restrict: bool = False,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    weights: Any = None,
+    clusters: Any = None,
+    alpha: float = 0.05,
+    resamples: int | None = None,
+    seed: int = 0,
+) -> Funnel:
+    """Tell a retriever and its rerankers apart.
+
+    `retrieved` is the run whose documents are the candidates (its first `candidates`, or all), `reranked` maps names to
+    runs that order them anew. A reranked document that is no candidate is an error; `restrict` drops it. Recall is
+    taken at `depth`. With several retrievers (name → run), reranked runs are named "retriever+reranker"; two × two are
+    attributed, the first of each being the old one.
+
+    >>> found = funnel({"q": {"a": 3, "b": 1}}, retrieved={"q": ["b", "c"]}, reranked={"x": {"q": ["c", "b"]}})
+    >>> {part: round(each.value, 3) for part, each in found["x"].items() if part in PARTS}
+    {'value': 0.174, 'unknown': 0.102, 'misranked': 0.0, 'not_retrieved': 0.725, 'no_relevant': 0.0}
+    """
+    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    check_fit(protocol)
+    wanted = parse(str(measure))
+    _check_numbers(depth=depth, candidates=candidates, resamples=resamples)
+    if resamples is not None and resamples < FEWEST:
+        raise InputError(f"resamples={resamples}: an interval needs {FEWEST} or more")
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
+    sources, second = _named(retrieved, "retrieved"), _named(reranked, "reranked")
+    judged, stages, runs = _first_stages(read_judgments(judgments), sources, second, protocol, candidates)
+    worth = worth_of(wanted, next(iter(stages.values())).hits)
+    systems: dict[tuple[str, str], System] = {}
+    for cell, run in runs.items():
+        name = cell[1] if len(sources) == 1 else BETWEEN.join(cell)
+        stage = second_stage(judged, name, run, protocol, stages[cell[0]], restrict=restrict)
+        systems[cell] = system_of(name, stages[cell[0]], stage, worth, depth)
+    named = {system.name: system for system in systems.values()}
+    sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
+    ties = [*tie_bands(named, wanted, sampling)]
+    for tie in ties:
+        warn(tie_warning(tie))
+    notes = [*notes_of(named, depth, candidates), *missing_cell(systems, BETWEEN), *tie_line(ties)]
+    return Funnel(wanted, depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
+
+
+def _first_stages(
+    judgments: Judgments,
+    retrieved: Mapping[str, Any],
+    reranked: Mapping[Any, Any],
+    protocol: Protocol,
+    candidates: int | None,
+) -> tuple[Judgments, dict[str, Stage], dict[tuple[str, str], Run]]:
+    """Read every run; the judgments that count, the candidates by retriever, and the reranked runs by both names."""
+    cells = _cells(list(retrieved), list(reranked))
+    unused = [str(name) for name in retrieved if name not in {retriever for retriever, _ in cells.values()}]
+    if unused:
+        raise InputError(
+            f"no reranked run is named after {' and '.join(unused)}: give {unused[0]}{BETWEEN}RERANKER too, or leave "
+            f"the retrieved run {unused[0]} out"
+        )
+    first = {name: _read(run, protocol) for name, run in retrieved.items()}
+    by_retriever = sorted(reranked.items(), key=lambda each: list(retrieved).index(cells[each[0]][0]))
+    second = {cells[name]: _read(run, protocol) for name, run in by_retriever}
+    judged = judged_in_all(judgments, [*first.values(), *second.values()], protocol)
+    return judged, {name: first_stage(judged, name, run, protocol, candidates) for name, run in first.items()}, second
+
+
+def _check_numbers(**numbers: int | None) -> None:
+    for name, number in numbers.items():
+        if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+            raise InputError(f"{name}={number!r}: give a whole number, 1 or more")
+
+
+def _read(run: Any, protocol: Protocol) -> Run:
+    return read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+
+
+def _named(runs: Any, default: str) -> dict[Any, Any]:
+    """Name → run; a run alone has the usual name. A run may be a mapping too: query → documents."""
+    if isinstance(runs, (list, tuple)) and runs and all(isinstance(each, (str, PathLike)) for each in runs):
+        raise InputError(f"{default}: several files have names, as in {{'x': {str(runs[0])!r}, …}}; give such a dict")
+    if not isinstance(runs, Mapping):
+        return {default: runs}
+    if not runs:
+        raise InputError(f"{default}: there is no run; give one")
+    return {default: runs} if all(map(is_of_query, runs.values())) else dict(runs)
+
+
+def _cells(retrievers: list[Any], names: list[Any]) -> dict[Any, tuple[str, str]]:
+    """Name of a reranked run → its retriever and its reranker."""
+    found: dict[Any, tuple[str, str]] = {}
+    for name in names:
+        if isinstance(name, tuple) and len(name) == 2:
+            cell = (str(name[0]), str(name[1]))
+        elif len(retrievers) == 1:
+            cell = (str(retrievers[0]), str(name))
+        else:
+            cell = _split(str(name), retrievers)
+        if cell[0] not in retrievers:
+            raise InputError(f"{name!r}: there is no retrieved run {cell[0]!r}; there are {', '.join(retrievers)}")
+        found[name] = cell
+    return found
+
+
+def _split(name: str, retrievers: list[str]) -> tuple[str, str]:
+    """bm25+bert → bm25, bert: the longest name of a retriever that it begins with."""
+    fitting = [each for each in retrievers if name.startswith(each + BETWEEN) and len(name) > len(each) + 1]
+    if not fitting:
+        raise InputError(
+            f"{name}: with several retrieved runs, name each reranked run after its own, as in "
+            f"{retrievers[0]}{BETWEEN}{name}=FILE; the retrieved runs are {', '.join(retrievers)}"
+        )
+    longest = max(fitting, key=len)
+    return longest, name.removeprefix(longest + BETWEEN)
+
+
+def _sampling(
+    queries: list[str], weights: Any, clusters: Any, alpha: float, resamples: int | None, seed: int
+) -> Sampling:
+    if not queries:
+        raise InputError("no query has a relevant document, and empty='skip' leaves such queries out")
+    return Sampling(
+        None if weights is None else weights_of(weights, queries),
+        None if clusters is None else cluster_numbers(queries, query_table(clusters, "cluster")),
+        alpha,
+        resamples,
+        seed,
+    )

@@ -1,0 +1,178 @@
+"""A reranker on its candidates: the exact parts of 1, query by query; the depth curve; which documents moved."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from rankgauge.measures import parse
+from rankgauge.stats.paired import TIE
+
+if TYPE_CHECKING:
+    from rankgauge.explanation.funnel.stages import Stage
+    from rankgauge.explanation.funnel.worth import Worth
+    from rankgauge.matching.hits import Bools, Floats, Ints
+    from rankgauge.measures import Measure
+
+__all__ = ["LOSSES", "PARTS", "Move", "System", "system_of"]
+
+# Part of 1 → what it is, in words. The first is what was reached, the others are what is lost, and where.
+PARTS: Final = {
+    "value": "reached by the reranked run",
+    "unknown": "lost to unjudged documents, which may be good: condensed − value",
+    "misranked": "candidates in a worse order than the best: oracle − condensed",
+    "not_retrieved": "not among the candidates, or too few of the good ones: 1 − oracle",
+    "no_relevant": "queries without a relevant document",
+}
+LOSSES: Final = tuple(PARTS)[1:]
+
+
+class Move(NamedTuple):
+    """A document that gains something: its ranks among the candidates and reranked (0: no more there), and what its
+    move changed in the value. The changes of a query add up to its lift."""
+
+    doc_id: str
+    grade: float
+    before: int
+    after: int
+    change: float
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A reranked run: `columns` has one value per query of each name, `chosen` tells which queries count."""
+
+    name: str
+    first: Stage
+    second: Stage
+    worth: Worth
+    columns: dict[str, Floats]
+    chosen: Bools
+
+    @property
+    def retriever(self) -> str:
+        """The name of the run that its candidates come from."""
+        return self.first.name
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The queries that count, in code-point order."""
+        return [query for query, kept in zip(self.first.hits.queries, self.chosen.tolist(), strict=True) if kept]
+
+    def of(self, column: str) -> Floats:
+        """A column, of the queries that count: one of `PARTS`, or retrieved, oracle, random, lift, headroom, …"""
+        return self.columns[column][self.chosen]
+
+    @property
+    def largest(self) -> list[str]:
+        """For every query the largest loss; nothing where the value is 1."""
+        losses = np.stack([self.of(name) for name in LOSSES], axis=1)
+        names = np.array(["", *LOSSES])
+        found: list[str] = names[np.where(losses.max(axis=1) > TIE, losses.argmax(axis=1) + 1, 0)].tolist()
+        return found
+
+    def at_depth(self, depth: int) -> tuple[Floats, Floats, Floats]:
+        """Oracle, value and recall of every query, if only the first so many candidates had been reranked."""
+        hits, gain = self.first.hits, self.worth.gain(self.first.hits.grade)
+        inside = hits.rank <= depth
+        oracle = self.worth.oracle(hits.query[inside], gain[inside])
+        relevant = hits.relevant_judged()
+        found = hits.count(inside & hits.relevant())
+        recall = np.divide(found, relevant, out=np.zeros(len(found)), where=relevant > 0)
+        empty, whole = self.worth.empty, self.columns
+        oracle, value = (np.where(empty, whole["value"], each) for each in (oracle, self._reranked(depth)))
+        return oracle[self.chosen], value[self.chosen], recall[self.chosen]
+
+    def _reranked(self, depth: int) -> Floats:
+        """The value of every query if only the first so many candidates had been reranked: the others taken out."""
+        hits, (before, starts) = self.second.hits, self._upto_gain
+        gain = self.worth.gain(hits.grade)
+        rows = np.flatnonzero(gain > 0)
+        query, at = hits.query[rows], starts[hits.query[rows]] + hits.rank[rows] - 1
+        inside = before <= depth
+        upto = np.zeros(len(inside) + 1, np.int64)
+        np.cumsum(inside, out=upto[1:])
+        rank = np.where(inside[at], upto[at + 1] - upto[starts[query]], 0)
+        return self.worth.value(query, gain[rows], rank)
+
+    @cached_property
+    def _upto_gain(self) -> tuple[Ints, Ints]:
+        """The rank among the candidates of all that lies before the last document of a query that gains something, or
+        is that; and where each query starts. What lies behind has no say in any value."""
+        hits, before = self.second.hits, self.second.before
+        assert before is not None
+        sizes = np.zeros(len(hits.queries), np.int64)
+        gaining = self.worth.gain(hits.grade) > 0
+        np.maximum.at(sizes, hits.query[gaining], hits.rank[gaining])
+        starts = sizes.cumsum() - sizes
+        rows = np.arange(int(sizes.sum())) + np.repeat(self.second.starts - starts, sizes)
+        return before[rows], starts
+
+    @cached_property
+    def _moved(self) -> tuple[Ints, Floats]:
+        """For every judged candidate its rank after reranking (0: not there any more), and what that changed."""
+        first, second = self.first.hits, self.second.hits
+        assert self.second.before is not None
+        span = int(first.rank.max(initial=0)) + 1
+        before = self.second.before[self.second.positions]
+        at = np.searchsorted(first.query * span + first.rank, second.query * span + before)
+        after = np.zeros(len(first), np.int64)
+        after[at] = second.rank
+        gain, ideal = self.worth.gain(first.grade), self.worth.ideal[first.query]
+        change = self.worth.discounted(gain, after) - self.worth.discounted(gain, first.rank)
+        return after, np.divide(change, ideal, out=np.zeros(len(change)), where=ideal > 0)
+
+    def moves(self, query: str) -> list[Move]:
+        """The documents whose move changed the value of a query, the most harmful first."""
+        first, (after, change) = self.first.hits, self._moved
+        number = bisect_left(first.queries, query)  # both in code-point order
+        start, end = np.searchsorted(first.query, [number, number + 1])
+        rows = start + np.flatnonzero(change[start:end] != 0)
+        rows = rows[np.argsort(change[rows], kind="stable")]
+        docs = self.first.order.docs(self.first.positions[rows])
+        numbers = (first.grade[rows], first.rank[rows], after[rows], change[rows])
+        return [Move(*row) for row in zip(docs, *(column.tolist() for column in numbers), strict=True)]
+
+    @property
+    def harmed(self) -> list[tuple[str, float]]:
+        """The queries that the reranker made worse, with the change, the most harmed first."""
+        lift, queries = self.of("lift"), self.query_ids
+        order = np.argsort(lift, kind="stable")
+        return [(queries[at], float(lift[at])) for at in order.tolist() if lift[at] < -TIE]
+
+
+def _of_answered(measure: Measure, stage: Stage) -> Floats:
+    """A measure of the queries that a stage answers; NaN elsewhere."""
+    return np.where(stage.hits.retrieved > 0, measure(stage.hits), np.nan)
+
+
+def system_of(name: str, first: Stage, second: Stage, worth: Worth, depth: int) -> System:
+    """Measure a reranked run beside its candidates."""
+    measure, recall = worth.measure, parse(f"R@{depth}")
+    judged = parse("Judged" if worth.k is None else f"Judged@{worth.k}")
+    value, condensed = measure(second.hits), measure(second.condensed)
+    gain = worth.gain(first.hits.grade)
+    oracle = np.maximum(worth.oracle(first.hits.query, gain), condensed)  # equal but for rounding
+    random = worth.random(first.hits.query, gain, first.hits.retrieved)
+    oracle, random, condensed = (np.where(worth.empty, value, each) for each in (oracle, random, condensed))
+    retrieved = measure(first.hits)
+    columns = {
+        "value": value,
+        "unknown": condensed - value,
+        "misranked": oracle - condensed,
+        "not_retrieved": np.where(worth.empty, 0.0, 1.0 - oracle),
+        "no_relevant": np.where(worth.empty, 1.0 - value, 0.0),
+        "retrieved": retrieved,
+        "oracle": oracle,
+        "random": random,
+        "lift": value - retrieved,
+        "headroom": oracle - retrieved,
+        "recall_before": recall(first.hits),
+        "recall_after": recall(second.hits),
+        **{f"judged_{when}": _of_answered(judged, stage) for when, stage in (("before", first), ("after", second))},
+    }
+    return System(name, first, second, worth, columns, ~np.isnan(value))

@@ -1,0 +1,100 @@
+"""Explanation: one query's value, rank by rank, and what would raise it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Change", "Explanation", "Level", "Rest", "Row"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A rank: its document, and what it adds to the value. `term` is gain / discount, where the measure has one."""
+
+    rank: int
+    doc_id: str
+    grade: float | None
+    gain: float | None
+    discount: float | None
+    term: float | None
+    contribution: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What belongs to no rank."""
+
+    words: str
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One of the values that a measure averages, the rank that decides it, and what it adds."""
+
+    name: str
+    rank: int | None
+    value: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A swap of two ranks, or a document inserted at a rank with the rest pushed down, and what it is worth."""
+
+    kind: str
+    ranks: tuple[int, ...]
+    doc_ids: tuple[str, ...]
+    grades: tuple[float | None, ...]
+    value: float
+    points: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """A measure's value for one query: the contributions of the `rows` (and of the `rest`) add up to it.
+
+    `ideal` is the ideal ranking with its own rows; `dcg` and `idcg` are there for the measures of that family;
+    `would_raise` has the swaps and insertions that would raise the value most, best first; `ranks` every document's
+    rank, beyond the rows too.
+    """
+
+    measure: str
+    query: str
+    run: str
+    value: float
+    rows: tuple[Row, ...]
+    ideal: tuple[Row, ...]
+    ideal_value: float
+    dcg: float | None = None
+    idcg: float | None = None
+    rest: Rest | None = None
+    levels: tuple[Level, ...] = ()
+    would_raise: tuple[Change, ...] = ()
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def retrieved(self) -> int:
+        """How many documents were ranked."""
+        return len(self.ranks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for machines; a value that the protocol leaves out is None."""
+        data = asdict(self) | {"retrieved": self.retrieved}
+        del data["ranks"]
+        return data | {key: None if math.isnan(data[key]) else data[key] for key in ("value", "ideal_value")}
+
+    def __repr__(self) -> str:
+        from rankgauge.show.sections.explanation import as_table
+
+        return as_table(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from rankgauge.show.svg.explanation import svg
+
+        return svg(self)

@@ -1,0 +1,1 @@
+"""Judgments + Run → Hits: order, ties, duplicates, unjudged documents, the ideal are settled here."""

@@ -1,0 +1,132 @@
+"""A document twice in one ranking, a judgment twice for one pair: the rules for columns.
+
+(The line reader applies the same rules to nested dicts while it reads, because a dict cannot hold a pair twice.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgauge.errors import DuplicateError, counted, warn
+from rankgauge.matching.grouping import Grouped, group, looks_repeated
+from rankgauge.protocol import REPEATING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgauge.matching.hits import Ints
+    from rankgauge.protocol import Protocol
+    from rankgauge.read.records import Columns, Judgments, Run
+
+__all__ = ["judgments_once", "run_once", "with_copies"]
+
+
+def run_once(run: Run, protocol: Protocol) -> tuple[Grouped, pl.DataFrame | None]:
+    """The run grouped by query with every document once, as the protocol says; and the copies that count as well."""
+    columns = run.columns if protocol.same_id == "keep" else _without_same_id(run.columns)
+    grouped = group(columns)
+    rows = grouped.repeated()
+    if not len(rows):
+        return grouped, None
+    if protocol.duplicates in REPEATING:
+        renamed, copies = _told_apart(columns, rows, by_score=protocol.order != "given")
+        return group(renamed), None if protocol.duplicates == "once" else copies
+    if protocol.duplicates == "error":
+        query, doc = _name(columns, rows[0])
+        raise run.explain(query, doc) or DuplicateError(
+            f"{run.source}: document {doc!r} is there twice in the ranking of query {query!r}; keep one, "
+            "or choose with --duplicates first|best (duplicates= in Python)"
+        )
+    return group(_keep_one(columns, rows, best=protocol.duplicates == "best")), None
+
+
+def _without_same_id(columns: Columns) -> Columns:
+    """The rows whose document does not bear the query's id."""
+    import polars as pl
+
+    same = columns.doc == pl.Series(columns.queries, dtype=pl.String).gather(columns.query)
+    return columns.take(np.flatnonzero(~same.to_numpy()))
+
+
+def _told_apart(columns: Columns, rows: Ints, *, by_score: bool) -> tuple[Columns, pl.DataFrame]:
+    """Repeated documents with names of their own, all but the best-ranked of each; and a row for every such copy."""
+    import polars as pl
+
+    repeated = columns.take(rows)
+    frame = pl.DataFrame({"query": repeated.query, "doc": repeated.doc, "number": repeated.number, "row": rows})
+    if by_score:
+        frame = frame.sort("number", descending=True, maintain_order=True)
+    frame = frame.with_columns(copy=pl.int_range(pl.len()).over("query", "doc")).filter(pl.col("copy") > 0)
+    names = frame.select(name=pl.col("doc") + "\0" + pl.col("copy").cast(pl.String))["name"]
+    place = np.arange(len(columns))
+    place[frame["row"].to_numpy()] = len(columns) + np.arange(len(frame))
+    docs = pl.concat([columns.doc.alias("doc"), names.alias("doc")]).gather(place)
+    ids = pl.Series(columns.queries, dtype=pl.String).gather(frame["query"])
+    copies = pl.DataFrame({"query_id": ids, "doc": frame["doc"], "name": names})
+    return type(columns)(columns.queries, columns.query, docs, columns.number), copies
+
+
+def with_copies(judged: Columns, copies: pl.DataFrame) -> Columns:
+    """The judgments, and those of the copies: the same grade for every copy."""
+    import polars as pl
+
+    ids = pl.Series("query_id", judged.queries, dtype=pl.String)
+    frame = pl.DataFrame({"query": judged.query, "query_id": ids.gather(judged.query), "doc": judged.doc})
+    frame = frame.with_columns(number=pl.Series(judged.number)).join(copies, on=["query_id", "doc"])
+    return type(judged)(
+        judged.queries,
+        np.concatenate([judged.query, frame["query"].to_numpy()]),
+        pl.concat([judged.doc.alias("doc"), frame["name"].alias("doc")]),
+        np.concatenate([judged.number, frame["number"].to_numpy()]),
+    )
+
+
+def judgments_once(judgments: Judgments) -> Columns:
+    """The judgments with every pair once; repeated with the same grade is a warning, with another an error."""
+    columns = judgments.columns
+    if not looks_repeated(columns):
+        return columns
+    rows = group(columns).repeated()
+    if not len(rows):
+        return columns
+    kept = _keep_one(columns, rows, best=True)
+    lowest = _keep_one(columns, rows, best=False, worst=True)
+    conflict = np.flatnonzero(kept.number != lowest.number)
+    if len(conflict):
+        query, doc = _name(kept, conflict[0])
+        low, high = lowest.number[conflict[0]], kept.number[conflict[0]]
+        raise judgments.explain(query, doc) or DuplicateError(
+            f"{judgments.source}: query {query!r} and document {doc!r} are judged {low:g} and {high:g}; keep one"
+        )
+    again = len(columns) - len(kept)
+    twice = counted(again, "judgment is", "judgments are")
+    warn(f"{judgments.source}: {twice} there twice with the same grade; counted once")
+    return kept
+
+
+def _name(columns: Columns, row: int) -> tuple[str, str]:
+    return columns.queries[columns.query[row]], str(columns.doc[int(row)])
+
+
+def _keep_one(columns: Columns, rows: Ints, *, best: bool, worst: bool = False) -> Columns:
+    """One row of every repeated pair, at the place of its first: the first, the best-numbered or the worst-numbered."""
+    import polars as pl
+
+    number = pl.col("number")
+    pick = number.max() if best else number.min() if worst else number.first()
+    repeated = columns.take(rows)
+    kept = (
+        pl.DataFrame({"query": repeated.query, "doc": repeated.doc, "number": repeated.number, "row": rows})
+        .group_by("query", "doc", maintain_order=True)
+        .agg(pick, pl.col("row").first())
+    )
+    number_of = columns.number.copy()
+    number_of[kept["row"].to_numpy()] = kept["number"].to_numpy()
+    keep = np.ones(len(columns), bool)
+    keep[rows] = False
+    keep[kept["row"].to_numpy()] = True
+    places = np.flatnonzero(keep)
+    result = columns.take(places)
+    return type(columns)(result.queries, result.query, result.doc, number_of[places])

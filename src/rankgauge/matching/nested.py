@@ -1,0 +1,159 @@
+"""The path of `match` for nested dicts.
+
+A ranking is never sorted as a whole: the rank of a judged document is one plus the number of documents that score
+higher, plus what the tie rule says about those that score the same. Small input goes through `sorted`, which is quicker
+there, and which is the executable specification of the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice, pairwise, repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgauge.matching.order import as_float32, descending_within, sort_within, tie_groups
+from rankgauge.matching.parts import GROUPED, Parts, joined, ordered
+from rankgauge.matching.unpack import Batch, numbers_of, sizes_of, text_keys, unpack
+from rankgauge.read.records import id_text
+
+if TYPE_CHECKING:
+    from rankgauge.matching.hits import Ints
+    from rankgauge.protocol import Protocol
+    from rankgauge.read.records import Judgments, Run
+
+__all__ = ["match_nested"]
+
+SMALL = 2_000
+BATCH = 400_000  # rows looked at together: few enough for their arrays to be used again and again
+NOTHING: Mapping[str, float] = {}
+
+
+def match_nested(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol) -> Parts:
+    """Look every judged document up in the ranking of its query."""
+    tables = list(map(judgments.nested.__getitem__, queries))
+    rankings = _rankings(run, queries, protocol)
+    whole = Batch(judgments, run, protocol, queries, tables, rankings, sizes_of(tables), sizes_of(rankings))
+    ends = whole.retrieved.cumsum()
+    if ends[-1] < SMALL:
+        return ordered(_by_sorting(whole), protocol)
+    cuts = sorted(set(np.searchsorted(ends, np.arange(BATCH, ends[-1], BATCH)).tolist()))
+    batches = (whole[start:end] for start, end in pairwise([0, *cuts, len(queries)]) if start < end)
+    return joined([ordered(_by_counting(batch), protocol) for batch in batches])
+
+
+def _rankings(run: Run, queries: list[str], protocol: Protocol) -> list[Mapping[str, float]]:
+    """The rankings as the protocol sees them."""
+    nested = run.nested
+    rankings = list(map(nested.get, queries, repeat(NOTHING)))
+    if protocol.same_id == "drop":
+        rankings = [_without(ranking, query) for ranking, query in zip(rankings, queries, strict=True)]
+    if protocol.order == "given":
+        return [dict(zip(ranking, range(0, -len(ranking), -1), strict=True)) for ranking in rankings]
+    if protocol.scores == "float32":
+        scores = iter(as_float32(numbers_of(run, rankings, queries)).tolist())
+        return [dict(zip(ranking, islice(scores, len(ranking)), strict=True)) for ranking in rankings]
+    return rankings
+
+
+def _without(ranking: Mapping[str, float], query: str) -> Mapping[str, float]:
+    return {doc: score for doc, score in ranking.items() if id_text(doc) != query}
+
+
+def _by_counting(batch: Batch) -> Parts:
+    """Ranks by bisection among the scores."""
+    grades, scores, found = unpack(batch)
+    judged, retrieved = batch.judged, batch.retrieved
+    ends = retrieved.cumsum()
+    starts = ends - retrieved
+    if not descending_within(scores, starts):
+        sort_within(scores, retrieved)
+    judged_query = np.repeat(np.arange(len(judged)), judged)
+    rows = np.flatnonzero(~np.isnan(found))
+    query, value = judged_query[rows], found[rows]
+    first, tied = tie_groups(scores, starts[query], ends[query], value)
+    rank = first.copy()
+    several = np.flatnonzero(tied > 1)
+    if len(several) and batch.protocol.ties not in GROUPED:
+        docs = _nth_keys(batch.tables, rows[several])
+        rank[several] += _place_in_ties(batch, query[several].tolist(), docs, value[several].tolist(), tied[several])
+    return Parts(retrieved, judged_query, grades, query, rank, first, tied, grades[rows])
+
+
+def _nth_keys(tables: list[Mapping[str, float]], rows: Ints) -> list[str]:
+    """The judged documents at these rows (ascending) of all tables laid end to end."""
+    wanted = iter(rows.tolist())
+    result: list[str] = []
+    row, start = next(wanted), 0
+    for table in tables:
+        end = start + len(table)
+        if row < end:
+            docs = list(table)
+            while row < end:
+                result.append(id_text(docs[row - start]))
+                row = next(wanted, np.iinfo(np.int64).max)
+        start = end
+    return result
+
+
+def _place_in_ties(batch: Batch, queries: list[int], docs: list[str], scores: list[float], sizes: Ints) -> Ints:
+    """How many of the documents with the same score come before each of these."""
+    places = np.zeros(len(docs), np.int64)
+    groups: dict[float, dict[str, int]] = {}
+    current = -1
+    for i, (query, doc, score) in enumerate(zip(queries, docs, scores, strict=True)):
+        if query != current:
+            current, groups = query, {}
+        if score not in groups:
+            group = [id_text(d) for d, s in batch.rankings[query].items() if s == score]
+            if len(group) < sizes[i]:  # numbers that equal the score only as floats: big integers, decimals
+                group = [id_text(d) for d, s in batch.rankings[query].items() if float(s) == score]
+            if batch.protocol.ties.startswith("id"):
+                group.sort(reverse=batch.protocol.ties == "id")
+            elif batch.protocol.ties == "reversed":
+                group.reverse()
+            groups[score] = {d: place for place, d in enumerate(group)}
+        places[i] = groups[score][doc]
+    return places
+
+
+def _by_sorting(batch: Batch) -> Parts:
+    """The same by sorting each ranking: the specification of the order, and quicker for a few rows."""
+    grades = numbers_of(batch.judgments, batch.tables, batch.queries)
+    numbers_of(batch.run, batch.rankings, batch.queries)
+    rows: list[tuple[int, int, int, int, float]] = []
+    for number, (table, ranking) in enumerate(zip(batch.tables, batch.rankings, strict=True)):
+        pairs = _ordered(text_keys(ranking), batch.protocol)
+        place = {doc: rank for rank, (_, doc) in enumerate(pairs, 1)}
+        for doc, grade in text_keys(table).items():
+            rank = place.get(doc)
+            if rank is not None:
+                first, tied = _group(pairs, rank)
+                rows.append((number, first if batch.protocol.ties in GROUPED else rank, first, tied, grade))
+    columns = np.array(rows, np.float64).reshape(-1, 5).T
+    query, rank_of, first_of, tied_of = columns[:4].astype(np.int64)
+    judged_query = np.repeat(np.arange(len(batch.tables)), batch.judged)
+    return Parts(batch.retrieved, judged_query, grades, query, rank_of, first_of, tied_of, columns[4])
+
+
+def _ordered(ranking: Mapping[str, float], protocol: Protocol) -> list[tuple[float, str]]:
+    """The ranking in its order: score descending, ties by document id descending, ascending, or as given."""
+    pairs = [(float(score), doc) for doc, score in ranking.items()]
+    if protocol.ties == "reversed":
+        pairs.reverse()
+    if protocol.ties in ("given", "reversed"):
+        return sorted(pairs, key=lambda pair: -pair[0])
+    if protocol.ties == "id-ascending":
+        return sorted(pairs, key=lambda pair: (-pair[0], pair[1]))
+    return sorted(pairs, reverse=True)
+
+
+def _group(pairs: list[tuple[float, str]], rank: int) -> tuple[int, int]:
+    """The first rank of the documents that share the score at this rank, and how many they are."""
+    score, first, last = pairs[rank - 1][0], rank, rank
+    while first > 1 and pairs[first - 2][0] == score:
+        first -= 1
+    while last < len(pairs) and pairs[last][0] == score:
+        last += 1
+    return first, last - first + 1

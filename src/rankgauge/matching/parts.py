@@ -1,0 +1,237 @@
+"""Parts: what a path of `match` found, and its assembly into Hits under the protocol's remaining rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgauge.matching.hits import Hits, positions_within
+from rankgauge.protocol import DEFAULT, SIGNED
+
+if TYPE_CHECKING:
+    from rankgauge.matching.hits import Bools, Floats, Ints
+    from rankgauge.protocol import Protocol
+
+    Rows = tuple[Ints, Ints, Ints, Ints, Floats]  # the columns of hits: query, rank, first, tied, grade
+
+__all__ = [
+    "GROUPED",
+    "Parts",
+    "assemble",
+    "by_rank",
+    "in_ideal_order",
+    "joined",
+    "order_by_rank",
+    "ordered",
+    "regrouped",
+    "stable_order",
+]
+
+GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
+
+FEW = 300  # judgments that are quicker sorted by two keys
+DENSE = 16  # so many possible keys for each that is there are still quicker gone through than sorted
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Parts:
+    """One row per judgment, ordered by query and then grade, and one per hit, ordered by query and then rank."""
+
+    retrieved: Ints
+    judgment_query: Ints
+    judgment_grade: Floats
+    query: Ints
+    rank: Ints
+    first: Ints
+    tied: Ints
+    grade: Floats
+
+
+def ordered(parts: Parts, protocol: Protocol = DEFAULT) -> Parts:
+    """The same rows in their order."""
+    judgment_query, judgment_grade = in_ideal_order(parts.judgment_query, parts.judgment_grade, protocol)
+    hits = by_rank(parts.query, parts.rank, parts.first, parts.tied, parts.grade)
+    return Parts(parts.retrieved, judgment_query, judgment_grade, *hits)
+
+
+def joined(parts: list[Parts]) -> Parts:
+    """Parts of neighbouring queries as one, the queries numbered on."""
+    if len(parts) == 1:
+        return parts[0]
+    offsets = np.cumsum([0, *(len(part.retrieved) for part in parts[:-1])]).tolist()
+    shifted = [(part, offset) for part, offset in zip(parts, offsets, strict=True)]
+    return Parts(
+        np.concatenate([part.retrieved for part in parts]),
+        np.concatenate([part.judgment_query + offset for part, offset in shifted]),
+        np.concatenate([part.judgment_grade for part in parts]),
+        np.concatenate([part.query + offset for part, offset in shifted]),
+        np.concatenate([part.rank for part in parts]),
+        np.concatenate([part.first for part in parts]),
+        np.concatenate([part.tied for part in parts]),
+        np.concatenate([part.grade for part in parts]),
+    )
+
+
+def regrouped(hits: Rows, order: Ints) -> Rows:
+    """The same rows with the queries in another order: `order` has the number that each had before."""
+    sizes = np.bincount(hits[0], minlength=len(order))
+    starts = sizes.cumsum() - sizes
+    new_sizes = sizes[order]
+    shift = starts[order] - (new_sizes.cumsum() - new_sizes)
+    if not shift.any():
+        return hits
+    rows = np.arange(len(hits[0]))
+    rows += np.repeat(shift, new_sizes)
+    _, rank, first, tied, grade = hits
+    return np.repeat(np.arange(len(order)), new_sizes), rank[rows], first[rows], tied[rows], grade[rows]
+
+
+def assemble(
+    parts: Parts, queries: list[str], answered: Bools, protocol: Protocol, *, left_out: int, missing: int
+) -> Hits:
+    """Hits of these parts under the rules that remain: what is taken out, and what the ideal is made of."""
+    judged = np.bincount(parts.judgment_query, minlength=len(queries))
+    query, grade = parts.judgment_query, parts.judgment_grade
+    keep = grade >= 0
+    if not keep.all() and protocol.negative not in SIGNED:
+        query, grade = query[keep], grade[keep]
+    rows = (parts.query, parts.rank, parts.first, parts.tied, parts.grade)
+    hits = Hits(queries, answered, parts.retrieved, judged, *rows, query, grade, protocol, left_out, missing)
+    if protocol.depth is not None:
+        hits = _cut(hits, protocol.depth)
+    if protocol.unjudged == "condensed":
+        hits = _condense(hits)
+    return _ideal_of_retrieved(hits) if protocol.ideal == "retrieved" else hits
+
+
+def _ideal_of_retrieved(hits: Hits) -> Hits:
+    """The ideal of a tool that knows only what was retrieved. An unjudged document counts 0 there, and only where
+    negative grades are part of the ideal does it matter that it comes before them."""
+    query, grade = hits.query, hits.grade
+    if hits.signed:
+        unjudged = hits.retrieved - np.bincount(query, minlength=len(hits.queries))
+        query = np.concatenate([query, np.repeat(np.arange(len(hits.queries)), unjudged)])
+        grade = np.concatenate([grade, np.zeros(int(unjudged.sum()))])
+    else:
+        query, grade = query[grade >= 0], grade[grade >= 0]
+    query, grade = in_ideal_order(query, grade, hits.protocol)
+    return replace(hits, judgment_query=query, judgment_grade=grade)
+
+
+def in_ideal_order(query: Ints, grade: Floats, protocol: Protocol) -> tuple[Ints, Floats]:
+    """Judgments ordered by query, then as the protocol says: by descending grade, or as given."""
+    if protocol.ideal_order == "grade":
+        return _by_grade(query, grade)
+    order = np.argsort(query, kind="stable")
+    return query[order], grade[order]
+
+
+def by_rank(query: Ints, rank: Ints, first: Ints, tied: Ints, grade: Floats) -> Rows:
+    """The hits ordered by query, then rank, then grade (ranks are equal only where ties are averaged)."""
+    key = _rank_key(query, rank)
+    if (key[1:] > key[:-1]).all():
+        return query, rank, first, tied, grade
+    order = np.lexsort((-grade, key)) if (tied > 1).any() else stable_order(key)
+    return query[order], rank[order], first[order], tied[order], grade[order]
+
+
+def order_by_rank(query: Ints, rank: Ints) -> Ints:
+    """An argsort by query, then rank."""
+    return stable_order(_rank_key(query, rank))
+
+
+def _rank_key(query: Ints, rank: Ints) -> Ints:
+    key = query * (int(rank.max(initial=0)) + 1)
+    key += rank
+    return key
+
+
+def stable_order(key: Ints) -> Ints:
+    """A stable argsort of keys of 0 or more.
+
+    Dense and distinct keys name their own places; where key and place fit into one number, a sort of these is quicker.
+    """
+    size, highest = len(key), int(key.max(initial=0))
+    if highest < DENSE * size:
+        taken = np.zeros(highest + 1, bool)
+        taken[key] = True
+        in_order = taken.nonzero()[0]
+        if len(in_order) == size:
+            places = np.empty(highest + 1, np.int64)
+            places[key] = np.arange(size)
+            return places[in_order]
+    bits = size.bit_length()
+    if highest.bit_length() + bits > 62:
+        return np.argsort(key, kind="stable")
+    packed = (key << bits) | np.arange(size)
+    packed.sort()
+    return packed & ((1 << bits) - 1)
+
+
+def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
+    """Judgments ordered by query, then descending grade. Many whole grades are quicker sorted as one integer key, and
+    few different ones quicker still by counting them."""
+    few = len(grade) < FEW
+    highest, lowest = (0.0, 0.0) if few else (float(grade.max()), float(grade.min()))
+    if few or highest - lowest >= 2**20 or not (grade == np.floor(grade)).all():
+        order = np.lexsort((-grade, query))
+        return query[order], grade[order]
+    span = int(highest - lowest) + 1
+    key = query * span
+    key += (highest - grade).astype(np.int64)
+    if (key[1:] >= key[:-1]).all():
+        return query, grade
+    if int(key.max()) < DENSE * len(key):
+        counts = np.bincount(key, minlength=(int(query.max()) + 1) * span)
+        query = np.repeat(np.arange(len(counts) // span), counts.reshape(-1, span).sum(axis=1))
+        return query, np.repeat(highest - np.arange(len(counts), dtype=np.float64) % span, counts)
+    key.sort()
+    query = key // span
+    return query, (highest - (key - query * span)).astype(np.float64, copy=False)
+
+
+def _cut(hits: Hits, depth: int) -> Hits:
+    """Only the first `depth` documents of each ranking."""
+    keep = hits.rank <= depth
+    return _with_rows(hits, np.minimum(hits.retrieved, depth), keep, hits.rank[keep], hits.first[keep], hits.tied[keep])
+
+
+def _condense(hits: Hits) -> Hits:
+    """Take unjudged documents, and those of negative grade, out of the rankings."""
+    keep = hits.grade >= 0
+    query, first = hits.query[keep], hits.first[keep]
+    retrieved = np.bincount(query, minlength=len(hits.queries))
+    rank = positions_within(query) + 1
+    group = positions_within_group(query, first)
+    starts = rank - group
+    tied = np.bincount(np.cumsum(group == 0) - 1)[np.cumsum(group == 0) - 1] if len(group) else group
+    return _with_rows(hits, retrieved, keep, starts if hits.averaged else rank, starts, tied)
+
+
+def positions_within_group(query: Ints, first: Ints) -> Ints:
+    """0, 1, 2, … within each group of equal query and first rank."""
+    if not len(query):
+        return query
+    new = np.r_[True, (query[1:] != query[:-1]) | (first[1:] != first[:-1])]
+    return positions_within(np.cumsum(new) - 1)
+
+
+def _with_rows(hits: Hits, retrieved: Ints, keep: Bools, rank: Ints, first: Ints, tied: Ints) -> Hits:
+    return Hits(
+        hits.queries,
+        hits.answered,
+        retrieved,
+        hits.judged,
+        hits.query[keep],
+        rank,
+        first,
+        tied,
+        hits.grade[keep],
+        hits.judgment_query,
+        hits.judgment_grade,
+        hits.protocol,
+        hits.left_out,
+        hits.missing,
+    )

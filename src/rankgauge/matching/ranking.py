@@ -1,0 +1,177 @@
+"""The rank of every document of a run, judged or not; and where the documents of one run stand in another.
+
+`match` ranks judged documents only: a measure needs no more. Two stages of one pipeline need more: which documents are
+candidates, which of them lie within the first N, and in what order the second stage put those. The order is the
+protocol's, as in `match`, and equal scores are ordered for every document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rankgauge.matching.columns import order_within, scores_of
+from rankgauge.matching.duplicates import run_once
+from rankgauge.matching.order import descending_within
+from rankgauge.read.records import Columns, Run
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgauge.matching.grouping import Grouped
+    from rankgauge.matching.hits import Bools, Floats, Ints
+    from rankgauge.protocol import Protocol
+
+__all__ = ["Whole", "only_queries", "whole"]
+
+WINDOW: Final = 1 << 16  # keys looked at at once: few enough to stay in the processor's cache
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Whole:
+    """A run in its order. A position counts its documents query by query and by rank; `order` maps it to a place of
+    `rows` (None: the two are the same)."""
+
+    rows: Grouped
+    order: Ints | None
+
+    @property
+    def queries(self) -> list[str]:
+        """The run's queries, in the order of the positions."""
+        return self.rows.columns.queries
+
+    @property
+    def starts(self) -> Ints:
+        """The first position of every query."""
+        return self.rows.starts
+
+    @property
+    def sizes(self) -> Ints:
+        """How many documents every query has."""
+        return self.rows.ends - self.rows.starts
+
+    @property
+    def rank(self) -> Ints:
+        """The rank at every position."""
+        return np.arange(len(self.rows.query)) - self.rows.starts[self.rows.query] + 1
+
+    def places(self, positions: Ints) -> Ints:
+        """The places of positions."""
+        return positions if self.order is None else self.order[positions]
+
+    def docs(self, positions: Ints) -> list[str]:
+        """The documents at positions."""
+        found: list[str] = self.rows.docs(self.places(positions)).to_list()
+        return found
+
+    def kept(self, run: Run, keep: Bools) -> Run:
+        """The run without the positions that are not to be kept; what is left stays in the order given."""
+        places = np.flatnonzero(keep) if self.order is None else np.sort(self.order[keep])
+        rows = places if self.rows.row is None else np.sort(self.rows.row[places])
+        return Run(self.rows.columns.take(rows), by=run.by, tag=run.tag, source=run.source)
+
+    def ranks_in(self, other: Whole) -> Ints:
+        """For every position the rank that its document has in another run, for the same query; 0: it is not there."""
+        place = self._places_in(other)
+        rank = np.empty(len(other.rows.query) + 1, np.int64)
+        rank[-1] = 0  # of place −1
+        rank[slice(0, -1) if other.order is None else other.order] = other.rank
+        found = rank[place]
+        return found if self.order is None else found[self.order]
+
+    def _places_in(self, other: Whole) -> Ints:
+        """For every place the place of its document in another run, for the same query; −1: it is not there."""
+        mine, theirs = self.rows, other.rows
+        place = np.full(len(mine.query), -1, np.int64)
+        if self.queries == other.queries and np.array_equal(mine.ends, theirs.ends) and _same_hashes(mine, theirs):
+            for start, end in pairwise(range(0, len(place) + WINDOW, WINDOW)):
+                place[mine.places_of_keys(start, end)] = theirs.places_of_keys(start, end)
+            return place
+        at, there = self._pairs(other)
+        place[at] = there
+        known = np.flatnonzero(place >= 0)
+        docs, found = mine.docs(known), theirs.docs(place[known])
+        for i in np.flatnonzero((docs != found).to_numpy()).tolist():  # two documents of one hash
+            place[known[i]] = other._place_of(str(docs[i]), int(theirs.query[place[known[i]]]))
+        return place
+
+    def _pairs(self, other: Whole) -> tuple[Ints, Ints]:
+        """The places of documents whose hash is there in the other run, for the same query; and the places there."""
+        mine, theirs = self.rows, other.rows
+        number = {query: i for i, query in enumerate(other.queries)}
+        known = np.array([number.get(query, len(number)) for query in self.queries], np.uint64)
+        shift, bits = max(mine.shift, theirs.shift), len(number).bit_length()
+        wanted = _mixed(mine.keys, known[mine.query], shift, bits)
+        ordered = _mixed(theirs.keys, theirs.query.astype(np.uint64), shift, bits)
+        at = np.searchsorted(ordered, wanted)
+        inside = np.flatnonzero(at < len(ordered))
+        inside = inside[ordered[at[inside]] == wanted[inside]]
+        return mine.place_of_key(inside), theirs.place_of_key(at[inside])
+
+    def _place_of(self, doc: str, query: int) -> int:
+        """The place of a document within its query, read through; −1 where it is not there."""
+        start, end = int(self.rows.starts[query]), int(self.rows.ends[query])
+        there = np.flatnonzero((self.rows.docs(np.arange(start, end)) == doc).to_numpy())
+        return start + int(there[0]) if len(there) else -1
+
+
+def whole(run: Run, protocol: Protocol) -> Whole:
+    """Order a run, every document of it."""
+    rows, _ = run_once(run, protocol)
+    if protocol.order == "given":
+        return Whole(rows, None)
+    scores = scores_of(rows, protocol)
+    order = None if descending_within(scores, rows.starts) else order_within(scores, rows)
+    return Whole(rows, _with_ties(rows, order, scores if order is None else scores[order], protocol.ties))
+
+
+def only_queries(run: Run, wanted: Collection[str]) -> Run:
+    """The run with these queries alone: what is not judged need not be looked at."""
+    columns = run.columns
+    keep = np.fromiter(map(wanted.__contains__, columns.queries), bool, len(columns.queries))
+    if keep.all():
+        return run
+    number = (np.cumsum(keep) - 1).astype(np.int32)
+    rows = np.flatnonzero(keep[columns.query])
+    left = [query for query, kept in zip(columns.queries, keep.tolist(), strict=True) if kept]
+    cut = Columns(left, number[columns.query[rows]], columns.doc.gather(rows), columns.number[rows])
+    return Run(cut, by=run.by, tag=run.tag, source=run.source, explain=run.explain)
+
+
+def _same_hashes(one: Grouped, other: Grouped) -> bool:
+    """Whether every query has the same documents in both, by the 50 bits or more of their hashes that the keys hold."""
+    limit = np.uint64(1 << one.shift)
+    ends = range(0, len(one.keys), WINDOW)
+    return all(((one.keys[at : at + WINDOW] ^ other.keys[at : at + WINDOW]) < limit).all() for at in ends)
+
+
+def _mixed(keys: NDArray[np.uint64], query: NDArray[np.uint64], shift: int, bits: int) -> NDArray[np.uint64]:
+    """Query and hash as one number, so that the keys of all queries are in one ascending order."""
+    hashed = (keys >> np.uint64(shift)) << np.uint64(shift)
+    return (query << np.uint64(64 - bits)) | (hashed >> np.uint64(bits))
+
+
+def _with_ties(rows: Grouped, order: Ints | None, ordered: Floats, ties: str) -> Ints | None:
+    """The order with equal scores as the rule says; they are as given so far."""
+    if ties == "given":
+        return order
+    import polars as pl
+
+    same = (ordered[1:] == ordered[:-1]) & (rows.query[1:] == rows.query[:-1])
+    if not same.any():
+        return order
+    tied = np.flatnonzero(np.r_[same, False] | np.r_[False, same])
+    group = np.cumsum(~np.r_[False, same][tied])
+    result = np.arange(len(ordered)) if order is None else order
+    places = result[tied]
+    frame = pl.DataFrame({"group": group, "place": places}).with_row_index("at")
+    if ties == "reversed":
+        frame = frame.sort(["group", "at"], descending=[False, True])
+    else:
+        frame = frame.with_columns(doc=rows.docs(places)).sort(["group", "doc"], descending=[False, ties == "id"])
+    result[tied] = frame["place"].to_numpy()
+    return result

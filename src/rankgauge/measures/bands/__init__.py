@@ -1,0 +1,1 @@
+"""What the order of equal scores leaves open: the smallest, expected and largest value."""

@@ -1,0 +1,159 @@
+"""How much a value depends on the order of documents that share a score: the tie band.
+
+Equal scores say nothing about the order of their documents, yet every tool puts them in some. The band holds the value
+under the order in use, the expectation over all orders, and the smallest and the largest value that any order gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rankgauge.errors import MeasureError
+from rankgauge.measures import Measure, parse
+from rankgauge.measures.aggregates import aggregate
+from rankgauge.measures.bands.band import Band
+from rankgauge.measures.bands.orders import Tied, arranged, averaged, drawn, in_order, tied_rows
+from rankgauge.measures.bands.worth import sorting_is_exact, worth
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+
+__all__ = ["AGGREGATES", "Band", "TieBand", "is_text", "tie_band", "tie_ends"]
+
+MOST_ORDERS: Final = 2_000
+AGGREGATES: Final = {"geometric": "geometric_mean", "none": "mean"}
+
+
+@dataclass(frozen=True, eq=False)
+class TieBand:
+    """The bands of a measure: of every query, and of their mean.
+
+    `draws` holds the values of every query under each sampled order, where the expectation had to be sampled;
+    `rounding` is what a dialect does to the mean.
+    """
+
+    measure: Measure
+    queries: list[str]
+    value: Floats
+    low: Floats
+    high: Floats
+    expected: Floats
+    exact: Bools
+    draws: Floats | None = None
+    weights: Floats | None = None
+    rounding: Callable[[float], float] | None = None
+
+    @cached_property
+    def mean(self) -> Band:
+        """The band of the aggregate: it rises with every query, so its ends are the aggregates of their ends."""
+        value, low, high = map(self._aggregate, (self.value, self.low, self.high))
+        exact = bool(self.exact.all())
+        if (np.isnan(self.expected) & ~np.isnan(self.value)).any():
+            return Band(value, float("nan"), low, high, exact)
+        if self.draws is None:
+            return Band(value, self._aggregate(self.expected), low, high, exact)
+        drawn = np.array([self._aggregate(row) for row in self.draws])
+        return Band(value, float(drawn.mean()), low, high, exact, _error(drawn))
+
+    def __getitem__(self, query: str) -> Band:
+        """The band of one query."""
+        return self.at(self.queries.index(query))
+
+    def at(self, at: int) -> Band:
+        """The band of the query at this place."""
+        error = 0.0 if self.draws is None else _error(self.draws[:, at])
+        value, expected, low, high = (float(v[at]) for v in (self.value, self.expected, self.low, self.high))
+        return Band(value, expected, low, high, bool(self.exact[at]), error)
+
+    def _aggregate(self, values: Floats) -> float:
+        own = self.measure.definition.aggregate
+        value = aggregate(AGGREGATES.get(own, own), values, self.weights)
+        return value if self.rounding is None else self.rounding(value)
+
+
+def _error(draws: Floats) -> float:
+    return float(draws.std(ddof=1) / np.sqrt(len(draws)))
+
+
+def is_text(measure: Measure) -> bool:
+    """Whether a measure gives texts, which have no band."""
+    return measure.definition.aggregate == "none"
+
+
+def tie_band(
+    hits: Hits,
+    measure: Measure | str,
+    *,
+    weights: Floats | None = None,
+    chosen: Bools | None = None,
+    expect: bool = True,
+    seed: int = 0,
+) -> TieBand:
+    """The tie bands of a measure, for every query (or the chosen ones) and for the mean.
+
+    The ends are exact where sorting by gain is, and where a query has few enough orders to try them all; the
+    expectation is exact for measures that average over ties, else sampled with a seed (not with `expect` off: NaN).
+    """
+    measure = parse(measure) if isinstance(measure, str) else measure
+    if is_text(measure):
+        raise MeasureError(f"{measure} is a text for each query; there is no band of texts")
+    tied = tied_rows(hits)
+    value = measure(hits)
+    low, high, exact = _ends(hits, measure, tied, value)
+    expected, draws = _expected(hits, measure, tied, seed) if expect else (np.full(len(value), np.nan), None)
+    part = slice(None) if chosen is None else chosen
+    queries = hits.queries if chosen is None else [hits.queries[i] for i in np.flatnonzero(chosen)]
+    return TieBand(
+        measure, queries, value[part], low[part], high[part], expected[part], exact[part],
+        None if draws is None else draws[:, part], None if weights is None else weights[part],
+    )  # fmt: skip
+
+
+def tie_ends(hits: Hits, measure: Measure) -> tuple[Floats, Floats]:
+    """The smallest and largest value of every query when tie groups are sorted by gain: quick, and mostly exact."""
+    tied = tied_rows(hits)
+    if not len(tied.rows):
+        value = measure(hits)
+        return value, value
+    gain = worth(hits, measure)
+    ends = measure(in_order(hits, tied, gain)), measure(in_order(hits, tied, -gain))
+    return np.minimum(*ends), np.maximum(*ends)
+
+
+def _ends(hits: Hits, measure: Measure, tied: Tied, value: Floats) -> tuple[Floats, Floats, Bools]:
+    low, high = tie_ends(hits, measure)
+    if not hits.averaged:
+        low, high = np.fmin(low, value), np.fmax(high, value)
+    exact = np.ones(len(hits.queries), bool)
+    touched = np.unique(hits.query[tied.rows])
+    if not sorting_is_exact(hits, measure):
+        for query in touched.tolist():
+            orders = arranged(hits, tied, query, MOST_ORDERS)
+            exact[query] = orders is not None
+            values = measure(orders) if orders is not None else value[[query]]
+            low[query], high[query] = min(low[query], values.min()), max(high[query], values.max())
+    exact[_cut_queries(hits, tied)] = False
+    return low, high, exact
+
+
+def _cut_queries(hits: Hits, tied: Tied) -> Ints:
+    """Queries with a tie group of which the protocol's depth has cut a part off."""
+    return np.unique(hits.query[tied.rows[hits.tied[tied.rows] > tied.size]])
+
+
+def _expected(hits: Hits, measure: Measure, tied: Tied, seed: int) -> tuple[Floats, Floats | None]:
+    """The expectation of every query, and the sampled values where it was sampled."""
+    cut = _cut_queries(hits, tied)
+    if measure.averages or not len(tied.rows):
+        expected, draws = measure(averaged(hits) if len(tied.rows) else hits).astype(np.float64), None
+    else:
+        draws = np.array([measure(order) for order in drawn(hits, tied, seed)])
+        expected = draws.mean(axis=0)
+    expected[cut] = np.nan
+    return expected, draws

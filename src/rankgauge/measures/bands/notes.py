@@ -1,0 +1,98 @@
+"""What to say about the ties of a result: nothing, a note where four decimals could change, a warning where more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rankgauge.measures.aggregates import aggregate
+from rankgauge.measures.bands.bands import AGGREGATES, is_text, tie_ends
+
+if TYPE_CHECKING:
+    from rankgauge.matching.hits import Hits
+    from rankgauge.measures import Measure
+    from rankgauge.result import Result
+
+__all__ = ["TieNote", "mean_ends", "tie_notes", "tie_warnings"]
+
+WIDE: Final = 0.005
+MOST: Final = 4
+
+
+class TieNote(NamedTuple):
+    """A value that equal scores leave open, and how far."""
+
+    run: str
+    measure: Measure
+    value: float
+    low: float
+    high: float
+    share: float  # of the judged documents retrieved, how many share their score with another document
+
+    @property
+    def wide(self) -> bool:
+        """Whether the order of equal scores decides about more than 0.005 (half a point in a hundred)."""
+        return self.high - self.low > WIDE * max(1.0, abs(self.high))
+
+    @property
+    def range(self) -> str:
+        """From the smallest to the largest, as text."""
+        return f"{self.low:.4f} to {self.high:.4f}"
+
+
+def _notes(results: list[Result]) -> Iterator[TieNote]:
+    """The values whose first four decimals depend on the order of equal scores."""
+    for result in results:
+        if result.dialect is not None and result.dialect.undefined_ties:
+            continue  # the band stands in the table itself
+        for measure in result.measures:
+            _, hits = result.computed(measure)
+            if not is_text(measure) and not hits.averaged and (hits.tied > 1).any():
+                note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), _share(hits))
+                if f"{note.low:.4f}" != f"{note.high:.4f}":
+                    yield note
+
+
+def mean_ends(result: Result, measure: Measure) -> tuple[float, float]:
+    """The smallest and the largest mean that an order of equal scores gives: quick, and mostly exact."""
+    own = measure.definition.aggregate
+    weights = None if result.weights is None else result._selected(result.weights)
+    computed, hits = result.computed(measure)
+    low, high = (
+        aggregate(AGGREGATES.get(own, own), result._selected(end), weights) for end in tie_ends(hits, computed)
+    )
+    value = result[measure]
+    return min(low, value), max(high, value)
+
+
+def _share(hits: Hits) -> float:
+    return float((hits.tied > 1).mean())
+
+
+def tie_notes(results: list[Result]) -> list[str]:
+    """Lines below a table, the widest bands first."""
+    notes = sorted(_notes(results), key=lambda note: note.low - note.high)
+    if not notes:
+        return []
+    parts = [f"{note.measure} {note.range}" + (f" ({note.run})" if len(results) > 1 else "") for note in notes[:MOST]]
+    more = f", and {len(notes) - MOST} more" if len(notes) > MOST else ""
+    loud = "WARNING, ties" if notes[0].wide else "Ties"
+    return [f"{loud}: another order of equal scores gives {', '.join(parts)}{more}."]
+
+
+def tie_warnings(results: list[Result]) -> list[str]:
+    """One sentence for every run in which equal scores decide about more than 0.005."""
+    widest: dict[str, TieNote] = {}
+    for note in _notes(results):
+        if note.wide and note.high - note.low > _width(widest.get(note.run)):
+            widest[note.run] = note
+    return [
+        f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
+        f"{note.range}; {note.share:.0%} of the judged documents found are tied with others. "
+        f"Compare with ties='average' (--ties average), look with result.ties({str(note.measure)!r}) (--tie-band)"
+        for note in widest.values()
+    ]
+
+
+def _width(note: TieNote | None) -> float:
+    return note.high - note.low if note else 0.0

@@ -1,0 +1,1 @@
+"""Everything about some runs → one page."""

@@ -1,0 +1,166 @@
+"""What a report says of its judgments: what they leave open, how well judges agree, what people would say of the rest.
+
+Each is computed once, from what the report has read and measured already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
+
+from rankgauge.errors import MeasureError, RankgaugeError
+from rankgauge.trust.judges.agree import Agreement
+from rankgauge.trust.judges.pairs import agreement_of_all, pairs_of
+from rankgauge.trust.judges.sets import sets_of
+from rankgauge.trust.judges.systems import systems_of
+from rankgauge.trust.judgments.quality import Quality
+from rankgauge.trust.judgments.summary import summarise
+from rankgauge.trust.ppi import ppi
+from rankgauge.trust.unjudged.scale import grades_of, scale_of
+from rankgauge.trust.unjudged.sheet import sheet_of_results
+
+if TYPE_CHECKING:
+    from rankgauge.measures import Measure
+    from rankgauge.read import Run
+    from rankgauge.reports.facts import Source, Wanted
+    from rankgauge.result import Result
+    from rankgauge.trust.ppi import PredictionPowered
+
+__all__ = ["Evidence", "evidence_of"]
+
+MOST_PAIRS: Final = 200  # pairs of runs, beyond which only those of the system in focus are looked at
+MOST_CELLS: Final = 4_000_000  # documents at ranks up to k, beyond which only the systems in focus are, and then none
+MOST_ROWS: Final = 20_000_000  # the same of whole runs, which other judges' values need
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Evidence:
+    """What is known of the judgments; each is None, or empty, where there is nothing, and the words say why."""
+
+    quality: Quality | None = None
+    unbounded: str = ""
+    agreement: Agreement | None = None
+    powered: tuple[PredictionPowered, ...] = ()
+    unpowered: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        from rankgauge.show.sections.judgments import clean
+
+        data = {
+            "unjudged": None if self.quality is None else self.quality.to_dict(),
+            "agreement": None if self.agreement is None else self.agreement.to_dict(),
+            "ppi": [each.to_dict() for each in self.powered],
+        }
+        cleaned: dict[str, Any] = clean(data)
+        return cleaned
+
+
+def evidence_of(source: Source, wanted: Wanted, results: dict[str, Result], focus: tuple[str, ...]) -> Evidence:
+    """Everything that the sections on judgments tell. `focus`: the systems that the report is about."""
+    agreement, powered, unpowered = None, [], []
+    quality, unbounded = _quality(source, wanted, results, focus)
+    if source.second:
+        names = _in_order(results, wanted, _affordable(results, focus, None, MOST_ROWS))
+        read = {name: source.runs[name](wanted.protocol) for name in names}
+        agreement = _agreement(source, wanted, read)
+        for name in _covering_more(source, agreement) if read else ():
+            try:
+                powered.append(_powered(agreement, name, source.judge, wanted, read))
+            except RankgaugeError as error:
+                unpowered.append(f"{name}: {error}")
+    return Evidence(quality, unbounded, agreement, tuple(powered), tuple(unpowered))
+
+
+# ---- what unjudged documents leave open ------------------------------------------------------------------------------
+
+
+def _quality(
+    source: Source, wanted: Wanted, results: dict[str, Result], focus: tuple[str, ...]
+) -> tuple[Quality | None, str]:
+    """The intervals by the first measure that has some; None and why where there is none."""
+    measure, why = _bounded(wanted, results)
+    if measure is None:
+        return None, why
+    names = _affordable(results, focus, measure.cutoff, MOST_CELLS)
+    if not names:
+        return None, "the files are large; rankgauge judgments works it out"
+    runs = {name: source.runs[name](wanted.protocol) for name in names}
+    try:
+        sheet = sheet_of_results(source.judgments, runs, {name: results[name] for name in names}, measure)
+    except RankgaugeError as error:
+        return None, str(error)
+    chosen = _pairs(results, measure, names, focus, wanted.settings.baseline)
+    summary = summarise(source.judgments, wanted.protocol)
+    return Quality(summary, str(measure), sheet=sheet, seed=wanted.settings.seed, chosen=chosen), ""
+
+
+def _bounded(wanted: Wanted, results: dict[str, Result]) -> tuple[Measure | None, str]:
+    """The first measure whose interval is known."""
+    why = ""
+    grades = grades_of(next(iter(results.values())).hits.judgment_grade)
+    for measure in wanted.measures:
+        try:
+            scale_of(measure, grades)
+        except MeasureError as error:
+            why = why or str(error)
+            continue
+        return measure, ""
+    return None, why
+
+
+def _affordable(results: dict[str, Result], focus: tuple[str, ...], k: Any, most: int) -> list[str]:
+    """The systems for which the work is bounded: all, those in focus, or none."""
+    depth = {name: _retrieved(result, k) for name, result in results.items()}
+    for names in (list(results), list(focus)):
+        if sum(depth[name] for name in names) <= most:
+            return names
+    return []
+
+
+def _retrieved(result: Result, k: Any) -> int:
+    """How many documents of a run are at ranks up to k."""
+    found = result.hits.retrieved
+    return int((found if k is None else found.clip(max=k)).sum())
+
+
+def _pairs(
+    results: dict[str, Result], measure: Measure, names: list[str], focus: tuple[str, ...], baseline: str | None
+) -> list[tuple[str, str]]:
+    """The pairs to look at, the better system first; with a baseline, or many systems, only those of one."""
+    ranked = sorted(names, key=lambda name: -float(results[name][measure]))
+    if baseline is not None:
+        return [(name, baseline) for name in ranked if name != baseline]
+    every = list(combinations(ranked, 2))
+    return every if len(every) <= MOST_PAIRS else [pair for pair in every if focus[0] in pair]
+
+
+# ---- other judges ----------------------------------------------------------------------------------------------------
+
+
+def _agreement(source: Source, wanted: Wanted, runs: dict[str, Run]) -> Agreement:
+    sets = sets_of({source.judge: source.judgments, **source.second}, repeated=wanted.repeated)
+    settings, systems = wanted.settings, None
+    if len(runs) > 1:
+        systems = systems_of(sets, runs, wanted.measures[0], wanted.protocol, settings=settings)
+    level, seed = settings.alpha, settings.seed
+    return Agreement(sets, agreement_of_all(sets, level, seed), pairs_of(sets, level, seed), systems, level)
+
+
+def _in_order(results: dict[str, Result], wanted: Wanted, names: list[str]) -> list[str]:
+    """The best system first and the baseline last, so that differences have the direction that they have elsewhere."""
+    measure, baseline = wanted.measures[0], wanted.settings.baseline
+    return sorted(names, key=lambda name: (name == baseline, -float(results[name][measure])))
+
+
+def _covering_more(source: Source, agreement: Agreement) -> Iterator[str]:
+    """The other judges who judged all queries of the first and more."""
+    ours = set(source.judgments.queries)
+    return (name for name in source.second if ours < set(agreement.sets.judgments[name].queries))
+
+
+def _powered(agreement: Agreement, name: str, first: str, wanted: Wanted, runs: dict[str, Run]) -> PredictionPowered:
+    people, model = (agreement.sets.judgments[each] for each in (first, name))
+    return ppi(people, model, runs, wanted.measures[0], alpha=wanted.settings.alpha, protocol=wanted.protocol)

@@ -1,0 +1,204 @@
+"""Judgments and runs → one page that can be sent to anybody: the answer, the evidence, and how to repeat it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from rankgauge import __version__
+from rankgauge.comparison.settings import Settings
+from rankgauge.errors import InputError, choices, counted
+from rankgauge.evaluate import query_table, reader
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import read_judgments
+from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
+from rankgauge.read.sources import split_suffixes
+from rankgauge.reports.facts import Facts, Source, Wanted, gather
+from rankgauge.reports.sections import sections
+from rankgauge.show.data import as_data as results_data
+from rankgauge.show.model import Section, as_data
+from rankgauge.show.sections.findings import findings_data
+from rankgauge.show.sections.result import Look
+from rankgauge.writers.write import STANDARD_OUTPUT, opened
+
+if TYPE_CHECKING:
+    from rankgauge.trust.online.align import Alignment
+    from rankgauge.validation.validate import Finding
+
+__all__ = ["FORMATS", "Report", "Source", "Wanted", "report"]
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A report: `write("report.html")`, or `html()`, `markdown()`, `to_dict()`. The suffix says which."""
+
+    facts: Facts
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """What the report tells, part by part."""
+        return sections(self.facts)
+
+    @property
+    def title(self) -> str:
+        """The title given, or what was measured of whom."""
+        systems = list(self.facts.results)
+        names = " and ".join(systems) if len(systems) < 3 else f"{len(systems)} systems"
+        return self.facts.wanted.title or f"{self.facts.measure} of {names}"
+
+    @property
+    def subtitle(self) -> str:
+        """What the report rests on."""
+        facts = self.facts
+        measures, queries = ", ".join(facts.values), len(facts.first.queries)
+        systems = counted(len(facts.results), "system", "systems")
+        asked = counted(queries, "query", "queries")
+        return f"{measures} · {systems} · {asked} · judgments {facts.judgments_fingerprint}"
+
+    def html(self) -> str:
+        """One file that loads nothing."""
+        from rankgauge.show.page import page
+
+        return page(self.title, self.subtitle, self.sections)
+
+    def markdown(self) -> str:
+        """The same without charts."""
+        from rankgauge.show.markdown import markdown
+
+        return markdown(self.title, self.subtitle, self.sections)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, every digit: what the sections show, and the comparison and the results behind it."""
+        comparison = self.facts.comparison
+        return {
+            "rankgauge": __version__,
+            "title": self.title,
+            "subtitle": self.subtitle,
+            "command": self.facts.wanted.command,
+            "measure": self.facts.measure,
+            "focus": list(self.facts.focus),
+            **results_data(list(self.facts.results.values()), Look()),
+            "comparison": comparison.to_dict() if comparison is not None else None,
+            "examples": [each.to_dict() for each in self.facts.explained],
+            "funnel": self.facts.funnel.to_dict() if self.facts.funnel is not None else None,
+            "evidence": self.facts.evidence.to_dict(),
+            "findings": None if self.facts.findings is None else findings_data(self.facts.findings),
+            "experiments": None if self.facts.wanted.experiments is None else self.facts.wanted.experiments.to_dict(),
+            "sections": [as_data(section) for section in self.sections],
+        }
+
+    def json(self) -> str:
+        """`to_dict` as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+    def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write the report, whole or not at all; the suffix says which format."""
+        name = os.fsdecode(path)
+        text = FORMATS[format or format_of(name)](self)
+        with opened(name) as stream:
+            stream.write(text.encode())
+
+
+# Format → how a report is written in it.
+FORMATS: Final = {"html": Report.html, "md": Report.markdown, "json": Report.json}
+SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"}
+
+
+def format_of(path: str) -> str:
+    """The format that a path names, compressed or not; HTML for standard output and what is not a file."""
+    suffix, _ = split_suffixes(path)
+    special = path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path))
+    if not special and suffix not in SUFFIXES:
+        known = choices(SUFFIXES)
+        raise InputError(f"{path}: the suffix names no format of a report; expected {known}, or say format= (--format)")
+    return SUFFIXES.get(suffix, "html")
+
+
+def report(
+    judgments: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    *,
+    title: str = "",
+    by: Any = None,
+    weights: Any = None,
+    clusters: Any = None,
+    queries: Any = None,
+    documents: Any = None,
+    experiments: Any = None,
+    examples: int = 3,
+    charts: bool = True,
+    retrieved: Any = None,
+    candidates: int | None = None,
+    restrict: bool = False,
+    command: str = "",
+    second: Mapping[str, Any] | None = None,
+    repeated: str | None = None,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    **settings: Any,
+) -> Report:
+    """Report on runs: name → run, as `compare` takes them; one run is enough.
+
+    `by` are groups of queries; other columns of its table that hold numbers are shown beside the measure. `queries` and
+    `documents` are texts by id. `experiments` is a table as `align` takes it, or what that found. `examples` says how
+    many queries of each kind are shown rank by rank. `retrieved` is the run that all runs are rerankings of;
+    `candidates` and `restrict` are as `funnel` takes them. `second` are the judgments of other judges by their names:
+    how well they agree with the first, and what they would make of the systems; `repeated` as in `agree`. Settings are
+    those of `compare`: baseline, method, alpha, flips, seed.
+
+    >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
+    >>> [section.title for section in made.sections][:2]
+    ['Summary', 'Systems']
+    """
+    source, asked = _source(judgments, runs, retrieved, second or {}), Settings(**settings)
+    single = isinstance(measures, (str, Measure))
+    parsed = [parse(str(each)) for each in ([measures] if single else measures)]  # type: ignore[union-attr]
+    groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
+    wanted = Wanted(
+        parsed,
+        protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol),
+        asked,
+        title,
+        command,
+        examples,
+        groups,
+        numbers,
+        weights,
+        None if clusters is None else query_table(clusters, "cluster"),
+        {} if queries is None else read_texts(queries, "query_id"),
+        {} if documents is None else read_texts(documents, "doc_id"),
+        charts,
+        _aligned(experiments, asked.alpha),
+        candidates,
+        restrict,
+        repeated,
+    )
+    return Report(gather(source, wanted))
+
+
+def _aligned(experiments: Any, alpha: float) -> Alignment | None:
+    """The alignment of a table of experiments, where there is one."""
+    from rankgauge.trust.online.align import Alignment, align
+
+    return experiments if experiments is None or isinstance(experiments, Alignment) else align(experiments, alpha=alpha)
+
+
+def _source(judgments: Any, runs: Any, retrieved: Any, second: Mapping[str, Any]) -> Source:
+    """What is reported on, with the checks that `validate` makes of it."""
+    if not isinstance(runs, Mapping) or not runs:
+        raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
+
+    def check(measure: Measure) -> list[Finding]:
+        from rankgauge.validation.validate import validate
+
+        return validate(judgments, *runs.values(), measure=measure)
+
+    reads = {str(name): reader(run) for name, run in runs.items()}
+    first = None if retrieved is None else ("retrieved", reader(retrieved))
+    others = {str(name): read_judgments(each, repeated=True) for name, each in second.items()}
+    return Source(read_judgments(judgments), reads, check, retrieved=first, second=others)

@@ -1,0 +1,168 @@
+"""Sections on how far the numbers can be trusted: warnings, judged shares, ties, checks, rules, the command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge import __version__
+from rankgauge.errors import counted
+from rankgauge.measures.bands.bands import is_text
+from rankgauge.measures.bands.notes import mean_ends, tie_notes
+from rankgauge.reports.open import open_doubts
+from rankgauge.show.model import Block, Bullets, Code, Column, Mark, Table, Text, capital, number_text
+from rankgauge.validation.quick import quick_notes
+
+if TYPE_CHECKING:
+    from rankgauge.reports.facts import Facts
+    from rankgauge.result import Result
+    from rankgauge.validation.validate import Finding
+
+__all__ = ["careful", "checks", "judged", "reproduce", "rules", "ties"]
+
+EXACT: Final = 2_000  # queries, up to which the expectation over orders of equal scores is worked out
+NAMED: Final = 3  # systems or files that a warning names
+UNANSWERED: Final = "RG302"
+SEVERITY: Final = {"error": "bad", "warning": "warn", "note": "quiet"}
+
+
+def careful(facts: Facts) -> Iterator[Block]:
+    """What to be careful about, where there is anything."""
+    doubts = [each.text for each in facts.comparison.warnings] if facts.comparison is not None else []
+    if facts.comparison is None and len(facts.results) > 1:
+        doubts.append("systems are shown without intervals, tests and verdicts, which need two queries or clusters")
+    wide = [note for note in tie_notes(list(facts.results.values())) if note.startswith("WARNING")]
+    said = [*doubts, *(note.removeprefix("WARNING, ") for note in wide if not any("equal scores" in d for d in doubts))]
+    said += [*_unanswered(facts), *open_doubts(facts), *_warned(facts)]
+    errors = sum(1 for finding in facts.findings or [] if finding.kind.severity == "error")
+    if errors:
+        said.append(f"the checks of the files found {errors} {'error' if errors == 1 else 'errors'}; see below")
+    if said:
+        yield Bullets([f"{capital(text).rstrip('.')}." for text in said], "warning")
+
+
+def _unanswered(facts: Facts) -> Iterator[str]:
+    """Who left queries unanswered that count 0, and the mean over those that were answered."""
+    counted_zero = {n: r for n, r in facts.results.items() if r.protocol.missing == "zero" and r.counts["missing"]}
+    if not counted_zero:
+        return
+    worst = sorted(counted_zero, key=lambda name: -counted_zero[name].counts["missing"])
+    parts = [_answered(facts, name) for name in worst[:NAMED]]
+    more = f"; and {counted(len(worst) - NAMED, 'more system')}" if len(worst) > NAMED else ""
+    yield f"queries without an answer count 0 and lower the mean: {'; '.join(parts)}{more}"
+
+
+def _answered(facts: Facts, name: str) -> str:
+    result, values = facts.results[name], facts.first
+    known = dict(zip(result.hits.queries, (result.hits.retrieved > 0).tolist(), strict=True))
+    part = values.only(np.array([known[query] for query in values.queries], bool))
+    answers = f"{name} answers {len(part.queries):,} of {len(values.queries):,}"
+    if not part.queries or (part.weights is not None and not part.weights.any()):
+        return answers
+    all_of_them, these = number_text(values.mean(name)), number_text(part.mean(name))
+    return f"{answers} ({facts.measure} {all_of_them}, and {these} over these)"
+
+
+def _warned(facts: Facts) -> Iterator[str]:
+    """The warnings of the checks, one for each kind. Unanswered queries are told by `_unanswered`, checks or not."""
+    found: dict[str, list[Finding]] = {}
+    for finding in facts.findings or []:
+        if finding.kind.severity == "warning" and finding.code != UNANSWERED:
+            found.setdefault(finding.code, []).append(finding)
+    for code, each in found.items():
+        names = list(dict.fromkeys(finding.source for finding in each))
+        where = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
+        effect = next((f": {finding.effect}" for finding in each if finding.effect), "")
+        yield f"{each[0].kind.title} ({code}, {where}){effect}"
+
+
+def judged(facts: Facts) -> Iterator[Block]:
+    """The share of judged documents at every cut-off in use, and what became of the queries."""
+    results = facts.results
+    cutoffs = list(next(iter(results.values())).judged)
+    columns = [Column("system"), *(Column(f"Judged@{k}", "share", 1) for k in cutoffs)]
+    columns += [Column("queries", "count"), Column("answered", "count"), Column("missing", "count")]
+    columns += [Column("without relevant", "count"), Column("not judged, left out", "count")]
+    columns += [Column("documents a query", "number", 1)]
+    rows = [[name, *(result.judged[k] for k in cutoffs), *_counts(result)] for name, result in results.items()]
+    note = (
+        "Judged@k: the share of the first k documents that somebody judged. What is not judged counts as not relevant, "
+        "which is hard on a system that finds what others did not."
+    )
+    yield Table("judged", "Judged shares and queries", columns, rows, note=note)
+
+
+def _counts(result: Result) -> list[Any]:
+    counts, answered = result.counts, result.hits.retrieved[result.hits.retrieved > 0]
+    found = [counts[name] for name in ("queries", "answered", "missing", "without_relevant", "unjudged")]
+    return [*found, float(answered.mean()) if len(answered) else None]
+
+
+def ties(facts: Facts) -> Iterator[Block]:
+    """What other orders of equal scores would make of every mean."""
+    columns = [Column("system"), Column("measure"), Column("value", "number"), Column("smallest", "number")]
+    columns += [Column("expected", "number"), Column("largest", "number"), Column("width", "number")]
+    rows = [row for result in facts.results.values() for row in _bands(result)]
+    note = (
+        "Smallest and largest are what some order of equal scores gives, expected is the mean over all orders. A wide "
+        "band means that the files do not say which document comes first."
+    )
+    if all(not row[-1] for row in rows):
+        yield Text("No order of equal scores would change any of the means.")
+    yield Table("ties", "Tie bands", columns, rows, note=note)
+
+
+def _bands(result: Result) -> Iterator[list[Any]]:
+    for measure in result.measures:
+        if is_text(measure):
+            continue
+        if len(result.query_ids) <= EXACT:
+            band = result.ties(measure).mean
+            value, low, expected, high = band.value, band.low, band.expected, band.high
+        else:
+            (low, high), value, expected = mean_ends(result, measure), result[measure], None
+        yield [result.name, str(measure), value, low, expected, high, high - low]
+
+
+def checks(facts: Facts) -> Iterator[Block]:
+    """What `validate` found in the files."""
+    findings = facts.findings
+    if findings is None:
+        notes = quick_notes(list(facts.results.values()))
+        yield Text(f"Only the quick checks were made: {facts.unchecked.rstrip('.')}.", "note")
+        yield Text("rankgauge validate looks at every line.", "note")
+        yield Bullets(notes) if notes else Text("The quick checks found nothing.")
+        return
+    if not findings:
+        yield Text("Nothing odd was found in the judgments and the runs.")
+        return
+    columns = [Column("severity"), Column("code"), Column("file"), Column("finding"), Column("count", "count")]
+    columns += [Column("effect"), Column("what to do"), Column("first example")]
+    rows = [
+        [
+            *(Mark(each.kind.severity, SEVERITY[each.kind.severity]), each.code, each.source, each.kind.title),
+            *(each.count, each.effect, each.kind.remedy, next(iter(each.examples), "")),
+        ]
+        for each in findings
+    ]
+    yield Table("checks", "What the checks found", columns, rows, search=len(rows) > 8)
+
+
+def rules(facts: Facts) -> Iterator[Block]:
+    """How every number came about: definitions, rules, and hashes that tell whether two reports are comparable."""
+    first = next(iter(facts.results.values()))
+    yield Bullets([f"{measure}: {words}" for measure, words in first.definitions.items()])
+    yield Bullets([f"{capital(line)}." for line in first.protocol.describe().split("\n")])
+    rows: list[list[Any]] = [["judgments", first.fingerprints["judgments"]], ["rules", first.fingerprints["protocol"]]]
+    rows += [[f"system {name}", result.fingerprint] for name, result in facts.results.items()]
+    note = "Reports whose judgments and rules have the same fingerprints may be compared with each other."
+    yield Table("fingerprints", "Fingerprints", [Column("what"), Column("fingerprint")], rows, sort=False, note=note)
+
+
+def reproduce(facts: Facts) -> Iterator[Block]:
+    """The command."""
+    if facts.wanted.command:
+        yield Code(facts.wanted.command)
+    yield Text(f"Made by rankgauge {__version__}. The same files and the same command give the same report.", "note")

@@ -1,0 +1,1 @@
+"""Results → people and programs: one model of what is shown, and its renderings."""

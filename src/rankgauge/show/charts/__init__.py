@@ -1,0 +1,45 @@
+"""Every picture, once: from a Result, several, or a Comparison to a chart, for notebooks, reports, files and the web.
+
+>>> from rankgauge import charts, evaluate
+>>> results = {name: evaluate({"q": {"a": 1}}, {"q": {"a": score, "b": 1.0}}) for name, score in (("x", 2), ("y", 0))}
+>>> charts.scatter(results).to_dict()["title"]["text"]
+['nDCG@10: x against y']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from rankgauge.show.charts.depth import at_k, precision_recall
+from rankgauge.show.charts.files import figure, page, png, script, styles, svg
+from rankgauge.show.charts.notebook import in_notebook
+from rankgauge.show.charts.online import alignment
+from rankgauge.show.charts.pairs import detectable, differences, matrix, scatter
+from rankgauge.show.charts.systems import distribution, forest, groups
+from rankgauge.show.charts.theme import PALETTE, THEMES
+from rankgauge.show.charts.trust import confusion, judges, noise, unjudged, unjudged_pairs
+
+__all__ = [
+    "KINDS", "PALETTE", "THEMES", "alignment", "at_k", "confusion", "detectable", "differences", "distribution",
+    "figure", "forest", "groups", "in_notebook", "judges", "matrix", "noise", "page", "png", "precision_recall",
+    "scatter", "script", "styles", "svg", "unjudged", "unjudged_pairs",
+]  # fmt: skip
+
+# Kind, as the command line spells it → the function.
+KINDS: Final[dict[str, Callable[..., Any]]] = {
+    "forest": forest,
+    "differences": differences,
+    "scatter": scatter,
+    "distribution": distribution,
+    "at-k": at_k,
+    "precision-recall": precision_recall,
+    "groups": groups,
+    "matrix": matrix,
+    "detectable": detectable,
+    "unjudged": unjudged,
+    "unjudged-pairs": unjudged_pairs,
+    "noise": noise,
+    "confusion": confusion,
+    "judges": judges,
+}

@@ -1,0 +1,145 @@
+"""Charts of a funnel: the parts of 1, ceilings against values, the depth curve; and a page of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from rankgauge.show.charts.files import figure, policy, script, styles
+from rankgauge.show.charts.source import counted
+from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
+from rankgauge.show.sections.funnel import Look, last_lines, tables
+from rankgauge.show.svg.drawing import STYLE
+from rankgauge.show.svg.funnel import LABELS, PART_COLOURS, dots
+
+if TYPE_CHECKING:
+    from rankgauge.explanation.funnel.funnel import Funnel
+
+__all__ = ["CHARTS", "funnel_ceiling", "funnel_depth", "funnel_page", "funnel_parts"]
+
+BAR: Final = 34
+
+
+def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) -> Any:
+    """Where nDCG is reached and lost: the parts of 1 of every reranked run, stacked."""
+    alt, frame = altair(), Frame.of(theme, width)
+    rows = [
+        {"run": name, "part": LABELS[part], "share": funnel[name][part].value, "at": at,
+         "low": funnel[name][part].low, "high": funnel[name][part].high}
+        for name in funnel for at, part in enumerate(LABELS)
+    ]  # fmt: skip
+    shades = [colours[theme == "dark"] for colours in PART_COLOURS.values()]
+    colour = alt.Color(
+        "part", type="nominal", scale=alt.Scale(domain=list(LABELS.values()), range=shades),
+        legend=frame.legend(list(LABELS.values()), symbol="square"),
+    )  # fmt: skip
+    names = alt.Axis(labelLimit=frame.label_limit, grid=False, domain=False, ticks=False)
+    form = {"type": "quantitative", "format": ".4f"}
+    bars = (
+        alt.Chart(data(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("share", type="quantitative", stack="zero", title="parts of 1", scale=alt.Scale(domain=[0, 1])),
+            y=alt.Y("run", type="nominal", sort=list(funnel), title=None, axis=names),
+            order=alt.Order("at", type="quantitative"), color=colour,
+            tooltip=[alt.Tooltip("run", type="nominal"), alt.Tooltip("part", type="nominal"),
+                     alt.Tooltip("share", **form), alt.Tooltip("low", **form), alt.Tooltip("high", **form)],
+        )
+    )  # fmt: skip
+    words = f"{counted(len(funnel.query_ids))}. Mis-ranked: lost by the reranker; not retrieved: lost before it"
+    return frame.chart(
+        [bars], title=f"{funnel.measure}: where it is reached and lost", caption=f"{words}.", height=BAR * len(funnel)
+    )
+
+
+def funnel_ceiling(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) -> Any:
+    """Every query as a point: what the candidates allow, and what the reranker made of them."""
+    alt, frame = altair(), Frame.of(theme, width)
+    several = len(funnel) > 1
+    rows = [
+        {"run": name, "query": dot.named, "queries": len(dot.queries), "oracle": dot.oracle, "value": dot.value,
+         "retrieved": dot.retrieved, "became": "worse than before" if dot.harmed else "not worse"}
+        for name, system in funnel.systems.items() for dot in dots(system)
+    ]  # fmt: skip
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    x = alt.X("oracle", type="quantitative", scale=scale, title="ceiling: the best order of the candidates")
+    y = alt.Y("value", type="quantitative", scale=scale, title="reached")
+    corners = alt.Chart(data([{"oracle": 0, "value": 0}, {"oracle": 1, "value": 1}]))
+    diagonal = corners.mark_line(color=frame.theme.quiet, strokeDash=[5, 4], strokeWidth=1).encode(x=x, y=y)
+    kinds = {"not worse": frame.theme.gain, "worse than before": frame.theme.loss}
+    sizes = alt.Scale(type="sqrt", domain=[1, max(2, *(row["queries"] for row in rows))], range=[55, 400])
+    form = {"type": "quantitative", "format": ".4f"}
+    shape = (
+        {"shape": alt.Shape("run", type="nominal", scale=frame.shapes(list(funnel)), legend=None)} if several else {}
+    )
+    points = (
+        alt.Chart(data(rows))
+        .mark_point(filled=True, opacity=0.65)
+        .encode(
+            x=x, y=y, size=alt.Size("queries", type="quantitative", scale=sizes, legend=None),
+            color=alt.Color("became", type="nominal", scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
+                            legend=frame.legend(list(kinds), symbol=None)),
+            tooltip=[alt.Tooltip("run", type="nominal"), alt.Tooltip("query", type="nominal"),
+                     alt.Tooltip("queries", type="quantitative", format=","),
+                     alt.Tooltip("oracle", title="ceiling", **form), alt.Tooltip("value", title="reached", **form),
+                     alt.Tooltip("retrieved", title="before", **form)], **shape,
+        )
+    )  # fmt: skip
+    words = "Each point is a query: how far below the diagonal is what the reranker left; how far left, the retriever"
+    return frame.chart(
+        [diagonal, points], title=f"{funnel.measure}: ceiling against value", caption=f"{words}.",
+        height=min(frame.width - 90, 460),
+    )  # fmt: skip
+
+
+def funnel_depth(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) -> Any:
+    """What would have been reached, had only the first candidates been reranked."""
+    alt, frame = altair(), Frame.of(theme, width)
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for name, points in funnel.curve.items():
+        best = f"best order, {funnel.systems[name].retriever}"
+        peak = funnel.peak(name).depth
+        lines.setdefault(best, [{"line": best, "depth": p.depth, "value": p.oracle, "peak": False} for p in points])
+        lines[name] = [{"line": name, "depth": p.depth, "value": p.value, "peak": p.depth == peak} for p in points]
+    names, rows = list(lines), [row for each in lines.values() for row in each]
+    depths = sorted({row["depth"] for row in rows})
+    axis = alt.Axis(values=depths, format=",d", grid=False, labelOverlap=True)
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("depth", type="quantitative", scale=alt.Scale(type="log", nice=False), axis=axis, title="candidates"),
+        y=alt.Y("value", type="quantitative", title=str(funnel.measure), scale=alt.Scale(zero=True)),
+        color=alt.Color("line", type="nominal", scale=frame.colours(names), legend=frame.legend(names)),
+        tooltip=[alt.Tooltip("line", type="nominal"), alt.Tooltip("depth", type="quantitative", format=","),
+                 alt.Tooltip("value", type="quantitative", format=".4f")],
+    )  # fmt: skip
+    drawn = base.mark_line(strokeWidth=2.5).encode(
+        strokeDash=alt.StrokeDash("line", type="nominal", scale=frame.dashes(names), legend=None)
+    )
+    dots_of = base.mark_point(filled=True, opacity=1).encode(
+        size=alt.condition("datum.peak", alt.value(110), alt.value(30))
+    )
+    return frame.chart(
+        [drawn, dots_of], title=f"{funnel.measure} if only the first candidates had been reranked",
+        caption="Large points: where a reranker reaches most. The ceiling is the best order of as many.", height=300,
+    )  # fmt: skip
+
+
+# Name → the chart, in the order of pages.
+CHARTS: Final = {"funnel-parts": funnel_parts, "funnel-ceiling": funnel_ceiling, "funnel-depth": funnel_depth}
+
+
+def funnel_page(funnel: Funnel, look: Look) -> bytes:
+    """The charts and the tables below them, on a page that loads nothing."""
+    program = script()
+    head = [
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(program)}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(str(funnel.measure))} in two stages</title><style>{STYLE}{styles()}</style>",
+        "<style>body { max-width: 1000px; margin: 0 auto; padding: 1rem; }</style>",
+    ]
+    body = [figure(partial(draw, funnel), name) for name, draw in CHARTS.items()]
+    body += [f'<div class="rg-wide">{table.html()}</div>' for table in tables(funnel, look)]
+    body += [f"<p>{escape(line)}</p>" for line in last_lines(funnel)]
+    text = "\n".join(['<!doctype html>\n<html lang="en"><head>', *head, "</head><body>", *body])
+    return f"{text}\n<script>{program}</script>\n</body></html>\n".encode()

@@ -1,0 +1,131 @@
+"""The chart of an alignment: every experiment or query, offline against online."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
+from rankgauge.show.svg.online import KINDS, headline, kinds, span, thinned
+from rankgauge.trust.online.tracked import online_interval
+
+if TYPE_CHECKING:
+    from rankgauge.trust.online.align import Alignment
+
+__all__ = ["alignment"]
+
+STEPS: Final = 60
+FEW: Final = 100  # points, up to which they are large
+
+
+def alignment(found: Alignment, *, theme: str = "light", width: int = WIDTH) -> Any:
+    """Offline against online with intervals, the line of least squares and its prediction interval; hover for names."""
+    alt, frame = altair(), Frame.of(theme, width)
+    rows, band = _rows(found), _band(found)
+    x_ends = span([row["offline"] for row in rows])
+    y_ends = span([row[end] for row in rows for end in ("low", "high")])
+    axis = alt.Axis(format="+~g", labelExpr="datum.value == 0 ? '0' : datum.label")
+    x = alt.X(
+        "offline", type="quantitative", title=f"{found.first.name} (offline)",
+        scale=alt.Scale(domain=list(x_ends), nice=False), axis=axis,
+    )  # fmt: skip
+    y = alt.Y(
+        "online", type="quantitative", title=f"{found.units.online_name} (online)",
+        scale=alt.Scale(domain=list(y_ends), nice=False), axis=axis,
+    )  # fmt: skip
+    layers = [
+        *_against(frame, x_ends, y_ends),
+        *_fit(frame, band, x, y),
+        *_zero(frame),
+        *_points(frame, found, rows, x, y),
+    ]
+    words = "Line: least squares, blue shade: prediction interval, orange: opposite directions"
+    words += f". {headline(found)}"
+    shown = f" ({len(rows):,} of them drawn)" if len(rows) < len(found.units) else ""
+    return frame.chart(
+        layers,
+        title=f"{found.first.name} and {found.units.online_name}, {len(found.units):,} {found.units.kind}{shown}",
+        caption=words,
+        height=280 if frame.narrow else 400,
+    )
+
+
+def _rows(found: Alignment) -> list[dict[str, Any]]:
+    """A row per point, with what to say when it is pointed at."""
+    units, which = found.units, kinds(found)
+    x, y = units.offline[found.first.name], units.online
+    low, high = online_interval(units, found.settings.alpha) or (y, y)
+    rows = []
+    for at in thinned(found):
+        row: dict[str, Any] = {"name": units.names[at], "offline": float(x[at]), "online": float(y[at])}
+        row |= {"low": float(low[at]), "high": float(high[at]), "says": KINDS[which[at]]}
+        row |= {"without": float(found.first.without[at]) if np.isfinite(found.first.without[at]) else None}
+        row |= {} if units.weight is None else {"weight": float(units.weight[at])}
+        rows.append(row)
+    return rows
+
+
+def _band(found: Alignment) -> list[dict[str, float]]:
+    """The line and the prediction interval along it."""
+    places = np.linspace(*span(found.units.offline[found.first.name].tolist()), STEPS).tolist()
+    ends = [found.first.line.next_at(x, found.settings.alpha) for x in places]
+    return [
+        {"offline": x, "online": each.value, "low": each.low, "high": each.high}
+        for x, each in zip(places, ends, strict=True)
+    ]
+
+
+def _against(frame: Frame, x: tuple[float, float], y: tuple[float, float]) -> list[Any]:
+    """The corners in which the two say opposite things."""
+    alt = altair()
+    corners = [
+        {"x": x[0], "x2": 0.0, "y": 0.0, "y2": y[1]},
+        {"x": 0.0, "x2": x[1], "y": y[0], "y2": 0.0},
+    ]
+    box = alt.Chart(data(corners)).mark_rect(color=frame.theme.loss, opacity=0.09)
+    return [box.encode(x=alt.X("x", type="quantitative"), x2="x2", y=alt.Y("y", type="quantitative"), y2="y2")]
+
+
+def _fit(frame: Frame, band: list[dict[str, float]], x: Any, y: Any) -> list[Any]:
+    alt = altair()
+    along = alt.Chart(data(band))
+    area = along.mark_area(color=frame.theme.gain, opacity=0.13, clip=True)
+    line = along.mark_line(color=frame.theme.quiet, strokeDash=[6, 4], strokeWidth=2, clip=True)
+    return [area.encode(x=x, y=alt.Y("low", type="quantitative"), y2="high"), line.encode(x=x, y=y)]
+
+
+def _zero(frame: Frame) -> list[Any]:
+    alt = altair()
+    nothing = alt.Chart(data([{"zero": 0.0}]))
+    rules = {"x": alt.X("zero", type="quantitative"), "y": alt.Y("zero", type="quantitative")}
+    return [
+        nothing.mark_rule(color=frame.theme.quiet, strokeWidth=1).encode(**{side: at}) for side, at in rules.items()
+    ]
+
+
+def _points(frame: Frame, found: Alignment, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
+    """The units, in the colour of what they say, as large as their traffic; bars are their intervals."""
+    alt = altair()
+    shades = dict(zip(KINDS, (frame.theme.gain, frame.theme.loss, frame.theme.quiet), strict=True))
+    said = [kind for kind in KINDS if any(row["says"] == kind for row in rows)]
+    scale = alt.Scale(domain=said, range=[shades[kind] for kind in said])
+    legend = frame.legend(said, symbol="circle")
+    legend.columns = 1 if frame.narrow else len(said)  # as many when the axis has taken its room as before
+    colour = alt.Color("says", type="nominal", scale=scale, legend=legend)
+    tooltip = [alt.Tooltip("name", type="nominal", title=found.units.one)]
+    tooltip += [alt.Tooltip(side, type="quantitative", format="+.4~g") for side in ("offline", "online")]
+    if found.units.error is not None:
+        ends = ("low", "online, from"), ("high", "online, to")
+        tooltip += [alt.Tooltip(end, type="quantitative", format="+.4~g", title=title) for end, title in ends]
+    tooltip += [alt.Tooltip("without", type="quantitative", format=".4f", title="Pearson without it")]
+    base = alt.Chart(data(rows)).encode(x=x, color=colour, tooltip=tooltip)
+    dot, opacity = (90, 0.9) if len(rows) <= FEW else (28, 0.55)
+    points = base.mark_point(filled=True, size=dot, opacity=opacity).encode(y=y)
+    if found.units.weight is not None:
+        sizes = alt.Scale(type="sqrt", range=[dot / 4, 5 * dot])
+        points = points.encode(size=alt.Size("weight", type="quantitative", scale=sizes, legend=None))
+        points.encoding.tooltip.append(alt.Tooltip("weight", type="quantitative", format=",", title="traffic"))
+    if found.units.error is None:
+        return [points]
+    return [base.mark_rule(strokeWidth=1.2, opacity=0.7).encode(y=alt.Y("low", type="quantitative"), y2="high"), points]

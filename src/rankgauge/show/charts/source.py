@@ -1,0 +1,122 @@
+"""What charts are made from: a Result or several, a Comparison, or Values, brought into the form that a chart needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from rankgauge.comparison.compare import Comparison, Settings, compare_results, compare_values
+from rankgauge.comparison.comparison import Compared
+from rankgauge.comparison.values import Values, values_of_results
+from rankgauge.errors import InputError
+from rankgauge.result import Result
+from rankgauge.stats import paired
+
+if TYPE_CHECKING:
+    from rankgauge.measures import Measure
+    from rankgauge.stats.paired import Interval
+
+    Source: TypeAlias = Comparison | Values | Result | Sequence[Result] | Mapping[str, Result]
+
+__all__ = ["caption", "comparison_of", "counted", "defined", "intervals_of", "kind_of", "pair_of", "results_of"]
+__all__ += ["values_of"]
+
+
+def results_of(source: Source) -> dict[str, Result]:
+    """System → Result; what has only values of one measure is refused."""
+    if isinstance(source, Result):
+        return {source.name or "run": source}
+    if isinstance(source, Mapping) and source and all(isinstance(each, Result) for each in source.values()):
+        return {str(name): each for name, each in source.items() if isinstance(each, Result)}
+    if isinstance(source, Sequence) and source and all(isinstance(each, Result) for each in source):
+        names = [each.name or f"run {at}" for at, each in enumerate(source, 1)]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"two results are named {twice!r}; give each system a name: {{'a': result, 'b': result}}")
+        return dict(zip(names, source, strict=True))
+    raise InputError(
+        f"this chart needs Results, which know the rankings; got {kind_of(source)}. Evaluate the runs: "
+        "{'a': rankgauge.evaluate(judgments, run), …}"
+    )
+
+
+def values_of(source: Source, measure: str | Measure | None = None) -> Values:
+    """The values of one measure: the one asked for, or the first."""
+    if isinstance(source, Values):
+        if measure is not None and str(measure) != source.measure:
+            raise InputError(f"these are values of {source.measure}, not of {measure}")
+        return source
+    if isinstance(source, Comparison):
+        return (source.first if measure is None else source[str(measure)]).values
+    results = results_of(source)
+    first = next(iter(results.values())).measures[0]
+    (values,) = values_of_results(results, [measure or first]).values()
+    return values
+
+
+def comparison_of(source: Source, measure: str | Measure | None = None) -> tuple[Compared, Settings]:
+    """Every pair of systems by one measure, compared with the settings of the comparison or the usual ones."""
+    if isinstance(source, Comparison):
+        return (source.first if measure is None else source[str(measure)]), source.settings
+    values = values_of(source, measure)
+    if len(values.systems) < 2:
+        raise InputError(f"this chart compares systems, and there is only one, {values.systems[0]}; give two or more")
+    settings = Settings()
+    if isinstance(source, Values):
+        return compare_values({values.measure: values}, settings).first, settings
+    return compare_results(results_of(source), settings, [values.measure]).first, settings
+
+
+def pair_of(source: Source, values: Values, pair: tuple[str, str] | None) -> tuple[str, str]:
+    """The two systems of a chart: those asked for, the first compared with the baseline, or the first two."""
+    if len(values.systems) < 2:
+        raise InputError(f"this chart needs two systems, and there is only one, {values.systems[0]}; give another run")
+    if pair is None:
+        if isinstance(source, Comparison):
+            return source.pairs[0].a, source.pairs[0].b
+        return values.systems[0], values.systems[1]
+    a, b = (values.systems[values.index(name)] for name in pair)
+    if a == b:
+        raise InputError(f"{a} is given twice; name two systems of {', '.join(values.systems)}")
+    return a, b
+
+
+def intervals_of(values: Values, alpha: float = 0.05) -> dict[str, tuple[float, Interval]]:
+    """System → its mean and the t interval of it, as `compare` has them."""
+    units = paired.units_of(values.table, values.weights, values.clusters)
+    return {name: (values.mean(name), paired.mean_interval(units, at, alpha)) for at, name in enumerate(values.systems)}
+
+
+ONE: Final = {"queries": "query", "systems": "system", "pairs": "pair", "draws": "draw"}
+
+
+def counted(number: int, what: str = "queries") -> str:
+    """'1 query', '6,980 queries'."""
+    return f"{number:,} {what if number != 1 else ONE[what]}"
+
+
+def caption(values: Values, *more: str, definition: str | None = None) -> str:
+    """What stands below the title: the number of queries, whatever else, and what the measure is."""
+    counts = counted(len(values.queries))
+    if values.dropped:
+        counts += f" ({len(values.dropped):,} left out)"
+    weighted = "weighted by query" if values.weights is not None else ""
+    said = definition if definition is not None else values.definition
+    parts = [counts, weighted, *more, defined(said) if said else f"{values.measure}: values from a table"]
+    return ". ".join(part.rstrip(".") for part in parts if part) + "."
+
+
+def defined(definition: str) -> str:
+    """The definition without its formula and without what is not set: it must fit below a title."""
+    short = re.sub(r"\s*Formula: .*?(?= \[[^\[\]]*\]$|$)", "", definition)
+    set_only = re.sub(r"(, )?\w+=None(?=[,\]])", "", short).replace("[, ", "[").replace(" []", "")
+    return set_only.replace(". [", " [")
+
+
+def kind_of(source: Any) -> str:
+    """What was given instead, for a message."""
+    if source is None or source in ([], {}):
+        return "nothing"
+    name = type(source).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

@@ -1,0 +1,197 @@
+"""How every chart looks: two themes, one palette that the colour-blind can tell apart, and the frame around the marks.
+
+Colours of systems are those of Okabe and Ito (2008) without yellow, which vanishes on white, and with a dark grey for
+black; on dark they are lighter. Better is blue and worse is orange, as in all other pictures here. From the eighth
+system on, lines differ by their dashes and points by their shapes.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rankgauge.errors import InputError, choices, nearest
+from rankgauge.show.svg import drawing
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["INHERIT", "PALETTE", "THEMES", "WIDTH", "Frame", "Theme", "altair", "data", "theme_named"]
+
+PALETTE: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#454B54")
+DARK_PALETTE: Final = ("#3B9BE0", "#E8602C", "#1FB58A", "#D98BB9", "#F5BE3D", "#A9E0FF", "#69727C")  # the same, lighter
+DASHES: Final = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+SHAPES: Final = ("circle", "diamond", "square", "triangle-up")
+FONT: Final = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+WIDTH: Final = 720
+NARROW: Final = 240  # pixels, below which nothing can be read
+SYMBOL: Final = 36  # pixels of a symbol of a legend and of what is around it
+LETTER, BOLD_LETTER = 0.54, 0.66  # the width of a letter, in units of the size of the font
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """The colours of a theme."""
+
+    name: str
+    background: str
+    text: str
+    quiet: str
+    line: str
+    gain: str
+    loss: str
+    empty: str
+    systems: tuple[str, ...]
+
+
+def _theme(name: str, classes: dict[str, str], systems: tuple[str, ...]) -> Theme:
+    """The colours of the pictures that are drawn by hand, and those of systems."""
+    colour = {short.removeprefix("rg-"): look.partition(":")[2] for short, look in classes.items()}
+    return Theme(
+        name, colour["bg"], colour["text"], colour["quiet"], colour["line"], colour["bar"], colour["loss"],
+        colour["empty"], systems,
+    )  # fmt: skip
+
+
+THEMES: Final = {
+    "light": _theme("light", drawing.LIGHT, PALETTE),
+    "dark": _theme("dark", drawing.DARK, DARK_PALETTE),
+}
+# Readable on white and on dark; `text` stands for the colour of the surroundings and is replaced by it.
+INHERIT: Final = Theme(
+    "inherit", "transparent", "#010203", "#808a94", "#808a9455", "#2f86cf", "#d9702f", "#808a9440", PALETTE
+)  # fmt: skip
+
+
+def altair() -> ModuleType:
+    """The library, imported when the first chart is asked for."""
+    try:
+        import altair
+    except ImportError:
+        raise InputError("a chart needs altair: pip install 'rankgauge[charts]'") from None
+    return altair
+
+
+def theme_named(name: str) -> Theme:
+    """The theme of this name."""
+    if name == INHERIT.name:
+        return INHERIT
+    if name not in THEMES:
+        close = nearest(str(name), THEMES)
+        meant = f"; did you mean {close!r}?" if close else ""
+        raise InputError(f"theme={name!r} is not known; expected {choices(THEMES)}{meant}")
+    return THEMES[name]
+
+
+def data(rows: Sequence[dict[str, Any]]) -> Any:
+    """Rows of a chart, however many: no limit applies to them. Put in afterwards, they are not checked row by row."""
+    made = altair().InlineData(values=[])
+    made["values"] = list(rows)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is around the marks: theme, width, and how text and legends fit into it."""
+
+    theme: Theme
+    width: int = WIDTH
+
+    @staticmethod
+    def of(theme: str, width: int) -> Frame:
+        """A frame, checked."""
+        if not isinstance(width, int) or width < NARROW:
+            raise InputError(f"width={width!r}: give a whole number of pixels, {NARROW} or more")
+        return Frame(theme_named(theme), width)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it is made for a telephone."""
+        return self.width < 560
+
+    @property
+    def label_limit(self) -> int:
+        """The pixels that a name may take beside the marks."""
+        return self.width // 3 if self.narrow else 220
+
+    def chart(self, layers: Sequence[Any], *, title: str, caption: str, height: Any) -> Any:
+        """The layers as one chart, exactly as wide as the frame."""
+        alt = altair()
+        size = 15 if self.narrow else 18
+        made = alt.layer(*layers).properties(
+            title=alt.TitleParams(
+                text=_wrapped(title, self.width, size * BOLD_LETTER),
+                subtitle=_wrapped(caption, self.width, (11 if self.narrow else 12) * LETTER),
+            ),
+            width=self.width,
+            height=height,
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding", resize=True),
+            padding=12,
+        )
+        return made.configure(**self._config(size))
+
+    def legend(
+        self, names: Sequence[str] | Mapping[str, str], *, symbol: str | None = "stroke", title: str | None = None
+    ) -> Any:
+        """A legend above the marks, in as many columns as fit into the room that there is when it is drawn.
+
+        Names may be those of keys in the data: then it is the names that are shown.
+        """
+        alt = altair()
+        shown = list(names.values()) if isinstance(names, Mapping) else names
+        letter = 12 * BOLD_LETTER
+        room = "width" if title is None else f"(width - {len(title) * letter + 10:g})"
+        columns = f"max(1, floor({room} / {max(map(len, shown)) * letter + SYMBOL:g}))"
+        kept: dict[str, Any] = {"symbolSize": 80} if symbol is None else {"symbolType": symbol}
+        if title is not None:
+            kept |= {"titleColor": self.theme.quiet, "titleOrient": "left", "titleFontWeight": "normal"}
+        if isinstance(names, Mapping):
+            kept["labelExpr"] = f"({json.dumps(dict(names))})[datum.value]"
+        limit = alt.expr(f"max(20, {room} - {SYMBOL})")
+        return alt.Legend(title=title, orient="top", columns=alt.expr(columns), labelLimit=limit, **kept)
+
+    def colours(self, names: Sequence[str]) -> Any:
+        """The scale of the systems' colours."""
+        shades = [self.theme.systems[at % len(PALETTE)] for at in range(len(names))]
+        return altair().Scale(domain=list(names), range=shades)
+
+    def dashes(self, names: Sequence[str]) -> Any:
+        """The scale of dashes: other ones when colours are used a second time."""
+        return altair().Scale(
+            domain=list(names), range=[DASHES[at // len(PALETTE) % len(DASHES)] for at in range(len(names))]
+        )
+
+    def shapes(self, names: Sequence[str]) -> Any:
+        """The scale of shapes: other ones when colours are used a second time."""
+        shapes = [SHAPES[at // len(PALETTE) % len(SHAPES)] for at in range(len(names))]
+        return altair().Scale(domain=list(names), range=shapes)
+
+    def _config(self, size: int) -> dict[str, Any]:
+        theme = self.theme
+        quiet = {"labelColor": theme.quiet, "titleColor": theme.quiet}
+        return {
+            "background": theme.background,
+            "font": FONT,
+            "view": {"stroke": None},
+            "axis": {
+                **quiet, "gridColor": theme.line, "domainColor": theme.line, "tickColor": theme.line,
+                "gridOpacity": 0.7, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
+                "titlePadding": 8, "labelPadding": 6, "labelFlush": False,
+            },
+            "axisX": {"tickCount": 5 if self.narrow else 8},
+            "legend": {"labelColor": theme.text, "labelFontSize": 12, "symbolStrokeWidth": 3, "symbolSize": 160},
+            "title": {
+                "anchor": "start", "frame": "bounds", "color": theme.text, "subtitleColor": theme.quiet,
+                "fontSize": size, "fontWeight": 600, "subtitleFontSize": 11 if self.narrow else 12,
+                "subtitlePadding": 6, "offset": 14,
+            },
+            "text": {"color": theme.text, "fontSize": 12},
+        }  # fmt: skip
+
+
+def _wrapped(text: str, width: int, letter: float) -> list[str]:
+    """Lines of letters of this width that fit."""
+    return textwrap.wrap(text, max(20, int((width - 24) / letter))) or [""]

@@ -1,0 +1,1 @@
+"""What each kind of result shows, as values of the model."""

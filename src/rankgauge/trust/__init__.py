@@ -1,0 +1,1 @@
+"""How far to believe a value: unjudged documents, judgments, judges, people and models, online metrics."""

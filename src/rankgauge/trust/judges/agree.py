@@ -1,0 +1,147 @@
+"""Agreement between judges: coefficients with intervals, confusion, what to adjudicate, and what it does to systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rankgauge.errors import InputError
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.trust.judges.pairs import Overall, PairAgreement, agreement_of_all, pairs_of, turned
+from rankgauge.trust.judges.sets import POLICIES, Sets, sets_of
+from rankgauge.trust.judges.systems import Orders, Systems, systems_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["POLICIES", "Agreement", "Dispute", "Orders", "Overall", "PairAgreement", "Systems", "agree"]
+
+
+class Dispute(NamedTuple):
+    """A pair to adjudicate: the grade of each judge (None: not judged), and how far they are apart."""
+
+    query_id: str
+    doc_id: str
+    grades: tuple[float | None, ...]
+    apart: float
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How well judges agree: `print(agreement)` is the tables, `to_dict()` the JSON.
+
+    `overall` is of all judges, `pairs` of every two, the first given being a; `systems` says what the choice of judge
+    does to systems, where runs were given.
+    """
+
+    sets: Sets
+    overall: Overall
+    pairs: list[PairAgreement]
+    systems: Systems | None = None
+    alpha: float = 0.05
+
+    def pair(self, a: str, b: str) -> PairAgreement:
+        """Judge b against judge a, in the order given."""
+        for each in self.pairs:
+            if (each.a, each.b) == (a, b):
+                return each
+        known = ", ".join(f"{each.a} and {each.b}" for each in self.pairs)
+        raise InputError(f"{a} and {b} were not compared in this order; there are {known}")
+
+    def either_way(self, a: str, b: str) -> PairAgreement:
+        """Judge b against judge a, whichever was given first."""
+        if any((each.a, each.b) == (b, a) for each in self.pairs):
+            return turned(self.pair(b, a))
+        return self.pair(a, b)
+
+    def disputes(self, apart: float = 2.0) -> list[Dispute]:
+        """The pairs on which judges are so far apart or farther, the farthest first: a list to adjudicate."""
+        table, found = self.sets.table, []
+        several = (~np.isnan(table)).sum(axis=1) >= 2
+        spread = np.zeros(len(table))
+        spread[several] = np.nanmax(table[several], axis=1) - np.nanmin(table[several], axis=1)
+        for at in np.flatnonzero(spread >= apart).tolist():
+            grades = tuple(None if grade != grade else grade for grade in table[at].tolist())
+            query = self.sets.queries[self.sets.query[at]]
+            found.append(Dispute(query, self.sets.docs[at], grades, float(spread[at])))
+        return sorted(found, key=lambda dispute: -dispute.apart)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the disputes, for JSON; NaN is None."""
+        from rankgauge.show.sections.judgments import clean
+
+        data = {
+            "judges": self.sets.judges,
+            "judgments": {judge: len(each) for judge, each in self.sets.judgments.items()},
+            "grades": self.sets.grades.tolist(),
+            "alpha": self.alpha,
+            "overall": self.overall.to_dict(),
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            **({"systems": self.systems.to_dict()} if self.systems is not None else {}),
+        }
+        cleaned: dict[str, Any] = clean(data)
+        return cleaned
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per pair of judges and query."""
+        import polars as pl
+
+        rows = [{"a": pair.a, "b": pair.b, **query._asdict()} for pair in self.pairs for query in pair.queries]
+        return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("kappa").fill_nan(None))
+
+    def __repr__(self) -> str:
+        from rankgauge.show.sections.judges import show
+
+        return show(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from rankgauge.show.sections.judges import html
+
+        return html(self)
+
+
+def agree(
+    *sets: Any,
+    runs: Mapping[str, Any] | None = None,
+    measure: str | Measure = "nDCG@10",
+    grades: Iterable[float] | None = None,
+    repeated: str | None = None,
+    top: int | None = None,
+    p: float = 0.9,
+    shared: bool = False,
+    alpha: float = 0.05,
+    seed: int = 0,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+) -> Agreement:
+    """How well sets of judgments agree: one mapping from judges' names to sets, or two sets or more by themselves.
+
+    A set may be whatever `evaluate` takes, and they may overlap in part. `repeated` says what to do where a set judges
+    a pair more than once with different grades: first, last, majority or mean. With `runs`, what the choice of judge
+    does to systems: `top` of them by the first judge, `p` of rank-biased overlap, `shared` for the pairs that all
+    judges judged and no others.
+
+    >>> found = agree({"q": {"a": 2, "b": 0, "c": 1}}, {"q": {"a": 2, "b": 1, "c": 1}})
+    >>> round(found.pairs[0].kappa["quadratic"].value, 3)
+    0.667
+    """
+    if not 0 < alpha < 1 or not 0 < p < 1:
+        raise InputError(f"alpha={alpha!r}, p={p!r}: both lie between 0 and 1")
+    made = sets_of(_named(sets), grades=grades, repeated=repeated)
+    systems = None
+    if runs is not None:
+        protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+        systems = systems_of(made, runs, parse(str(measure)), protocol, top=top, p=p, shared=shared)
+    return Agreement(made, agreement_of_all(made, alpha, seed), pairs_of(made, alpha, seed), systems, alpha)
+
+
+def _named(sets: tuple[Any, ...]) -> dict[str, Any]:
+    """Name → set: as given, or A, B, C, …"""
+    if len(sets) == 1 and isinstance(sets[0], Mapping):
+        return {str(name): each for name, each in sets[0].items()}
+    if len(sets) > 26:
+        raise InputError("name so many sets: {'judge': set, …}")
+    return {chr(ord("A") + at): each for at, each in enumerate(sets)}

@@ -1,0 +1,210 @@
+"""Two judges: every coefficient, the confusion matrix, and where they disagree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rankgauge.stats.agreement import (
+    LEVELS,
+    WEIGHTS,
+    Estimate,
+    alpha,
+    bias,
+    coincidences,
+    confusion,
+    estimated,
+    exact_agreement,
+    fleiss,
+    fleiss_sums,
+    kappa,
+)
+
+if TYPE_CHECKING:
+    from rankgauge.matching.hits import Floats
+    from rankgauge.trust.judges.sets import Sets
+
+__all__ = [
+    "Binarised",
+    "GradeDetail",
+    "Overall",
+    "PairAgreement",
+    "QueryDetail",
+    "agreement_of_all",
+    "pairs_of",
+    "turned",
+]
+
+
+class Binarised(NamedTuple):
+    """Agreement on whether a document has at least this grade."""
+
+    grade: float
+    agreement: float
+    kappa: float
+    share_a: float
+    share_b: float
+
+
+class GradeDetail(NamedTuple):
+    """A grade: how often each judge gave it, both together, and what b gave where a gave it."""
+
+    grade: float
+    a: int
+    b: int
+    both: int
+    recall: float  # of those that a gave it, the share that b did too
+    precision: float  # of those that b gave it, the share that a did too
+    mean_b: float
+
+
+class QueryDetail(NamedTuple):
+    """A query: pairs judged by both, the share with the same grade, bias, quadratic kappa."""
+
+    query: str
+    pairs: int
+    agreement: float
+    bias: float
+    kappa: float
+
+
+@dataclass(frozen=True, eq=False)
+class PairAgreement:
+    """Judge b against judge a, on the pairs that both judged; intervals are of resampled queries."""
+
+    a: str
+    b: str
+    grades: Floats
+    shared: int
+    queries: list[QueryDetail]
+    matrix: Floats  # rows a, columns b
+    agreement: Estimate
+    kappa: dict[str, Estimate]
+    alpha: dict[str, Estimate]
+    bias: Estimate
+
+    @property
+    def over(self) -> float:
+        """The share of pairs to which b gave more than a."""
+        return float(np.triu(self.matrix, 1).sum() / self.matrix.sum()) if self.shared else float("nan")
+
+    @property
+    def under(self) -> float:
+        """The share of pairs to which b gave less than a."""
+        return float(np.tril(self.matrix, -1).sum() / self.matrix.sum()) if self.shared else float("nan")
+
+    @property
+    def binarised(self) -> list[Binarised]:
+        """Agreement on "at least this grade", for each grade but the lowest."""
+        found = []
+        for cut in range(1, len(self.grades)):
+            halves = [slice(0, cut), slice(cut, None)]
+            small = np.array([[self.matrix[row, column].sum() for column in halves] for row in halves])
+            shares = [float(each) for each in (small[1].sum(), small[:, 1].sum())]
+            whole = max(small.sum(), 1.0)
+            agreed, value = float(exact_agreement(small)), float(kappa(small, np.arange(2.0)))
+            found.append(Binarised(float(self.grades[cut]), agreed, value, shares[0] / whole, shares[1] / whole))
+        return found
+
+    @property
+    def per_grade(self) -> list[GradeDetail]:
+        """Each grade by itself."""
+        rows, columns, found = self.matrix.sum(axis=1), self.matrix.sum(axis=0), []
+        for at, grade in enumerate(self.grades.tolist()):
+            a, b, both = int(rows[at]), int(columns[at]), int(self.matrix[at, at])
+            mean = float(self.matrix[at] @ self.grades / a) if a else float("nan")
+            shares = both / a if a else float("nan"), both / b if b else float("nan")
+            found.append(GradeDetail(grade, a, b, both, *shares, mean))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "a": self.a,
+            "b": self.b,
+            "shared": self.shared,
+            "queries": len(self.queries),
+            "agreement": self.agreement._asdict(),
+            "kappa": {name: each._asdict() for name, each in self.kappa.items()},
+            "alpha": {name: each._asdict() for name, each in self.alpha.items()},
+            "bias": self.bias._asdict(),
+            "over": self.over,
+            "under": self.under,
+            "grades": self.grades.tolist(),
+            "confusion": self.matrix.astype(int).tolist(),
+            "binarised": [each._asdict() for each in self.binarised],
+            "per_grade": [each._asdict() for each in self.per_grade],
+        }
+
+
+class Overall(NamedTuple):
+    """All judges together: alpha takes every pair with two grades or more, Fleiss' kappa those judged by all."""
+
+    pairs: int
+    alpha: dict[str, Estimate]
+    complete: int
+    fleiss: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        coefficients = {name: each._asdict() for name, each in self.alpha.items()}
+        return {"pairs": self.pairs, "alpha": coefficients, "complete": self.complete, "fleiss": self.fleiss._asdict()}
+
+
+def pairs_of(sets: Sets, level: float = 0.05, seed: int = 0) -> list[PairAgreement]:
+    """Every pair of judges, in the order given."""
+    return [_pair(sets, a, b, level, seed) for a, b in combinations(range(len(sets.judges)), 2)]
+
+
+def agreement_of_all(sets: Sets, level: float = 0.05, seed: int = 0) -> Overall:
+    """All judges together."""
+    codes, size = sets.codes, len(sets.grades)
+    several = (codes >= 0).sum(axis=1) >= 2
+    present, cluster = np.unique(sets.query[several], return_inverse=True)
+    sums = coincidences(codes[several], size, cluster, len(present))
+    counted = fleiss_sums(codes[several], size, cluster, len(present))
+    return Overall(
+        int(several.sum()),
+        {each: estimated(sums, partial(alpha, grades=sets.grades, level=each), level, seed) for each in LEVELS},
+        int((codes >= 0).all(axis=1).sum()),
+        estimated(counted, fleiss, level, seed),
+    )
+
+
+def turned(pair: PairAgreement) -> PairAgreement:
+    """The same two judges with rows and columns exchanged: what goes from one to the other changes its sign."""
+    value, low, high = pair.bias
+    queries = [each._replace(bias=-each.bias) for each in pair.queries]
+    bias = Estimate(-value, -high, -low)
+    return replace(pair, a=pair.b, b=pair.a, queries=queries, matrix=pair.matrix.T, bias=bias)
+
+
+def _pair(sets: Sets, a: int, b: int, level: float, seed: int) -> PairAgreement:
+    codes, grades = sets.codes, sets.grades
+    both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
+    present, cluster = np.unique(sets.query[both], return_inverse=True)
+    sums = confusion(codes[both, a], codes[both, b], len(grades), cluster, len(present))
+    together = sums + sums.transpose(0, 2, 1)
+    names = [sets.queries[at] for at in present.tolist()]
+    return PairAgreement(
+        sets.judges[a],
+        sets.judges[b],
+        grades,
+        int(both.sum()),
+        _queries(names, sums, grades),
+        sums.sum(axis=0),
+        estimated(sums, exact_agreement, level, seed),
+        {each: estimated(sums, partial(kappa, grades=grades, weights=each), level, seed) for each in WEIGHTS},
+        {each: estimated(together, partial(alpha, grades=grades, level=each), level, seed) for each in LEVELS},
+        estimated(sums, partial(bias, grades=grades), level, seed),
+    )
+
+
+def _queries(names: list[str], sums: Floats, grades: Floats) -> list[QueryDetail]:
+    columns = (sums.sum(axis=(1, 2)).astype(int), exact_agreement(sums), bias(sums, grades))
+    numbers = zip(names, *(column.tolist() for column in (*columns, kappa(sums, grades, "quadratic"))), strict=True)
+    return [QueryDetail(*row) for row in numbers]

@@ -1,0 +1,161 @@
+"""What the choice of judge does to systems: their values, their order, and the differences that are significant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from rankgauge.comparison.compare import Settings, compare_results
+from rankgauge.comparison.values import results_of_runs
+from rankgauge.errors import InputError
+from rankgauge.read import Judgments, read_run
+from rankgauge.stats.orders import rbo, tau_ap, tau_b
+from rankgauge.trust.unjudged.sheet import named_runs
+
+if TYPE_CHECKING:
+    from rankgauge.matching.hits import Floats
+    from rankgauge.measures import Measure
+    from rankgauge.protocol import Protocol
+    from rankgauge.result import Result
+    from rankgauge.trust.judges.sets import Sets
+
+__all__ = ["Orders", "Systems", "systems_of"]
+
+FEWEST: Final = 3  # systems, below which an order says nothing
+
+
+class Orders(NamedTuple):
+    """The order of systems under one judge against that under the first, and what becomes of significant pairs.
+
+    `top` is how many systems are the best by the first judge, `tau_top` τ_b among them. `turned` are pairs that are
+    significantly different the other way round; `lost` and `gained` are significant under one judge only. `kept` is
+    None where nothing could be tested: there is one query.
+    """
+
+    judge: str
+    tau_b: float
+    tau_ap: float
+    rbo: float
+    top: int
+    tau_top: float
+    kept: int | None
+    lost: list[tuple[str, str]]
+    gained: list[tuple[str, str]]
+    turned: list[tuple[str, str]]
+
+    @property
+    def moved(self) -> dict[str, int | None]:
+        """How many significant differences are kept, lost, gained and turned round."""
+        pairs = {"lost": self.lost, "gained": self.gained, "turned round": self.turned}
+        tested = self.kept is not None
+        return {"kept": self.kept, **{name: len(each) if tested else None for name, each in pairs.items()}}
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """Values of systems under each judge (`values[judge][system]`), on the queries that all judges have."""
+
+    measure: str
+    systems: list[str]
+    queries: int
+    values: dict[str, dict[str, float]]
+    orders: list[Orders]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        orders = [each._asdict() for each in self.orders]
+        return {"measure": self.measure, "queries": self.queries, "values": self.values, "orders": orders}
+
+
+def systems_of(
+    sets: Sets,
+    runs: Mapping[str, Any],
+    measure: Measure,
+    protocol: Protocol,
+    *,
+    top: int | None = None,
+    p: float = 0.9,
+    settings: Settings | None = None,
+    shared: bool = False,
+) -> Systems:
+    """Systems under every judge; `shared`: on the pairs that all judges judged, and no others."""
+    if len(named_runs(runs)) < 2:
+        raise InputError("the order of systems needs two runs or more")
+    read = {name: read_run(run, by=protocol.by, duplicates=protocol.duplicates) for name, run in runs.items()}
+    judged = _comparable(sets, shared)
+    queries = len(next(iter(judged.values())).queries)
+    values, decisions = {}, {}
+    for judge, judgments in judged.items():
+        results = results_of_runs(judgments, read, [measure], protocol)
+        values[judge] = {name: result[measure] for name, result in results.items()}
+        decisions[judge] = _decisions(results, measure, settings or Settings())
+    first, *others = judged
+    orders = [
+        _orders(other, values[first], values[other], decisions[first], decisions[other], top, p) for other in others
+    ]
+    return Systems(str(measure), list(read), queries, values, orders)
+
+
+def _decisions(results: dict[str, Result], measure: Measure, settings: Settings) -> dict[tuple[str, str], str] | None:
+    """Pair of systems → what the test says; None where they share one query at most, on which nothing can be tested."""
+    answered = []
+    for result in results.values():
+        values = result.measured[measure].tolist()
+        answered.append({query for query, value in zip(result.query_ids, values, strict=True) if value == value})
+    if len(set.intersection(*answered)) < 2:
+        return None
+    return {(pair.a, pair.b): pair.decision for pair in compare_results(results, settings).pairs}
+
+
+def _comparable(sets: Sets, shared: bool) -> dict[str, Judgments]:
+    """Each judge's judgments of the queries that all of them have, or of the pairs that all of them have."""
+    if shared:
+        complete = ~np.isnan(sets.table).any(axis=1)
+        pairs = [(sets.queries[sets.query[at]], sets.docs[at], at) for at in np.flatnonzero(complete).tolist()]
+        nested: dict[str, dict[str, dict[str, float]]] = {judge: {} for judge in sets.judges}
+        for query, doc, at in pairs:
+            for column, judge in enumerate(sets.judges):
+                nested[judge].setdefault(query, {})[doc] = float(sets.table[at, column])
+    else:
+        common = set.intersection(*(set(each.queries) for each in sets.judgments.values()))
+        nested = {
+            judge: {query: dict(docs) for query, docs in each.nested.items() if query in common}
+            for judge, each in sets.judgments.items()
+        }
+    if not all(nested.values()):
+        raise InputError("no query is judged by all judges, so that systems cannot be ordered by each")
+    return {judge: Judgments(table, source=sets.judgments[judge].source) for judge, table in nested.items()}
+
+
+def _orders(
+    judge: str,
+    ours: dict[str, float],
+    theirs: dict[str, float],
+    decided: Mapping[tuple[str, str], str] | None,
+    decided_there: Mapping[tuple[str, str], str] | None,
+    top: int | None,
+    p: float,
+) -> Orders:
+    one, other = (_column(each) for each in (ours, theirs))
+    best = min(len(one), top if top is not None else max(FEWEST, -(-len(one) // 2)))
+    chosen = np.argsort(-one, kind="stable")[:best]
+    kept, lost, gained, turned = 0, [], [], []
+    tested = decided is not None and decided_there is not None
+    for pair, here in (decided or {}).items() if tested else ():
+        there = (decided_there or {})[pair]
+        claims = [decision != "not separable" for decision in (here, there)]
+        if all(claims):
+            kept += here == there
+            turned += [pair] if here != there else []
+        lost += [pair] if claims == [True, False] else []
+        gained += [pair] if claims == [False, True] else []
+    among = tau_b(one[chosen], other[chosen])
+    orders = tau_b(one, other), tau_ap(one, other), rbo(one, other, p)
+    return Orders(judge, *orders, best, among, kept if tested else None, lost, gained, turned)
+
+
+def _column(values: dict[str, float]) -> Floats:
+    return np.array(list(values.values()), np.float64)

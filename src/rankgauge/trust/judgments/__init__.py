@@ -1,0 +1,1 @@
+"""What judgments hold, and how far values can be trusted."""

@@ -1,0 +1,142 @@
+"""How much of what runs return is judged, and what the rest does to their values and to the order of every pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgauge.matching.match import match
+from rankgauge.measures.aggregates import aggregate
+from rankgauge.measures.ranked import divide
+from rankgauge.trust.unjudged.bounds import Bounds, bounds_of_pair, bounds_of_run
+from rankgauge.trust.unjudged.expected import expected_values
+
+if TYPE_CHECKING:
+    from rankgauge.matching.hits import Floats
+    from rankgauge.trust.unjudged.sheet import Sheet
+
+__all__ = ["PairCoverage", "RunCoverage", "cover_pairs", "cover_runs"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RunCoverage:
+    """One run: the judged share of its first documents, its value, and what it is with the unjudged ones in doubt."""
+
+    name: str
+    judged: float
+    bounds: Bounds
+    condensed: float
+    expected: float
+    expected_error: float
+    judged_per_query: Floats
+    condensed_per_query: Floats
+    expected_per_query: Floats
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        value, low, high = self.bounds.mean
+        return {
+            "run": self.name,
+            "judged": self.judged,
+            "value": value,
+            "low": low,
+            "high": high,
+            "open": int(self.bounds.open.sum()),
+            "condensed": self.condensed,
+            "expected": self.expected,
+            "expected_error": self.expected_error,
+        }
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PairCoverage:
+    """Two runs: the judged share of what either has first, and the interval of a − b."""
+
+    a: str
+    b: str
+    judged: float
+    judged_a: float
+    judged_b: float
+    bounds: Bounds
+
+    @property
+    def verdict(self) -> str:
+        """Whether judging what is open could turn the order round."""
+        value, low, high = self.bounds.mean
+        if value != value:
+            return "no common query"
+        if low > 0 or high < 0:
+            return f"{self.a if low > 0 else self.b} is ahead whatever the grades"
+        if value == low == high == 0:
+            return "equal whatever the grades"
+        return "the open documents decide"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        value, low, high = self.bounds.mean
+        return {
+            "a": self.a,
+            "b": self.b,
+            "judged": self.judged,
+            "judged_a": self.judged_a,
+            "judged_b": self.judged_b,
+            "difference": value,
+            "low": low,
+            "high": high,
+            "open": int(self.bounds.open.sum()),
+            "settled": self.bounds.settled,
+        }
+
+
+def cover_runs(sheet: Sheet, seed: int = 0) -> list[RunCoverage]:
+    """What there is to say of every run."""
+    return [_cover(sheet, name, seed) for name in sheet.results]
+
+
+def cover_pairs(sheet: Sheet, chosen: Iterable[tuple[str, str]] | None = None) -> list[PairCoverage]:
+    """What there is to say of every pair of runs, or of those chosen."""
+    shares = {name: _share(sheet, name) for name in sheet.results}
+    return [
+        PairCoverage(a, b, _share(sheet, a, b), shares[a], shares[b], bounds_of_pair(sheet, a, b))
+        for a, b in (combinations(sheet.results, 2) if chosen is None else chosen)
+    ]
+
+
+def _cover(sheet: Sheet, name: str, seed: int) -> RunCoverage:
+    rules = replace(sheet.protocol, unjudged="condensed")
+    hits = match(sheet.judgments, sheet.runs[name], rules)
+    condensed = sheet.placed(sheet.results[name], sheet.measure(hits))
+    expected, error = expected_values(sheet, name, seed)
+    weights = np.where(np.isnan(expected), 0.0, 1.0 if sheet.weights is None else sheet.weights)
+    return RunCoverage(
+        name,
+        _share(sheet, name),
+        bounds_of_run(sheet, name),
+        aggregate("mean", condensed, sheet.weights),
+        aggregate("mean", expected, sheet.weights),
+        float(np.sqrt(((weights * error) ** 2).sum()) / max(weights.sum(), 1e-300)),
+        _shares(sheet, name),
+        condensed,
+        expected,
+    )
+
+
+def _share(sheet: Sheet, *names: str) -> float:
+    """Judged@k, the mean over queries that have results; of two runs, the share of the documents of either."""
+    shares = _shares(sheet, *names)
+    return float(np.nanmean(shares)) if not np.isnan(shares).all() else float("nan")
+
+
+def _shares(sheet: Sheet, *names: str) -> Floats:
+    """For every query the judged share of the first documents; NaN where there are none."""
+    tops = [sheet.pool.tops[name] for name in names]
+    query, doc = (np.concatenate([getattr(top, each) for top in tops]) for each in ("query", "doc"))
+    judged = ~np.isnan(np.concatenate([top.grade for top in tops]))
+    _, first = np.unique(query * len(sheet.pool.docs) + doc, return_index=True)
+    whole = np.bincount(query[first], minlength=len(sheet.queries)).astype(np.float64)
+    known = np.bincount(query[first][judged[first]], minlength=len(sheet.queries)).astype(np.float64)
+    return np.where(whole > 0, divide(known, whole), np.nan)

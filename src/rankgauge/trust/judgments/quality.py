@@ -1,0 +1,153 @@
+"""How far judgments can be trusted: what they hold, what they leave open, and what an error in them would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from rankgauge.errors import InputError
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import read_judgments
+from rankgauge.trust.judgments.coverage import PairCoverage, RunCoverage, cover_pairs, cover_runs
+from rankgauge.trust.judgments.noise import LabelNoise, label_noise
+from rankgauge.trust.judgments.summary import Summary, summarise
+from rankgauge.trust.unjudged.choose import ToJudge, to_judge
+from rankgauge.trust.unjudged.left_out import LeftOut, leave_one_run_out
+from rankgauge.trust.unjudged.scale import grades_of
+from rankgauge.trust.unjudged.sheet import Sheet, named_runs, sheet_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["LabelNoise", "LeftOut", "Quality", "ToJudge", "label_noise", "quality"]
+
+
+@dataclass(frozen=True, eq=False)
+class Quality:
+    """What is known of a set of judgments: `print(quality)` is the tables, `to_dict()` the JSON.
+
+    With runs: how much of them is judged, and the interval that the rest leaves open, of each and of every pair.
+    """
+
+    summary: Summary
+    measure: str
+    left_out: list[LeftOut] = field(default_factory=list)
+    noise: LabelNoise | None = None
+    sheet: Sheet | None = None
+    seed: int = 0
+    chosen: Sequence[tuple[str, str]] | None = None  # pairs of runs, where not all of them are wanted
+
+    @cached_property
+    def runs(self) -> list[RunCoverage]:
+        """Each run: the judged share, the value, the interval, the condensed and the expected value."""
+        return cover_runs(self.sheet, self.seed) if self.sheet is not None else []
+
+    @cached_property
+    def pairs(self) -> list[PairCoverage]:
+        """Each pair of runs: the judged share of both, and the interval of the difference."""
+        return cover_pairs(self.sheet, self.chosen) if self.sheet is not None else []
+
+    def run(self, name: str) -> RunCoverage:
+        """What was found for a run."""
+        return _known(name, {each.name: each for each in self.runs})
+
+    def pair(self, a: str, b: str) -> PairCoverage:
+        """What was found for a − b, in the order in which the runs were given."""
+        return _known(f"{a} − {b}", {f"{each.a} − {each.b}": each for each in self.pairs})
+
+    def to_judge(self, number: int = 10, settle: Sequence[str] = ()) -> list[ToJudge]:
+        """The pairs whose judgment would narrow the intervals most; `settle`: that of the difference of two runs."""
+        if self.sheet is None:
+            raise InputError("what to judge next depends on runs; give one or more")
+        return to_judge(self.sheet, number, settle)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON: NaN is None."""
+        data: dict[str, Any] = {"judgments": self.summary.to_dict()}
+        if self.sheet is not None:
+            data |= {"measure": self.measure, "grades": self.sheet.scale.grades.tolist()}
+            data |= {"protocol": self.sheet.protocol.to_dict(), "runs": [each.to_dict() for each in self.runs]}
+            data["pairs"] = [each.to_dict() for each in self.pairs]
+        if self.left_out:
+            data["left_out"] = [each._asdict() | {"lost": each.lost} for each in self.left_out]
+        if self.noise is not None:
+            data["noise"] = self.noise.to_dict()
+        return data
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per run and query: value, interval, open documents, condensed, expected."""
+        import polars as pl
+
+        frames = []
+        for each in self.runs:
+            frame = each.bounds.to_frame().insert_column(0, pl.lit(each.name).alias("run"))
+            columns = {"condensed": each.condensed_per_query, "expected": each.expected_per_query}
+            columns["judged"] = each.judged_per_query
+            frames.append(frame.with_columns(pl.Series(n, c, nan_to_null=True) for n, c in columns.items()))
+        return pl.concat(frames) if frames else pl.DataFrame()
+
+    def __repr__(self) -> str:
+        from rankgauge.show.sections.judgments import show
+
+        return show(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from rankgauge.show.sections.judgments import html
+
+        return html(self)
+
+
+def quality(
+    judgments: Any,
+    runs: Mapping[str, Any] | None = None,
+    measure: str | Measure = "nDCG@10",
+    *,
+    grades: Iterable[float] | None = None,
+    leave_one_out: bool = False,
+    pool_depth: int | None = None,
+    error_rate: float | None = None,
+    confusion: Any = None,
+    draws: int = 1_000,
+    seed: int = 0,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+) -> Quality:
+    """What judgments hold, and with runs how far their values can be trusted.
+
+    `grades` is the scale (else the grades that are there). `leave_one_out` asks how unfair the judgments are to a run
+    that had no part in choosing what to judge; `error_rate` or `confusion` what wrong labels would do.
+
+    >>> quality({"q": {"a": 2, "b": 0}}).summary.grades
+    {0.0: 1, 2.0: 1}
+    """
+    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    judged = read_judgments(judgments)
+    summary, measure = summarise(judged, protocol), parse(str(measure))
+    scale = list(grades) if grades is not None else None
+    if runs is None or not named_runs(runs):
+        if leave_one_out or error_rate is not None or confusion is not None:
+            raise InputError("leaving runs out and label noise are about runs; give one or more")
+        grades_of(np.array(list(summary.grades)), scale)
+        return Quality(summary, str(measure))
+    sheet = sheet_of(judged, runs, measure, grades=scale, protocol=protocol)
+    noise = None
+    if error_rate is not None or confusion is not None:
+        noise = label_noise(judged, sheet.runs, measure, error_rate=error_rate, confusion=confusion, grades=scale,
+                            draws=draws, seed=seed, protocol=protocol)  # fmt: skip
+    if leave_one_out and len(runs) < 2:
+        raise InputError("leaving a run out of the pool needs two runs or more")
+    left_out = leave_one_run_out(sheet, pool_depth) if leave_one_out else []
+    return Quality(summary, str(measure), left_out, noise, sheet, seed)
+
+
+Found = TypeVar("Found")
+
+
+def _known(name: str, known: Mapping[str, Found]) -> Found:
+    if name not in known:
+        raise InputError(f"there is no {name}; there are {', '.join(known) or 'no runs'}")
+    return known[name]

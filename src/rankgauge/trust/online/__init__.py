@@ -1,0 +1,1 @@
+"""Offline differences beside online ones."""

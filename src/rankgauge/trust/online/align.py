@@ -1,0 +1,192 @@
+"""Offline beside online: do differences of a measure go with differences of the business?
+
+table ──read──▶ Units ──▶ Tracked, one for each offline column ──▶ Alignment ──show──▶ people
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgauge.errors import InputError
+from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, first_of_best, nested
+from rankgauge.stats.correlation import Share, reliability, wilson
+from rankgauge.trust.online.settings import Settings
+from rankgauge.trust.online.tracked import Tracked, tracked
+from rankgauge.trust.online.units import Units, read_units
+
+if TYPE_CHECKING:
+    from rankgauge.trust.online.doubts import Doubt
+
+__all__ = ["Alignment", "Choice", "Settings", "Tracked", "Units", "align"]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Which offline column is best, by nested leave-one-out.
+
+    For each unit in turn the column was chosen on all the others; `chosen` says how often each was, `held_out` how
+    often the one chosen had the sign of the unit left out. `best` is the choice on all units, and `flattered` how
+    often that one has their sign: what a choice on the same units that it is judged by would claim.
+    """
+
+    by: str
+    chosen: dict[str, int]
+    held_out: Share
+    best: str
+    flattered: Share
+    column: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        shares = {"held_out": self.held_out, "flattered": self.flattered}
+        told = {name: share.to_dict() for name, share in shares.items()}
+        return {"by": self.by, "best": self.best, "chosen": self.chosen, **told, "chosen_without_each": self.column}
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Offline beside online: a `Tracked` for each offline column, the first of which pictures and words are about.
+
+    `reliability` is the share of the online variance that is more than noise (None without standard errors); `choice`
+    is None where there is one offline column.
+    """
+
+    units: Units
+    settings: Settings
+    tracked: list[Tracked]
+    reliability: float | None
+    choice: Choice | None
+
+    @property
+    def first(self) -> Tracked:
+        """The offline column that comes first."""
+        return self.tracked[0]
+
+    @cached_property
+    def warnings(self) -> list[Doubt]:
+        """What to be careful about."""
+        from rankgauge.trust.online.doubts import doubts
+
+        return doubts(self)
+
+    def __getitem__(self, name: str) -> Tracked:
+        for each in self.tracked:
+            if each.name == name:
+                return each
+        raise InputError(f"there is no offline column {name!r}; there are {', '.join(self.units.offline)}")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Each unit with its differences, and Pearson's r and the slope of the first offline column without it."""
+        units, first = self.units, self.first
+        columns: dict[str, Any] = {units.one: units.names}
+        columns |= {f"offline: {name}": values.tolist() for name, values in units.offline.items()}
+        columns["online"] = units.online.tolist()
+        extra = {"standard_error": units.error, "weight": units.weight, "shipped": units.shipped}
+        columns |= {name: values.tolist() for name, values in extra.items() if values is not None}
+        columns |= {"pearson_without": first.without.tolist(), "slope_without": first.slope_without.tolist()}
+        columns |= {} if self.choice is None else {"chosen_without": self.choice.column}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        from rankgauge.show.sections.judgments import clean
+
+        data = {
+            "source": self.units.source,
+            "unit": self.units.kind,
+            "number": len(self.units),
+            "online": self.units.online_name,
+            "offline": list(self.units.offline),
+            "alpha": self.settings.alpha,
+            "step": self.settings.step,
+            "ship_above": self.settings.above,
+            "labels": self.settings.labels,
+            "online_reliability": self.reliability,
+            "tracked": [each.to_dict() for each in self.tracked],
+            "choice": None if self.choice is None else self.choice.to_dict(),
+            "warnings": [each._asdict() for each in self.warnings],
+            "units": self.rows(),
+        }
+        cleaned: dict[str, Any] = clean(data)
+        return cleaned
+
+    def svg(self) -> str:
+        """The picture: every unit, offline against online."""
+        from rankgauge.show.svg.online import alignment_svg
+
+        return alignment_svg(self)
+
+    def __repr__(self) -> str:
+        from rankgauge.show.sections.online import show
+
+        return show(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from rankgauge.show.sections.online import html
+
+        return html(self)
+
+
+def align(
+    table: Any,
+    offline: str | Sequence[str] | None = None,
+    online: str | None = None,
+    *,
+    se: str | None = None,
+    offline_se: str | None = None,
+    weight: str | None = None,
+    name: str | None = None,
+    shipped: str | None = None,
+    unit: str | None = None,
+    **settings: Any,
+) -> Alignment:
+    """How well offline differences go with online ones, over experiments or over queries.
+
+    `table` is a file, a frame, a dict of columns or rows as dicts; the other names are those of its columns, where they
+    are not recognised: offline differences (several to compare measures), the online difference, its standard error,
+    that of the (first) offline one, traffic, the unit's name, whether it was shipped. `unit` is "experiments" or
+    "queries". Settings: step, above, by, labels, alpha (see `Settings`).
+
+    >>> made = {"delta_nDCG@10": [0.02, -0.01, 0.03, 0.0, 0.01], "delta_ctr": [0.4, -0.3, 0.5, 0.1, 0.1]}
+    >>> round(align(made).first.pearson.value, 4)
+    0.9596
+    """
+    asked = Settings.of(settings)
+    columns = {"offline": offline, "online": online, "se": se, "offline_se": offline_se}
+    units = read_units(table, {**columns, "weight": weight, "name": name, "shipped": shipped}, unit)
+    if len(units) > SLOW and len(units.offline) > 1 and asked.by not in QUICK:
+        raise InputError(
+            f"by={asked.by!r} starts anew for every one of {len(units):,} {units.kind}; "
+            f"beyond {SLOW:,} choose by {' or '.join(QUICK)} (--by)"
+        )
+    found = [tracked(units, column, asked) for column in units.offline]
+    share = None if units.error is None else reliability(units.online, units.error)
+    return Alignment(units, asked, found, share, _choice(units, found, asked) if len(found) > 1 else None)
+
+
+def _choice(units: Units, found: list[Tracked], settings: Settings) -> Choice:
+    names = list(units.offline)
+    held = nested(np.stack(list(units.offline.values())), units.online, settings.by)
+    column = [names[at] for at in held.column.tolist()]
+    counted = held.agrees[~np.isnan(held.agrees)]
+    best = _best(units, settings.by)
+    return Choice(
+        settings.by,
+        {name: column.count(name) for name in names},
+        wilson(float(counted.sum()), len(counted), settings.alpha),
+        best,
+        next(each.signs["all"] for each in found if each.name == best),
+        column,
+    )
+
+
+def _best(units: Units, by: str) -> str:
+    """The column that is chosen when no unit is left out."""
+    score = CRITERIA[by].whole
+    scores = np.array([score(x, units.online) for x in units.offline.values()])
+    return list(units.offline)[int(first_of_best(scores))]

@@ -1,0 +1,232 @@
+"""Prediction-powered values: a few queries judged by people, all of them by a model, on the same pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rankgauge.errors import InputError, MeasureError, choices, counted
+from rankgauge.evaluate import measure_hits
+from rankgauge.matching.match import match
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import read_run
+from rankgauge.stats.ppi import INTERVALS, Estimated, needed, needed_alone, plain_mean, prediction_powered
+from rankgauge.trust.judges.sets import judged_once
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgauge.matching.hits import Floats
+    from rankgauge.read import Judgments
+
+__all__ = ["Powered", "PredictionPowered", "ppi"]
+
+EXAMPLES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Powered:
+    """A system, or a difference of two: people alone, the model alone, and people with the model's help.
+
+    `needed` is how many queries people must judge for an interval as narrow as was wanted, these included; None where
+    all do not suffice, or nothing was wanted. `needed_alone` is how many it takes without the model.
+    """
+
+    name: str
+    people: Estimated
+    model: float
+    powered: Estimated
+    needed: int | None = None
+    needed_alone: int | None = None
+
+    @property
+    def narrower(self) -> float:
+        """By which share the interval is narrower than that of people alone."""
+        return 1 - self.powered.width / self.people.width if self.people.width > 0 else 0.0
+
+    @property
+    def worth(self) -> float:
+        """How many queries judged by people alone would be as sure, for each one that is."""
+        return (self.people.width / self.powered.width) ** 2 if self.powered.width > 0 else 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name,
+            "people": {"value": self.people.value, "low": self.people.low, "high": self.people.high},
+            "model": self.model,
+            "powered": {"value": self.powered.value, "low": self.powered.low, "high": self.powered.high},
+            "lambda": self.powered.power,
+            "narrower": self.narrower,
+            "needed": self.needed,
+            "needed_alone": self.needed_alone,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionPowered:
+    """Estimates of the mean under people's judgments: of every system, and of the difference of every pair."""
+
+    measure: str
+    judged: int  # queries that people judged
+    queries: int  # all of them
+    interval: str
+    alpha: float
+    width: float | None
+    systems: list[Powered]
+    pairs: list[Powered]
+
+    def __getitem__(self, name: str) -> Powered:
+        for each in [*self.systems, *self.pairs]:
+            if each.name == name:
+                return each
+        known = ", ".join(each.name for each in [*self.systems, *self.pairs])
+        raise InputError(f"there is no {name!r}; there are {known}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {
+            "measure": self.measure,
+            "queries": self.queries,
+            "judged_by_people": self.judged,
+            "interval": self.interval,
+            "alpha": self.alpha,
+            "width": self.width,
+            "systems": [each.to_dict() for each in self.systems],
+            "pairs": [each.to_dict() for each in self.pairs],
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per system and per difference of two."""
+        import polars as pl
+
+        rows = []
+        for each in [*self.systems, *self.pairs]:
+            row: dict[str, Any] = {"name": each.name}
+            for name, one in (("people", each.people), ("powered", each.powered)):
+                row |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
+            row |= {"model": each.model, "lambda": each.powered.power, "narrower": each.narrower}
+            rows.append(row | {"needed": each.needed, "needed_alone": each.needed_alone})
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def __repr__(self) -> str:
+        from rankgauge.show.sections.ppi import show
+
+        return show(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from rankgauge.show.sections.ppi import html
+
+        return html(self)
+
+
+def ppi(
+    people: Any,
+    model: Any,
+    runs: Mapping[str, Any],
+    measure: str | Measure = "nDCG@10",
+    *,
+    width: float | None = None,
+    interval: str = "t",
+    alpha: float = 0.05,
+    repeated: str | None = None,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+) -> PredictionPowered:
+    """The mean of every run under people's judgments, from a few that they made and all that a model made.
+
+    Queries that people judged must be judged by them in full, pair by pair as the model did: partly judged ones are
+    refused, for their value is not that of people. They must be a random sample of all queries. `width`: how wide an
+    interval may be, to learn how many queries people must judge. `interval`: "t", or "ppi_py" for that package's.
+    """
+    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    measure = parse(str(measure))
+    _check(measure, runs, interval, alpha, width)
+    human, machine = judged_once(people, repeated), judged_once(model, repeated)
+    _same_pool(human, machine)
+    columns = {}
+    for name, run in runs.items():
+        read = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+        columns[name] = _values(human, machine, read, measure, protocol)
+    found = {name: _powered(name, *each, width, interval, alpha) for name, each in columns.items()}
+    pairs = []
+    for a, b in combinations(columns, 2):
+        truth, predicted, others = (one - other for one, other in zip(columns[a], columns[b], strict=True))
+        pairs.append(_powered(f"{a} − {b}", truth, predicted, others, width, interval, alpha))
+    judged, queries = len(human.queries), len(machine.queries)
+    return PredictionPowered(str(measure), judged, queries, interval, alpha, width, list(found.values()), pairs)
+
+
+def _check(measure: Measure, runs: Any, interval: str, alpha: float, width: float | None) -> None:
+    if not isinstance(runs, Mapping) or not runs:
+        raise InputError("name the systems: {'a': run, 'b': run}; there is none")
+    if interval not in INTERVALS:
+        raise InputError(f"interval={interval!r} is not known; expected {choices(INTERVALS)}")
+    if not 0 < alpha < 1 or (width is not None and not 0 < width < float("inf")):
+        raise InputError(f"alpha={alpha!r}, width={width!r}: alpha is between 0 and 1, a width above 0")
+    if measure.definition.aggregate != "mean":
+        raise MeasureError(f"{measure} is not a mean over queries, and only means are estimated; take nDCG@10")
+
+
+def _same_pool(human: Judgments, machine: Judgments) -> None:
+    """Refuse queries that one of the two judged in part."""
+    ours, theirs = human.nested, machine.nested
+    if len(ours) < 2:
+        raise InputError(f"people judged {counted(len(ours), 'query', 'queries')}; an interval needs two or more")
+    strange = [query for query in ours if query not in theirs]
+    if strange:
+        asked = counted(len(strange), "query is", "queries are")
+        raise InputError(
+            f"{asked} judged by people and not by the model, such as {strange[0]!r}; the model must judge every query"
+        )
+    partly = {
+        query: ours[query].keys() ^ theirs[query].keys() for query in ours if ours[query].keys() != theirs[query].keys()
+    }
+    if partly:
+        shown = []
+        for query in list(partly)[:EXAMPLES]:
+            shared = len(ours[query].keys() & theirs[query].keys())
+            shown.append(f"{query!r}: people {len(ours[query]):,}, model {len(theirs[query]):,}, both {shared:,}")
+        raise InputError(
+            f"{len(partly):,} of {len(ours):,} queries {'is' if len(partly) == 1 else 'are'} not judged on the same "
+            f"pairs by people and by the model ({'; '.join(shown)}); judge them in full, or leave them out of the "
+            "judgments by people"
+        )
+
+
+def _values(
+    human: Judgments, machine: Judgments, run: Any, measure: Measure, protocol: Protocol
+) -> tuple[Floats, Floats, Floats]:
+    """Under people's judgments; under the model's, of the same queries; and of the others."""
+    ours, theirs = (measure_hits(match(each, run, protocol), [measure]) for each in (human, machine))
+    truth = dict(zip(ours.query_ids, ours.measured[measure].tolist(), strict=True))
+    predicted = dict(zip(theirs.query_ids, theirs.measured[measure].tolist(), strict=True))
+    lacking = [q for q in human.queries if truth.get(q) is None or truth[q] != truth[q]]
+    lacking += [q for q in machine.queries if predicted.get(q) is None or predicted[q] != predicted[q]]
+    if lacking:
+        raise InputError(
+            f"the rules leave {counted(len(lacking), 'query', 'queries')} out, such as {lacking[0]!r}, under people's "
+            "or the model's judgments; every query needs a value under both: leave missing and empty at zero"
+        )
+    with_truth = sorted(truth)
+    others = [predicted[query] for query in sorted(predicted) if query not in truth]
+    one = np.array([truth[query] for query in with_truth])
+    return one, np.array([predicted[query] for query in with_truth]), np.array(others, np.float64)
+
+
+def _powered(
+    name: str, truth: Floats, predicted: Floats, others: Floats, width: float | None, interval: str, alpha: float
+) -> Powered:
+    everything = np.concatenate([predicted, others])
+    return Powered(
+        name,
+        plain_mean(truth, alpha=alpha, interval=interval),
+        float(everything.mean()),
+        prediction_powered(truth, predicted, others, alpha=alpha, interval=interval),
+        None if width is None else needed(truth, predicted, others, width, alpha=alpha, interval=interval),
+        None if width is None else needed_alone(truth, width, alpha=alpha, interval=interval),
+    )

@@ -1,0 +1,1 @@
+"""What unjudged documents leave open: `extremes` has the method."""

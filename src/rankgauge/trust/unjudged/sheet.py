@@ -1,0 +1,144 @@
+"""Sheet: several runs measured on one set of judgments, with all that is needed to ask what unjudged documents do.
+
+Values are per query, in one order for all runs; NaN where the rules leave a query out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgauge.errors import InputError, ProtocolError, counted, nearest
+from rankgauge.evaluate import measure_hits
+from rankgauge.matching.match import match
+from rankgauge.measures import Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import Judgments, Run, read_judgments, read_run
+from rankgauge.trust.unjudged.scale import Scale, grades_of, scale_of
+from rankgauge.trust.unjudged.tops import Pool, judged_of, pool_of
+
+if TYPE_CHECKING:
+    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.result import Result
+
+__all__ = ["Sheet", "named_runs", "sheet_of", "sheet_of_results"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Judgments, runs, the measure and its scale; the results, and the first documents of every run."""
+
+    judgments: Judgments
+    runs: dict[str, Run]
+    measure: Measure
+    protocol: Protocol
+    scale: Scale
+    results: dict[str, Result]
+    pool: Pool
+
+    @property
+    def queries(self) -> list[str]:
+        """The judged queries, in code-point order."""
+        return self.pool.queries
+
+    def known(self, name: str) -> str:
+        """The name of a run, or an error that says which there are."""
+        if name not in self.results:
+            close = nearest(name, self.results)
+            meant = f"; did you mean {close}?" if close else ""
+            raise InputError(f"there is no run {name!r}{meant}; there are {', '.join(self.results)}")
+        return name
+
+    def values(self, name: str) -> Floats:
+        """The value of every query under a run."""
+        return self.placed(self.results[name], self.results[name].measured[self.measure])
+
+    def placed(self, result: Result, values: Floats, absent: float = np.nan) -> Floats:
+        """Values of a result in the order of all queries."""
+        if result.query_ids == self.queries:
+            return np.asarray(values, np.float64)
+        place = {query: at for at, query in enumerate(self.queries)}
+        whole = np.full(len(self.queries), absent)
+        whole[[place[query] for query in result.query_ids]] = values
+        return whole
+
+    @property
+    def weights(self) -> Floats | None:
+        """The weight of every query, where queries were weighed."""
+        weighed = [(result, result.weights) for result in self.results.values() if result.weights is not None]
+        if not weighed:
+            return None
+        whole: Floats = np.stack([self.placed(result, weights, 0.0) for result, weights in weighed]).max(axis=0)
+        return whole
+
+    @cached_property
+    def levels(self) -> Ints:
+        """For every judged query, answered or not, how many judged documents reach each gain of the scale."""
+        judged = self.pool.judged
+        return self.scale.levels(judged.query, judged.grade, len(judged.queries))
+
+
+def named_runs(runs: Any) -> Mapping[str, Any]:
+    """The runs, if they are a mapping from names."""
+    if not isinstance(runs, Mapping):
+        raise InputError(f"name the runs: {{'a': run, 'b': run}}; got {type(runs).__name__}")
+    return runs
+
+
+def sheet_of(
+    judgments: Any,
+    runs: Mapping[str, Any],
+    measure: str | Measure = "nDCG@10",
+    *,
+    grades: Iterable[float] | None = None,
+    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+) -> Sheet:
+    """Read, match and measure the runs; judgments and each run may be whatever `evaluate` takes."""
+    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    measure = parse(str(measure))
+    if not named_runs(runs):
+        raise InputError("there is no run; give one or more")
+    judged = read_judgments(judgments)
+    read = {name: read_run(run, by=protocol.by, duplicates=protocol.duplicates) for name, run in runs.items()}
+    results = {
+        name: measure_hits(match(judged, run, protocol), [measure], name=name, judgments=judged)
+        for name, run in read.items()
+    }
+    return sheet_of_results(judged, read, results, measure, grades=grades)
+
+
+def sheet_of_results(
+    judgments: Judgments,
+    runs: dict[str, Run],
+    results: dict[str, Result],
+    measure: Measure,
+    *,
+    grades: Iterable[float] | None = None,
+) -> Sheet:
+    """The sheet of runs that were measured already."""
+    protocol = next(iter(results.values())).protocol
+    judged = judged_of(judgments, protocol)
+    scale = scale_of(measure, grades_of(judged.grade, grades))
+    sheet = Sheet(judgments, runs, measure, protocol, scale, results, pool_of(judged, runs, scale.k, protocol))
+    _check_empty(sheet)
+    return sheet
+
+
+def _check_empty(sheet: Sheet) -> None:
+    """Refuse empty=skip where a grade decides whether a query counts: the mean then moves with the number of queries,
+    and its ends are not made of those of the queries."""
+    if sheet.protocol.empty != "skip" or not len(sheet.scale.gains):
+        return
+    without = sheet.levels.sum(axis=1) == 0
+    lacking = {at for top in sheet.pool.tops.values() for at in top.query[top.open].tolist() if without[at]}
+    if lacking:
+        raise ProtocolError(
+            f"empty=skip: {counted(len(lacking), 'query', 'queries')} without relevant documents, such as "
+            f"{sheet.queries[min(lacking)]!r}, would count once an unjudged document turned out to be relevant, so "
+            "that the interval of the mean is not known; leave empty at its default, or leave such queries out of the "
+            "judgments"
+        )

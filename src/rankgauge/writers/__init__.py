@@ -1,0 +1,1 @@
+"""Judgments, Run → a file: the way back."""

@@ -1,0 +1,314 @@
+"""Judgments and runs → a file in any of the formats that `read` understands, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
+
+from rankgauge.errors import DuplicateError, FormatError, InputError, choices
+from rankgauge.read.formats import FORMATS, format_named, format_of_suffix
+from rankgauge.read.records import Judgments, Record, Run, id_text
+from rankgauge.read.sources import split_suffixes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["WRITERS", "write"]
+
+Writer: TypeAlias = "Callable[[Record, IO[bytes], str], None]"
+BITE: Final = 1 << 18
+WHOLE: Final = 2.0**53
+
+
+def write(
+    record: Judgments | Run, target: str | os.PathLike[str], *, format: str | None = None, tag: str = "rankgauge"
+) -> None:
+    """Write a record to a path, or to standard output for `-`.
+
+    The suffix gives the format and the compression (`run.jsonl.gz`), unless `format` says otherwise. A run is written
+    query by query, best documents first; equal scores by descending document id, those of learning-to-rank rows in the
+    order of the rows. A file appears under its name only
+    when it is complete.
+    """
+    path = os.fsdecode(target)
+    suffix, _ = split_suffixes(path)
+    name = format or _format_for(path, suffix)
+    format_named(name)
+    with opened(path) as stream:
+        try:
+            WRITERS[name](record, stream, tag)
+        except UnicodeEncodeError as error:
+            raise FormatError(f"{path}: the id {error.object!r} cannot be written as UTF-8") from None
+
+
+def _format_for(path: str, suffix: str) -> str:
+    name = format_of_suffix(suffix) if suffix else "trec"
+    if name is None:
+        known = choices(each for entry in FORMATS.values() for each in entry.suffixes)
+        raise InputError(f"{path}: the suffix names no format; expected {known}, or say format= (--to)")
+    return name
+
+
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[IO[bytes]]:
+    """A stream to write to, compressed where the suffix says so; the file is there at the end, or nothing is."""
+    if path in STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = os.path.realpath(path)
+    try:
+        # A device or a pipe is written to; a file is replaced.
+        special = os.path.exists(path) and not os.path.isfile(path)
+        with open(path, "wb") if special else _beside(path) as stream, _compressed(stream, path) as plain:
+            yield plain
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+@contextlib.contextmanager
+def _compressed(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    _, layer = split_suffixes(path)
+    if layer is None:
+        yield stream
+        return
+    # Rows are gathered first: compressors are slow when they are fed in small bites.
+    with io.BufferedWriter(cast("io.RawIOBase", layer.open(stream, "wb")), BITE) as plain:
+        yield plain
+
+
+@contextlib.contextmanager
+def _beside(path: str) -> Iterator[IO[bytes]]:
+    folder, name = os.path.split(path)
+    beside = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.partial")
+    try:
+        with open(beside, "xb") as stream:
+            yield stream
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(beside)
+        raise
+
+
+def _unwritable(path: str, error: OSError) -> InputError:
+    folder = os.path.dirname(path)
+    if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
+        return InputError(f"{path}: there is no folder {folder}; make it first (mkdir -p)")
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{path}: is a folder; name a file in it")
+    if isinstance(error, PermissionError):
+        return InputError(f"{path}: permission denied; write elsewhere, or make the folder writable (chmod +w)")
+    return InputError(f"{path}: cannot be written ({error.strerror or error})")
+
+
+Ranked: TypeAlias = "tuple[str, str, int, float]"
+
+
+def ranked_rows(record: Record) -> Iterator[Ranked]:
+    """(query, document, rank, number), queries together; a run in descending order of score, then of document id."""
+    last, rank = None, 0
+    for query, doc, number in _sorted_columns(record) if record.is_columns else _sorted_nested(record):
+        rank = rank + 1 if query == last else 1
+        last = query
+        if not math.isfinite(number):
+            raise _not_finite(query, doc, number)
+        yield query, doc, rank, number
+
+
+def _not_finite(query: str, doc: str, number: float) -> FormatError:
+    return FormatError(
+        f"query {query!r}, document {doc!r}: {number!r} is not a finite number and would not be read back"
+    )
+
+
+def _sorted_nested(record: Record) -> Iterator[tuple[str, str, float]]:
+    for query, docs in record.nested.items():
+        rows: Iterable[tuple[str, float]] = ((id_text(doc), float(number)) for doc, number in docs.items())
+        if isinstance(record, Run):
+            given = record.ties == "given"
+            rows = sorted(rows, key=lambda row: (row[1], "" if given else row[0]), reverse=True)
+        for doc, number in rows:
+            yield query, doc, number
+
+
+def _sorted_columns(record: Record) -> Iterator[tuple[str, str, float]]:
+    frame = _sorted_frame(record)
+    queries = record.columns.queries
+    for query, doc, number in frame.iter_rows():
+        yield queries[query], doc, number
+
+
+def _sorted_frame(record: Record) -> pl.DataFrame:
+    """Query as a number, document, number; in the order in which they are written."""
+    import polars as pl
+
+    columns = record.columns
+    frame = pl.DataFrame({"query": columns.query, "doc": columns.doc, "number": columns.number})
+    if isinstance(record, Judgments):
+        frame = frame.unique(maintain_order=True)
+    twice = frame.filter(pl.struct("query", "doc").is_duplicated())
+    if len(twice):
+        query, doc = columns.queries[twice["query"][0]], twice["doc"][0]
+        raise record.explain(query, doc) or DuplicateError(
+            f"{record.source}: query {query!r}, document {doc!r} is there twice; keep one"
+        )
+    if isinstance(record, Judgments):
+        return frame.sort("query", maintain_order=True)
+    if isinstance(record, Run) and record.ties == "given":
+        return frame.sort("query", "number", descending=[False, True], maintain_order=True)
+    return frame.sort("query", "number", "doc", descending=[False, True, True])
+
+
+def grade_text(grade: float) -> str:
+    """A grade as the field writes it: without a point where it is whole."""
+    return repr(_plain(grade))
+
+
+def _plain(grade: float) -> int | float:
+    return int(grade) if grade.is_integer() and abs(grade) < WHOLE else grade
+
+
+def _write_trec(record: Record, stream: IO[bytes], tag: str) -> None:
+    if isinstance(record, Judgments):
+        for query, doc, _, grade in ranked_rows(record):
+            stream.write(f"{_field(query, first=True)} 0 {_field(doc)} {grade_text(grade)}\n".encode())
+        return
+    _field(tag)
+    for query, doc, rank, score in ranked_rows(record):
+        stream.write(f"{_field(query, first=True)} Q0 {_field(doc)} {rank} {score!r} {tag}\n".encode())
+
+
+def _write_msmarco(record: Record, stream: IO[bytes], tag: str) -> None:
+    if isinstance(record, Judgments):
+        raise FormatError("msmarco is a format of runs and has no grades; write judgments as trec")
+    for query, doc, rank, _ in ranked_rows(record):
+        stream.write(f"{_field(query, first=True)}\t{_field(doc)}\t{rank}\n".encode())
+
+
+def _write_letor(record: Record, stream: IO[bytes], tag: str) -> None:
+    """Rows without features: the label, the query, and the document in the comment."""
+    if isinstance(record, Run):
+        for _ in ranked_rows(record):  # what is wrong with the rows is said first
+            pass
+        raise FormatError("letor is a format of labels and has no scores; write runs as trec")
+    for query, doc, _, grade in ranked_rows(record):
+        if "#" in query:
+            raise FormatError(f"the query id {query!r} holds #, which begins a comment; write trec, jsonl or parquet")
+        stream.write(f"{grade_text(grade)} qid:{_field(query)} # docid = {_field(doc)}\n".encode())
+
+
+def _field(identifier: str, *, first: bool = False) -> str:
+    """An id that can stand between blanks."""
+    text = identifier.encode()
+    if text.split() != [text]:
+        raise FormatError(f"the id {identifier!r} is empty or holds blanks, which end a field; write jsonl or parquet")
+    if "\0" in identifier or (first and identifier.startswith(("#", "\ufeff"))):
+        raise FormatError(f"the id {identifier!r} would be read as something else; write jsonl or parquet")
+    return identifier
+
+
+def _names(record: Record) -> list[str]:
+    return ["query_id", "doc_id", *(["relevance"] if isinstance(record, Judgments) else ["rank", "score"])]
+
+
+def _values(record: Record) -> Iterator[tuple[str, str, *tuple[int | float, ...]]]:
+    graded = isinstance(record, Judgments)
+    for query, doc, rank, number in ranked_rows(record):
+        yield (query, doc, _plain(number)) if graded else (query, doc, rank, number)
+
+
+def _delimited(delimiter: str) -> Writer:
+    def write_delimited(record: Record, stream: IO[bytes], tag: str) -> None:
+        stream.write(delimiter.join(_names(record)).encode() + b"\n")
+        for query, doc, *numbers in _values(record):
+            cells = [_cell(query, delimiter), _cell(doc, delimiter), *map(repr, numbers)]
+            stream.write(delimiter.join(cells).encode() + b"\n")
+
+    return write_delimited
+
+
+def _cell(identifier: str, delimiter: str) -> str:
+    """An id in a table, in quotes where it needs them (the csv module forgets a lone carriage return)."""
+    if not identifier or "\0" in identifier:
+        raise FormatError(f"the id {identifier!r} is empty or holds NUL; write jsonl or parquet")
+    needs_quotes = any(char in identifier for char in (delimiter, '"', "\r", "\n"))
+    return '"' + identifier.replace('"', '""') + '"' if needs_quotes else identifier
+
+
+def _write_json(record: Record, stream: IO[bytes], tag: str) -> None:
+    """One query a line, so that a difference between two files can be read."""
+    lines: list[bytes] = []
+    docs: dict[str, int | float] = {}
+    last: str | None = None
+    for query, doc, _, number in ranked_rows(record):
+        if query != last and last is not None:
+            lines.append(_json_entry(last, docs))
+            docs = {}
+        last = query
+        docs[doc] = _plain(number) if isinstance(record, Judgments) else number
+    if last is not None:
+        lines.append(_json_entry(last, docs))
+    stream.write(b"{\n" + b",\n".join(lines) + b"\n}\n")
+
+
+def _json_entry(query: str, docs: dict[str, int | float]) -> bytes:
+    return f"{json.dumps(query, ensure_ascii=False)}: {json.dumps(docs, ensure_ascii=False)}".encode()
+
+
+def _write_jsonl(record: Record, stream: IO[bytes], tag: str) -> None:
+    names = _names(record)
+    for values in _values(record):
+        stream.write(json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False).encode() + b"\n")
+
+
+def _write_parquet(record: Record, stream: IO[bytes], tag: str) -> None:
+    data = io.BytesIO()
+    _frame(record).write_parquet(data)
+    stream.write(data.getbuffer())
+
+
+def _write_arrow(record: Record, stream: IO[bytes], tag: str) -> None:
+    data = io.BytesIO()
+    _frame(record).write_ipc(data)
+    stream.write(data.getbuffer())
+
+
+def _frame(record: Record) -> pl.DataFrame:
+    """The rows with the field's column names, in the order in which they are written."""
+    import polars as pl
+
+    rows = _sorted_frame(record)
+    ids = pl.Series("query_id", record.columns.queries, dtype=pl.String)
+    frame = rows.select(ids.gather(rows["query"]), doc_id="doc", number="number")
+    for query, doc, number in frame.filter(~pl.col("number").is_finite()).iter_rows():
+        raise _not_finite(query, doc, number)
+    if isinstance(record, Judgments):
+        whole = frame["number"].abs().lt(WHOLE).all() and frame["number"].eq(frame["number"].floor()).all()
+        return frame.rename({"number": "relevance"}).cast({"relevance": pl.Int64} if whole else {})
+    rank = pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("query_id")
+    return frame.select("query_id", "doc_id", rank.alias("rank"), pl.col("number").alias("score"))
+
+
+# The same names as in FORMATS; a test holds the two together.
+WRITERS: Final[dict[str, Writer]] = {
+    "trec": _write_trec,
+    "msmarco": _write_msmarco,
+    "letor": _write_letor,
+    "csv": _delimited(","),
+    "tsv": _delimited("\t"),
+    "json": _write_json,
+    "jsonl": _write_jsonl,
+    "parquet": _write_parquet,
+    "arrow": _write_arrow,
+}
