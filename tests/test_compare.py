@@ -23,8 +23,8 @@ from rankgauge import Comparison, Protocol, compare
 from rankgauge import cli as command_line
 from rankgauge.comparison.doubts import CODES
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
-from rankgauge.show.data import Look, as_data
 from rankgauge.show.sections.comparison import COMPARISON_FORMATS, Style, show
+from rankgauge.show.sections.result_data import Look, as_data
 from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.stats.power import detectable
 

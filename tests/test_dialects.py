@@ -20,8 +20,8 @@ from rankgauge.errors import FormatError, MatchError, MeasureError, ProtocolErro
 from rankgauge.matching.match import match
 from rankgauge.measures import MEASURES
 from rankgauge.protocol import RULES
-from rankgauge.show.data import Look
 from rankgauge.show.sections.result import show
+from rankgauge.show.sections.result_data import Look
 
 NAMES = [
     "trec_eval", "trec_eval-9", "pytrec_eval", "ir_measures", "ranx", "ranx-burges", "gdeval", "msmarco", "beir",

@@ -9,8 +9,9 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 # From the bottom to the top; a module belongs to the longest name that it begins with.
 ROOMS = (
-    "errors stats protocol read writers matching measures dialects validation show.data result arrays evaluate "
-    "dialects.reproduce dialects.trec_eval comparison explanation trust show reports pytest_plugin cli __main__"
+    "errors shown stats protocol read writers matching measures dialects validation show.sections.result_data result "
+    "arrays evaluate dialects.reproduce dialects.trec_eval comparison explanation trust show reports pytest_plugin cli "
+    "__main__"
 )
 LAYERS = ROOMS.split()
 # A result shows itself: the one way up. These say which module of show/ does it.
@@ -18,7 +19,7 @@ UPWARDS = {
     *("result", "comparison.comparison", "comparison.gate.check", "comparison.gate.baseline", "comparison.plan.plan"),
     *("comparison.leaderboard.leaderboard", "explanation.funnel.outcome", "explanation.query.explanation"),
     *("explanation.query.difference", "trust.ppi", "trust.judges.agree", "trust.judgments.quality"),
-    *("trust.judgments.noise", "trust.online.align", "trust.unjudged.bounds", "show.page"),
+    *("trust.judgments.noise", "trust.online.align", "trust.unjudged.bounds", "shown"),
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import rankgauge
 from rankgauge.pytest_plugin import assert_no_regression
-from rankgauge.show.data import Look, as_data
+from rankgauge.show.sections.result_data import Look, as_data
 
 pytest_plugins = ["pytester"]
 

@@ -21,9 +21,9 @@ import pytest
 import rankgauge
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
+from rankgauge.reports.blocks import Column, cell_text, number_text
 from rankgauge.reports.facts import oriented
 from rankgauge.reports.sections import SECTIONS
-from rankgauge.show.model import Column, cell_text, number_text
 from rankgauge.show.sections.bands import ties_data
 
 EVIL = '<script>alert("x")</script>&amp;'

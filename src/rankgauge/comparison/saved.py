@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, MeasureError, nearest
 from rankgauge.measures import parse
-from rankgauge.show.data import Look, as_data
+from rankgauge.show.sections.result_data import Look, as_data
 
 if TYPE_CHECKING:
     from rankgauge.read.sources import Source

@@ -17,7 +17,7 @@ from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.read import read_judgments, read_run
 from rankgauge.result import Result
-from rankgauge.show.data import trec_line
+from rankgauge.show.sections.result_data import trec_line
 
 if TYPE_CHECKING:
     from rankgauge.matching.hits import Floats, Hits

@@ -7,8 +7,8 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import MeasureError
+from rankgauge.reports.blocks import Block, Chart, Text
 from rankgauge.show import charts
-from rankgauge.show.model import Block, Chart, Text
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts

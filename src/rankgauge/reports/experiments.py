@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import counted
-from rankgauge.reports.charts import alignment_chart
-from rankgauge.show.model import (
+from rankgauge.reports.blocks import (
     Block,
     Bullets,
     Column,
@@ -19,6 +18,7 @@ from rankgauge.show.model import (
     capital,
     interval_text,
 )
+from rankgauge.reports.charts import alignment_chart
 from rankgauge.show.sections.online import (
     DECIDED,
     coefficient_names,

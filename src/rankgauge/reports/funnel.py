@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import MeasureError, ProtocolError, RankgaugeWarning, counted
 from rankgauge.explanation.funnel.funnel import PARTS, funnel
+from rankgauge.reports.blocks import Block, Bullets, Column, Table, Text, interval_text, number_text
 from rankgauge.reports.charts import funnel_charts
-from rankgauge.show.model import Block, Bullets, Column, Table, Text, interval_text, number_text
 from rankgauge.show.sections.funnel import HEADS
 
 if TYPE_CHECKING:

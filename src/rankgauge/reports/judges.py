@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
 from rankgauge.measures.gains import number_text as grade_text
+from rankgauge.reports.blocks import Block, Bullets, Column, Fold, Table, Text, interval_text, number_text
 from rankgauge.reports.charts import chart
 from rankgauge.show import charts
-from rankgauge.show.model import Block, Bullets, Column, Fold, Table, Text, interval_text, number_text
 from rankgauge.show.sections.judges import UNTESTED
 from rankgauge.show.sections.ppi import FEW, FEW_WORDS
 from rankgauge.stats.agreement import LEVELS, WEIGHTS

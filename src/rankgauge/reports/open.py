@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.verdict import NOT_SEPARABLE
 from rankgauge.errors import counted
+from rankgauge.reports.blocks import Block, Column, Mark, Table, Text, interval_text, number_text
 from rankgauge.reports.charts import chart
 from rankgauge.show import charts
-from rankgauge.show.model import Block, Column, Mark, Table, Text, interval_text, number_text
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts

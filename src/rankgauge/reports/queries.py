@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.show.model import Block, Bullets, Column, Fold, Mark, Table, Text, number_text
+from rankgauge.reports.blocks import Block, Bullets, Column, Fold, Mark, Table, Text, number_text
 from rankgauge.show.sections.explanation import change_words, kept_rows
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
 from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
 from rankgauge.read.sources import split_suffixes
+from rankgauge.reports.blocks import Section, as_data
 from rankgauge.reports.facts import Facts, Source, Wanted, gather
 from rankgauge.reports.sections import sections
-from rankgauge.show.data import as_data as results_data
-from rankgauge.show.model import Section, as_data
 from rankgauge.show.sections.findings import findings_data
 from rankgauge.show.sections.result import Look
+from rankgauge.show.sections.result_data import as_data as results_data
 from rankgauge.writers.write import STANDARD_OUTPUT, opened
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ class Report:
 
     def html(self) -> str:
         """One file that loads nothing."""
-        from rankgauge.show.page import page
+        from rankgauge.reports.page import page
 
         return page(self.title, self.subtitle, self.sections)
 
     def markdown(self) -> str:
         """The same without charts."""
-        from rankgauge.show.markdown import markdown
+        from rankgauge.reports.markdown import markdown
 
         return markdown(self.title, self.subtitle, self.sections)
 

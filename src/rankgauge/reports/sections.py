@@ -12,15 +12,7 @@ import numpy as np
 
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent, verdict
 from rankgauge.errors import counted
-from rankgauge.reports.charts import comparison_charts, depth_charts, group_charts, query_charts
-from rankgauge.reports.experiments import offline_and_online
-from rankgauge.reports.facts import oriented
-from rankgauge.reports.funnel import two_stages
-from rankgauge.reports.judges import judges_agree
-from rankgauge.reports.open import left_open
-from rankgauge.reports.queries import every_query, example_queries
-from rankgauge.reports.trust import careful, checks, judged, reproduce, rules, ties
-from rankgauge.show.model import (
+from rankgauge.reports.blocks import (
     Block,
     Bullets,
     Column,
@@ -34,6 +26,14 @@ from rankgauge.show.model import (
     interval_text,
     number_text,
 )
+from rankgauge.reports.charts import comparison_charts, depth_charts, group_charts, query_charts
+from rankgauge.reports.experiments import offline_and_online
+from rankgauge.reports.facts import oriented
+from rankgauge.reports.funnel import two_stages
+from rankgauge.reports.judges import judges_agree
+from rankgauge.reports.open import left_open
+from rankgauge.reports.queries import every_query, example_queries
+from rankgauge.reports.trust import careful, checks, judged, reproduce, rules, ties
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared

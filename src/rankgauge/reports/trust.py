@@ -11,8 +11,8 @@ from rankgauge import __version__
 from rankgauge.errors import counted
 from rankgauge.measures.bands.bands import is_text
 from rankgauge.measures.bands.notes import mean_ends, tie_notes
+from rankgauge.reports.blocks import Block, Bullets, Code, Column, Mark, Table, Text, capital, number_text
 from rankgauge.reports.open import open_doubts
-from rankgauge.show.model import Block, Bullets, Code, Column, Mark, Table, Text, capital, number_text
 from rankgauge.validation.quick import quick_notes
 
 if TYPE_CHECKING:

@@ -1,201 +1,133 @@
-"""Results → text for machines: CSV, JSON, trec_eval's lines; and what they have in common with the tables."""
+"""Sections and data → JSON and CSV for programs: every digit, and one sign for what is missing."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from rankgauge.measures import Measure
-    from rankgauge.result import Result
+from rankgauge.errors import InputError, choices
+from rankgauge.show import model
+from rankgauge.show.cells import is_missing, plain_value, printable, table_for
+from rankgauge.show.model import Block, Column, Options, Page, Section, Table, every_block
 
-__all__ = [
-    "Look",
-    "as_csv",
-    "as_json",
-    "as_trec",
-    "lead_heads",
-    "measure_names",
-    "query_values",
-    "trec_line",
-]
-__all__ += ["value_of"]
+__all__ = ["clean", "csv_text", "json_text", "section_data"]
+
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a spreadsheet would compute
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What to show and how."""
-
-    per_query: bool = False
-    digits: int = 4
-    bold: bool = False
+# ---- JSON ------------------------------------------------------------------------------------------------------------
 
 
-def lead_heads(results: list[Result], look: Look, query: str) -> list[str]:
-    """The heads of the columns before the values."""
-    group = ["group"] if any(result.groups for result in results) else []
-    return ["run", query, *group] if look.per_query else ["run", *group, "queries"]
+def json_text(page: Page, options: Options) -> str:
+    """The data of the page: everything, every digit; what is no finite number is null."""
+    return json.dumps(clean(page.data()), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def measure_names(results: list[Result]) -> list[str]:
-    return list(results[0]) if results else []
+def clean(value: Any) -> Any:
+    """The value as JSON has it: named tuples and mappings as objects, what is missing as None."""
+    if is_missing(value):
+        return None
+    if hasattr(value, "_asdict"):
+        return clean(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(key): clean(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(each) for each in value]
+    if hasattr(value, "tolist"):  # numpy
+        return clean(value.tolist())
+    return value
 
 
-def value_of(result: Result, measure: Measure) -> Any:
-    """A measure's value, or its band where the dialect's tool may give any value in it."""
-    band = result.undefined.get(measure)
-    return result[measure] if band is None else band.mean
+def section_data(section: Section) -> dict[str, Any]:
+    """A section for JSON: raw cells, no charts."""
+    blocks = [data for block in section.blocks if (data := _block_data(block)) is not None]
+    return {"key": section.key, "title": section.title, "blocks": blocks}
 
 
-def query_values(result: Result) -> Iterator[tuple[list[str], list[Any]]]:
-    """For each query what stands before its values (run, query, group), and the values."""
-    columns = [_query_column(result, measure) for measure in result.measures]
-    groups = result.group_of_query if result.groups else None
-    for index, (query, *values) in enumerate(zip(result.query_ids, *columns, strict=True)):
-        yield [result.name, query, *([groups[index]] if groups else [])], values
+def _block_data(block: Block) -> dict[str, Any] | None:
+    kind = {"type": type(block).__name__.lower()}
+    if isinstance(block, Table):
+        columns = [{"head": each.head, "kind": each.kind} for each in block.columns]
+        rows = [[clean(plain_value(cell)) for cell in row] for row in block.rows]
+        return (
+            kind
+            | {"key": block.key, "caption": block.caption, "notes": list(block.notes), "columns": columns}
+            | {"rows": rows}
+        )
+    if isinstance(block, model.Tiles):
+        tiles = [{"label": tile.label, "value": clean(tile.value), "below": tile.below} for tile in block.tiles]
+        return kind | {"tiles": tiles}
+    if isinstance(block, model.Fold):
+        inner = [data for each in block.blocks if (data := _block_data(each)) is not None]
+        return kind | {"key": block.key, "title": block.title, "badge": block.badge, "blocks": inner}
+    if isinstance(block, model.Chart | model.Picture):
+        return None
+    if isinstance(block, model.Code):
+        return kind | {"text": block.text}
+    if isinstance(block, model.Text):
+        return kind | {"words": block.words, "kind": block.kind}
+    return kind | {"items": list(block.items)}
 
 
-def _query_column(result: Result, measure: Measure) -> list[Any]:
-    """The value of every query, or its band."""
-    values: list[Any] = result._selected(result.measured[measure]).tolist()
-    bands = result.undefined.get(measure)
-    if bands is None:
-        return values
-    open_ = (bands.high != bands.low).tolist()
-    return [bands.at(i) if is_open else value for i, (value, is_open) in enumerate(zip(values, open_, strict=True))]
+# ---- CSV -------------------------------------------------------------------------------------------------------------
 
 
-# ---- formats --------------------------------------------------------------------------------------------------------
-
-
-def as_csv(results: list[Result], look: Look) -> str:
-    """Every digit: a value read back is the value that was measured."""
-    grouped = any(result.groups for result in results)
+def csv_text(page: Page, options: Options) -> str:
+    """One table, every digit: the one that is named, or that with a row for everything, or the first."""
+    tables = [block for block in every_block(page.sections) if isinstance(block, Table)]
+    table = table_for(tables, options.only)
+    if table is None:
+        named = f"; there are {choices([each.key for each in tables])}" if tables else ""
+        raise InputError(f"there is no table {options.only!r}{named}" if options.only else "there is no table for CSV")
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    banded = [any(measure in result.undefined for result in results) for measure in results[0].measures]
-    names = zip(measure_names(results), banded, strict=True)
-    heads = [head for name, is_banded in names for head in ([name, *_ends(name)] if is_banded else [name])]
-    writer.writerow([*lead_heads(results, look, "query_id"), *heads])
-    for result in results:
-        for lead, values in query_values(result) if look.per_query else _run_values(result, grouped):
-            cells = zip(values, banded, strict=True)
-            writer.writerow([*lead, *(cell for value, is_banded in cells for cell in _csv_cells(value, is_banded))])
+    columns = [_Spread(column, [plain_value(row[at]) for row in table.rows]) for at, column in enumerate(table.columns)]
+    writer.writerow([head for column in columns for head in column.heads])
+    for row in table.rows:
+        cells = zip(columns, row, strict=True)
+        writer.writerow([cell for column, each in cells for cell in column.cells(plain_value(each))])
     return stream.getvalue()
 
 
-def _run_values(result: Result, grouped: bool) -> Iterator[tuple[list[Any], list[Any]]]:
-    for group, part in [("all", result), *result.by.items()]:
-        lead = [result.name, group] if grouped else [result.name]
-        yield [*lead, part.counts["queries"]], [value_of(part, measure) for measure in part.measures]
+class _Spread:
+    """A column of a table as columns of CSV: one, or both ends of intervals, or a value and both ends of bands."""
+
+    def __init__(self, column: Column, values: Sequence[Any]) -> None:
+        name = column.key or column.head
+        self.ends = any(hasattr(value, "low") for value in values)
+        self.interval = not self.ends and any(isinstance(value, tuple | list) for value in values)
+        both = [f"{name}_low", f"{name}_high"]
+        self.heads = [_safe(head) for head in (both if self.interval else [name, *both] if self.ends else [name])]
+
+    def cells(self, value: Any) -> Iterator[Any]:
+        """The cells of a row."""
+        if self.ends:
+            banded = hasattr(value, "low")
+            known = [getattr(value, "value", None), value.low, value.high] if banded else [value] * 3
+            yield from map(_csv_cell, known)
+        elif self.interval:
+            yield from map(_csv_cell, value if isinstance(value, tuple | list) else (None, None))
+        else:
+            yield _csv_cell(value)
 
 
-def _ends(name: str) -> list[str]:
-    """The names of a band's ends, for machines."""
-    return [f"{name}_low", f"{name}_high"]
+def _csv_cell(value: Any) -> Any:
+    if is_missing(value):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _safe(value) if isinstance(value, str) else value
 
 
-def _csv_cells(value: Any, banded: bool) -> list[Any]:
-    """A value; in columns with bands, no value and both ends, or the value as either end."""
-    if hasattr(value, "low"):
-        return ["", value.low, value.high]
-    number = "" if isinstance(value, float) and math.isnan(value) else value
-    return [number] * 3 if banded else [number]
-
-
-def as_data(results: list[Result], look: Look) -> dict[str, Any]:
-    """What the JSON holds, as a value."""
-    return {
-        "runs": [_run_data(result, look) for result in results],
-        "protocol": results[0].protocol.to_dict() if results else {},
-        **({"dialect": results[0].dialect.name} if results and results[0].dialect else {}),
-        "definitions": results[0].definitions if results else {},
-        **({"fingerprints": results[0].fingerprints} if results and look.per_query else {}),
-    }
-
-
-def _run_data(result: Result, look: Look) -> dict[str, Any]:
-    data = {
-        "run": result.name,
-        "queries": result.counts["queries"],
-        "measures": {str(measure): _measure_data(result, measure) for measure in result.measures},
-        "counts": result.counts,
-        "judged": {str(k): _json_number(share) for k, share in result.judged.items()},
-        "notes": result.notes,
-        "fingerprint": result.fingerprint,
-    }
-    if result.groups:
-        data["groups"] = {
-            name: {
-                "queries": part.counts["queries"],
-                "measures": {str(measure): _measure_data(part, measure) for measure in part.measures},
-            }
-            for name, part in result.by.items()
-        }
-    return data | ({"per_query": _per_query_data(result)} if look.per_query else {})
-
-
-def _per_query_data(result: Result) -> dict[str, dict[str, Any]]:
-    """Query → measure → value, or both ends of its band."""
-    data: dict[str, dict[str, Any]] = dict(result.to_dict())
-    for measure, bands in result.undefined.items():
-        for place, query in enumerate(bands.queries):
-            band = bands.at(place)
-            if band.low != band.high:
-                data[query][str(measure)] = {"low": band.low, "high": band.high, "exact": band.exact}
-    return data
-
-
-def _measure_data(result: Result, measure: Measure) -> dict[str, float | None]:
-    band = value_of(result, measure)
-    if hasattr(band, "low"):
-        return {"mean": None, "value": None, "low": band.low, "high": band.high, "exact": band.exact}
-    summary = {name: _json_number(value) for name, value in result.summary(measure).items()}
-    own = {"value": _json_number(result[measure])}
-    return summary if measure.definition.aggregate == "mean" else summary | own
-
-
-def _json_number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def as_json(results: list[Result], look: Look) -> str:
-    return json.dumps(as_data(results, look), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-def as_trec(results: list[Result], look: Look) -> str:
-    """trec_eval's lines, with this project's names of the measures."""
-    lines = []
-    for result in results:
-        lines.append(trec_line("runid", "all", result.name))
-        if look.per_query:
-            for (_, query, *_), values in query_values(result):
-                pairs = zip(result.measures, values, strict=True)
-                lines += [line for measure, value in pairs for line in _trec_lines(measure, query, value)]
-        numbers = [measure for measure in result.measures if measure.definition.aggregate != "none"]
-        lines += [line for measure in numbers for line in _trec_lines(measure, "all", value_of(result, measure))]
-    return "".join(lines)
-
-
-def _trec_lines(measure: Measure, query: str, value: Any) -> list[str]:
-    """The line of a value, or one for either end of a band."""
-    named = zip(_ends(str(measure)), (value.low, value.high), strict=True) if hasattr(value, "low") else None
-    return [trec_line(name, query, _trec_number(each, measure)) for name, each in named or [(str(measure), value)]]
-
-
-def trec_line(measure: str, query: str, value: str) -> str:
-    """A line as trec_eval prints it."""
-    return f"{measure:<22}\t{query}\t{value}\n"
-
-
-def _trec_number(value: Any, measure: Measure) -> str:
-    if isinstance(value, str):
-        return f"'{value}'"
-    if value is None or math.isnan(value):
-        return "nan"
-    return str(round(value)) if measure.definition.aggregate == "sum" else f"{value:6.4f}"
+def _safe(text: str) -> str:
+    """The text, which no spreadsheet takes for a formula."""
+    if not text.startswith(FORMULA):
+        return printable(text)
+    try:
+        float(text)
+    except ValueError:
+        return f"'{printable(text)}"
+    return text

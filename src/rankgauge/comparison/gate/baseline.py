@@ -15,7 +15,7 @@ from rankgauge.evaluate import evaluate
 from rankgauge.protocol import Protocol
 from rankgauge.read.sources import find_source
 from rankgauge.result import Result
-from rankgauge.show.data import Look, as_data
+from rankgauge.show.sections.result_data import Look, as_data
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:

@@ -7,16 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.protocol import SPOKEN
-from rankgauge.show.data import (
-    Look,
-    as_csv,
-    as_json,
-    as_trec,
-    lead_heads,
-    measure_names,
-    query_values,
-    value_of,
-)
 from rankgauge.show.grid import (
     MISSING,
     Cell,
@@ -26,6 +16,16 @@ from rankgauge.show.grid import (
     markdown_table,
     ranked,
     text_table,
+)
+from rankgauge.show.sections.result_data import (
+    Look,
+    as_csv,
+    as_json,
+    as_trec,
+    lead_heads,
+    measure_names,
+    query_values,
+    value_of,
 )
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from rankgauge.reports.blocks import Block, Chart, Fold, Section
 from rankgauge.reports.charts import dark_of_light
-from rankgauge.show.html import contents, section_html
-from rankgauge.show.model import Block, Chart, Fold, Section
+from rankgauge.reports.html import contents, section_html
 
 __all__ = ["page"]
 
@@ -76,7 +76,7 @@ def _packed(library: str) -> str:
 
 
 def _own(name: str) -> str:
-    return files("rankgauge.show").joinpath(name).read_text(encoding="utf-8")
+    return files("rankgauge.reports").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache

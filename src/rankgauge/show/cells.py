@@ -1,0 +1,171 @@
+"""Raw cells → what is shown of them: the text, whether it is the best of its kind, and the marks of significance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from rankgauge.comparison.verdict import p_text
+from rankgauge.show.model import Column, Mark, Options, Table
+
+__all__ = [
+    "LEFT",
+    "MISSING",
+    "Cell",
+    "cell_text",
+    "interval_text",
+    "is_missing",
+    "number_text",
+    "p_text",
+    "plain_value",
+]
+__all__ += ["printable", "shown_rows", "table_for"]
+
+MISSING: Final = "–"
+ENOUGH: Final = 3  # cells of a contest, from which on the second is worth a mark
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell as it is shown: its text, kind, note and link as in `Mark`, and the raw value."""
+
+    text: str
+    kind: str = ""
+    note: str = ""
+    link: str = ""
+    value: Any = None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether there is no value: None, or no finite number."""
+    return value is None or (isinstance(value, float) and not math.isfinite(value))
+
+
+# ---- numbers → text --------------------------------------------------------------------------------------------------
+
+
+def number_text(value: float | None, digits: int = 4, *, sign: bool = False) -> str:
+    """A number with so many decimals; what is missing is a dash, and nothing is never negative."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    rounded = round(value, digits) + 0.0
+    return f"{rounded:{'+' * (sign and rounded != 0)}.{digits}f}"
+
+
+def interval_text(ends: Sequence[float | None], digits: int = 4, *, sign: bool = False) -> str:
+    """From the one end to the other; a dash where there is no interval."""
+    return MISSING if any(map(is_missing, ends)) else " to ".join(number_text(end, digits, sign=sign) for end in ends)
+
+
+def _band_text(band: Any, text: Callable[[Any, int], str], digits: int) -> str:
+    """From the lowest to the highest: one number where the digits shown are the same; ≤ and ≥: at least so wide."""
+    low, high = text(band.low, digits), text(band.high, digits)
+    if low == high:
+        return low
+    return f"{low} to {high}" if getattr(band, "exact", True) else f"≤{low} to ≥{high}"
+
+
+# Kind of a column → the text of a cell. What is missing is a dash, whatever the kind.
+TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
+    "text": lambda value, digits: str(value),
+    "query": lambda value, digits: str(value),
+    "count": lambda value, digits: f"{round(value):,}",
+    "rank": lambda value, digits: str(value),
+    "grade": lambda value, digits: f"{value:g}",
+    "number": number_text,
+    "signed": lambda value, digits: number_text(value, digits, sign=True),
+    "amount": lambda value, digits: f"{value:+.{digits}g}",  # in the units of the user's table
+    "percent": lambda value, digits: f"{number_text(100 * value, digits, sign=True)} %",
+    "share": lambda value, digits: f"{number_text(100 * value, digits)} %",
+    "interval": interval_text,
+    "signed interval": lambda value, digits: interval_text(value, digits, sign=True),
+    "share interval": lambda value, digits: f"{interval_text([100 * end for end in value], digits)} %",
+    "amount interval": lambda value, digits: " to ".join(f"{end:+.{digits}g}" for end in value),
+    "p": lambda value, digits: p_text(value),
+    "bar": number_text,
+    "yes": lambda value, digits: "yes" if value else "no",
+}
+LEFT: Final = frozenset({"text", "query", "yes"})
+DIGITS: Final = {"share": 1, "percent": 1, "share interval": 1}  # decimals of a kind, if its column says nothing
+
+
+def plain_value(cell: Any) -> Any:
+    """What a cell holds, without its mark."""
+    return cell.value if isinstance(cell, Mark) else cell
+
+
+def cell_text(cell: Any, column: Column, digits: int = 4) -> str:
+    """A cell as it is shown; a text stays itself under any kind of column."""
+    value = plain_value(cell)
+    if isinstance(value, str):
+        return value
+    if is_missing(value) or (isinstance(value, tuple | list) and any(map(is_missing, value))):
+        return MISSING
+    decimals = column.digits if column.digits is not None else DIGITS.get(column.kind, digits)
+    if hasattr(value, "low") and "interval" not in column.kind:
+        return _band_text(value, TEXTS[column.kind], decimals)
+    return TEXTS[column.kind](value, decimals)
+
+
+def printable(text: str) -> str:
+    """The text on one line, without control characters."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else "�" for char in text)
+
+
+# ---- tables → cells --------------------------------------------------------------------------------------------------
+
+
+def shown_rows(table: Table, options: Options) -> list[list[Cell]]:
+    """The rows as they are shown, with the winners of the contests marked."""
+    rows = [
+        [_cell(cell, column, options.digits) for cell, column in zip(row, table.columns, strict=True)]
+        for row in table.rows
+    ]
+    for contest in table.contests:
+        for (at, column), kind in zip(contest, _places([rows[at][column] for at, column in contest]), strict=True):
+            rows[at][column] = replace(rows[at][column], kind=kind or rows[at][column].kind)
+    return rows
+
+
+def _cell(cell: Any, column: Column, digits: int) -> Cell:
+    text = printable(cell_text(cell, column, digits))
+    if isinstance(cell, Mark):
+        return Cell(text, cell.kind, cell.note, cell.link, cell.value)
+    return Cell(text, value=cell)
+
+
+def _places(cells: Sequence[Cell]) -> list[str]:
+    """best, second or nothing for each cell, by the digits that are shown.
+
+    There is a second of three or more, where one alone is the best.
+    """
+    numbers = [_number(cell) for cell in cells]
+    highest = sorted({number for number in numbers if number is not None}, reverse=True)
+    best, second = (highest[at] if at < len(highest) else None for at in (0, 1))
+    seconds = sum(number is not None for number in numbers) >= ENOUGH and numbers.count(best) == 1
+    return [
+        "best"
+        if number is not None and number == best
+        else "second"
+        if seconds and None is not number == second
+        else ""
+        for number in numbers
+    ]
+
+
+def _number(cell: Cell) -> float | None:
+    """The number that is shown; None for what is missing, and for a range."""
+    try:
+        return float(cell.text.replace(",", "").removesuffix(" %"))
+    except ValueError:
+        return None
+
+
+def table_for(tables: Sequence[Table], name: str) -> Table | None:
+    """The table for programs: the one that is named, the first that is meant for them, or the first."""
+    if name:
+        return next((table for table in tables if table.key == name), None)
+    meant = [table for table in tables if "csv" in table.formats]
+    return next(iter([*meant, *tables]), None)

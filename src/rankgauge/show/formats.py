@@ -1,0 +1,47 @@
+"""The one table of formats: name → how a page is rendered in it, and the suffixes of files that hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+from rankgauge.show.model import Options, Page
+
+__all__ = ["FORMATS", "SUFFIXES", "Format", "render"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: where its renderer is, and the suffixes of its files. A picture is of one chart."""
+
+    where: str
+    suffixes: tuple[str, ...]
+    picture: bool = False
+
+    @property
+    def render(self) -> Callable[[Page, Options], Any]:
+        """The renderer, imported when it is used."""
+        module, _, name = self.where.partition(":")
+        found: Callable[[Page, Options], Any] = getattr(import_module(f"rankgauge.show.{module}"), name)
+        return found
+
+
+FORMATS: Final[dict[str, Format]] = {
+    "table": Format("text:text", (".txt", "")),
+    "markdown": Format("markdown:markdown", (".md",)),
+    "latex": Format("latex:latex", (".tex",)),
+    "html": Format("html:html", (".html", ".htm")),
+    "json": Format("data:json_text", (".json",)),
+    "csv": Format("data:csv_text", (".csv",)),
+    "svg": Format("pictures:svg", (".svg",), picture=True),
+    "png": Format("pictures:png", (".png",), picture=True),
+}
+SUFFIXES: Final = {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes}
+
+
+def render(page: Page, format: str, options: Options | None = None) -> str | bytes:
+    """The page in one of the formats; text ends in a newline, a PNG is bytes."""
+    made: str | bytes = FORMATS[format].render(page, options or Options())
+    return made

@@ -1,0 +1,78 @@
+"""Sections → LaTeX: tables in the style of booktabs; words are comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rankgauge.show import model
+from rankgauge.show.cells import LEFT, Cell, printable, shown_rows
+from rankgauge.show.model import Options, Page, Table, every_block
+
+__all__ = ["latex", "latex_text"]
+
+NEEDS: Final = r"% needs \usepackage{booktabs}" + "\n"
+SPECIAL: Final = str.maketrans(
+    {char: f"\\{char}" for char in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "|": r"\textbar{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "`": r"\textasciigrave{}", '"': "''"}
+    | {"–": "--", "−": "$-$", "±": r"$\pm$", "Δ": r"$\Delta$", "†": r"\textdagger{}", "‡": r"\textdaggerdbl{}"}
+    | {"\N{REPLACEMENT CHARACTER}": "?", "…": r"\ldots{}", "√": r"$\surd$", "×": r"$\times$", "≤": r"$\le$"}
+    | {"≥": r"$\ge$", "→": r"$\to$", "κ": r"$\kappa$", "α": r"$\alpha$", "τ": r"$\tau$", "λ": r"$\lambda$"}
+)
+MINUS: Final = re.compile(r"(?<![\w.])-(?=[\d.])")
+FACES: Final = {"best": r"\textbf{%s}", "second": r"\underline{%s}"}
+
+
+def latex(page: Page, options: Options) -> str:
+    """The tables of the page, and its words as comments."""
+    parts = [NEEDS]
+    for block in every_block(page.sections):
+        if isinstance(block, Table) and (not block.formats or "latex" in block.formats):
+            parts.append(_table(block, options))
+        elif isinstance(block, model.Text):
+            parts.append(_comments([block.words]))
+        elif isinstance(block, model.Bullets | model.Notes):
+            parts.append(_comments(block.items))
+    return "\n".join(parts)
+
+
+def latex_text(words: str) -> str:
+    """The text, every character of which stays itself, in LaTeX's own fonts; a number's sign is a minus."""
+    return MINUS.sub("−", printable(words)).translate(SPECIAL)
+
+
+def _comments(items: list[str] | tuple[str, ...] | object) -> str:
+    assert isinstance(items, list | tuple)
+    return "".join(f"% {printable(item)}\n" for item in items)
+
+
+def _table(table: Table, options: Options) -> str:
+    """A table with a caption floats; its notes are part of the caption where it is meant for papers alone."""
+    tabular = "\n".join(_tabular(table, options)) + "\n"
+    if not table.caption:
+        return tabular + _comments(list(table.notes))
+    head = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(table.caption)}}}", r"\smallskip"]
+    return "\n".join([*head, tabular + r"\end{table}"]) + "\n" + _comments(list(table.notes))
+
+
+def _tabular(table: Table, options: Options) -> Iterator[str]:
+    kept = [at for at, column in enumerate(table.columns) if column.kind != "bar"]
+    rows = shown_rows(table, options)
+    left = [table.columns[at].kind in LEFT or any(row[at].note for row in rows) for at in kept]
+    yield rf"\begin{{tabular}}{{{''.join('l' if each else 'r' for each in left)}}}"
+    yield r"\toprule"
+    yield " & ".join(latex_text(table.columns[at].head) for at in kept) + r" \\"
+    yield r"\midrule"
+    for number, row in enumerate(rows):
+        if table.foot and number == len(rows) - table.foot:
+            yield r"\midrule"
+        yield " & ".join(_cell(row[at]) for at in kept) + r" \\"
+    yield r"\bottomrule"
+    yield r"\end{tabular}"
+
+
+def _cell(cell: Cell) -> str:
+    words = FACES.get(cell.kind, "%s") % latex_text(cell.text)
+    return rf"{words}\textsuperscript{{{latex_text(cell.note)}}}" if cell.note else words

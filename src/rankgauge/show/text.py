@@ -1,0 +1,221 @@
+"""Sections → text for a terminal: aligned columns, bars, notes. A table that is too wide is continued below."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any, Final
+from unicodedata import combining, east_asian_width
+
+from rankgauge.show import model
+from rankgauge.show.cells import LEFT, Cell, cell_text, printable, shown_rows
+from rankgauge.show.model import Block, Column, Options, Page, Table
+
+__all__ = ["bar", "short", "text", "width_of"]
+
+EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+BAR: Final = 12  # characters of a bar
+NARROWEST: Final = 16  # characters that are left of a long text in a narrow table
+COLOURS: Final = {"best": "1", "good": "32", "bad": "31", "head": "1", "lead": "1"}
+BETWEEN: Final = "  "
+
+
+def text(page: Page, options: Options) -> str:
+    """The whole page, ending in a newline."""
+    titled = len(page.sections) > 1
+    parts = []
+    for section in page.sections:
+        blocks = [made for block in section.blocks if (made := block_text(block, options))]
+        if blocks and titled and section.title:
+            parts.append(_underlined(section.title, options))
+        parts += blocks
+    return "\n".join(parts)
+
+
+def block_text(block: Block, options: Options) -> str:
+    """A block, ending in a newline; nothing for what a terminal cannot show."""
+    return WRITERS[type(block)](block, options)
+
+
+def _underlined(title: str, options: Options) -> str:
+    line = printable(title)
+    return f"{_coloured(line, 'head', options)}\n{'=' * width_of(line)}\n"
+
+
+def _coloured(words: str, kind: str, options: Options) -> str:
+    colour = COLOURS.get(kind) if options.colours else None
+    return f"\x1b[{colour}m{words}\x1b[0m" if colour and words.strip() else words
+
+
+def _lines(items: Sequence[str], options: Options, lead: str = "") -> str:
+    """Sentences, each wrapped where the terminal ends."""
+    return "".join(f"{line}\n" for item in items for line in _wrapped(lead + printable(item), options))
+
+
+def _wrapped(line: str, options: Options) -> list[str]:
+    if options.width is None or width_of(line) <= options.width:
+        return [line]
+    return textwrap.wrap(line, options.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def _words(block: model.Text, options: Options) -> str:
+    lead = "Warning: " if block.kind == "warning" else ""
+    return _coloured(_lines([block.words], options, lead).removesuffix("\n"), block.kind, options) + "\n"
+
+
+def _bullets(block: model.Bullets, options: Options) -> str:
+    title = f"{printable(block.title)}:\n" if block.title else ""
+    return title + _lines(block.items, options, "Warning: " if block.kind == "warning" else "  " if title else "")
+
+
+def _notes(block: model.Notes, options: Options) -> str:
+    return _lines(block.items, options)
+
+
+def _tiles(block: model.Tiles, options: Options) -> str:
+    rows = [
+        f"{tile.label}: {cell_text(tile.value, tile.column, options.digits)}" + f" ({tile.below})" * bool(tile.below)
+        for tile in block.tiles
+    ]
+    return _lines(rows, options)
+
+
+def _code(block: model.Code, options: Options) -> str:
+    return "".join(f"    {printable(line)}\n" for line in block.text.split("\n"))
+
+
+def _fold(block: model.Fold, options: Options) -> str:
+    inner = [made for each in block.blocks if (made := block_text(each, options))]
+    title = f"{printable(block.title)}{f' ({printable(block.badge)})' if block.badge else ''}\n"
+    return "\n".join([_coloured(title.removesuffix("\n"), "head", options) + "\n", *inner]) if inner else ""
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _table(table: Table, options: Options) -> str:
+    if table.formats and "table" not in table.formats:
+        return ""
+    rows = shown_rows(table, options)
+    heads = [Cell(printable(column.head), "head") for column in table.columns]
+    for at, column in enumerate(table.columns):
+        if column.kind == "bar":
+            for row, drawn in zip(rows, _bars([row[at].value for row in rows]), strict=True):
+                row[at] = replace(row[at], text=drawn)
+    grid = [heads, *rows]
+    if options.width is not None:
+        grid = _shortened(grid, table.columns, options.width)
+    parts = [
+        "".join(f"{line}\n" for line in _aligned(grid, table, part, options))
+        for part in _parts(_widths(grid), table.columns, options.width)
+    ]
+    caption = _lines([table.caption], options) if table.caption else ""
+    return caption + "\n".join(parts) + _lines(table.notes, options)
+
+
+def _widths(grid: Sequence[Sequence[Cell]]) -> list[int]:
+    return [max(width_of(cell.text + cell.note) for cell in column) for column in zip(*grid, strict=True)]
+
+
+def _aligned(grid: list[list[Cell]], table: Table, part: list[int], options: Options) -> Iterator[str]:
+    """The lines of some columns."""
+    widths = _widths(grid)
+    for at, row in enumerate(grid):
+        cells = []
+        for place in part:
+            cell, column = row[place], table.columns[place]
+            left = column.kind in LEFT or column.kind == "bar" or any(each[place].note for each in grid)
+            line = "│ " * column.divided
+            cells.append(line + _coloured(_padded(cell.text + cell.note, widths[place], left), cell.kind, options))
+        if table.foot and at == len(grid) - table.foot:
+            yield "-" * (sum(widths[place] for place in part) + len(BETWEEN) * (len(part) - 1))
+        yield BETWEEN.join(cells).rstrip()
+
+
+def _parts(widths: Sequence[int], columns: Sequence[Column], width: int | None) -> Iterator[list[int]]:
+    """The columns that stand side by side; where all do not fit, the first texts are repeated before the others."""
+    every = [*range(len(columns))]
+    lead = [at for at in every if all(column.kind in LEFT for column in columns[: at + 1])] or every[:1]
+    if width is None or sum(widths) + len(BETWEEN) * (len(widths) - 1) <= width:
+        yield every
+        return
+    room = width - sum(widths[at] + len(BETWEEN) for at in lead)
+    part: list[int] = []
+    for at in every[len(lead) :]:
+        if part and sum(widths[each] + len(BETWEEN) for each in [*part, at]) - len(BETWEEN) > room:
+            yield [*lead, *part]
+            part = []
+        part.append(at)
+    yield [*lead, *part]
+
+
+def _shortened(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> list[list[Cell]]:
+    """The grid with long texts cut as far as is needed, and no further than to `NARROWEST`."""
+    widths = _widths(grid)
+    over = sum(widths) + len(BETWEEN) * (len(widths) - 1) - width
+    room = list(widths)
+    for at in sorted(range(len(columns)), key=lambda at: -widths[at]):
+        if over > 0 and columns[at].kind in LEFT and widths[at] > NARROWEST:
+            room[at] = max(NARROWEST, widths[at] - over)
+            over -= widths[at] - room[at]
+    return [[replace(cell, text=short(cell.text, room[at])) for at, cell in enumerate(row)] for row in grid]
+
+
+# ---- widths, shortened texts, bars -----------------------------------------------------------------------------------
+
+
+def _char_width(char: str) -> int:
+    return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
+
+
+def width_of(words: str) -> int:
+    """How many columns of a terminal a text takes: wide characters take two."""
+    return len(words) if words.isascii() else sum(map(_char_width, words))
+
+
+def _padded(words: str, width: int, left: bool) -> str:
+    blank = " " * (width - width_of(words))
+    return words + blank if left else blank + words
+
+
+def short(words: str, width: int = 28) -> str:
+    """The text, with its middle left out where it is long, on one line."""
+    words = printable(words)
+    if width_of(words) <= width:
+        return words
+    end = (width - 1) // 2
+    return f"{_cut(words, width - 1 - end)}…{_cut(words[::-1], end)[::-1]}"
+
+
+def _cut(words: str, width: int) -> str:
+    taken = accumulate(map(_char_width, words))
+    return words[: sum(each <= width for each in taken)]
+
+
+def bar(value: float, most: float, width: int = BAR) -> str:
+    """A bar of blocks, an eighth of a character fine; a negative one is hatched."""
+    eighths = round(abs(value) / most * width * 8) if most > 0 else 0
+    full, part = divmod(eighths, 8)
+    drawn = EIGHTHS[8] * full + EIGHTHS[part].strip()
+    return drawn if value >= 0 else "░" * max(1, len(drawn))
+
+
+def _bars(values: Sequence[Any]) -> list[str]:
+    numbers = [value if isinstance(value, int | float) else None for value in values]
+    most = max((abs(number) for number in numbers if number is not None), default=0.0)
+    return ["" if number is None else bar(number, most) for number in numbers]
+
+
+WRITERS: Final[dict[type, Callable[[Any, Options], str]]] = {
+    model.Text: _words,
+    model.Bullets: _bullets,
+    model.Notes: _notes,
+    model.Tiles: _tiles,
+    model.Code: _code,
+    model.Fold: _fold,
+    model.Table: _table,
+    model.Chart: lambda block, options: "",
+    model.Picture: lambda block, options: "",
+}

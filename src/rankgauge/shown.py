@@ -1,0 +1,88 @@
+"""Shown: what every kind of result can do, whatever it is: say itself in a terminal, a notebook, a document, a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from rankgauge.show.model import Page, Section
+
+__all__ = ["Shown"]
+
+
+class Shown:
+    """A result that can be shown in every format.
+
+    A kind of result names the module of `show/sections` that says what is shown of it, or has `sections` of its own.
+    """
+
+    shown_by: ClassVar[str] = ""
+
+    @property
+    def title(self) -> str:
+        """What was found out, of what."""
+        return type(self).__name__
+
+    def sections(self, **choices: Any) -> Iterable[Section]:
+        """What is shown, part by part; the choices are those of the kind of result."""
+        made: Iterable[Section] = import_module(f"rankgauge.show.sections.{self.shown_by}").sections(self, **choices)
+        return made
+
+    def data(self, **choices: Any) -> Any:
+        """What JSON holds: everything, every digit."""
+        return self.to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a value."""
+        raise AttributeError(f"{type(self).__name__} has no to_dict")
+
+    def page(self, **choices: Any) -> Page:
+        """Everything that is shown, for a renderer."""
+        from rankgauge.show.model import Page
+
+        return Page(self.title, list(self.sections(**choices)), lambda: self.data(**choices))
+
+    def show(self, format: str = "table", *, digits: int = 4, **choices: Any) -> str:
+        """The result in one of the formats, ending in a newline."""
+        from rankgauge.show.formats import render
+        from rankgauge.show.model import Options
+
+        return str(render(self.page(**choices), format, Options(digits)))
+
+    def to_markdown(self, **choices: Any) -> str:
+        """For a pull request, a wiki or a chat."""
+        return self.show("markdown", **choices)
+
+    def to_latex(self, **choices: Any) -> str:
+        """For a paper."""
+        return self.show("latex", **choices)
+
+    def to_csv(self, **choices: Any) -> str:
+        """For a spreadsheet: every digit."""
+        return self.show("csv", **choices)
+
+    def to_json(self, **choices: Any) -> str:
+        """For a program: everything, every digit."""
+        return self.show("json", **choices)
+
+    def to_html(self, **choices: Any) -> str:
+        """One page that loads nothing."""
+        return self.show("html", **choices)
+
+    def save(self, path: str | os.PathLike[str], *, digits: int = 4, **choices: Any) -> None:
+        """Write it to a file, whole or not at all; the suffix decides about the format."""
+        from rankgauge.show.files import save
+        from rankgauge.show.model import Options
+
+        save(self.page(**choices), os.fsdecode(path), options=Options(digits))
+
+    def __repr__(self) -> str:
+        return self.show().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from rankgauge.show.html import notebook
+
+        return notebook(self.page())

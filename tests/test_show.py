@@ -1,0 +1,208 @@
+"""The model of what is shown and its renderings: one page of every block, hostile texts, widths, contests."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from rankgauge.errors import InputError
+from rankgauge.measures.bands.band import Band
+from rankgauge.show.cells import shown_rows
+from rankgauge.show.data import csv_text, json_text, section_data
+from rankgauge.show.latex import latex
+from rankgauge.show.markdown import markdown
+from rankgauge.show.model import (
+    Bullets,
+    Chart,
+    Code,
+    Column,
+    Fold,
+    Mark,
+    Notes,
+    Options,
+    Page,
+    Section,
+    Table,
+    Text,
+    Tile,
+    Tiles,
+    ranked,
+)
+from rankgauge.show.text import short, text, width_of
+
+
+def page(*blocks: Any, data: Any = None) -> Page:
+    return Page("a page", [Section("one", "One", blocks)], lambda: data)
+
+
+def table(columns: list[Column], rows: list[list[Any]], **more: Any) -> Table:
+    return Table("t", more.pop("caption", ""), columns, rows, **more)
+
+
+def never() -> Any:
+    raise AssertionError("a chart was drawn")
+
+
+NUMBERS = table(
+    [Column("run"), Column("nDCG@10", "number"), Column("95 % interval", "interval", key="nDCG@10")],
+    [["a", 0.73834, (0.6, 0.8)], ["b", 0.80511, (float("nan"), 0.9)], ["c", None, (0.1, 0.2)]],
+    caption="Means",
+    notes=["A note."],
+    contests=ranked(range(3), [1]),
+)
+
+
+def test_text_aligns_words_left_and_numbers_right() -> None:
+    assert text(page(NUMBERS, Notes(["Rules: none."])), Options()) == (
+        "Means\n"
+        "run  nDCG@10     95 % interval\n"
+        "a     0.7383  0.6000 to 0.8000\n"
+        "b     0.8051                 –\n"
+        "c          –  0.1000 to 0.2000\n"
+        "A note.\n"
+        "\nRules: none.\n"
+    )
+
+
+def test_digits_are_those_of_the_column_or_those_asked_for() -> None:
+    shown = table([Column("x", "number"), Column("y", "number", 1)], [[0.123456, 0.123456]])
+    assert text(page(shown), Options(digits=2)) == "   x    y\n0.12  0.1\n"
+
+
+def test_nothing_has_no_sign() -> None:
+    shown = table([Column("x", "signed")], [[-0.00001], [0.0], [-0.5], [0.5]])
+    assert text(page(shown), Options()).split() == ["x", "0.0000", "0.0000", "-0.5000", "+0.5000"]
+
+
+def test_the_best_and_the_second_are_marked_by_the_digits_shown() -> None:
+    kinds = [row[1].kind for row in shown_rows(NUMBERS, Options())]
+    assert kinds == ["", "best", ""]
+    three = table([Column("x", "number")], [[0.12341], [0.12342], [0.1]], contests=ranked(range(3), [0]))
+    assert [row[0].kind for row in shown_rows(three, Options())] == ["best", "best", ""]
+    assert [row[0].kind for row in shown_rows(three, Options(digits=5))] == ["second", "best", ""]
+
+
+def test_bands_are_ranges_for_people_and_three_columns_for_programs() -> None:
+    band = Band(0.5, 0.5, 0.25, 0.75, exact=False)
+    shown = table([Column("x", "number")], [[band], [0.5]])
+    assert text(page(shown), Options(digits=2)).split("\n")[1].strip() == "≤0.25 to ≥0.75"
+    assert csv_text(page(shown), Options()) == "x,x_low,x_high\n0.5,0.25,0.75\n0.5,0.5,0.5\n"
+
+
+def test_csv_has_every_digit_and_both_ends() -> None:
+    rows = list(csv.reader(io.StringIO(csv_text(page(NUMBERS), Options()))))
+    assert rows == [
+        ["run", "nDCG@10", "nDCG@10_low", "nDCG@10_high"],
+        ["a", "0.73834", "0.6", "0.8"],
+        ["b", "0.80511", "", "0.9"],
+        ["c", "", "0.1", "0.2"],
+    ]
+
+
+def test_csv_takes_the_table_for_programs_or_the_one_that_is_named() -> None:
+    rows = Table.of_rows([{"query_id": "q", "value": 0.1 + 0.2}])
+    assert csv_text(page(NUMBERS, rows), Options()) == "query_id,value\nq,0.30000000000000004\n"
+    assert csv_text(page(NUMBERS, rows), Options(only="t")).startswith("run,")
+    with pytest.raises(InputError, match="no table 'x'; there are t or rows"):
+        csv_text(page(NUMBERS, rows), Options(only="x"))
+    assert "query_id" not in text(page(NUMBERS, rows), Options())
+
+
+def test_json_has_null_for_what_is_missing() -> None:
+    made = json.loads(json_text(page(data={"x": float("nan"), "b": Band(1, 2, 3, float("inf"), True)}), Options()))
+    assert made["x"] is None
+    assert made["b"] == {"value": 1, "expected": 2, "low": 3, "high": None, "exact": True, "error": 0.0}
+
+
+def test_charts_are_drawn_only_where_they_can_be() -> None:
+    drawn = page(Chart("c", "A chart", "how to read it", never), NUMBERS)
+    for render in (text, markdown, latex, json_text, csv_text):
+        assert render(drawn, Options())
+    assert section_data(drawn.sections[0])["blocks"][0]["type"] == "table"
+
+
+EVIL = "<b>&\x1b[31m|*x*_y_$%#\\`=1+1{}~^"
+
+
+@pytest.mark.parametrize("render", [text, markdown, latex, csv_text])
+def test_hostile_texts_stay_texts(render: Any) -> None:
+    cells = [[EVIL, "=1+1"], ["+x", "@y"], ["-3", "-x"]]
+    shown = table([Column("run"), Column(EVIL)], cells, caption=EVIL, notes=[EVIL])
+    made = render(page(shown, Text(EVIL), Bullets([EVIL]), Notes([EVIL])), Options())
+    assert "\x1b" not in made
+    if render is markdown:
+        assert "<b>" not in made.replace("\\<b", "")
+        assert "\\|\\*x\\*" in made
+        assert "|*x*" not in made
+    if render is latex:
+        body = "\n".join(line for line in made.split("\n") if not line.startswith("%"))
+        assert r"\textless{}b\textgreater{}\&" in body
+        assert r"\$\%\#\textbackslash{}" in body
+    if render is csv_text:
+        rows = list(csv.reader(io.StringIO(made)))
+        assert [row[0] for row in rows[2:]] == ["'+x", "-3"]
+        assert [row[1] for row in rows[1:]] == ["'=1+1", "'@y", "'-x"]
+
+
+def test_wide_characters_count_as_two() -> None:
+    assert width_of("検索") == 4
+    shown = table([Column("run"), Column("x", "number")], [["検索", 0.5], ["ab", 0.25]])
+    lines = text(page(shown), Options()).splitlines()
+    assert [width_of(line) for line in lines] == [12, 12, 12]
+    assert short("検索検索検索", 7) == "検…索"
+    assert width_of(short("検索検索検索", 7)) <= 7
+
+
+def test_a_table_that_does_not_fit_is_continued_below() -> None:
+    columns = [Column("run"), *(Column(f"measure{at}", "number") for at in range(6))]
+    shown = table(columns, [["a-long-name-of-a-system-that-is-cut", *(at / 10 for at in range(6))]])
+    made = text(page(shown), Options(width=48))
+    assert max(map(width_of, made.splitlines())) <= 48
+    assert made.count("run") == 2
+    assert all(f"measure{at}" in made for at in range(6))
+    whole = text(page(shown), Options())
+    assert len(whole.splitlines()) == 2
+    assert "a-long-name-of-a-system-that-is-cut" in whole
+
+
+def test_long_sentences_are_wrapped_on_a_terminal_only() -> None:
+    words = " ".join(["word"] * 40)
+    assert len(text(page(Text(words)), Options()).splitlines()) == 1
+    assert max(map(len, text(page(Text(words)), Options(width=60)).splitlines())) <= 60
+
+
+def test_colours_only_where_they_are_asked_for() -> None:
+    assert "\x1b" not in text(page(NUMBERS), Options())
+    assert "\x1b[1m 0.8051\x1b[0m" in text(page(NUMBERS), Options(colours=True))
+
+
+def test_every_block_has_words() -> None:
+    tile = Tile("value", Column("x", "number"), 0.5, "of nDCG@10")
+    fold = Fold("f", "More", [Text("inside")], "3")
+    parts = page(
+        Tiles([tile]), Code("rankgauge eval"), fold, Bullets(["one"], title="Changes"), Text("Care", "warning")
+    )
+    plain = text(parts, Options())
+    for words in (
+        "value: 0.5000 (of nDCG@10)",
+        "    rankgauge eval",
+        "More (3)",
+        "inside",
+        "Changes:\n  one",
+        "Warning: Care",
+    ):
+        assert words in plain
+    written = markdown(parts, Options())
+    for words in ("- value: **0.5000** (of nDCG@10)", "```sh\nrankgauge eval\n```", "<summary>More (3)</summary>"):
+        assert words in written
+
+
+def test_marks_are_superscripts_in_documents() -> None:
+    shown = table([Column("x", "number")], [[Mark(0.5, "best", note="ab")]])
+    assert "| **0.5000**<sup>ab</sup> |" in markdown(page(shown), Options())
+    assert r"\textbf{0.5000}\textsuperscript{ab}" in latex(page(shown), Options())
+    assert "0.5000ab" in text(page(shown), Options())
