@@ -23,7 +23,9 @@ from rankgauge import Comparison, Protocol, compare
 from rankgauge import cli as command_line
 from rankgauge.comparison.doubts import CODES
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
-from rankgauge.show.sections.comparison import COMPARISON_FORMATS, Style, show
+from rankgauge.show.formats import FORMATS
+from rankgauge.show.model import Options
+from rankgauge.show.text import text
 from rankgauge.show.sections.result_data import Look, as_data
 from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.stats.power import detectable
@@ -430,14 +432,14 @@ class TestWarnings:
 
 class TestShown:
     def test_the_table(self) -> None:
-        lines = show(compare(None, PAIR, "nDCG@10")).splitlines()
+        lines = compare(None, PAIR, "nDCG@10").show().splitlines()
         assert lines[:8] == [
             "nDCG@10, 12 queries",
             "system    mean     95 % interval",
             "a       0.5575  0.3942 to 0.7208",
             "b       0.5100  0.3573 to 0.6627",
             "",
-            "a  b    a − b     95 % interval  relative       p    a is",
+            "a  b    a − b     95 % interval  relative       p  a is",
             "a  b  +0.0475  0.0095 to 0.0855    +9.3 %  0.0273  better",
             "",
         ]
@@ -449,30 +451,30 @@ class TestShown:
         random = np.random.default_rng(1)
         values = {f"system-{n:02d}": {f"q{q}": float(v) for q, v in enumerate(random.random(30))} for n in range(11)}
         found = compare(None, values, flips=200)
-        assert "The 45 clearest of 55 pairs; --every-pair shows all" in show(found)
-        assert "clearest" not in show(found, style=Style(every_pair=True))
-        assert show(found, style=Style(every_pair=True)).count("system-10") == 11
-        assert all(len(line) <= 100 for line in show(found).splitlines()[:60])
+        assert "The 45 clearest of 55 pairs; --every-pair shows all" in found.show()
+        assert "clearest" not in found.show(every_pair=True)
+        assert found.show(every_pair=True).count("system-10") == 11
+        assert all(len(line) <= 100 for line in found.show().splitlines()[:60])
 
     def test_the_best_is_bold_on_a_terminal_and_in_documents(self) -> None:
         found = compare(None, PAIR)
-        assert "\x1b[1m0.5575\x1b[0m" in show(found, style=Style(bold=True))
-        assert "\x1b" not in show(found)
-        assert "| a | **0.5575** | 0.3942 to 0.7208 |" in show(found, "markdown")
-        assert r"a & \textbf{0.5575} & 0.3942 to 0.7208 \\" in show(found, "latex")
-        assert "<td><b>0.5575</b></td>" in found._repr_html_()
+        assert "\x1b[1m0.5575\x1b[0m" in text(found.page(), Options(colours=True))
+        assert "\x1b" not in found.show()
+        assert "| a | **0.5575** | 0.3942 to 0.7208 |" in found.show("markdown")
+        assert r"a & \textbf{0.5575} & 0.3942 to 0.7208 \\" in found.show("latex")
+        assert "0.5575" in found._repr_html_()
 
     def test_html_and_latex_escape(self) -> None:
         values = {"<a&b>": PAIR["a"], "b_c|d": PAIR["b"]}
         found = compare(None, values)
         assert "&lt;a&amp;b&gt;" in found._repr_html_()
         assert "<a&b>" not in found._repr_html_()
-        assert r"b\_c\textbar{}d" in show(found, "latex")
-        assert r"b_c\|d" in show(found, "markdown")
+        assert r"b\_c\textbar{}d" in found.show("latex")
+        assert r"b_c\|d" in found.show("markdown")
 
     def test_csv_keeps_every_digit(self) -> None:
         found = compare(None, random_values(), ["x"], flips=500, also=["holm", "bca"], rope=0.01)
-        rows = list(csv.DictReader(io.StringIO(show(found, "csv"))))
+        rows = list(csv.DictReader(io.StringIO(found.show("csv"))))
         assert len(rows) == 6
         for row, pair in zip(rows, found.pairs, strict=True):
             assert (row["measure"], row["group"], row["a"], row["b"]) == ("x", "all", pair.a, pair.b)
@@ -489,7 +491,7 @@ class TestShown:
 
     def test_groups_say_that_they_are_one_family(self) -> None:
         by = {query: "first" if query < "q06" else "last" for query in QUERIES}
-        text = show(compare(None, PAIR, by=by))
+        text = compare(None, PAIR, by=by).show()
         assert "value, first, 6 queries" in text
         assert text.count("adjusted p") == 2
         assert "Groups of queries: 2 comparisons, adjusted as one family." in text
@@ -498,10 +500,10 @@ class TestShown:
 
     def test_the_representation_is_the_table(self) -> None:
         found = compare(None, PAIR)
-        assert repr(found) + "\n" == show(found)
+        assert repr(found) + "\n" == found.show()
 
     def test_json_has_what_was_promised(self) -> None:
-        data = json.loads(show(compare(None, PAIR, "nDCG@10"), "json"))
+        data = json.loads(compare(None, PAIR, "nDCG@10").show("json"))
         assert data["queries"] == {"used": 12, "dropped": 0, "dropped_ids": {}}
         assert data["flips"] == {"number": 4096, "exact": True, "seed": 0}
         assert data["family"] == {"method": "maxt", "controls": "FWER", "size": 1}
@@ -516,13 +518,13 @@ class TestShown:
 
     def test_what_is_not_finite_is_null(self) -> None:
         values = {"a": {q: v + 0.1 for q, v in PAIR["b"].items()}, "b": PAIR["b"], "c": dict.fromkeys(QUERIES, 0.0)}
-        data = json.loads(show(compare(None, values), "json"))
+        data = json.loads(compare(None, values).show("json"))
         pairs = {(p["a"], p["b"]): p for p in data["measures"]["value"]["pairs"]}
         assert pairs["a", "b"]["d_z"] is None
         assert pairs["a", "b"]["interval"] == pytest.approx([0.1, 0.1])
         assert pairs["a", "c"]["relative"] is None
-        for name in COMPARISON_FORMATS:
-            assert "nan" not in show(compare(None, values), name)
+        for name in [name for name, each in FORMATS.items() if not each.picture]:
+            assert "nan" not in compare(None, values).show(name)
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------
@@ -681,7 +683,7 @@ class TestCommand:
 
     def test_formats_by_suffix_and_files(self, cli: Cli, tmp_path: Path) -> None:
         assert cli("qrels.txt", "good.run", "worse.run", "-o", "c.md") == (0, "", "")
-        assert (tmp_path / "c.md").read_text().startswith("|  | system | nDCG@10 |\n")
+        assert (tmp_path / "c.md").read_text().startswith("**Means over 30 queries.**\n\n|  | system | nDCG@10 |\n")
         assert "\n**nDCG@10, 30 queries**\n\n| system |" in (tmp_path / "c.md").read_text()
 
     def test_groups_clusters_and_weights_from_files(self, cli: Cli, tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ from rankgauge.show.grid import (
     text_table,
 )
 from rankgauge.show.marks import change, letter, letters
-from rankgauge.show.sections.comparison import Style, show
 
 # Twelve queries each; worked by hand: low < middle < high everywhere but for one query, near is middle with noise.
 LOW = {f"q{n:02d}": 0.10 + 0.01 * n for n in range(12)}
@@ -100,8 +99,8 @@ def test_best_and_second_go_by_the_digits_that_are_shown() -> None:
 
 class TestPairs:
     def test_letters_name_the_systems_that_are_worse(self) -> None:
-        text = show(compare(None, SYSTEMS, "nDCG@10"), "markdown", Style(digits=3))
-        assert text.splitlines()[:6] == [
+        text = compare(None, SYSTEMS, "nDCG@10").show("markdown", digits=3)
+        assert text.splitlines()[2:8] == [
             "|  | system | nDCG@10 |",
             "| :-- | :-- | :-- |",
             "| a | low | 0.155 |",
@@ -109,11 +108,11 @@ class TestPairs:
             "| c | middle | <u>0.306</u><sup>a</sup> |",
             "| d | near | <u>0.306</u><sup>a</sup> |",
         ]
-        assert "Means over 12 queries. Best in bold, second underlined. Superscripts: the systems that are" in text
+        assert "- Best in bold, second underlined. Superscripts: the systems that are" in text
         assert "(sign-flip test, step-down max-T over 6 pairs, p ≤ 0.05)." in text
 
     def test_latex(self) -> None:
-        text = show(compare(None, SYSTEMS, "nDCG@10"), "latex", Style(digits=3))
+        text = compare(None, SYSTEMS, "nDCG@10").show("latex", digits=3)
         assert r"b & high & \textbf{0.456}\textsuperscript{acd} \\" in text
         assert r"c & middle & \underline{0.306}\textsuperscript{a} \\" in text
         assert text.startswith("% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\caption{Means over 12")
@@ -121,24 +120,24 @@ class TestPairs:
 
     def test_daggers_and_deltas_against_a_baseline(self) -> None:
         found = compare(None, SYSTEMS, "nDCG@10", baseline="middle")
-        text = show(found, "markdown", Style(digits=3))
-        assert text.splitlines()[:6] == [
+        text = found.show("markdown", digits=3)
+        assert text.splitlines()[2:8] == [
             "| system | nDCG@10 | Δ |",
             "| :-- | :-- | --: |",
             "| low | 0.155<sup>‡</sup> | -0.151 |",
             "| high | **0.456**<sup>†</sup> | +0.150 |",
             "| middle | <u>0.306</u> | – |",
-            "| near | <u>0.306</u> | +0.000 |",
+            "| near | <u>0.306</u> | 0.000 |",
         ]
         assert "† significantly better than middle, ‡ significantly worse" in text
-        assert r"low & 0.155\textsuperscript{\textdaggerdbl{}} & $-$0.151 \\" in show(found, "latex", Style(digits=3))
-        relative = show(found, "markdown", Style(digits=3, deltas="relative"))
+        assert r"low & 0.155\textsuperscript{\textdaggerdbl{}} & $-$0.151 \\" in found.show("latex", digits=3)
+        relative = found.show("markdown", digits=3, deltas="relative")
         assert "| low | 0.155<sup>‡</sup> | -49.3 % |" in relative
-        assert "| low | 0.155<sup>‡</sup> |\n" in show(found, "markdown", Style(digits=3, deltas="none"))
+        assert "| low | 0.155<sup>‡</sup> |\n" in found.show("markdown", digits=3, deltas="none")
 
     def test_a_count_has_no_best(self) -> None:
-        assert "| a | low | 0.155 |" in show(compare(None, SYSTEMS, "NumRet"), "markdown", Style(digits=3))
-        assert "**0.456**<sup>" not in show(compare(None, SYSTEMS, "NumRet"), "markdown", Style(digits=3))
+        assert "| a | low | 0.155 |" in compare(None, SYSTEMS, "NumRet").show("markdown", digits=3)
+        assert "**0.456**<sup>" not in compare(None, SYSTEMS, "NumRet").show("markdown", digits=3)
 
 
 # ---- escaping --------------------------------------------------------------------------------------------------------
@@ -203,8 +202,8 @@ def compiled(tmp_path: Path) -> object:
 def test_latex_compiles(compiled: object) -> None:
     assert callable(compiled)
     systems = {f"{name} {nasty}": SYSTEMS[name] for name, nasty in zip(SYSTEMS, NASTY, strict=False)}
-    body = show(compare(None, SYSTEMS, ["nDCG@10"]), "latex")
-    body += show(compare(None, systems, "x", baseline=next(iter(systems)), margin=0.01, rope=0.01), "latex")
+    body = compare(None, SYSTEMS, ["nDCG@10"]).show("latex")
+    body += compare(None, systems, "x", baseline=next(iter(systems)), margin=0.01, rope=0.01).show("latex")
     nasty = Grid("100 % <b>", ["", "Δ_"], [[Cell(name), Cell("–", mark="†")] for name in NASTY[:30]], 1)
     text = compiled(body + latex_table(nasty, caption="50 % of $x_1 & more…"))
     if text:

@@ -94,12 +94,13 @@ def compare_runs(
       rankgauge compare qrels.txt runs/*.run --by segments.csv --clusters users.csv --format json
       rankgauge compare --values values.csv
     """
-    from rankgauge.show.sections.comparison import Style, show
+    from rankgauge.show.formats import render
+    from rankgauge.show.model import Options
 
-    found = _compared(files, measures, values, **asked)
+    comparison = _compared(files, measures, values, **asked)
     chosen = format_for(output, format, FORMATS)
-    style = Style(digits, output == "-" and is_terminal(), every_pair, details, deltas)
-    emit(show(found, chosen, style), output)
+    page = comparison.page(every_pair=every_pair, details=details, deltas=deltas)
+    emit(str(render(page, chosen, Options(digits, colours=output == "-" and is_terminal()))), output)
 
 
 def _compared(

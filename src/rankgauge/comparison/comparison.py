@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgauge.comparison.doubts import Doubt
 from rankgauge.comparison.pairs import Pair
 from rankgauge.comparison.settings import Settings
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.measures import Measure
+from rankgauge.shown import Shown
 from rankgauge.stats.methods import METHODS
 
 if TYPE_CHECKING:
@@ -55,17 +56,24 @@ class Compared:
         raise InputError(f"{a} − {b} was not compared; there are {known}{', …' * (len(self.pairs) > 5)}")
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison(Mapping[str, Compared]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown, Mapping[str, Compared]):
     """Systems compared on the same queries: `comparison["nDCG@10"].pair("a", "b").verdict`.
 
     A mapping from measure to what was found; `print(comparison)` is the table, `to_dict()` the JSON, `to_frame()` a row
     per pair. `warnings` says where not to trust it.
     """
 
+    shown_by: ClassVar[str] = "comparison"
+
     measures: dict[str, Compared]
     settings: Settings
     warnings: list[Doubt]
+
+    @property
+    def title(self) -> str:
+        """What was compared, of whom."""
+        return f"{', '.join(self.measures)} of {', '.join(self.first.systems)}"
 
     def __getitem__(self, measure: str) -> Compared:
         from rankgauge.measures import parse
@@ -146,17 +154,6 @@ class Comparison(Mapping[str, Compared]):
                     row = {"measure": measure, "group": group, "a": pair.a, "b": pair.b, "queries": pair.queries}
                     row |= {"mean_a": part.systems[pair.a].mean, "mean_b": part.systems[pair.b].mean}
                     yield row | _flat(pair)
-
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.comparison import show
-
-        return show(self).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        import rankgauge
-        from rankgauge.show.sections.comparison import html
-
-        return rankgauge.charts.in_notebook(self, html(self))
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__

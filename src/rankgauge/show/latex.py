@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rankgauge.show import model
@@ -27,7 +27,7 @@ FACES: Final = {"best": r"\textbf{%s}", "second": r"\underline{%s}"}
 
 def latex(page: Page, options: Options) -> str:
     """The tables of the page, and its words as comments."""
-    parts = [NEEDS]
+    parts = []
     for block in every_block(page.sections):
         if isinstance(block, Table) and (not block.formats or "latex" in block.formats):
             parts.append(_table(block, options))
@@ -35,7 +35,7 @@ def latex(page: Page, options: Options) -> str:
             parts.append(_comments([block.words]))
         elif isinstance(block, model.Bullets | model.Notes):
             parts.append(_comments(block.items))
-    return "\n".join(parts)
+    return NEEDS + "\n".join(parts)
 
 
 def latex_text(words: str) -> str:
@@ -43,18 +43,18 @@ def latex_text(words: str) -> str:
     return MINUS.sub("−", printable(words)).translate(SPECIAL)
 
 
-def _comments(items: list[str] | tuple[str, ...] | object) -> str:
-    assert isinstance(items, list | tuple)
+def _comments(items: Sequence[str]) -> str:
     return "".join(f"% {printable(item)}\n" for item in items)
 
 
 def _table(table: Table, options: Options) -> str:
-    """A table with a caption floats; its notes are part of the caption where it is meant for papers alone."""
+    """A table with a caption floats, and its notes are part of the caption."""
     tabular = "\n".join(_tabular(table, options)) + "\n"
     if not table.caption:
-        return tabular + _comments(list(table.notes))
-    head = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(table.caption)}}}", r"\smallskip"]
-    return "\n".join([*head, tabular + r"\end{table}"]) + "\n" + _comments(list(table.notes))
+        return tabular + _comments(table.notes)
+    words = " ".join([table.caption, *table.notes])
+    head = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(words)}}}", r"\smallskip"]
+    return "\n".join([*head, tabular + r"\end{table}"]) + "\n"
 
 
 def _tabular(table: Table, options: Options) -> Iterator[str]:

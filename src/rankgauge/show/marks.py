@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
-__all__ = ["DAGGERS", "DELTAS", "change", "legend", "letter", "letters"]
+from rankgauge.comparison.verdict import BETTER, WORSE
+from rankgauge.show.model import Column
+
+__all__ = ["DAGGERS", "DELTAS", "TESTS", "beaten_letters", "delta_column", "legend", "letter", "letters"]
 
 # The decision of system against baseline → its mark.
-DAGGERS: Final = {"better": "†", "worse": "‡"}
+DAGGERS: Final = {BETTER: "†", WORSE: "‡"}
+# Method → how a paper calls it.
+TESTS: Final = {
+    "maxt": "sign-flip test, step-down max-T over {pairs} pairs",
+    "holm": "sign-flip test, Holm over {pairs} pairs",
+    "bh": "sign-flip test, Benjamini-Hochberg over {pairs} pairs",
+    "by": "sign-flip test, Benjamini-Yekutieli over {pairs} pairs",
+    "tukey": "two-way Tukey HSD over {pairs} pairs",
+    "randomised-tukey": "randomised Tukey HSD over {pairs} pairs",
+    "none": "sign-flip test, {pairs} pairs, not adjusted",
+}
 # How a table shows the differences from the baseline.
 DELTAS: Final = {
     "absolute": "in the units of the measure",
@@ -29,25 +42,41 @@ def letters(numbers: Iterable[int]) -> str:
     return ",".join(found) if any(len(each) > 1 for each in found) else "".join(found)
 
 
+def beaten_letters(names: Sequence[str], pairs: Iterable[Any]) -> dict[str, str]:
+    """System → the letters of those that it is better than."""
+    place = {name: at for at, name in enumerate(names)}
+    beaten: dict[str, list[int]] = {name: [] for name in names}
+    for pair in pairs:
+        if pair.decision in (BETTER, WORSE):
+            winner, loser = (pair.a, pair.b) if pair.decision == BETTER else (pair.b, pair.a)
+            beaten[winner].append(place[loser])
+    return {name: letters(numbers) for name, numbers in beaten.items()}
+
+
+def delta_column(means: Mapping[str, float], baseline: str, deltas: str) -> tuple[Column, list[float | None]]:
+    """The differences from the baseline, in the units of the measure or in percent."""
+    against = means[baseline]
+    if deltas == "relative":
+        changes = {name: (mean - against) / against if against else None for name, mean in means.items()}
+    else:
+        changes = {name: mean - against for name, mean in means.items()}
+    kind = "percent" if deltas == "relative" else "signed"
+    return Column("Δ", kind), [None if name == baseline else change for name, change in changes.items()]
+
+
 def change(value: float, baseline: float, kind: str, digits: int) -> str:
     """The difference from a baseline: +0.0123, or +3.1 %."""
     if kind == "relative":
-        return f"{_rounded(100 * (value - baseline) / baseline, 1):+.1f} %" if baseline else "–"
-    return f"{_rounded(value - baseline, digits):+.{digits}f}"
+        return f"{round(100 * (value - baseline) / baseline, 1) + 0.0:+.1f} %" if baseline else "–"
+    return f"{round(value - baseline, digits) + 0.0:+.{digits}f}"
 
 
-def _rounded(value: float, digits: int) -> float:
-    """The value as it is shown, without a negative 0."""
-    return round(value, digits) + 0.0
-
-
-def legend(lead: str, test: str, alpha: float, *, baseline: str | None, deltas: str, systems: int) -> str:
-    """What stands under (or above) a table: what its numbers, faces and marks mean."""
+def legend(test: str, alpha: float, *, baseline: str | None, deltas: str, systems: int) -> str:
+    """What the faces and marks of a table mean."""
     faces = "Best in bold, second underlined." if systems > 2 else "Best in bold."
     level = f"({test}, p ≤ {alpha:g})"
     if baseline is None:
-        marks = f"Superscripts: the systems that are significantly worse {level}."
-        return f"{lead} {faces} {marks}"
+        return f"{faces} Superscripts: the systems that are significantly worse {level}."
     marks = f"† significantly better than {baseline}, ‡ significantly worse {level}."
     percent = " in percent" if deltas == "relative" else ""
-    return f"{lead} {faces} {marks}" + ("" if deltas == "none" else f" Δ: difference from {baseline}{percent}.")
+    return f"{faces} {marks}" + ("" if deltas == "none" else f" Δ: difference from {baseline}{percent}.")

@@ -1,181 +1,194 @@
-"""Comparisons → text: tables for people, JSON and CSV for machines, Markdown and LaTeX for documents, HTML."""
+"""A comparison: the systems, the pairs with their decisions, what else there is to know, and a table for papers."""
 
 from __future__ import annotations
 
-import csv
-import html as html_escape
-import io
-import json
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.comparison.verdict import NOT_SEPARABLE, p_text, percent
-from rankgauge.show.grid import (
-    MISSING,
-    Cell,
-    Grid,
-    html_table,
-    latex_table,
-    markdown_table,
-    markdown_text,
-    short,
-    text_table,
-)
-from rankgauge.show.sections.paper import paper_latex, paper_markdown
+from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, percent
+from rankgauge.errors import counted
+from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, delta_column, legend, letter
+from rankgauge.show.model import Block, Bullets, Column, Mark, Notes, Section, Table, ranked
 from rankgauge.stats.methods import ALSO, INTERVALS
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared, Comparison
     from rankgauge.comparison.pairs import Pair
 
-__all__ = ["COMPARISON_FORMATS", "Style", "html", "show"]
+__all__ = ["decision_mark", "details_table", "pairs_table", "sections", "systems_table"]
 
-MANY: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
-NAME: Final = 18  # characters of a name in a row that holds two of them
-DETAILED: Final = 10  # pairs, up to which a table has the details without being asked
+CLEAREST: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
+DETAILED: Final = 10  # pairs, up to which there are details without being asked for
 SPOKEN: Final = 3  # pairs, up to which there is a sentence for each
+# Decision → the mark of its cell.
+DECISIONS: Final = {BETTER: "good", WORSE: "bad", NOT_SEPARABLE: "quiet"}
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """What to show and how."""
-
-    digits: int = 4
-    bold: bool = False
-    every_pair: bool = False
-    details: bool = False
-    deltas: str = "absolute"
-
-
-def show(comparison: Comparison, format: str = "table", style: Style | None = None) -> str:
-    """The comparison in one of the formats, ending in a newline."""
-    return COMPARISON_FORMATS[format](comparison, style or Style())
+def sections(
+    comparison: Comparison, *, every_pair: bool = False, details: bool = False, deltas: str = "absolute"
+) -> Iterator[Section]:
+    """The whole; `every_pair` and `details` however many there are, `deltas` as in `marks.DELTAS`."""
+    blocks = [_paper_table(comparison, deltas), *_tables(comparison, every_pair, details)]
+    verdicts = [f"{pair.verdict}." for each in comparison.values() if len(each.pairs) <= SPOKEN for pair in each.pairs]
+    blocks += [Bullets(verdicts)] if verdicts else []
+    blocks += [Notes([*_notes(comparison)]), Table.of_rows(comparison.rows())]
+    yield Section("comparison", "Comparison", blocks)
 
 
-# ---- what the tables hold --------------------------------------------------------------------------------------------
+def decision_mark(decision: str) -> Mark:
+    """A decision as a cell."""
+    return Mark(decision, DECISIONS.get(decision, ""))
 
 
-def _grids(comparison: Comparison, style: Style) -> Iterator[Grid]:
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _tables(comparison: Comparison, every_pair: bool, details: bool) -> Iterator[Block]:
     for measure, whole in comparison.measures.items():
-        yield _systems(comparison, measure, whole, style)
-        yield _pairs(comparison, whole, style, len(whole.pairs))
-        if style.details or len(whole.pairs) <= DETAILED:
-            yield _details(comparison, whole, style)
+        shown = whole.pairs if every_pair else clearest(whole.pairs)
+        yield systems_table(comparison, measure, whole)
+        yield pairs_table(comparison, whole, shown, len(whole.pairs))
+        if details or len(whole.pairs) <= DETAILED:
+            yield details_table(comparison, shown)
         if comparison.settings.beside:
-            yield _beside(comparison, whole, style)
+            yield _beside_table(comparison, shown)
         for name, group in whole.groups.items():
-            yield _systems(comparison, f"{measure}, {name}", group, style)
-            yield _pairs(comparison, group, style, len(whole.groups) * len(group.pairs))
+            some = group.pairs if every_pair else clearest(group.pairs)
+            yield systems_table(comparison, f"{measure}, {name}", group)
+            yield pairs_table(comparison, group, some, len(whole.groups) * len(group.pairs))
 
 
-def _systems(comparison: Comparison, title: str, compared: Compared, style: Style) -> Grid:
+def clearest(pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """All pairs, or of many the ones with the smallest p, in the order of the systems."""
+    if len(pairs) <= CLEAREST:
+        return pairs
+    places = sorted(range(len(pairs)), key=lambda at: (pairs[at].p_adjusted, -abs(pairs[at].d_z)))[:CLEAREST]
+    return [pairs[at] for at in sorted(places)]
+
+
+def systems_table(comparison: Comparison, title: str, compared: Compared) -> Table:
     """The headline: the mean of every system, its interval, and how many others it is better than."""
-    counted = len(compared.systems) > 2 and comparison.settings.baseline is None
-    best = max(f"{system.mean:.{style.digits}f}" for system in compared.systems.values())
+    counts = len(compared.systems) > 2 and comparison.settings.baseline is None
+    columns = [Column("system"), Column("mean", "number"), Column(_interval(comparison), "interval", key="mean")]
+    columns += [Column(head, "count") for head in ("better than", "not separable", "worse than")] if counts else []
     rows = []
     for name, system in compared.systems.items():
-        text = f"{system.mean:.{style.digits}f}"
-        row = [Cell(short(name)), Cell(text, best=text == best), Cell(_range(system.interval, style))]
-        counts = (system.better_than, system.not_separable_from, system.worse_than) if counted else ()
-        rows.append([*row, *(Cell(str(count)) for count in counts)])
-    heads = ["system", "mean", f"{percent(comparison.settings.alpha)} interval"]
-    heads += ["better than", "not separable", "worse than"] if counted else []
-    queries = len(compared.values.queries)
-    return Grid(f"{title}, {queries:,} {'query' if queries == 1 else 'queries'}", heads, rows, 1)
+        others = (system.better_than, system.not_separable_from, system.worse_than) if counts else ()
+        rows.append([name, system.mean, system.interval, *others])
+    queries = counted(len(compared.values.queries), "query", "queries")
+    contests = ranked(range(len(rows)), [1])
+    return Table("systems", f"{title}, {queries}", columns, rows, contests=contests)
 
 
-def _pairs(comparison: Comparison, compared: Compared, style: Style, size: int) -> Grid:
-    """The decisions: difference, interval, relative change, the p that decides."""
-    shown = _shown(compared.pairs, style)
-    family = size > 1 and comparison.settings.method != "none"
-    heads = ["a", "b", "a − b", f"{percent(comparison.settings.alpha)} interval", "relative"]
-    heads += ["adjusted p" if family else "p", "a is"]
+def pairs_table(comparison: Comparison, compared: Compared, shown: Sequence[Pair], family: int) -> Table:
+    """The decisions: difference, interval, relative change, the p that decides; `family` pairs were adjusted."""
+    adjusted = family > 1 and comparison.settings.method != "none"
+    columns = [Column("a"), Column("b"), Column("a − b", "signed", key="difference")]
+    columns += [Column(_interval(comparison), "interval", key="difference"), Column("relative", "percent", 1)]
+    columns += [Column("adjusted p" if adjusted else "p", "p", key="p_adjusted"), Column("a is", key="decision")]
     rows = [
-        [Cell(text, best=pair.decision != NOT_SEPARABLE and at == 6) for at, text in enumerate(_pair_row(pair, style))]
-        for pair in shown
+        [each.a, each.b, each.difference, each.interval, each.relative, each.p_adjusted, decision_mark(each.decision)]
+        for each in shown
     ]
     left = len(compared.pairs) - len(shown)
     title = f"The {len(shown)} clearest of {len(compared.pairs):,} pairs; --every-pair shows all" if left else ""
-    return Grid(title, heads, rows, 2)
+    return Table("pairs", title, columns, rows, search=len(rows) > 8)
 
 
-def _pair_row(pair: Pair, style: Style) -> list[str]:
-    return [
-        short(pair.a, NAME),
-        short(pair.b, NAME),
-        _signed(pair.difference, style.digits),
-        _range(pair.interval, style),
-        f"{100 * pair.relative:+.1f} %" if math.isfinite(pair.relative) else MISSING,
-        p_text(pair.p_adjusted),
-        pair.decision,
-    ]
-
-
-def _shown(pairs: list[Pair], style: Style) -> list[Pair]:
-    """All pairs, or of many the ones with the smallest p, in the order of the systems."""
-    if style.every_pair or len(pairs) <= MANY:
-        return pairs
-    clearest = sorted(range(len(pairs)), key=lambda at: (pairs[at].p_adjusted, -abs(pairs[at].d_z)))[:MANY]
-    return [pairs[at] for at in sorted(clearest)]
-
-
-def _details(comparison: Comparison, compared: Compared, style: Style) -> Grid:
+def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """What else there is to know about every pair."""
-    interval = f"{percent(comparison.settings.alpha)} interval"
-    heads = ["a", "b", "p alone", "p of t", "d_z", interval, "g_z", "won/tied/lost", "detectable", "P(a > b)"]
-    rows = [[Cell(text) for text in _detail_row(pair, style)] for pair in _shown(compared.pairs, style)]
-    return Grid("", heads, rows, 2)
+    columns = [Column("a"), Column("b"), Column("p alone", "p", key="p"), Column("p of t", "p", key="p_t")]
+    columns += [Column("d_z", "number", 3), Column(_interval(comparison), "interval", 2, key="d_z")]
+    columns += [Column("g_z", "number", 3), *(Column(head, "count") for head in ("won", "tied", "lost"))]
+    detectable = "the smallest true difference that this set of queries would show with a chance of 80 %"
+    columns += [Column("detectable", "number", help=detectable), Column("P(a > b)", "number", 3, key="better")]
+    rows = [
+        [
+            *(each.a, each.b, each.p, each.p_t, each.d_z, each.d_z_interval, each.g_z),
+            *(each.wins, each.ties, each.losses, each.detectable, each.better),
+        ]
+        for each in shown
+    ]
+    return Table("details", "", columns, rows, search=len(rows) > 8)
 
 
-def _detail_row(pair: Pair, style: Style) -> list[str]:
-    row = [short(pair.a, NAME), short(pair.b, NAME), p_text(pair.p), p_text(pair.p_t), _number(pair.d_z, 3)]
-    row += [_range(pair.d_z_interval, Style(2)), _number(pair.g_z, 3), f"{pair.wins}/{pair.ties}/{pair.losses}"]
-    return [*row, _number(pair.detectable, style.digits), f"{pair.better:.3f}"]
-
-
-def _beside(comparison: Comparison, compared: Compared, style: Style) -> Grid:
+def _beside_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """What was asked for beside the decision, each with what it controls."""
     settings = comparison.settings
-    heads = ["a", "b"]
-    heads += [f"P(|a − b| < {settings.rope:g})"] if settings.rope is not None else []
-    heads += [f"p of TOST ±{settings.margin:g}"] if settings.margin is not None else []
-    heads += [name if name in INTERVALS else f"{name} ({ALSO[name]})" for name in settings.also]
-    rows = [[Cell(text) for text in _beside_row(pair, settings.also, style)] for pair in _shown(compared.pairs, style)]
-    return Grid("Beside the decision", heads, rows, 2)
+    columns = [Column("a"), Column("b")]
+    columns += [Column(f"P(|a − b| < {settings.rope:g})", "number", 3)] if settings.rope is not None else []
+    columns += [Column(f"p of TOST ±{settings.margin:g}", "p")] if settings.margin is not None else []
+    columns += [
+        Column(name, "interval") if name in INTERVALS else Column(f"{name} ({ALSO[name]})", "p")
+        for name in settings.also
+    ]
+    return Table("beside", "Beside the decision", columns, [_beside_row(pair, settings.also) for pair in shown])
 
 
-def _beside_row(pair: Pair, also: tuple[str, ...], style: Style) -> list[str]:
-    row = [short(pair.a, NAME), short(pair.b, NAME)]
-    row += [] if pair.within_rope is None else [f"{pair.within_rope:.3f}"]
-    row += [] if pair.tost is None else [p_text(pair.tost)]
-    for name in also:
-        row.append(_range(pair.intervals[name], style) if name in INTERVALS else p_text(pair.others[name]["p"]))
-    return row
+def _beside_row(pair: Pair, also: Sequence[str]) -> list[Any]:
+    row: list[Any] = [pair.a, pair.b]
+    row += [each for each in (pair.within_rope, pair.tost) if each is not None]
+    return row + [pair.intervals[name] if name in INTERVALS else pair.others[name]["p"] for name in also]
 
 
-def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}" if math.isfinite(value) else MISSING
+def _interval(comparison: Comparison) -> str:
+    return f"{percent(comparison.settings.alpha)} interval"
 
 
-def _signed(value: float, digits: int) -> str:
-    return f"{value:+.{digits}f}" if math.isfinite(value) else MISSING
+# ---- as papers print it ----------------------------------------------------------------------------------------------
 
 
-def _range(interval: tuple[float, float], style: Style) -> str:
-    low, high = interval
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return MISSING
-    return f"{low:.{style.digits}f} to {high:.{style.digits}f}"
+def _paper_table(comparison: Comparison, deltas: str) -> Table:
+    """Systems × measures, with marks of significance; a letter for each system, or its difference from the baseline."""
+    baseline, names = comparison.settings.baseline, list(comparison.first.systems)
+    lead: dict[Column, list[Any]] = {} if baseline else {Column(""): [letter(at) for at in range(len(names))]}
+    columns: list[tuple[Column, Sequence[Any]]] = [*lead.items(), (Column("system"), names)]
+    best = []
+    for measure, compared in comparison.measures.items():
+        if _has_a_best(measure):
+            best.append(len(columns))
+        means = {name: system.mean for name, system in compared.systems.items()}
+        marks = _marks(compared, baseline)
+        columns.append((Column(measure, "number"), [Mark(means[name], note=marks.get(name, "")) for name in names]))
+        if baseline is not None and deltas != "none":
+            columns.append(delta_column(means, baseline, deltas))
+    rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
+    return Table(
+        "paper",
+        f"Means over {counted(len(comparison.first.values.queries), 'query', 'queries')}.",
+        [column for column, _ in columns],
+        rows,
+        [_legend(comparison, deltas)],
+        contests=ranked(range(len(rows)), best),
+        formats=frozenset({"markdown", "latex", "html"}),
+    )
 
 
-def _verdicts(comparison: Comparison, style: Style) -> Iterator[str]:
-    """The sentences, where they are few enough to be read."""
-    for compared in comparison.measures.values():
-        if len(compared.pairs) <= SPOKEN:
-            for pair in compared.pairs:
-                yield f"{pair.verdict}."
+def _has_a_best(measure: str) -> bool:
+    """Whether a measure has a best: counts of documents have none. A measure from a table is taken to have one."""
+    from rankgauge.errors import MeasureError
+    from rankgauge.measures import parse
+
+    try:
+        return parse(measure).definition.needs != "nothing"
+    except MeasureError:
+        return True
+
+
+def _marks(compared: Compared, baseline: str | None) -> dict[str, str]:
+    if baseline is not None:
+        return {pair.a: DAGGERS.get(pair.decision, "") for pair in compared.pairs}
+    return beaten_letters(list(compared.systems), compared.pairs)
+
+
+def _legend(comparison: Comparison, deltas: str) -> str:
+    settings, first = comparison.settings, comparison.first
+    pairs = len(first.pairs)
+    test = TESTS[settings.method].format(pairs=f"{pairs:,}") if pairs > 1 else "sign-flip test"
+    return legend(test, settings.alpha, baseline=settings.baseline, deltas=deltas, systems=len(first.systems))
+
+
+# ---- notes -----------------------------------------------------------------------------------------------------------
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
@@ -204,61 +217,3 @@ def _family_words(comparison: Comparison) -> str:
         "nothing": "each pair for itself errs with a chance of",
     }[family["controls"]]
     return f" {family['method']} over {family['size']:,} pairs: {controls} {100 * comparison.settings.alpha:g} %."
-
-
-# ---- formats ---------------------------------------------------------------------------------------------------------
-
-
-def _as_table(comparison: Comparison, style: Style) -> str:
-    parts = [text_table(grid, with_bold=style.bold) for grid in _grids(comparison, style)]
-    verdicts = list(_verdicts(comparison, style))
-    parts += ["\n".join(verdicts) + "\n"] if verdicts else []
-    return "\n".join([*parts, "\n".join(_notes(comparison)) + "\n"])
-
-
-def _as_markdown(comparison: Comparison, style: Style) -> str:
-    parts = [paper_markdown(comparison, style), *map(markdown_table, _grids(comparison, style))]
-    verdicts = [f"- {markdown_text(text)}\n" for text in _verdicts(comparison, style)]
-    notes = "\n\n".join(map(markdown_text, _notes(comparison)))
-    return "\n".join([*parts, *(["".join(verdicts)] if verdicts else []), notes + "\n"])
-
-
-def _as_latex(comparison: Comparison, style: Style) -> str:
-    parts = [paper_latex(comparison, style), *map(latex_table, _grids(comparison, style))]
-    return "\n".join([*parts, "".join(f"% {line}\n" for line in _notes(comparison))])
-
-
-def _as_csv(comparison: Comparison, style: Style) -> str:
-    """A row per measure, group and pair, every digit."""
-    rows = list(comparison.rows())
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _csv_cell(value) for name, value in row.items()} for row in rows)
-    return stream.getvalue()
-
-
-def _csv_cell(value: Any) -> Any:
-    return "" if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _as_json(comparison: Comparison, style: Style) -> str:
-    return json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-COMPARISON_FORMATS: Final[dict[str, Callable[[Comparison, Style], str]]] = {
-    "table": _as_table,
-    "json": _as_json,
-    "csv": _as_csv,
-    "markdown": _as_markdown,
-    "latex": _as_latex,
-}
-
-
-def html(comparison: Comparison) -> str:
-    """The tables of a notebook."""
-    escape = html_escape.escape
-    tables = "".join(map(html_table, _grids(comparison, Style())))
-    verdicts = "".join(f"<li>{escape(text)}</li>" for text in _verdicts(comparison, Style()))
-    notes = "<br>".join(escape(line) for line in _notes(comparison))
-    return f"{tables}<ul>{verdicts}</ul><p style='font-size:smaller'>{notes}</p>"
