@@ -25,8 +25,8 @@ from rankgauge.comparison.doubts import CODES
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.show.formats import FORMATS
 from rankgauge.show.model import Options
-from rankgauge.show.text import text
 from rankgauge.show.sections.result_data import Look, as_data
+from rankgauge.show.text import text as as_text
 from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.stats.power import detectable
 
@@ -458,7 +458,7 @@ class TestShown:
 
     def test_the_best_is_bold_on_a_terminal_and_in_documents(self) -> None:
         found = compare(None, PAIR)
-        assert "\x1b[1m0.5575\x1b[0m" in text(found.page(), Options(colours=True))
+        assert "\x1b[1m0.5575\x1b[0m" in as_text(found.page(), Options(colours=True))
         assert "\x1b" not in found.show()
         assert "| a | **0.5575** | 0.3942 to 0.7208 |" in found.show("markdown")
         assert r"a & \textbf{0.5575} & 0.3942 to 0.7208 \\" in found.show("latex")
