@@ -146,7 +146,7 @@ def _legend(leaderboard: Leaderboard, board: Board, style: Style) -> str:
     )
     lead = f"{board.measure}, macro-average over {len(board.cells):,} data sets."
     systems = len(board.complete)
-    return legend(lead, test, ways.alpha, baseline=ways.baseline, deltas=style.deltas, systems=systems)
+    return f"{lead} {legend(test, ways.alpha, baseline=ways.baseline, deltas=style.deltas, systems=systems)}"
 
 
 # ---- formats ---------------------------------------------------------------------------------------------------------
