@@ -1,14 +1,18 @@
 # Two commands do all the set-up: `make demo` and `make test`. Everything goes into .venv, nothing elsewhere.
 PYTHON ?= python3
 BIN := .venv/bin
+LOWEST := .venv-lowest
+PIP := -m pip install --quiet --disable-pip-version-check
+NEW_PIP := 'pip>=25.1'  # the first that installs dependency groups
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo test lint types unit chromium test-slow test-latex test-peers bench clean help
+.PHONY: demo test lint types unit chromium test-lowest test-slow test-latex test-peers bench clean help
 
 help:
 	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
 	@echo "make test    install, then lint, types and tests"
+	@echo "make test-lowest install the lowest versions that pyproject.toml claims, and run the tests with them"
 	@echo "make test-slow   install, then the simulations that check error rates and coverage"
 	@echo "make test-latex  install a LaTeX, then check that the tables compile"
 	@echo "make test-peers  install the heavy tools and check dialects and arrays against them"
@@ -39,6 +43,9 @@ chromium:
 	  (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 || \
 	  echo "no Chromium, and apt-get cannot install one: the tests of pages will be skipped"
 
+test-lowest: $(LOWEST)/ready chromium
+	$(LOWEST)/bin/pytest -n auto
+
 test-slow: .venv/ready-test
 	$(BIN)/pytest -m slow
 
@@ -55,13 +62,26 @@ bench: .venv/ready-bench
 
 .venv/ready: pyproject.toml
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python $(PIP) --upgrade $(NEW_PIP)
+	@$(BIN)/python $(PIP) --editable .
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
+.venv/ready-charts: pyproject.toml .venv/ready
+	@$(BIN)/python $(PIP) --editable '.[charts]'
+	@touch $@
+
+# The others are dependency groups: they are for working on rankgauge, and no part of the published package.
 .venv/ready-%: pyproject.toml .venv/ready
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@$(BIN)/python $(PIP) --editable . --group $*
+	@touch $@
+
+$(LOWEST)/ready: pyproject.toml tools/lowest.py
+	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(LOWEST)/bin/python $(PIP) --upgrade $(NEW_PIP)
+	@$(LOWEST)/bin/python tools/lowest.py > $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python $(PIP) --editable . --group test --constraint $(LOWEST)/constraints.txt
 	@touch $@
 
 clean:
-	rm -rf .venv demo/out bench/.data .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv $(LOWEST) demo/out bench/.data .mypy_cache .ruff_cache .pytest_cache .hypothesis

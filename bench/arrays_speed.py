@@ -1,6 +1,6 @@
 """nDCG@10 of arrays against scikit-learn and torchmetrics, all in one process, in turn.
 
-python bench/arrays_speed.py SHAPE [--rounds 5]     # prints one JSON object: best seconds and answers of each tool
+python bench/arrays_speed.py SHAPE [--rounds 5]     # prints one JSON object: seconds and answers of each tool
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -32,6 +32,14 @@ NEEDS = {SKLEARN: "sklearn", IGNORING: "sklearn", LOOP: "sklearn", TORCHMETRICS:
 SLOW = (LOOP, TORCHMETRICS)  # these are timed once
 SAME = {SKLEARN: 1e-12, LOOP: 1e-12, TORCHMETRICS: 1e-6}  # ignore_ties may answer anything where there are ties
 Call = Callable[[], float]
+
+
+class Told(TypedDict):
+    """What the process that measures prints: tool → seconds of each round, and tool → answer."""
+
+    seconds: dict[str, list[float]]
+    answers: dict[str, float]
+
 
 FLOORS = {SKLEARN: 10, IGNORING: 1, TORCHMETRICS: 10}
 CASES = {
@@ -97,13 +105,13 @@ def _torchmetrics(grades: Any, scores: Any) -> Call:
     return call
 
 
-def time_in_turn(calls: dict[str, Call], rounds: int) -> dict[str, dict[str, float]]:
-    """Best seconds and answer of each tool that is installed; each is called once before, the slow ones are not."""
+def time_in_turn(calls: dict[str, Call], rounds: int) -> Told:
+    """Seconds and answer of each tool that is installed; each is called once before, the slow ones are not."""
     here = {tool: call for tool, call in calls.items() if tool == OURS or find_spec(NEEDS[tool]) is not None}
     for tool in here.keys() & NEEDS.keys():
         import_module(NEEDS[tool])
     answers = {tool: call() for tool, call in here.items() if tool not in SLOW}
-    best: dict[str, float] = {}
+    seconds: dict[str, list[float]] = {tool: [] for tool in here}
     for number in range(rounds):
         for tool, call in here.items():
             if tool in SLOW and number:
@@ -111,8 +119,8 @@ def time_in_turn(calls: dict[str, Call], rounds: int) -> dict[str, dict[str, flo
             gc.collect()
             started = time.perf_counter()
             answers[tool] = call()
-            best[tool] = min(best.get(tool, float("inf")), time.perf_counter() - started)
-    return {"best": best, "answers": answers}
+            seconds[tool].append(time.perf_counter() - started)
+    return Told(seconds=seconds, answers=answers)
 
 
 def measure_arrays(rounds: int, timeout: float, quick: bool) -> Iterator[tuple[Case, Outcome]]:
@@ -132,10 +140,10 @@ def measure_arrays(rounds: int, timeout: float, quick: bool) -> Iterator[tuple[C
         yield case, outcome
 
 
-def _note(case: Case, told: dict[str, dict[str, float]], outcome: Outcome) -> None:
-    for tool, seconds in told["best"].items():
-        outcome.best[tool] = Timing(seconds)
-        say(f"arrays {case.title} {tool}: {seconds:.6f} s")
+def _note(case: Case, told: Told, outcome: Outcome) -> None:
+    for tool, seconds in told["seconds"].items():
+        outcome.timings[tool] = [Timing(each) for each in seconds]
+        say(f"arrays {case.title} {tool}: {min(seconds):.6f} s")
     ours = told["answers"][OURS]
     for tool, within in SAME.items():
         theirs = told["answers"].get(tool, ours)

@@ -27,10 +27,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """A case with the best timing of each tool that was run."""
+    """A case with the timings, one per round, of each tool that was run."""
 
     case: Case
-    best: Mapping[str, Timing]
+    timings: Mapping[str, list[Timing]]
 
 
 SECTION_TITLES = {
@@ -64,7 +64,8 @@ MEMORY = (
     Case("memory", "one query of 100 documents", "tiny", BOTH, {"pytrec_eval": 0.33}, repetitions=2000),
 )
 
-STARTUP = Case("startup", "--help", "", (OURS, "ir_measures"), {"ir_measures": 1})
+HELP = Case("startup", "--help", "", (OURS, "ir_measures"), {"ir_measures": 1})
+SMALL = Case("startup", "eval of one query of 100 documents", "tiny", (OURS, "pytrec_eval", "ir_measures"))
 TEN = Case("ten", "ten runs in one command", "ten", EXACT_PEERS, {"pytrec_eval": 5})
 EVAL = f"{OURS} eval"  # what explaining is compared with
 EXPLAIN = Case("explain", "one query of M", "M", (OURS, EVAL), {EVAL: 0.83})

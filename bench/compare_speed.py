@@ -1,17 +1,17 @@
 """How long comparing takes, against scipy.stats.permutation_test; each piece of work in a process of its own.
 
-python bench/compare_speed.py WORK      # one of the pieces below: prints its seconds and a digest of its p-values
+python bench/compare_speed.py WORK      # one of the pieces below: prints its seconds and a digest of what it found
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,13 @@ from peers import OURS, Argv
 from shapes import dataset
 
 Floats = NDArray[np.float64]
-Work = Callable[[], "tuple[float, list[float]]"]
+Answer = TypeVar("Answer")
+Work = Callable[[], "tuple[float, object]"]
 
 PAIR_FLIPS, FAMILY_FLIPS = 10_000, 100_000
 ONE_SAMPLE, TWO_SAMPLES = "scipy, differences", "scipy, two samples"
 THREADS = ("1", "2", "4")
+QUERIES, SYSTEMS, MANY_QUERIES = 1000, 50, 100_000
 
 
 def values(queries: int, systems: int) -> Floats:
@@ -35,43 +37,39 @@ def values(queries: int, systems: int) -> Floats:
     return np.clip(random.random((queries, 1)) + 0.1 * random.standard_normal((queries, systems)), 0.0, 1.0)
 
 
-def timed(call: Callable[[], list[float]]) -> tuple[float, list[float]]:
+def systems(queries: int, count: int) -> dict[str, dict[str, float]]:
+    """The same as a table that rankgauge takes: system → query → value."""
+    table = values(queries, count)
+    return {
+        f"system{at}": dict(zip(map(str, range(queries)), table[:, at].tolist(), strict=True)) for at in range(count)
+    }
+
+
+def timed(call: Callable[[], Answer]) -> tuple[float, Answer]:
     """The seconds of a call and what it returns."""
     started = time.perf_counter()
-    found = call()
-    return time.perf_counter() - started, found
+    answer = call()
+    return time.perf_counter() - started, answer
 
 
 # ---- the pieces of work ----------------------------------------------------------------------------------------------
 
 
-def family() -> tuple[float, list[float]]:
-    """50 systems, 1,000 queries: all 1,225 pairs, max-T, 100,000 flips."""
-    from rankgauge.stats.flips import centred, sign_flips
-
-    table, pairs = values(1000, 50), list(itertools.combinations(range(50), 2))
-
-    def call() -> list[float]:
-        found = sign_flips(centred(table), pairs, flips=FAMILY_FLIPS)
-        return [*found.p.tolist(), *found.adjusted.tolist()]
-
-    return timed(call)
+def family() -> tuple[float, object]:
+    """Many systems: every pair of them, max-T."""
+    return _compared(systems(QUERIES, SYSTEMS), FAMILY_FLIPS)
 
 
-def pair() -> tuple[float, list[float]]:
-    """One pair, 1,000 queries, 10,000 flips."""
-    from rankgauge.stats.flips import centred, sign_flips
-
-    table = values(1000, 2)
-    sign_flips(centred(table), [(0, 1)], flips=100)
-    return timed(lambda: sign_flips(centred(table), [(0, 1)], flips=PAIR_FLIPS).p.tolist())
+def pair() -> tuple[float, object]:
+    """One pair."""
+    return _compared(systems(QUERIES, 2), PAIR_FLIPS)
 
 
-def pair_scipy_differences() -> tuple[float, list[float]]:
+def pair_scipy_differences() -> tuple[float, object]:
     """The same in scipy, from the differences: its quicker form."""
     from scipy.stats import permutation_test
 
-    table = values(1000, 2)
+    table = values(QUERIES, 2)
     difference = table[:, 0] - table[:, 1]
 
     def call() -> list[float]:
@@ -83,11 +81,11 @@ def pair_scipy_differences() -> tuple[float, list[float]]:
     return timed(call)
 
 
-def pair_scipy_two_samples() -> tuple[float, list[float]]:
+def pair_scipy_two_samples() -> tuple[float, object]:
     """The same in scipy, from the two samples, as its documentation has it."""
     from scipy.stats import permutation_test
 
-    table = values(1000, 2)
+    table = values(QUERIES, 2)
 
     def call() -> list[float]:
         both = (table[:, 0], table[:, 1])
@@ -107,13 +105,18 @@ def _mean_difference(x: Floats, y: Floats, axis: int = -1) -> Floats:
     return np.asarray((x - y).mean(axis=axis))
 
 
-def many_queries() -> tuple[float, list[float]]:
-    """Two systems, 100,000 queries: the whole comparison, 100,000 flips."""
+def many_queries() -> tuple[float, object]:
+    """Two systems on many queries."""
+    return _compared(systems(MANY_QUERIES, 2), FAMILY_FLIPS)
+
+
+def _compared(table: Mapping[str, Mapping[str, float]], flips: int) -> tuple[float, object]:
+    """The whole comparison of a table of values, and all that it says; a small one before it imports the modules."""
     from rankgauge import compare
 
-    table = values(100_000, 2)
-    columns = {name: {str(q): v for q, v in enumerate(table[:, at].tolist())} for at, name in enumerate("ab")}
-    return timed(lambda: [compare(None, columns).pair("a", "b").p])
+    compare(None, systems(10, 2), flips=100)
+    seconds, comparison = timed(lambda: compare(None, table, flips=flips))
+    return seconds, comparison.to_dict()
 
 
 WORKS: dict[str, Work] = {
@@ -142,7 +145,7 @@ SCIPY = {ONE_SAMPLE: "pair-scipy-differences", TWO_SAMPLES: "pair-scipy-two-samp
 
 
 def measure_compare(rounds: int, timeout: float, data: Path) -> Iterator[tuple[Case, Outcome]]:
-    """Every case with what was measured; the p-values must be the same for 1, 2 and 4 threads."""
+    """Every case with what was measured; all that is found must be the same for 1, 2 and 4 threads."""
     yield FAMILY, _threads_agree(_measure(FAMILY.title, {OURS: "family", **SCIPY}, rounds, timeout), timeout)
     yield PAIR, _measure(PAIR.title, {OURS: "pair", **SCIPY}, rounds, timeout)
     yield MANY, _measure(MANY.title, {OURS: "many-queries"}, rounds, timeout)
@@ -169,11 +172,11 @@ def _note(label: str, tool: str, outcome: Outcome, run: Callable[[], Timing]) ->
         outcome.problems.append(f"compare {label}: {tool}: {problem}")
         return
     say(f"compare {label} {tool}: {timing.seconds:.4f} s, {timing.peak_mb or 0:.0f} MB")
-    outcome.best[tool] = timing.best(outcome.best.get(tool, timing))
+    outcome.note(tool, timing)
 
 
 def _timing(work: str, timeout: float, threads: str = "1") -> tuple[Timing, str]:
-    """The seconds that a piece of work says it took, the peak of its process, and the digest of its p-values."""
+    """The seconds that a piece of work says it took, the peak of its process, and the digest of what it found."""
     command: Argv = ["env", f"OPENBLAS_NUM_THREADS={threads}", sys.executable, os.path.abspath(__file__), work]
     timing, printed = run_command(command, timeout)
     seconds, digest = printed.split()
@@ -187,14 +190,14 @@ def _threads_agree(outcome: Outcome, timeout: float) -> Outcome:
         outcome.problems.append(f"compare threads: {problem}")
         return outcome
     if len({*digests.values()}) > 1:
-        outcome.problems.append(f"compare: p-values differ between numbers of threads: {digests}")
+        outcome.problems.append(f"compare: answers differ between numbers of threads: {digests}")
     return outcome
 
 
 def main() -> None:
     """Do one piece of work and print its seconds and the digest of what it found."""
-    seconds, found = WORKS[sys.argv[1]]()
-    print(seconds, hashlib.sha256(repr(found).encode()).hexdigest()[:16])
+    seconds, answer = WORKS[sys.argv[1]]()
+    print(seconds, hashlib.sha256(repr(answer).encode()).hexdigest()[:16])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python bench/in_memory.py QRELS RUN [--rounds 5] [--repetitions 1]
 
-Prints one JSON object: the best seconds of each tool, its answers, and whether polars got imported.
+Prints one JSON object: the seconds of each tool in each round, its answers, and whether polars got imported.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ SETUPS = {OURS: with_rankgauge, "pytrec_eval": with_pytrec_eval}
 
 
 def time_in_turn(qrels: Qrels, run: Run, tools: Sequence[str], rounds: int, repetitions: int) -> dict[str, object]:
-    """Best seconds per call and answer of each tool; garbage is collected before each is timed."""
+    """Seconds per call in each round and answer of each tool; garbage is collected before each is timed."""
     ready = {tool: SETUPS[tool]() for tool in tools}
     answers = {tool: means(call(qrels, run)) for tool, (call, means) in ready.items()}
-    best = dict.fromkeys(tools, float("inf"))
+    seconds: dict[str, list[float]] = {tool: [] for tool in tools}
     for _ in range(rounds):
         for tool, (call, _means) in ready.items():
-            best[tool] = min(best[tool], _seconds(call, qrels, run, repetitions))
-    return {"best": best, "answers": answers, "polars": "polars" in sys.modules}
+            seconds[tool].append(_seconds(call, qrels, run, repetitions))
+    return {"seconds": seconds, "answers": answers, "polars": "polars" in sys.modules}
 
 
 def _seconds(call: Evaluate, qrels: Qrels, run: Run, repetitions: int) -> float:
@@ -94,12 +94,12 @@ def measure_in_fresh_process(
     return _read_outcome(label, json.loads(done.stdout), repetitions)
 
 
-def _read_outcome(label: str, told: dict[str, dict[str, object]], repetitions: int) -> Outcome:
+def _read_outcome(label: str, told: dict[str, dict[str, list[float]]], repetitions: int) -> Outcome:
     outcome = Outcome()
-    for tool, seconds in told["best"].items():
-        outcome.best[tool] = Timing(float(str(seconds)))
-        say(f"{label} {tool}: {outcome.best[tool].seconds:.6f} s")
-    answers = {tool: [[tuple(means)]] for tool, means in told["answers"].items() if isinstance(means, list)}
+    for tool, seconds in told["seconds"].items():
+        outcome.timings[tool] = [Timing(each) for each in seconds]
+        say(f"{label} {tool}: {min(seconds):.6f} s")
+    answers = {tool: [[tuple(means)]] for tool, means in told["answers"].items()}
     outcome.answers.update(answers)
     outcome.problems += disagreements(label, answers)
     if repetitions > 1 and told["polars"]:

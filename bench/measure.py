@@ -32,20 +32,38 @@ class Timing:
     seconds: float
     peak_mb: float | None = None
 
-    def best(self, other: Timing) -> Timing:
-        """The smaller of both figures."""
-        if self.peak_mb is None or other.peak_mb is None:
-            return Timing(min(self.seconds, other.seconds))
-        return Timing(min(self.seconds, other.seconds), min(self.peak_mb, other.peak_mb))
-
 
 @dataclass
 class Outcome:
-    """The best timing of each tool, and whatever was wrong."""
+    """The timings of each tool, one per round, and whatever was wrong."""
 
-    best: dict[str, Timing] = field(default_factory=dict)
+    timings: dict[str, list[Timing]] = field(default_factory=dict)
     answers: dict[str, list[list[Answer]]] = field(default_factory=dict)  # tool -> round -> run
     problems: list[str] = field(default_factory=list)
+
+    def note(self, tool: str, timing: Timing) -> None:
+        """Keep what a tool took in one round."""
+        self.timings.setdefault(tool, []).append(timing)
+
+
+def best(timings: Sequence[Timing]) -> Timing:
+    """The smallest figures of all rounds."""
+    peaks = [timing.peak_mb for timing in timings if timing.peak_mb is not None]
+    return Timing(min(timing.seconds for timing in timings), min(peaks) if peaks else None)
+
+
+def ratios(theirs: Sequence[Timing], ours: Sequence[Timing]) -> list[float]:
+    """Their seconds divided by ours, round by round; a tool that was timed once is set against every round."""
+    return [their.seconds / our.seconds for their, our in _together(theirs, ours)]
+
+
+def memory_ratios(ours: Sequence[Timing], theirs: Sequence[Timing]) -> list[float]:
+    """Our peak divided by theirs, round by round."""
+    return [our.peak_mb / their.peak_mb for our, their in _together(ours, theirs) if our.peak_mb and their.peak_mb]
+
+
+def _together(one: Sequence[Timing], other: Sequence[Timing]) -> Iterable[tuple[Timing, Timing]]:
+    return zip(one if len(one) > 1 else [*one] * len(other), other, strict=False)
 
 
 def run_command(argv: Argv, timeout: float) -> tuple[Timing, str]:
@@ -94,7 +112,7 @@ def interleave(
                 outcome.problems.append(f"{label}: {tool}: {problem}")
                 continue
             say(f"{label} round {number}/{rounds} {tool}: {timing.seconds:.3f} s, {timing.peak_mb or 0:.0f} MB")
-            outcome.best[tool] = timing.best(outcome.best.get(tool, timing))
+            outcome.note(tool, timing)
     outcome.problems += disagreements(label, outcome.answers)
     return outcome
 

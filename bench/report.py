@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from cases import SECTION_TITLES, Measured
-from measure import Timing
+from compare_speed import FAMILY_FLIPS, MANY_QUERIES, PAIR_FLIPS, QUERIES, SYSTEMS
+from measure import Timing, best, memory_ratios, ratios
 from peers import OURS, Tool
+from shapes import SCALING_STEPS, SHAPES
 
-COLUMNS = ("what", "against", "ratio", "aim", "", f"{OURS} s", "peer s", f"{OURS} MB", "peer MB")
-SCALING_COLUMNS = ("rows", "tool", "s after start-up", "s in all", "start-up s", "peak MB")
+COLUMNS = ("what", "against", "ratio", "rounds", "aim", "", f"{OURS} s", "peer s", f"{OURS} MB", "peer MB")
+SCALING_COLUMNS = ("rows", "tool", "s after start-up", "s in all", "rounds", "start-up s", "peak MB")
 MEMORY_PEER = "pytrec_eval"
+
+
+def _shape(name: str) -> str:
+    """The size of a data set in words."""
+    shape = SHAPES[name]
+    judged = sum(count * share for count, share in shape.judged_shares.items())
+    return f"{shape.queries:,} queries of {shape.documents:,} documents with {judged:.3g} judged"
+
+
+def _steps() -> str:
+    """The sizes of the section on scaling."""
+    *first, last = [*SCALING_STEPS.values(), SHAPES["M"].queries]
+    return ", ".join(f"{count:,}" for count in first) + f" and all {last:,}"
+
 
 SECTION_NOTES = {
     "cold": (
         "A fresh process reads both TREC files, computes nDCG@10 and R@100 and prints the means; interpreter "
-        "start-up and imports are part of the time. M is shaped like MS MARCO passage ranking (6,980 queries, 1,000 "
-        "documents each, 1.1 judged), L has 100,000 queries of 100 documents with 20 judged, S 50 queries of 1,000 "
-        "documents with 215 judged. *Rounded* has integer scores and so many ties, *shuffled* has the rows of the "
-        "file in random order, *ragged* mixes tabs and runs of spaces between the fields."
+        f"start-up and imports are part of the time. M is shaped like MS MARCO passage ranking ({_shape('M')}), L has "
+        f"{_shape('L')}, S {_shape('S')}. *Rounded* has integer scores and therefore many ties, *shuffled* has the "
+        "rows of the file in random order, *ragged* mixes tabs and runs of spaces between the fields."
     ),
     "memory": (
         "Judgments and run are dictionaries in memory; both libraries take turns in one process, with a garbage "
         "collection before each. pytrec_eval is timed from building its evaluator to the values per query; the "
-        "means, which rankgauge's time includes, are left out of its time. S is called 20 times in a round and one "
-        "query 2,000 times; the time is that of one call."
+        "means, which rankgauge's time includes, are left out of its time. Where a row counts the calls of a round, "
+        "the time is that of one call."
     ),
     "arrays": (
         "nDCG@10 of grades and scores in numpy arrays, equal scores averaged: `rankgauge.arrays.ndcg` against "
@@ -39,13 +55,15 @@ SECTION_NOTES = {
         "those of torchmetrics, which computes in 32 bits, within 1e-6."
     ),
     "compare": (
-        "The sign-flip test of all 1,225 pairs of 50 systems on 1,000 queries with step-down max-T, one pair of them, "
-        "and `scipy.stats.permutation_test` (vectorised, one pair, 10,000 resamples) from the differences and from the "
-        "two samples; seconds of the call alone, peak memory of the whole process. The p-values must be the same for "
-        "1, 2 and 4 threads. The last row is the whole command, from files, 100,000 flips."
+        f"`rankgauge.compare` of a table of values: all {math.comb(SYSTEMS, 2):,} pairs of {SYSTEMS} systems on "
+        f"{QUERIES:,} queries with step-down max-T, one pair of them, and two systems on {MANY_QUERIES:,} queries; "
+        f"against `scipy.stats.permutation_test` (vectorised, one pair, {PAIR_FLIPS:,} resamples) from the differences "
+        "and from the two samples. rankgauge's time is that of the whole comparison with intervals, effect sizes and "
+        "warnings, scipy's that of its one p-value; the peak is that of the process. All that is found must be the "
+        f"same for 1, 2 and 4 threads. The last row is the whole command, from files, {FAMILY_FLIPS:,} flips."
     ),
-    "startup": "The command's `--help`, in a fresh process.",
-    "ten": "Ten runs of 700 queries with 1,000 documents each: one rankgauge command against one script per run.",
+    "startup": "Fresh processes: the command's `--help`, and the smallest evaluation, nDCG@10 and R@100 from files.",
+    "ten": f"Ten runs of {_shape('ten')}: one rankgauge command against one script per run.",
     "explain": (
         "`rankgauge explain` of one query, nDCG@10, with every swap and insertion evaluated, against `rankgauge eval` "
         "of all queries on the same files: 1x means that explaining takes no longer than evaluating."
@@ -55,8 +73,9 @@ SECTION_NOTES = {
         "against `rankgauge eval` of the same two runs: 0.5x means that it takes twice as long."
     ),
     "scaling": (
-        "The first 440 queries of M, four times as many, and all 6,980. Start-up is the same command on one query "
-        "of 100 documents and is taken off the seconds drawn."
+        f"The first {_steps()} queries of M. Start-up is the same command on one query of "
+        f"{SHAPES['tiny'].documents:,} documents and is taken off the seconds drawn; *rounds* are the lowest and the "
+        "highest seconds in all."
     ),
 }
 
@@ -67,8 +86,13 @@ class ScalingPoint:
 
     tool: str
     rows: int
-    whole: Timing
+    timings: Sequence[Timing]
     start: Timing
+
+    @property
+    def whole(self) -> Timing:
+        """The best of the rounds."""
+        return best(self.timings)
 
     @property
     def after_start(self) -> float:
@@ -78,29 +102,47 @@ class ScalingPoint:
 
 def comparison_rows(measured: Measured) -> list[list[str]]:
     """One row per peer for the time, and one for the memory where processes were measured."""
-    case, ours = measured.case, measured.best.get(OURS)
-    rows = []
-    for tool, theirs in measured.best.items():
+    return [*_time_rows(measured), *_peak_rows(measured), *_memory_rows(measured)]
+
+
+def _time_rows(measured: Measured) -> Iterator[list[str]]:
+    case, ours = measured.case, measured.timings.get(OURS)
+    title = case.title if case.repetitions == 1 else f"{case.title}, {case.repetitions:,} calls"
+    for tool, theirs in measured.timings.items():
         if tool != OURS:
-            ratio = theirs.seconds / ours.seconds if ours else None
+            ratio = best(theirs).seconds / best(ours).seconds if ours else None
             floor = case.floors.get(tool)
             missed = ratio is not None and floor is not None and ratio < floor
-            verdict = _verdict(ratio, floor, missed)
-            rows.append([case.title, tool, _times(ratio), _aim("≥", floor), verdict, *_raw(ours, theirs)])
-    if ours and len(measured.best) == 1:
-        rows.append([case.title, "", "-", "", "", *_raw(ours, None)])
-    if ours and ours.peak_mb and case.peak_ceiling:
-        met = "met" if ours.peak_mb <= case.peak_ceiling else "**MISSED**"
+            spread = _spread(ratios(theirs, ours)) if ours else ""
+            aim = [_aim("≥", floor), _verdict(ratio, floor, missed)]
+            yield [title, tool, _times(ratio), spread, *aim, *_raw(ours, theirs)]
+    if ours and len(measured.timings) == 1:
+        yield [title, "", "-", "", "", "", *_raw(ours, None)]
+
+
+def _peak_rows(measured: Measured) -> Iterator[list[str]]:
+    case, ours = measured.case, measured.timings.get(OURS)
+    peaks = [timing.peak_mb for timing in ours or () if timing.peak_mb is not None]
+    if ours and peaks and case.peak_ceiling:
+        met = "met" if min(peaks) <= case.peak_ceiling else "**MISSED**"
         name, aim = f"{case.title}, peak memory", f"≤ {case.peak_ceiling:g} MB"
-        rows.append([name, "", f"{ours.peak_mb:.0f} MB", aim, met, *_raw(ours, None)])
-    theirs_memory = measured.best.get(MEMORY_PEER)
-    if ours and ours.peak_mb and theirs_memory and theirs_memory.peak_mb:
-        ratio = ours.peak_mb / theirs_memory.peak_mb
-        ceiling = case.memory_ceiling
-        verdict = _verdict(ratio, ceiling, ceiling is not None and ratio > ceiling)
-        name = f"{case.title}, peak memory"
-        rows.append([name, MEMORY_PEER, _times(ratio), _aim("≤", ceiling), verdict, *_raw(ours, theirs_memory)])
-    return rows
+        spread = f"{min(peaks):.0f} – {max(peaks):.0f} MB"
+        yield [name, "", f"{min(peaks):.0f} MB", spread, aim, met, *_raw(ours, None)]
+
+
+def _memory_rows(measured: Measured) -> Iterator[list[str]]:
+    case, ours, theirs = measured.case, measured.timings.get(OURS), measured.timings.get(MEMORY_PEER)
+    our_peak, their_peak = (best(each).peak_mb if each else None for each in (ours, theirs))
+    if ours and theirs and our_peak and their_peak:
+        ratio, ceiling = our_peak / their_peak, case.memory_ceiling
+        aim = [_aim("≤", ceiling), _verdict(ratio, ceiling, ceiling is not None and ratio > ceiling)]
+        spread = _spread(memory_ratios(ours, theirs))
+        yield [f"{case.title}, peak memory", MEMORY_PEER, _times(ratio), spread, *aim, *_raw(ours, theirs)]
+
+
+def _spread(values: Sequence[float]) -> str:
+    """The lowest and the highest ratio of the rounds."""
+    return f"{min(values):.2f} – {max(values):.2f}x" if values else ""
 
 
 def _verdict(ratio: float | None, aim: float | None, missed: bool) -> str:
@@ -117,8 +159,8 @@ def _aim(sign: str, aim: float | None) -> str:
     return "" if aim is None else f"{sign} {aim:g}x"
 
 
-def _raw(ours: Timing | None, theirs: Timing | None) -> list[str]:
-    both = (ours, theirs)
+def _raw(ours: Sequence[Timing] | None, theirs: Sequence[Timing] | None) -> list[str]:
+    both = [best(timings) if timings else None for timings in (ours, theirs)]
     return [_seconds(t) for t in both] + [_megabytes(t) for t in both]
 
 
@@ -140,6 +182,7 @@ def scaling_rows(points: Iterable[ScalingPoint]) -> list[list[str]]:
             point.tool,
             f"{point.after_start:.3f}",
             _seconds(point.whole),
+            f"{point.whole.seconds:.3f} – {max(timing.seconds for timing in point.timings):.3f}",
             _seconds(point.start),
             _megabytes(point.whole),
         ]
@@ -185,12 +228,19 @@ def page(
 
 def _introduction(rounds: int) -> str:
     return (
-        "This page is written by `python bench/run.py`; run it again to measure your own machine.\n\n"
+        "This page is written as a whole by `make bench` (`python bench/run.py`) and never edited by hand; run it to "
+        "measure your own machine.\n\n"
         "A time ratio is the peer's seconds divided by rankgauge's: 5x means rankgauge is five times as fast. A "
         "memory ratio is rankgauge's peak divided by pytrec_eval's: less is better. Tools take turns within each "
-        f"round, and each figure is the best of {rounds} rounds. All tools must give the same nDCG@10 and R@100 to "
-        "four decimals, or the benchmark fails. *Aim* is the ratio the project holds itself to."
+        f"round, and each figure is the best of {_counted(rounds, 'round')}; *rounds* are the lowest and the highest "
+        "ratio of a single round: where they are far apart, the machine was busy with other things. All tools must "
+        "give the same nDCG@10 and R@100 to four decimals, or the benchmark fails. *Aim* is the ratio the project "
+        "holds itself to."
     )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _machine(tools: Mapping[str, Tool]) -> str:

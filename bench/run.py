@@ -1,4 +1,4 @@
-"""Run the benchmark, print the ratios, write docs/benchmarks.md and its chart.
+"""Run the benchmark, print the ratios, write the whole of docs/benchmarks.md and its chart.
 
     python bench/run.py                           # everything, best of 5
     python bench/run.py --only cold,startup       # some sections; no page is written
@@ -23,7 +23,7 @@ from cases import Case, Measured
 from chart import scaling_chart
 from compare_speed import measure_compare
 from in_memory import measure_in_fresh_process
-from measure import Outcome, interleave, say
+from measure import Outcome, best, interleave, say
 from peers import NAMES, OURS, Tool, installed_tools
 from report import COLUMNS, SCALING_COLUMNS, ScalingPoint, comparison_rows, page, plain_table, scaling_rows
 from shapes import DEFAULT_FOLDER, RERANKED, Dataset, dataset
@@ -49,8 +49,7 @@ class Bench:
 
     def keep(self, case: Case, outcome: Outcome) -> None:
         """Note the outcome of a case and show it."""
-        measured = Measured(case, outcome.best)
-        self.results.append(measured)
+        self.results.append(Measured(case, outcome.timings))
         self.problems += outcome.problems
         for problem in outcome.problems:
             say(f"FAILED {problem}")
@@ -126,8 +125,9 @@ class Bench:
             self.keep(case, outcome)
 
     def startup(self) -> None:
-        """The help texts, and what an import pulls in."""
-        self.keep(cases.STARTUP, startup.measure_help(self.tools, self.rounds, self.timeout))
+        """The help texts, the smallest evaluation, and what an import pulls in."""
+        self.keep(cases.HELP, startup.measure_help(self.tools, self.rounds, self.timeout))
+        self.keep(cases.SMALL, self.measure_cold(cases.SMALL))
         if OURS in self.tools:
             self.problems += startup.import_problems(self.tools[OURS].python)
 
@@ -138,15 +138,15 @@ class Bench:
         start = outcomes.pop("tiny")
         for data, outcome in outcomes.items():
             rows = dataset(data, self.data).rows
-            for tool, timing in outcome.best.items():
-                if tool in start.best:
-                    self.points.append(ScalingPoint(tool, rows, timing, start.best[tool]))
+            for tool, timings in outcome.timings.items():
+                if tool in start.timings:
+                    self.points.append(ScalingPoint(tool, rows, timings, best(start.timings[tool])))
 
     def measure_scaling_step(self, case: Case) -> Outcome:
-        """One size of input, taken from the cold section where that has measured it already."""
+        """One size of input, taken from another section where that has measured it already."""
         for result in self.results:
-            if result.case.section == "cold" and result.case.data == case.data:
-                return Outcome({tool: timing for tool, timing in result.best.items() if tool in case.tools})
+            if result.case.section in ("cold", "startup") and result.case.data == case.data:
+                return Outcome({tool: timings for tool, timings in result.timings.items() if tool in case.tools})
         outcome = self.measure_cold(case)
         self.problems += outcome.problems
         return outcome
