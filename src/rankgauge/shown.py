@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
+from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from rankgauge.show.model import Page, Section
 
-__all__ = ["Shown"]
+__all__ = ["Shown", "clean"]
+
+
+def clean(value: Any) -> Any:
+    """The value as JSON has it: named tuples and mappings as objects, what is no finite number as None."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if hasattr(value, "_asdict"):
+        return clean(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(key): clean(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(each) for each in value]
+    if hasattr(value, "tolist"):  # numpy
+        return clean(value.tolist())
+    return value
 
 
 class Shown:
     """A result that can be shown in every format.
 
-    A kind of result names the module of `show/sections` that says what is shown of it, or has `sections` of its own.
+    A kind of result names the module of `show/sections` (and the function in it, if that is not `sections`) that says
+    what is shown of it, or has `sections` of its own.
     """
 
     shown_by: ClassVar[str] = ""
@@ -28,7 +45,9 @@ class Shown:
 
     def sections(self, **choices: Any) -> Iterable[Section]:
         """What is shown, part by part; the choices are those of the kind of result."""
-        made: Iterable[Section] = import_module(f"rankgauge.show.sections.{self.shown_by}").sections(self, **choices)
+        module, _, function = self.shown_by.partition(":")
+        sections = getattr(import_module(f"rankgauge.show.sections.{module}"), function or "sections")
+        made: Iterable[Section] = sections(self, **choices)
         return made
 
     def data(self, **choices: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +11,7 @@ from rankgauge.comparison.pairs import Pair
 from rankgauge.comparison.settings import Settings
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.measures import Measure
-from rankgauge.shown import Shown
+from rankgauge.shown import Shown, clean
 from rankgauge.stats.methods import METHODS
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
     from rankgauge.stats.paired import Interval
 
-__all__ = ["Compared", "Comparison", "System", "finite"]
+__all__ = ["Compared", "Comparison", "System"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ class Comparison(Shown, Mapping[str, Compared]):
             "measures": {measure: _compared_data(each) for measure, each in self.measures.items()},
             "warnings": [doubt._asdict() for doubt in self.warnings],
         }
-        cleaned: dict[str, Any] = finite(data)
+        cleaned: dict[str, Any] = clean(data)
         return cleaned
 
     @property
@@ -203,14 +202,3 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
     fields = asdict(pair)
     rest = {name: value for name, value in fields.items() if name not in ORDER and value not in (None, {})}
     return {name: fields[name] for name in ORDER} | rest
-
-
-def finite(value: Any) -> Any:
-    """The same for JSON, which has neither NaN nor infinity: None instead."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(each) for each in value]
-    return value

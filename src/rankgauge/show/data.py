@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from rankgauge.errors import InputError, choices
 from rankgauge.show import model
 from rankgauge.show.cells import is_missing, plain_value, printable, table_for
 from rankgauge.show.model import Block, Column, Options, Page, Section, Table, every_block
+from rankgauge.shown import clean
 
-__all__ = ["clean", "csv_text", "json_text", "section_data"]
+__all__ = ["csv_text", "json_text", "section_data"]
 
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a spreadsheet would compute
 
@@ -24,21 +25,6 @@ FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a sp
 def json_text(page: Page, options: Options) -> str:
     """The data of the page: everything, every digit; what is no finite number is null."""
     return json.dumps(clean(page.data()), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-def clean(value: Any) -> Any:
-    """The value as JSON has it: named tuples and mappings as objects, what is missing as None."""
-    if is_missing(value):
-        return None
-    if hasattr(value, "_asdict"):
-        return clean(value._asdict())
-    if isinstance(value, Mapping):
-        return {str(key): clean(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean(each) for each in value]
-    if hasattr(value, "tolist"):  # numpy
-        return clean(value.tolist())
-    return value
 
 
 def section_data(section: Section) -> dict[str, Any]:

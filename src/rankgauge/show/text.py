@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any, Final
 from unicodedata import combining, east_asian_width
 
@@ -18,7 +18,7 @@ __all__ = ["bar", "short", "text", "width_of"]
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 BAR: Final = 12  # characters of a bar
 NARROWEST: Final = 16  # characters that are left of a long text in a narrow table
-COLOURS: Final = {"best": "1", "good": "32", "bad": "31", "head": "1", "lead": "1"}
+COLOURS: Final = {"best": "1", "good": "32", "bad": "31", "head": "1", "lead": "1", "bar": "34", "loss": "31"}
 BETWEEN: Final = "  "
 
 
@@ -27,11 +27,20 @@ def text(page: Page, options: Options) -> str:
     titled = len(page.sections) > 1
     parts = []
     for section in page.sections:
-        blocks = [made for block in section.blocks if (made := block_text(block, options))]
+        blocks = _block_texts(section.blocks, options)
         if blocks and titled and section.title:
             parts.append(_underlined(section.title, options))
         parts += blocks
     return "\n".join(parts)
+
+
+def _block_texts(blocks: Sequence[Block], options: Options) -> list[str]:
+    """The blocks that a terminal can show; sentences that follow each other stand together."""
+    parts = []
+    for together, group in groupby(blocks, key=lambda block: isinstance(block, model.Text)):
+        made = [words for block in group if (words := block_text(block, options))]
+        parts += ["".join(made)] if together and made else made
+    return parts
 
 
 def block_text(block: Block, options: Options) -> str:
@@ -87,7 +96,7 @@ def _code(block: model.Code, options: Options) -> str:
 
 
 def _fold(block: model.Fold, options: Options) -> str:
-    inner = [made for each in block.blocks if (made := block_text(each, options))]
+    inner = _block_texts(block.blocks, options)
     title = f"{printable(block.title)}{f' ({printable(block.badge)})' if block.badge else ''}\n"
     return "\n".join([_coloured(title.removesuffix("\n"), "head", options) + "\n", *inner]) if inner else ""
 
@@ -103,7 +112,7 @@ def _table(table: Table, options: Options) -> str:
     for at, column in enumerate(table.columns):
         if column.kind == "bar":
             for row, drawn in zip(rows, _bars([row[at].value for row in rows]), strict=True):
-                row[at] = replace(row[at], text=drawn)
+                row[at] = replace(row[at], text=drawn, kind="loss" if drawn.startswith("░") else "bar")
     grid = [heads, *rows]
     if options.width is not None:
         grid = _shortened(grid, table.columns, options.width)
