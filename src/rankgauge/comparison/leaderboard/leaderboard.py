@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankgauge.comparison.comparison import finite
 from rankgauge.errors import MeasureError
 from rankgauge.measures import parse
+from rankgauge.shown import clean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,7 +63,7 @@ class Leaderboard(Mapping[str, "Board"]):
             "resamples": ways.resamples,
             "notes": list(self.notes()),
         }
-        cleaned: dict[str, Any] = finite(data)
+        cleaned: dict[str, Any] = clean(data)
         return cleaned
 
     def _dataset(self, name: str) -> dict[str, Any]:
