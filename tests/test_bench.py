@@ -248,7 +248,8 @@ def test_a_data_set_of_one_query_is_named() -> None:
     (note,) = (line for line in lines if line.startswith("WARNING single-query"))
     assert "only one query in one, which" in note
     assert any("step-down max-T over 1 pair: " in line for line in lines)
-    assert json.loads(show(found, "json"))["measures"]["nDCG@10"]["standings"][0]["interval"] == [None, None]
+    macro = json.loads(show(found, "json"))["measures"]["nDCG@10"]["standings"][0]["macro"]
+    assert macro == {"value": 1.0, "low": None, "high": None}
     whole = rankgauge.bench({"two": (eight, place)}, "nDCG@10", resamples=50)
     assert whole.first.standings["good"].rank_interval == (1, 1)
     assert not any("single-query" in line for line in whole.notes())
@@ -707,17 +708,15 @@ def test_json_has_everything() -> None:
     data = json.loads(show(found, "json"))
     assert set(data["measures"]) == {"nDCG@10", "R@100"}
     board = data["measures"]["nDCG@10"]
-    assert board["cells"]["one"]["c"] is None
-    assert board["cells"]["two"]["a"] == found.first.cells["two"]["a"]
+    assert board["datasets"]["one"] == {"queries": 2, "dropped": 0, "values": found.first.cells["one"] | {"c": None}}
+    assert board["datasets"]["two"]["values"]["a"] == found.first.cells["two"]["a"]
     assert board["standings"][2] == {
         "system": "c",
         "missing": ["one"],
-        "macro": None,
-        "interval": [None, None],
+        "macro": {"value": None, "low": None, "high": None},
         "median": None,
-        "rank": None,
-        "rank_interval": None,
-        "rank_range": None,
+        "rank": {"value": None, "low": None, "high": None},
+        "rank_range": {"low": None, "high": None},
         "borda": None,
         "borda_rank": None,
         "groups": [],

@@ -186,15 +186,16 @@ def test_tie_bands(here: Path, cli: Cli) -> None:
     (here / "constant.run").write_text(CONSTANT)
     ask = ("eval", "qrels.txt", "constant.run", "-m", "RR", "-m", "relstring", "--missing", "skip", "--tie-band")
     assert cli(*ask).out.splitlines()[:3] == [
-        "run       measure   value     min  expected     max",
+        "run       measure   value     low  expected    high",
         "constant  RR       0.5000  0.5000    0.8333  1.0000",
         "",
     ]
     assert cli(*ask, "--format", "csv").out == (
-        f"run,measure,value,min,expected,max,exact,standard_error\nconstant,RR,0.5,0.5,{2 / 3 + 1 / 6!r},1.0,true,0.0\n"
+        "run,measure,value,low,expected,high,exact,standard_error\n"
+        f"constant,RR,0.5,0.5,{2 / 3 + 1 / 6!r},1.0,true,0.0\n"
     )
     (row,) = json.loads(cli(*ask, "--format", "json", "-q").out)["ties"]
-    assert (row["query"], row["min"], row["max"], row["exact"]) == ("q1", 0.5, 1.0, True)
+    assert (row["query_id"], row["low"], row["high"], row["exact"]) == ("q1", 0.5, 1.0, True)
     assert "| constant | RR | 0.5000 | 0.5000 | 0.8333 | 1.0000 |" in cli(*ask, "--format", "markdown").out
     refused = cli(*ask, "--format", "latex")
     assert refused.code == 2
@@ -251,6 +252,7 @@ def summary(values: list[float]) -> Any:
     mean = sum(values) / 3
     return pytest.approx(
         {
+            "value": mean,
             "mean": mean,
             "median": middle,
             "geometric_mean": math.exp(sum(math.log(max(value, 1e-5)) for value in values) / 3),

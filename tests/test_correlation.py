@@ -14,8 +14,8 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
 from rankgauge.stats import correlation as c
-from rankgauge.stats.agreement import Estimate
 from rankgauge.stats.choice import CRITERIA, QUICK, nested
+from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.line import fitted, without_each
 
 Floats = NDArray[np.float64]

@@ -71,7 +71,7 @@ class TestText:
         data = json.loads(show(ONE, "json"))
         assert data == json.loads(json.dumps(ONE.to_dict()))
         assert sum(row["contribution"] for row in data["rows"]) == pytest.approx(data["value"], abs=1e-12)
-        assert (data["retrieved"], data["query"], data["run"]) == (4, "q1", "mine")
+        assert (data["retrieved"], data["query_id"], data["run"]) == (4, "q1", "mine")
 
     def test_two_runs(self) -> None:
         assert sum(share.points for share in TWO.shares) == pytest.approx(TWO.points, abs=1e-12)
@@ -224,7 +224,7 @@ class TestCommand:
 
     def test_the_worst(self, here: Path) -> None:
         _, out, _ = command(here, "qrels.txt", "good.run", "--worst", "2", "--format", "json")
-        assert [each["query"] for each in json.loads(out)] == ["q3", "q2"]
+        assert [each["query_id"] for each in json.loads(out)] == ["q3", "q2"]
 
     def test_two_runs(self, here: Path) -> None:
         _, out, _ = command(here, "qrels.txt", "A=good.run", "worse.run", "--query", "q1", "-m", "P@1")

@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 
 import rankgauge
 from rankgauge import cli as command_line
-from rankgauge.comparison.gate.check import ANSWERS, Bounds, _tested, check, check_result, margins_of
+from rankgauge.comparison.gate.check import ANSWERS, _tested, check, check_result, margins_of
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.measures import parse
 from rankgauge.pytest_plugin import assert_no_regression
 from rankgauge.show.sections.gate import as_data, as_json, as_junit, as_markdown, as_table
 from rankgauge.show.sections.result import Look, show
+from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.power import power_of, queries_needed
 
 QUERIES = [f"q{i:02}" for i in range(40)]
@@ -60,7 +61,7 @@ def test_identical_runs_pass_at_any_margin() -> None:
     for margin in (0.0, 0.01):
         found = check(JUDGMENTS, noisy(1), noisy(1), margin=margin)
         assert (found.answer, found.lost_most, found.better) == ("pass", (), False)
-        assert found.compared[0].bounds == Bounds(0.0, 0.0, 0.0)
+        assert found.compared[0].bounds == Estimate(0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(("number", "answer"), [(0, "pass"), (1, "inconclusive"), (2, "inconclusive"), (12, "fail")])
@@ -73,7 +74,7 @@ def test_broken_queries_are_judged_by_their_bounds(number: int, answer: str) -> 
     assert one.bounds.value == pytest.approx(-number / 40)
     if number:
         low, high = stats.ttest_rel(values(broken(number)), values(GOOD)).confidence_interval(0.90)
-        assert (one.bounds.lower, one.bounds.upper) == pytest.approx((low, high), abs=1e-12)
+        assert (one.bounds.low, one.bounds.high) == pytest.approx((low, high), abs=1e-12)
         expected = "pass" if low >= -0.02 else "fail" if high < -0.02 else "inconclusive"
         assert answer == expected
     assert [lost.query_id for lost in found.lost_most] == QUERIES[: min(number, 5)]
@@ -100,14 +101,14 @@ def test_the_worked_pair() -> None:
     (one,) = found.compared
     # t(11) at 0.95 is 1.795885; the standard error is 0.059867277 / √12.
     half = 1.7958848187036691 * 0.059867277448460175 / math.sqrt(12)
-    assert (one.bounds.lower, one.bounds.upper) == pytest.approx((0.0475 - half, 0.0475 + half), abs=1e-12)
+    assert (one.bounds.low, one.bounds.high) == pytest.approx((0.0475 - half, 0.0475 + half), abs=1e-12)
     assert (one.answer, one.queries) == ("pass", 12)
     assert [doubt.code for doubt in one.doubts] == ["few-queries"]
     assert [lost.query_id for lost in found.lost_most] == ["q01", "q07", "q09"]
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "answer"),
+    ("low", "high", "answer"),
     [
         (-0.02, 0.1, "pass"),
         (-0.021, 0.1, "inconclusive"),
@@ -116,8 +117,9 @@ def test_the_worked_pair() -> None:
         (-math.inf, math.inf, "inconclusive"),
     ],
 )
-def test_the_limit_itself_is_within_the_margin(lower: float, upper: float, answer: str) -> None:
-    assert Bounds(0.0, lower, upper).answer(-0.02) == answer
+def test_the_limit_itself_is_within_the_margin(low: float, high: float, answer: str) -> None:
+    tested = _tested(np.zeros((2, 1)))._replace(bounds=Estimate(0.0, low, high))
+    assert tested.answer(-0.02) == answer
 
 
 @pytest.mark.parametrize("number", range(2, 120))
@@ -127,7 +129,7 @@ def test_what_meets_the_limit_exactly_passes_whatever_rounding_does(number: int)
     five = {query: {f"d{j}": 10.0 - j for j in range(5)} for query in judged}
     met = check(judged, five, eight, "P@10", margin=0.3, minimums={"Success@1": 1, "P@10": 0.5})
     assert met.answer == "pass"
-    assert met.minimums[0].bounds == Bounds(1.0, 1.0, 1.0)
+    assert met.minimums[0].bounds == Estimate(1.0, 1.0, 1.0)
     assert check(judged, eight, minimums={"P@10": 0.8}).answer == "pass"
     missed = check(judged, five, eight, "P@10", margin=0.2999, minimums={"P@10": 0.5001})
     assert (missed.compared[0].answer, missed.minimums[0].answer) == ("fail", "fail")
@@ -156,7 +158,7 @@ def test_one_query_cannot_tell() -> None:
     one = {"q00": JUDGMENTS["q00"]}
     found = check(one, {"q00": {"d2": 1.0}}, GOOD, margin=0.5)
     assert (found.answer, found.compared[0].queries_needed) == ("inconclusive", None)
-    assert json.loads(json.dumps(as_data(found), allow_nan=False))["measures"]["nDCG@10"]["lower"] is None
+    assert json.loads(json.dumps(as_data(found), allow_nan=False))["measures"]["nDCG@10"]["difference"]["low"] is None
     assert "–" in as_table(found)
     assert "nDCG@10 is inconclusive: one query has no bounds" in as_table(found)
     assert "too close to the limit" not in as_table(found)
@@ -194,7 +196,7 @@ def test_a_minimum_tests_a_mean() -> None:
     for minimum, answer in ((low - 0.001, "pass"), (0.6 * low + 0.4 * high, "inconclusive"), (high + 0.001, "fail")):
         (one,) = check(JUDGMENTS, run, minimums={"nDCG@10": minimum}).minimums
         assert one.answer == answer
-        assert (one.bounds.lower, one.bounds.upper) == pytest.approx((low, high), abs=1e-12)
+        assert (one.bounds.low, one.bounds.high) == pytest.approx((low, high), abs=1e-12)
         assert (one.queries_needed is None) == (answer != "inconclusive")
 
 
@@ -358,7 +360,8 @@ def test_json_is_as_promised() -> None:
     data = json.loads(as_json(FAILED))
     assert data["answer"] == "fail"
     one = data["measures"]["nDCG@10"]
-    assert list(one)[:8] == ["candidate", "baseline", "difference", "lower", "upper", "margin", "answer", "queries"]
+    assert list(one)[:6] == ["candidate", "baseline", "difference", "margin", "answer", "queries"]
+    assert list(one["difference"]) == ["value", "low", "high"]
     assert (one["candidate"], one["baseline"], one["queries_needed"]) == (pytest.approx(28 / 40), 1.0, None)
     assert {"value", "minimum", "answer"} <= data["minimums"]["P@1"].keys()
     assert data["lost_most"][0] == {
@@ -511,7 +514,9 @@ def test_a_run_of_a_file_of_several_is_named(cli: Callable[..., Outcome]) -> Non
     assert "must be alone in a file" in cli(*check, "good=two.json", "--ratchet").err
     assert "holds 2 runs; say which: good=two.json" in cli(*check, "two.json").err
     assert "no run 'brokn2', did you mean broken2?" in cli(*check, "brokn2=two.json").err
-    assert json.loads(cli(*check, "broken2=two.json").out)["measures"]["nDCG@10"]["difference"] == pytest.approx(0.05)
+    assert json.loads(cli(*check, "broken2=two.json").out)["measures"]["nDCG@10"]["difference"][
+        "value"
+    ] == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(
@@ -589,7 +594,7 @@ def test_small_passes_that_add_up_are_pointed_out(cli: Callable[..., Outcome], h
     assert "Small losses have added up to more than the margin." in done.out
     data = json.loads(cli("check", "qrels.txt", "next.run", *words, "--format", "json").out)
     drift = data["measures"]["nDCG@10"]["drift"]
-    assert (drift["first"], drift["difference"], drift["baselines"]) == (1.0, pytest.approx(-0.25), 5)
+    assert (drift["first"], drift["difference"]["value"], drift["baselines"]) == (1.0, pytest.approx(-0.25), 5)
 
 
 def test_a_measure_that_joined_later_drifts_from_where_it_joined(cli: Callable[..., Outcome], here: Path) -> None:
@@ -620,7 +625,7 @@ def test_a_baseline_can_be_compressed(cli: Callable[..., Outcome], here: Path) -
     assert cli(*words, "--baseline", "broken2.run", "--save-baseline", "b.json.gz").code == 0
     assert (here / "b.json.gz").read_bytes().startswith(b"\x1f\x8b")
     data = json.loads(cli(*words, "--baseline", "b.json.gz", "--format", "json").out)
-    assert data["measures"]["nDCG@10"]["drift"]["difference"] == pytest.approx(0.05)
+    assert data["measures"]["nDCG@10"]["drift"]["difference"]["value"] == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(
@@ -648,7 +653,7 @@ def test_the_gate_keeps_its_promises() -> None:
     queries = queries_needed(deviation, 0, margin=margin)
     for truth, share in ((-margin, 0.05), (0.0, power_of(deviation, margin, queries, sides=1))):
         draws = rng.normal(truth, deviation, (4000, queries))
-        answers = [_tested(draw[:, None])[2].answer(-margin) for draw in draws]
+        answers = [_tested(draw[:, None]).answer(-margin) for draw in draws]
         assert answers.count("pass") / 4000 == pytest.approx(share, abs=0.015)
 
 

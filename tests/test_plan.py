@@ -177,7 +177,7 @@ def test_the_data_hold_what_was_asked() -> None:
     assert data["comparisons"] == 3
     assert [(each["question"], each["size"]) for each in data["needed"]] == [("difference", 0.02), ("range", 0.02)]
     assert data["sets"][0]["difference"] == detectable(0.2, 60, alpha=0.05 / 3)
-    assert (data["pilot"], data["deviation_interval"]) == (None, None)
+    assert (data["pilot"], data["deviation"]) == (None, {"value": 0.2, "low": None, "high": None})
 
 
 def test_the_picture_marks_what_was_asked() -> None:
@@ -239,7 +239,7 @@ def test_a_pilot_of_runs_and_of_saved_values_say_the_same(here: Path) -> None:
     assert json.loads(runs.output) == json.loads(saved.output)
     lost = np.array([0 if i % 3 == 0 else 1 - 1 / math.log2(3) for i in range(30)])
     data = json.loads(runs.output)
-    assert data["deviation"] == pytest.approx(lost.std(ddof=1))
+    assert data["deviation"]["value"] == pytest.approx(lost.std(ddof=1))
     assert data["needed"][0]["queries"] == queries_needed(lost.std(ddof=1), 0.02)
 
 
@@ -248,7 +248,7 @@ def test_a_pilot_can_be_a_table_from_anywhere(here: Path) -> None:
     rows = [f"q{i},{x},{y}\n" for i, (x, y) in enumerate(zip(a, b, strict=True))]
     (here / "values.csv").write_text("query_id,one,two\n" + "".join(rows))
     data = json.loads(run("--pilot", "values.csv", "--format", "json").output)
-    assert data["deviation"] == pytest.approx(np.std(np.subtract(a, b), ddof=1))
+    assert data["deviation"]["value"] == pytest.approx(np.std(np.subtract(a, b), ddof=1))
     assert data["pilot"]["systems"] == ["one", "two"]
 
 

@@ -17,7 +17,7 @@ from scipy.stats import ttest_1samp
 import rankgauge
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.show.sections.ppi import show
-from rankgauge.stats.ppi import needed, needed_alone, plain_mean, prediction_powered
+from rankgauge.stats.ppi import needed, needed_alone, plain_mean, power, prediction_powered
 
 
 def ppi_py() -> Any:
@@ -53,7 +53,7 @@ def test_predictions_that_go_the_wrong_way_are_not_used() -> None:
     """λ is kept from 0 to 1, as there."""
     truth, predicted, others = sample(1, 30, 100)
     ours = prediction_powered(truth, 1 - predicted, 1 - others)
-    assert ours.power == 0.0
+    assert power(truth, 1 - predicted, 1 - others) == 0.0
     assert ours == plain_mean(truth)
 
 
@@ -205,14 +205,14 @@ def test_the_interval_of_real_queries_holds_the_mean_of_all(shared: Path) -> Non
 
 def test_forms() -> None:
     found = rankgauge.ppi(SOME, MODEL, RUNS, width=0.05)
-    assert [each["name"] for each in json.loads(show(found, "json"))["systems"]] == ["good", "poor"]
+    assert [each["system"] for each in json.loads(show(found, "json"))["systems"]] == ["good", "poor"]
     rows = list(csv.DictReader(io.StringIO(show(found, "csv"))))
     assert float(rows[0]["powered_low"]) == found["good"].powered.low
     assert "| good |" in show(found, "markdown")
     assert "20 of 60 queries judged by them" in repr(found)
     assert "Fewer than 25 queries" in repr(found)
     frame = found.to_frame()
-    assert frame["name"].to_list() == [each.name for each in [*found.systems, *found.pairs]]
+    assert frame["system"].to_list() == [each.name for each in [*found.systems, *found.pairs]]
     assert frame["powered_low"].to_list() == [each.powered.low for each in [*found.systems, *found.pairs]]
     assert "<svg" in found._repr_html_()
 

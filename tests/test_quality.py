@@ -539,12 +539,13 @@ def test_frames_and_tables_of_bounds_and_noise() -> None:
     found = rankgauge.unjudged_bounds({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"u": 2.0, "a": 1.0}, "r": {"a": 1.0}})
     data = found.to_dict()
     assert (data["open"], data["mean"]["value"], data["mean"]["low"]) == (1, found.mean.value, found.mean.low)
-    assert [row["query_id"] for row in data["queries"]] == ["q", "r"]
+    assert [row["query_id"] for row in data["per_query"]] == ["q", "r"]
+    assert data["queries"] == 2
     assert json.loads(json.dumps(data)) == data
     assert f"{found['q'].high:.4f}" in found._repr_html_()
     noise = rankgauge.label_noise(JUDGED, RUNS, error_rate=0.2, draws=20)
     frame = noise.to_frame()
-    assert frame["name"].to_list() == noise.systems
+    assert frame["system"].to_list() == noise.systems
     assert frame["low"].to_list() == [each.low for each in noise.scores]
 
 

@@ -207,8 +207,8 @@ def test_tables_hold_what_the_other_commands_say() -> None:
     report = rankgauge.report(judgments, runs, charts=False)
     results = [rankgauge.evaluate(judgments, run, name=name) for name, run in runs.items()]
     bands = [
-        {"system": row["run"], "value": row["value"], "smallest": row["min"], "expected": row["expected"],
-         "largest": row["max"], "measure": row["measure"], "width": row["max"] - row["min"]}
+        {"system": row["run"], "value": row["value"], "smallest": row["low"], "expected": row["expected"],
+         "largest": row["high"], "measure": row["measure"], "width": row["high"] - row["low"]}
         for row in ties_data(results, per_query=False)
     ]  # fmt: skip
     assert table_named(report, "ties") == bands

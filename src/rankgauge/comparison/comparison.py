@@ -12,6 +12,7 @@ from rankgauge.comparison.settings import Settings
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.measures import Measure
 from rankgauge.shown import Shown, clean
+from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.methods import METHODS
 
 if TYPE_CHECKING:
@@ -120,13 +121,15 @@ class Comparison(Shown, Mapping[str, Compared]):
         data = {
             "protocol": first.values.protocol,
             "fingerprints": first.values.fingerprints,
-            "queries": {"used": len(used), "dropped": len(dropped), "dropped_ids": dropped},
+            "queries": len(used),
+            "dropped": len(dropped),
+            "dropped_ids": dropped,
             "flips": {"number": first.flips, "exact": first.exact, "seed": self.settings.seed},
             "family": self.family,
             "baseline": self.settings.baseline,
             "alpha": self.settings.alpha,
             "measures": {measure: _compared_data(each) for measure, each in self.measures.items()},
-            "warnings": [doubt._asdict() for doubt in self.warnings],
+            "warnings": self.warnings,
         }
         cleaned: dict[str, Any] = clean(data)
         return cleaned
@@ -159,18 +162,18 @@ class Comparison(Shown, Mapping[str, Compared]):
 
 
 def _flat(pair: Pair) -> dict[str, Any]:
-    """The pair with intervals as two columns each, and what was asked for besides as columns of its own."""
+    """The pair with ends as columns, and what was asked for besides as columns of its own."""
     result: dict[str, Any] = {}
     for name, value in _pair_data(pair).items():
         if name in ("a", "b", "queries"):
             continue
-        if isinstance(value, tuple):
-            result[f"{name}_low"], result[f"{name}_high"] = value
+        if isinstance(value, Estimate):
+            result |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
         elif name == "others":
             result |= {f"p_{method}": each["p"] for method, each in value.items()}
         elif name == "intervals":
             for kind, ends in value.items():
-                result[f"{kind}_low"], result[f"{kind}_high"] = ends
+                result |= {f"{kind}_{end}": number for end, number in ends.items()}
         else:
             result[name] = value
     return result
@@ -181,7 +184,7 @@ def _compared_data(compared: Compared) -> dict[str, Any]:
         "queries": len(compared.values.queries),
         "effective_queries": compared.effective,
         "flips": {"number": compared.flips, "exact": compared.exact},
-        "systems": {name: asdict(system) for name, system in compared.systems.items()},
+        "systems": {name: _with_ends(asdict(system)) for name, system in compared.systems.items()},
         "pairs": [_pair_data(pair) for pair in compared.pairs],
     }
     if compared.values.definition:
@@ -192,13 +195,21 @@ def _compared_data(compared: Compared) -> dict[str, Any]:
 
 
 ORDER = (
-    *("a", "b", "difference", "interval", "relative", "relative_interval", "p", "p_adjusted", "p_t"),
-    *("d_z", "d_z_interval", "g_z", "wins", "ties", "losses", "detectable", "decision", "verdict"),
+    *("a", "b", "difference", "relative", "p", "p_adjusted", "p_t"),
+    *("d_z", "g_z", "wins", "ties", "losses", "detectable", "decision", "verdict"),
 )
+ENDS = {"mean": "interval", "difference": "interval", "relative": "relative_interval", "d_z": "d_z_interval"}
+
+
+def _with_ends(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields, each value and its interval as one estimate."""
+    estimates = {name: Estimate(fields[name], *fields[ends]) for name, ends in ENDS.items() if name in fields}
+    return {name: estimates.get(name, each) for name, each in fields.items() if name not in ENDS.values()}
 
 
 def _pair_data(pair: Pair) -> dict[str, Any]:
     """The pair's fields, the most important ones first, what was not asked for left out."""
-    fields = asdict(pair)
+    fields = _with_ends(asdict(pair))
+    fields["intervals"] = {kind: {"low": low, "high": high} for kind, (low, high) in pair.intervals.items()}
     rest = {name: value for name, value in fields.items() if name not in ORDER and value not in (None, {})}
     return {name: fields[name] for name in ORDER} | rest

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import MeasureError, RankgaugeError
+from rankgauge.shown import clean
 from rankgauge.trust.judges.agree import Agreement
 from rankgauge.trust.judges.pairs import agreement_of_all, pairs_of
 from rankgauge.trust.judges.sets import sets_of
@@ -47,8 +48,6 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        from rankgauge.show.sections.judgments import clean
-
         data = {
             "unjudged": None if self.quality is None else self.quality.to_dict(),
             "agreement": None if self.agreement is None else self.agreement.to_dict(),

@@ -86,7 +86,7 @@ class Explained:
     def to_dict(self) -> dict[str, Any]:
         """Everything, for machines."""
         return {
-            "query": self.query,
+            "query_id": self.query,
             "why": list(self.why),
             "rankings": [ranking.to_dict() for ranking in self.rankings],
             "shares": [asdict(share) for share in self.difference.shares] if self.difference is not None else [],

@@ -17,7 +17,7 @@ from rankgauge.stats.agreement import LEVELS, WEIGHTS
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts
-    from rankgauge.stats.agreement import Estimate
+    from rankgauge.stats.estimate import Estimate
     from rankgauge.trust.judges.agree import Agreement
     from rankgauge.trust.judges.pairs import PairAgreement
     from rankgauge.trust.judges.systems import Orders, Systems

@@ -9,9 +9,11 @@ Weights go by the distance of grades, not by their place in a list: on 0, 1, 3 a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "LEVELS",
     "WEIGHTS",
-    "Estimate",
     "alpha",
     "bias",
     "coincidences",
@@ -37,14 +38,6 @@ __all__ = [
 WEIGHTS: Final = ("none", "linear", "quadratic")
 LEVELS: Final = ("nominal", "ordinal", "interval")
 RESAMPLES: Final = 2_000
-
-
-class Estimate(NamedTuple):
-    """A coefficient and its interval; NaN where there is none."""
-
-    value: float
-    low: float
-    high: float
 
 
 # ---- sums ------------------------------------------------------------------------------------------------------------
@@ -145,12 +138,12 @@ def estimated(
     value = float(coefficient(sums.sum(axis=0)))
     clusters = len(sums)
     if clusters < 2 or value != value:
-        return Estimate(value, float("nan"), float("nan"))
+        return Estimate(value)
     random = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, clusters))))
     drawn = random.multinomial(clusters, np.full(clusters, 1 / clusters), size=times)
     resampled = coefficient(np.tensordot(drawn.astype(np.float64), sums, axes=1))
     resampled = resampled[np.isfinite(resampled)]
     if len(resampled) < times / 2:
-        return Estimate(value, float("nan"), float("nan"))
+        return Estimate(value)
     low, high = np.quantile(resampled, [level / 2, 1 - level / 2])
     return Estimate(value, float(low), float(high))

@@ -6,12 +6,11 @@ NaN stands for what does not exist: a correlation with a constant column, an int
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.stats.agreement import Estimate
+from rankgauge.stats.estimate import NAN, Estimate
 from rankgauge.stats.ranks import midranks
 
 if TYPE_CHECKING:
@@ -28,19 +27,14 @@ __all__ = [
 SAME: Final = 1e-12  # of the largest value: a column that varies less is constant but for rounding
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """So many of so many, and the interval of the share."""
+class Share(NamedTuple):
+    """So many of so many: the share, which is NaN of nothing, and its interval."""
 
-    part: float
-    whole: float
+    value: float
     low: float
     high: float
-
-    @property
-    def value(self) -> float:
-        """The share; NaN of nothing."""
-        return self.part / self.whole if self.whole else float("nan")
+    part: float
+    whole: float
 
     def to_dict(self) -> dict[str, float]:
         """For JSON."""
@@ -115,7 +109,7 @@ def fisher(r: float, number: float, alpha: float = 0.05, *, spread: float = 1.0,
     from scipy.special import ndtri
 
     if not abs(r) < 1 or number <= lost:
-        return Estimate(r, float("nan"), float("nan"))
+        return Estimate(r)
     middle, reach = np.arctanh(r), -ndtri(alpha / 2) * np.sqrt(spread / (number - lost))
     return Estimate(r, float(np.tanh(middle - reach)), float(np.tanh(middle + reach)))
 
@@ -126,11 +120,11 @@ def wilson(part: float, whole: float, alpha: float = 0.05, *, effective: float |
 
     number = whole if effective is None else effective
     if not whole or not number:
-        return Share(part, whole, float("nan"), float("nan"))
+        return Share(part / whole if whole else NAN, NAN, NAN, part, whole)
     p, z = part / whole, -ndtri(alpha / 2)
     middle = (p + z**2 / (2 * number)) / (1 + z**2 / number)
     reach = z / (1 + z**2 / number) * np.sqrt(p * (1 - p) / number + z**2 / (4 * number**2))
-    return Share(part, whole, max(0.0, float(middle - reach)), min(1.0, float(middle + reach)))
+    return Share(p, max(0.0, float(middle - reach)), min(1.0, float(middle + reach)), part, whole)
 
 
 def effective_number(weights: Floats) -> float:
@@ -175,7 +169,7 @@ def dependent_difference(one: Estimate, other: Estimate, between: float) -> Esti
     a, b = one.value, other.value
     change = a - b
     if not abs(a) < 1 or not abs(b) < 1:
-        return Estimate(change, float("nan"), float("nan"))
+        return Estimate(change)
     shared = (between - a * b / 2) * (1 - a * a - b * b - between * between) + between**3
     shared /= (1 - a * a) * (1 - b * b)
 
@@ -203,7 +197,7 @@ def corrected(found: Estimate, *reliabilities: float) -> Estimate:
     The value may leave −1 to 1, which says that the errors are overestimated or the rows few; the ends may not.
     """
     if min(reliabilities) <= 0:
-        return Estimate(float("nan"), float("nan"), float("nan"))
+        return Estimate(NAN)
     by = float(np.sqrt(np.prod(reliabilities)))
     ends: Any = np.clip([found.low / by, found.high / by], -1.0, 1.0)
     return Estimate(found.value / by, float(ends[0]), float(ends[1]))

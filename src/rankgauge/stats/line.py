@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgauge.stats.agreement import Estimate
 from rankgauge.stats.correlation import SAME
+from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,38 +9,24 @@ is right whatever the predictions are worth: what they are off by is measured wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["INTERVALS", "Estimated", "needed", "needed_alone", "plain_mean", "power", "prediction_powered"]
+__all__ = ["INTERVALS", "needed", "needed_alone", "plain_mean", "power", "prediction_powered"]
 
 # Interval → what it is.
 INTERVALS: Final = {
     "t": "Student's t with n − 1 degrees of freedom, unbiased variances",
     "ppi_py": "normal, variances divided by n: what the package ppi_py gives",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Estimated:
-    """An estimate of a mean with its interval; `power` is λ."""
-
-    value: float
-    low: float
-    high: float
-    power: float
-
-    @property
-    def width(self) -> float:
-        """From end to end."""
-        return self.high - self.low
 
 
 def power(truth: Floats, predicted: Floats, others: Floats) -> float:
@@ -56,7 +42,7 @@ def power(truth: Floats, predicted: Floats, others: Floats) -> float:
 def prediction_powered(
     truth: Floats, predicted: Floats, others: Floats, *, alpha: float = 0.05, interval: str = "t",
     lam: float | None = None,
-) -> Estimated:  # fmt: skip
+) -> Estimate:  # fmt: skip
     """The mean from `truth` with its `predicted` values and the predictions for `others`; λ is chosen, unless given."""
     weight = power(truth, predicted, others) if lam is None else lam
     corrected = truth - weight * predicted
@@ -64,10 +50,10 @@ def prediction_powered(
     ddof = 1 if interval == "t" else 0
     error = np.sqrt(_spread(corrected, ddof) / len(truth) + weight**2 * _spread(others, ddof) / max(1, len(others)))
     half = _quantile(alpha, len(truth) - 1 if interval == "t" else None) * float(error)
-    return Estimated(value, value - half, value + half, weight)
+    return Estimate(value, value - half, value + half)
 
 
-def plain_mean(truth: Floats, *, alpha: float = 0.05, interval: str = "t") -> Estimated:
+def plain_mean(truth: Floats, *, alpha: float = 0.05, interval: str = "t") -> Estimate:
     """People alone: the mean of the truth."""
     return prediction_powered(truth, np.zeros(len(truth)), np.zeros(0), alpha=alpha, interval=interval, lam=0.0)
 

@@ -15,7 +15,8 @@ from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_run
-from rankgauge.stats.ppi import INTERVALS, Estimated, needed, needed_alone, plain_mean, prediction_powered
+from rankgauge.stats.estimate import Estimate
+from rankgauge.stats.ppi import INTERVALS, needed, needed_alone, plain_mean, power, prediction_powered
 from rankgauge.trust.judges.sets import judged_once
 
 if TYPE_CHECKING:
@@ -38,9 +39,10 @@ class Powered:
     """
 
     name: str
-    people: Estimated
+    people: Estimate
     model: float
-    powered: Estimated
+    powered: Estimate
+    power: float = 0.0  # λ: how much the model's predictions count
     needed: int | None = None
     needed_alone: int | None = None
 
@@ -55,13 +57,12 @@ class Powered:
         return (self.people.width / self.powered.width) ** 2 if self.powered.width > 0 else 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """For JSON, all but the name."""
         return {
-            "name": self.name,
-            "people": {"value": self.people.value, "low": self.people.low, "high": self.people.high},
+            "people": self.people._asdict(),
             "model": self.model,
-            "powered": {"value": self.powered.value, "low": self.powered.low, "high": self.powered.high},
-            "lambda": self.powered.power,
+            "powered": self.powered._asdict(),
+            "lambda": self.power,
             "narrower": self.narrower,
             "needed": self.needed,
             "needed_alone": self.needed_alone,
@@ -90,15 +91,16 @@ class PredictionPowered:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
+        names = [{"a": a.name, "b": b.name} for a, b in combinations(self.systems, 2)]
         return {
             "measure": self.measure,
             "queries": self.queries,
             "judged_by_people": self.judged,
-            "interval": self.interval,
             "alpha": self.alpha,
+            "intervals": {"method": self.interval},
             "width": self.width,
-            "systems": [each.to_dict() for each in self.systems],
-            "pairs": [each.to_dict() for each in self.pairs],
+            "systems": [{"system": each.name, **each.to_dict()} for each in self.systems],
+            "pairs": [pair | each.to_dict() for pair, each in zip(names, self.pairs, strict=True)],
         }
 
     def to_frame(self) -> pl.DataFrame:
@@ -107,10 +109,10 @@ class PredictionPowered:
 
         rows = []
         for each in [*self.systems, *self.pairs]:
-            row: dict[str, Any] = {"name": each.name}
+            row: dict[str, Any] = {"system": each.name}
             for name, one in (("people", each.people), ("powered", each.powered)):
                 row |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
-            row |= {"model": each.model, "lambda": each.powered.power, "narrower": each.narrower}
+            row |= {"model": each.model, "lambda": each.power, "narrower": each.narrower}
             rows.append(row | {"needed": each.needed, "needed_alone": each.needed_alone})
         return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -221,12 +223,13 @@ def _values(
 def _powered(
     name: str, truth: Floats, predicted: Floats, others: Floats, width: float | None, interval: str, alpha: float
 ) -> Powered:
-    everything = np.concatenate([predicted, others])
+    everything, weight = np.concatenate([predicted, others]), power(truth, predicted, others)
     return Powered(
         name,
         plain_mean(truth, alpha=alpha, interval=interval),
         float(everything.mean()),
-        prediction_powered(truth, predicted, others, alpha=alpha, interval=interval),
+        prediction_powered(truth, predicted, others, alpha=alpha, interval=interval, lam=weight),
+        weight,
         None if width is None else needed(truth, predicted, others, width, alpha=alpha, interval=interval),
         None if width is None else needed_alone(truth, width, alpha=alpha, interval=interval),
     )

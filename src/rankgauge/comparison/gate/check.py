@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
+from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.paired import NOWHERE, TIE, moments, t_interval, units_of
 from rankgauge.stats.power import ALPHA, queries_needed
 
@@ -51,28 +52,13 @@ LOST: Final = 5  # queries that are named, for each measure
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """A number with its one-sided 95 % bounds, and how far off rounding may have put them."""
-
-    value: float
-    lower: float
-    upper: float
-    slack: float = field(default=0.0, compare=False)
-
-    def answer(self, limit: float) -> str:
-        """Whether the number is shown to be at least the limit, shown to be below it, or neither."""
-        if self.lower >= limit - self.slack:
-            return "pass"
-        return "fail" if self.upper < limit - self.slack else "inconclusive"
-
-
-@dataclass(frozen=True, slots=True)
 class Drift:
-    """How far the candidate is from the first baseline that this one descends from."""
+    """How far the candidate is from the first baseline that this one descends from; the answer that this would be."""
 
     first: float
-    bounds: Bounds
+    bounds: Estimate
     baselines: int
+    answer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +68,7 @@ class Compared:
     measure: str
     candidate: float
     baseline: float
-    bounds: Bounds  # of candidate − baseline
+    bounds: Estimate  # of candidate − baseline, one-sided 95 %
     margin: float
     answer: str
     queries: int
@@ -97,7 +83,7 @@ class Minimum:
     """One measure of the candidate against a number that its mean must reach."""
 
     measure: str
-    bounds: Bounds
+    bounds: Estimate
     minimum: float
     answer: str
     queries: int
@@ -250,20 +236,20 @@ def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) 
 
 def _compared(values: Values, margin: float, new: Saved, old: Saved | None) -> Compared:
     assert old is not None
-    means, found, bounds = _tested(values.table)
-    answer = bounds.answer(-margin)
+    tested = _tested(values.table)
+    answer = tested.answer(-margin)
     return Compared(
         values.measure,
-        means[0],
-        means[1],
-        bounds,
+        tested.means[0],
+        tested.means[1],
+        tested.bounds,
         margin,
         answer,
         len(values.queries),
         values.dropped,
-        _settling(found, bounds, -margin) if answer == "inconclusive" else None,
-        _drift(new, old, values.measure),
-        tuple(_doubts(values.measure, found, "differences")),
+        _settling(tested, -margin) if answer == "inconclusive" else None,
+        _drift(new, old, values.measure, margin),
+        tuple(_doubts(values.measure, tested.moments, "differences")),
     )
 
 
@@ -273,14 +259,32 @@ def _minimum(new: Saved, measure: str, minimum: float) -> Minimum:
     table = np.array([*new.of_measure(measure).values()])[:, None]
     if not len(table):
         raise InputError(f"no query has a value of {measure}; there is no mean to test")
-    _, found, bounds = _tested(table)
-    answer = bounds.answer(minimum)
-    needed = _settling(found, bounds, minimum) if answer == "inconclusive" else None
-    return Minimum(measure, bounds, minimum, answer, len(table), needed, tuple(_doubts(measure, found, "values")))
+    tested = _tested(table)
+    answer, doubts = tested.answer(minimum), tuple(_doubts(measure, tested.moments, "values"))
+    needed = _settling(tested, minimum) if answer == "inconclusive" else None
+    return Minimum(measure, tested.bounds, minimum, answer, len(table), needed, doubts)
 
 
-def _tested(table: Floats) -> tuple[list[float], Moments, Bounds]:
+class Tested(NamedTuple):
     """The means of one system or two; the moments and bounds of the mean, or of the difference of both.
+
+    `slack` is how far off rounding may have put the bounds.
+    """
+
+    means: list[float]
+    moments: Moments
+    bounds: Estimate
+    slack: float
+
+    def answer(self, limit: float) -> str:
+        """Whether the number is shown to be at least the limit, shown to be below it, or neither."""
+        if self.bounds.low >= limit - self.slack:
+            return "pass"
+        return "fail" if self.bounds.high < limit - self.slack else "inconclusive"
+
+
+def _tested(table: Floats) -> Tested:
+    """What is known of the mean of one column, or of the difference of two.
 
     What is tested is what is shown: the moments get the difference of these means. The one-sided 95 % bounds are the
     ends of the two-sided 90 % interval; one query has none.
@@ -291,7 +295,7 @@ def _tested(table: Floats) -> tuple[list[float], Moments, Bounds]:
     value = 0.0 if two and abs(value) <= slack else value
     found = moments(units_of(table), 0, 1 if two else None)._replace(difference=value)
     ends = t_interval(found, 2 * ALPHA) if found.freedom else NOWHERE
-    return means, found, Bounds(value, *ends, slack)
+    return Tested(means, found, Estimate(value, *ends), slack)
 
 
 def _doubts(measure: str, found: Moments, what: str) -> Iterator[Doubt]:
@@ -305,25 +309,24 @@ def _doubts(measure: str, found: Moments, what: str) -> Iterator[Doubt]:
         yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")
 
 
-def _settling(found: Moments, bounds: Bounds, limit: float) -> int | None:
+def _settling(tested: Tested, limit: float) -> int | None:
     """How many queries like these would settle it, with power 0.80, if what was observed is the truth."""
-    deviation, distance = found.error * math.sqrt(found.freedom + 1), bounds.value - limit
-    if found.freedom < 1 or abs(distance) <= bounds.slack:
+    freedom, distance = tested.moments.freedom, tested.bounds.value - limit
+    if freedom < 1 or abs(distance) <= tested.slack:
         return None
     try:
-        return queries_needed(deviation, abs(distance), sides=1)
+        return queries_needed(tested.moments.error * math.sqrt(freedom + 1), abs(distance), sides=1)
     except InputError:  # more than anyone will ever have
         return None
 
 
-def _drift(new: Saved, old: Saved, measure: str) -> Drift | None:
+def _drift(new: Saved, old: Saved, measure: str, margin: float) -> Drift | None:
     """Against the first baseline, where the present one replaced another."""
     replaced = sum(measure in entry["measures"] for entry in old.history)
     if not replaced or not old.first or measure not in old.first:
         return None
-    values = values_of(new, old.as_first(), measure)
-    means, _, bounds = _tested(values.table)
-    return Drift(means[1], bounds, replaced + 1)
+    tested = _tested(values_of(new, old.as_first(), measure).table)
+    return Drift(tested.means[1], tested.bounds, replaced + 1, tested.answer(-margin))
 
 
 def _lost_most(values: Values, number: int) -> Iterator[Lost]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from rankgauge.errors import MeasureError
 from rankgauge.measures import parse
 from rankgauge.shown import clean
+from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgauge.comparison.leaderboard.board import Board, Ways
+    from rankgauge.comparison.leaderboard.board import Board, MacroPair, Standing, Ways
     from rankgauge.comparison.leaderboard.cells import Cells
 
 __all__ = ["Leaderboard"]
@@ -115,14 +116,34 @@ class Leaderboard(Mapping[str, "Board"]):
 
 
 def _board_data(board: Board) -> dict[str, Any]:
-    cells = {dataset: {system: row.get(system) for system in board.standings} for dataset, row in board.cells.items()}
     return {
         "definition": board.definition,
-        "standings": [asdict(standing) for standing in board.standings.values()],
+        "standings": [_standing_data(standing) for standing in board.standings.values()],
         "groups": board.groups,
-        "cells": cells,
-        "queries": board.queries,
-        "dropped": board.dropped,
-        "pairs": [pair._asdict() for pair in board.pairs],
-        "against_baseline": [pair._asdict() for pair in board.against],
+        "datasets": {
+            name: {
+                "queries": board.queries[name],
+                "dropped": board.dropped.get(name, 0),
+                "values": {system: row.get(system) for system in board.standings},
+            }
+            for name, row in board.cells.items()
+        },
+        "pairs": [_pair_data(pair) for pair in board.pairs],
+        "against_baseline": [_pair_data(pair) for pair in board.against],
     }
+
+
+def _standing_data(standing: Standing) -> dict[str, Any]:
+    data = asdict(standing)
+    low, high = standing.rank_range or (None, None)
+    ends = {
+        "macro": Estimate(standing.macro, *data.pop("interval")),
+        "rank": dict(zip(Estimate._fields, (standing.rank, *(data.pop("rank_interval") or (None, None))), strict=True)),
+        "rank_range": {"low": low, "high": high},
+    }
+    return data | ends
+
+
+def _pair_data(pair: MacroPair) -> dict[str, Any]:
+    data = pair._asdict()
+    return data | {"difference": Estimate(pair.difference, *data.pop("interval"))}

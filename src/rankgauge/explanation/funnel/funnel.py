@@ -17,7 +17,7 @@ from rankgauge.errors import InputError, warn
 from rankgauge.evaluate import query_table, weights_of
 from rankgauge.explanation.funnel.cross import Cross, cross_of
 from rankgauge.explanation.funnel.notes import missing_cell, notes_of, tie_bands, tie_line, tie_warning
-from rankgauge.explanation.funnel.outcome import Estimate, Funnel, Harm, Point, Sampling
+from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
 from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Move, System, system_of
 from rankgauge.explanation.funnel.worth import worth_of
@@ -26,7 +26,7 @@ from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.memory import is_of_query
 
-__all__ = ["LOSSES", "PARTS", "Cross", "Estimate", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
+__all__ = ["LOSSES", "PARTS", "Cross", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
 
 FEWEST = 100  # resamples of a bootstrap
 BETWEEN = "+"  # stands between the names of a retriever and a reranker

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -12,6 +12,8 @@ import numpy as np
 
 from rankgauge.errors import InputError, nearest
 from rankgauge.explanation.funnel.system import LOSSES, PARTS
+from rankgauge.shown import clean
+from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.paired import TIE, units_of
 from rankgauge.stats.ratios import ratio_intervals, ratios, resamples_for
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
 
-__all__ = ["Estimate", "Funnel", "Harm", "Point", "Sampling"]
+__all__ = ["Funnel", "Harm", "Point", "Sampling"]
 
 MEANS: Final = (*PARTS, "retrieved", "oracle", "random", "lift", "headroom")
 # Ratio of means → what is divided by what, as sums and differences of columns.
@@ -34,14 +36,6 @@ RATIOS: Final = {
 }
 FALLEN: Final = 3  # documents that the row of a harmed query names
 QUERY_COLUMNS: Final = (*MEANS, "recall_before", "recall_after", "judged_before", "judged_after")
-
-
-class Estimate(NamedTuple):
-    """A mean or a ratio of means over the queries, with the bootstrap interval of it (NaN where there is none)."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Point(NamedTuple):
@@ -216,8 +210,8 @@ class Funnel:
             "candidates": self.candidates,
             "queries": len(self.query_ids),
             "protocol": self.protocol.to_dict(),
+            "alpha": sampling.alpha,
             "intervals": {
-                "level": 1 - sampling.alpha,
                 "method": "BCa, paired bootstrap over queries",
                 "resamples": sampling.resamples or resamples_for(len(self.query_ids)),
                 "seed": sampling.seed,
@@ -229,25 +223,23 @@ class Funnel:
             data["attribution"] = {
                 "retrievers": dict(zip(("old", "new"), self.cross.retrievers, strict=True)),
                 "rerankers": dict(zip(("old", "new"), self.cross.rerankers, strict=True)),
-                "effects": {
-                    name: {part: each._asdict() for part, each in parts.items()} for name, parts in self.effects.items()
-                },
+                "effects": self.effects,
             }
-        cleaned: dict[str, Any] = _finite(data)
+        cleaned: dict[str, Any] = clean(data)
         return cleaned
 
     def _system_data(self, name: str, per_query: bool) -> dict[str, Any]:
         system, estimates = self.systems[name], self.estimates[name]
         data: dict[str, Any] = {
-            "retrieved": system.retriever,
-            "parts": {part: estimates[part]._asdict() for part in PARTS},
-            **{stat: estimates[stat]._asdict() for stat in estimates if stat not in PARTS},
+            "candidates_of": system.retriever,
+            "parts": {part: estimates[part] for part in PARTS},
+            **{stat: each for stat, each in estimates.items() if stat not in PARTS},
             "recall": {"before": self.mean(name, "recall_before"), "after": self.mean(name, "recall_after")},
             "judged": {"before": self.mean(name, "judged_before"), "after": self.mean(name, "judged_after")},
-            "dropped": system.second.dropped,
-            "queries": self.outcome(name),
+            "documents_dropped": system.second.dropped,
+            "outcome": self.outcome(name),
             "largest_loss": self.largest(name),
-            "curve": [point._asdict() for point in self.curve[name]],
+            "curve": self.curve[name],
             "peak": self.peak(name).depth,
             "harmed": [_harm_data(harm) for harm in self.harmed(name, None if per_query else 10)],
         }
@@ -259,7 +251,7 @@ class Funnel:
         `fallen` are the documents whose fall cost a harmed query most, the costliest first.
         """
         system = self.systems[name]
-        columns = {column: [_finite(each) for each in system.of(column).tolist()] for column in QUERY_COLUMNS}
+        columns = {column: clean(system.of(column)) for column in QUERY_COLUMNS}
         fallen = {harm.query_id: [move.doc_id for move in harm.documents[:FALLEN]] for harm in self.harmed(name)}
         heads = ["query_id", *columns, "largest_loss"]
         return [
@@ -302,11 +294,3 @@ def _depths(deepest: int) -> list[int]:
 def _harm_data(harm: Harm) -> dict[str, Any]:
     documents = [move._asdict() | {"after": move.after or None} for move in harm.documents]
     return {"query_id": harm.query_id, "change": harm.change, "documents": documents}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(each) for key, each in value.items()}
-    return [_finite(each) for each in value] if isinstance(value, (list, tuple)) else value

@@ -40,7 +40,9 @@ class Difference:
     def to_dict(self) -> dict[str, Any]:
         """Everything, for machines; there is no difference (None) to a value that the protocol leaves out."""
         points = None if math.isnan(self.points) else self.points
-        return asdict(self) | {"a": self.a.to_dict(), "b": self.b.to_dict(), "points": points}
+        data = {"measure": self.measure, "query_id": self.query} | asdict(self)
+        del data["query"]
+        return data | {"a": self.a.to_dict(), "b": self.b.to_dict(), "points": points}
 
     def __repr__(self) -> str:
         from rankgauge.show.sections.explanation import difference_table

@@ -85,8 +85,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for machines; a value that the protocol leaves out is None."""
-        data = asdict(self) | {"retrieved": self.retrieved}
-        del data["ranks"]
+        data = {"measure": self.measure, "query_id": self.query} | asdict(self) | {"retrieved": self.retrieved}
+        del data["ranks"], data["query"]
         return data | {key: None if math.isnan(data[key]) else data[key] for key in ("value", "ideal_value")}
 
     def __repr__(self) -> str:

@@ -12,10 +12,10 @@ from rankgauge.comparison.values import Values, values_of_results
 from rankgauge.errors import InputError
 from rankgauge.result import Result
 from rankgauge.stats import paired
+from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
-    from rankgauge.stats.paired import Interval
 
     Source: TypeAlias = Comparison | Values | Result | Sequence[Result] | Mapping[str, Result]
 
@@ -82,10 +82,11 @@ def pair_of(source: Source, values: Values, pair: tuple[str, str] | None) -> tup
     return a, b
 
 
-def intervals_of(values: Values, alpha: float = 0.05) -> dict[str, tuple[float, Interval]]:
+def intervals_of(values: Values, alpha: float = 0.05) -> dict[str, Estimate]:
     """System → its mean and the t interval of it, as `compare` has them."""
     units = paired.units_of(values.table, values.weights, values.clusters)
-    return {name: (values.mean(name), paired.mean_interval(units, at, alpha)) for at, name in enumerate(values.systems)}
+    ends = [paired.mean_interval(units, at, alpha) for at in range(len(values.systems))]
+    return {name: Estimate(values.mean(name), *both) for name, both in zip(values.systems, ends, strict=True)}
 
 
 ONE: Final = {"queries": "query", "systems": "system", "pairs": "pair", "draws": "draw"}

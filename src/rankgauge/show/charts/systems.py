@@ -63,7 +63,7 @@ def forest(source: Source, measure: str | Measure | None = None, *, theme: str =
 def _means(values: Values, alpha: float) -> list[dict[str, Any]]:
     rows = [
         {"system": name, "mean": mean, "low": _finite(low), "high": _finite(high), "queries": len(values.queries)}
-        for name, (mean, (low, high)) in intervals_of(values, alpha).items()
+        for name, (mean, low, high) in intervals_of(values, alpha).items()
     ]
     return sorted(rows, key=lambda row: -float(row["mean"]))
 

@@ -17,9 +17,9 @@ from rankgauge.trust.judges.pairs import PairAgreement
 from rankgauge.trust.judgments.quality import LabelNoise, Quality
 
 if TYPE_CHECKING:
+    from rankgauge.stats.estimate import Estimate
     from rankgauge.trust.judges.agree import Orders, Systems
     from rankgauge.trust.judgments.coverage import PairCoverage
-    from rankgauge.trust.unjudged.bounds import Range
 
 __all__ = ["confusion", "judges", "noise", "unjudged", "unjudged_pairs"]
 
@@ -114,7 +114,7 @@ def _quality(source: Any) -> Quality:
     return source
 
 
-def _ends(bounds: Range) -> dict[str, Any]:
+def _ends(bounds: Estimate) -> dict[str, Any]:
     return {name: _known(end) for name, end in zip(("value", "low", "high"), bounds, strict=True)}
 
 
@@ -187,7 +187,7 @@ def noise(source: LabelNoise | Quality, *, theme: str = "light", width: int = WI
     room = (high - low) * 0.02 or 0.01
     edges = np.linspace(low - room, high + room, 2 * BINS + 1)
     rows = [
-        Ridge(each.name, found.draws[:, at], each.mean, each.value,
+        Ridge(each.system, found.draws[:, at], each.mean, each.value,
               f"as labelled {each.value:.4f} · 95 % of draws {each.low:.4f} to {each.high:.4f}")
         for at, each in enumerate(found.scores)
     ]  # fmt: skip

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TIE_FORMATS", "show_ties", "ties_data"]
 
-HEADS: Final = ["value", "min", "expected", "max"]
+HEADS: Final = ["value", "low", "expected", "high"]
 NOTE: Final = (
-    "min and max are what some order of equal scores gives, expected is the mean over all orders.\n"
+    "low and high are what some order of equal scores gives, expected is the mean over all orders.\n"
     "≤ and ≥: too many orders to try, the band is at least as wide. ±: sampled, with its standard error.\n"
 )
 
@@ -42,8 +42,8 @@ def _bands(results: list[Result], per_query: bool) -> Iterator[tuple[list[str], 
                     yield [result.name, str(measure)], ties.mean
 
 
-def _lead(per_query: bool) -> list[str]:
-    return ["run", "measure", *["query"] * per_query]
+def _lead(per_query: bool, query: str = "query") -> list[str]:
+    return ["run", "measure", *[query] * per_query]
 
 
 def _cells(band: Band, digits: int) -> list[str]:
@@ -71,7 +71,7 @@ def _as_markdown(results: list[Result], per_query: bool, digits: int) -> str:
 def _as_csv(results: list[Result], per_query: bool, digits: int) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*_lead(per_query), *HEADS, "exact", "standard_error"])
+    writer.writerow([*_lead(per_query, "query_id"), *HEADS, "exact", "standard_error"])
     for names, band in _bands(results, per_query):
         expected = "" if math.isnan(band.expected) else band.expected
         writer.writerow([*names, band.value, band.low, expected, band.high, str(band.exact).lower(), band.error])
@@ -80,12 +80,12 @@ def _as_csv(results: list[Result], per_query: bool, digits: int) -> str:
 
 def ties_data(results: list[Result], per_query: bool) -> list[dict[str, Any]]:
     """What the JSON holds, as a value."""
-    keys = _lead(per_query)
+    keys = _lead(per_query, "query_id")
     return [dict(zip(keys, names, strict=True)) | _band_data(band) for names, band in _bands(results, per_query)]
 
 
 def _band_data(band: Band) -> dict[str, Any]:
-    data = {"value": band.value, "min": band.low, "expected": band.expected, "max": band.high}
+    data = {"value": band.value, "low": band.low, "expected": band.expected, "high": band.high}
     numbers = {name: None if math.isnan(number) else number for name, number in data.items()}
     return numbers | {"exact": band.exact, "standard_error": band.error}
 

@@ -18,7 +18,8 @@ from rankgauge.show.titled import Table
 from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
-    from rankgauge.explanation.funnel.outcome import Estimate, Funnel, Harm
+    from rankgauge.explanation.funnel.outcome import Funnel, Harm
+    from rankgauge.stats.estimate import Estimate
 
 __all__ = ["FORMATS", "HEADS", "Look", "html", "last_lines", "show", "tables"]
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.show.grid import markdown_grid, short, text_grid
+from rankgauge.shown import clean
 
 if TYPE_CHECKING:
     from rankgauge.comparison.doubts import Doubt
-    from rankgauge.comparison.gate.check import Bounds, Check, Compared, Minimum
+    from rankgauge.comparison.gate.check import Check, Compared, Minimum
 
 __all__ = ["FORMATS", "as_json", "as_junit", "as_markdown", "as_table"]
 
@@ -44,7 +45,7 @@ def compared_cells(found: Check) -> tuple[list[str], list[list[str]]]:
     heads = ["measure", "candidate", "baseline", "difference", "lower", "upper", "margin", "queries", "answer"]
     rows = [
         [
-            each.measure, _number(each.candidate), _number(each.baseline), *map(_signed, _ends(each.bounds)),
+            each.measure, _number(each.candidate), _number(each.baseline), *map(_signed, each.bounds),
             f"{each.margin:g}", f"{each.queries:,}", each.answer.upper(),
         ]
         for each in found.compared
@@ -56,14 +57,10 @@ def minimum_cells(found: Check) -> tuple[list[str], list[list[str]]]:
     """A row for each minimum."""
     heads = ["measure", "mean", "lower", "upper", "minimum", "queries", "answer"]
     rows = [
-        [each.measure, *map(_number, _ends(each.bounds)), f"{each.minimum:g}", f"{each.queries:,}", each.answer.upper()]
+        [each.measure, *map(_number, each.bounds), f"{each.minimum:g}", f"{each.queries:,}", each.answer.upper()]
         for each in found.minimums
     ]
     return heads, rows
-
-
-def _ends(bounds: Bounds) -> tuple[float, float, float]:
-    return bounds.value, bounds.lower, bounds.upper
 
 
 def lost_cells(found: Check, measure: str) -> list[list[str]]:
@@ -119,8 +116,8 @@ def _settling_words(each: Compared | Minimum) -> Iterator[str]:
 def _drift_words(pair: Compared) -> str:
     assert pair.drift is not None
     bounds, words = pair.drift.bounds, f"{pair.measure} since the first of {pair.drift.baselines} baselines"
-    text = f"{words}: {_signed(bounds.value)} (bounds {_signed(bounds.lower)} to {_signed(bounds.upper)})"
-    if bounds.answer(-pair.margin) == "fail":
+    text = f"{words}: {_signed(bounds.value)} (bounds {_signed(bounds.low)} to {_signed(bounds.high)})"
+    if pair.drift.answer == "fail":
         return f"{text}. Small losses have added up to more than the margin."
     return f"{text}."
 
@@ -166,7 +163,7 @@ def _escaped(text: str) -> str:
 
 def as_data(found: Check) -> dict[str, Any]:
     """What the JSON holds, as a value."""
-    return {
+    data = {
         "answer": found.answer,
         "candidate": found.name,
         "baseline": found.baseline or None,
@@ -182,24 +179,27 @@ def as_data(found: Check) -> dict[str, Any]:
             }
             for each in found.lost_most
         ],
-        "warnings": [doubt._asdict() for doubt in _doubts(found)],
+        "warnings": list(_doubts(found)),
         "protocol": found.protocol,
         "fingerprints": found.fingerprints,
     }
+    cleaned: dict[str, Any] = clean(data)
+    return cleaned
 
 
 def _compared_data(each: Compared) -> dict[str, Any]:
     drift = each.drift and {
-        "first": each.drift.first, **_bounds_data(each.drift.bounds, "difference"), "baselines": each.drift.baselines,
+        "first": each.drift.first, "difference": each.drift.bounds, "baselines": each.drift.baselines,
     }  # fmt: skip
     return {
         "candidate": each.candidate,
         "baseline": each.baseline,
-        **_bounds_data(each.bounds, "difference"),
+        "difference": each.bounds,
         "margin": each.margin,
         "answer": each.answer,
         "queries": each.queries,
         "dropped": len(each.dropped),
+        "dropped_ids": each.dropped,
         "queries_needed": each.queries_needed,
         "drift": drift,
     }
@@ -207,17 +207,12 @@ def _compared_data(each: Compared) -> dict[str, Any]:
 
 def _minimum_data(each: Minimum) -> dict[str, Any]:
     return {
-        **_bounds_data(each.bounds, "value"),
+        **each.bounds._asdict(),
         "minimum": each.minimum,
         "answer": each.answer,
         "queries": each.queries,
         "queries_needed": each.queries_needed,
     }
-
-
-def _bounds_data(bounds: Bounds, name: str) -> dict[str, float | None]:
-    numbers = {name: bounds.value, "lower": bounds.lower, "upper": bounds.upper}
-    return {key: value if math.isfinite(value) else None for key, value in numbers.items()}
 
 
 def as_json(found: Check) -> str:

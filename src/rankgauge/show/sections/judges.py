@@ -12,7 +12,8 @@ from rankgauge.measures.gains import number_text
 from rankgauge.show.grid import short
 from rankgauge.show.sections.judgments import as_csv
 from rankgauge.show.titled import Table
-from rankgauge.stats.agreement import LEVELS, WEIGHTS, Estimate
+from rankgauge.stats.agreement import LEVELS, WEIGHTS
+from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from rankgauge.trust.judges.agree import Agreement, Dispute
@@ -101,7 +102,7 @@ def grades_table(pair: PairAgreement) -> Table:
 def queries_table(found: Agreement) -> Table:
     """Every query of every two judges."""
     rows = [
-        [short(pair.a, 20), short(pair.b, 20), each.query, f"{each.pairs:,}", _number(each.agreement, 3),
+        [short(pair.a, 20), short(pair.b, 20), each.query_id, f"{each.shared:,}", _number(each.agreement, 3),
          _number(each.bias, 3, sign=True), _number(each.kappa, 3)]
         for pair in found.pairs
         for each in pair.queries
@@ -220,7 +221,7 @@ def _as_csv(found: Agreement, per_query: bool) -> str:
         return as_csv(list(rows[0]), (row.values() for row in rows))
     flat = []
     for pair in found.pairs:
-        row: dict[str, float | str | int] = {"a": pair.a, "b": pair.b, "pairs": pair.shared}
+        row: dict[str, float | str | int] = {"a": pair.a, "b": pair.b, "shared": pair.shared}
         named = {f"kappa_{name}": each for name, each in pair.kappa.items()}
         named |= {f"alpha_{name}": each for name, each in pair.alpha.items()}
         for name, each in {"agreement": pair.agreement, **named, "bias": pair.bias}.items():

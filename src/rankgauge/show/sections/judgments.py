@@ -12,6 +12,7 @@ from rankgauge.errors import counted
 from rankgauge.measures.gains import number_text
 from rankgauge.show.grid import bar, short
 from rankgauge.show.titled import Table
+from rankgauge.shown import clean
 
 if TYPE_CHECKING:
     from rankgauge.trust.judgments.noise import LabelNoise
@@ -22,7 +23,6 @@ __all__ = [
     "QUALITY_FORMATS",
     "Look",
     "as_csv",
-    "clean",
     "html",
     "left_out_table",
     "noise_tables",
@@ -126,7 +126,7 @@ def left_out_table(quality: Quality, digits: int = 4) -> Table:
 
 def noise_tables(noise: LabelNoise, digits: int = 4) -> list[Table]:
     """Label noise: the distribution of each system's value, and how often the order of two is turned round."""
-    rows = [[short(each.name), *(_number(number, digits) for number in each[1:])] for each in noise.scores]
+    rows = [[short(each.system), *(_number(number, digits) for number in each[1:])] for each in noise.scores]
     heads = ["run", noise.measure, "mean", "deviation", "2.5 %", "97.5 %"]
     note = f"{counted(len(noise.draws), 'draw')} of the true grades given the labels, seed {noise.seed}."
     tables = [Table("Label noise: values under the grades that the labels may stand for", heads, rows, 1, (note,))]
@@ -249,17 +249,6 @@ def html(quality: Quality) -> str:
     picture = intervals_svg(quality) if quality.runs else ""
     picture += noise_svg(quality.noise) if quality.noise is not None else ""
     return picture + "".join(table.html() for table in tables(quality))
-
-
-def clean(value: Any) -> Any:
-    """For JSON: what is not finite is None."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: clean(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [clean(each) for each in value]
-    return value
 
 
 def _number(value: float | None, digits: int, *, sign: bool = False) -> str:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Final
 
 from rankgauge.errors import counted
 from rankgauge.show.grid import MISSING, short
-from rankgauge.show.sections.judgments import as_csv, clean
+from rankgauge.show.sections.judgments import as_csv
 from rankgauge.show.titled import Table
+from rankgauge.shown import clean
 from rankgauge.stats.choice import CRITERIA
 from rankgauge.stats.correlation import COEFFICIENTS
 from rankgauge.trust.online.tracked import ONLINE
 from rankgauge.trust.online.units import measure_of
 
 if TYPE_CHECKING:
-    from rankgauge.stats.agreement import Estimate
     from rankgauge.stats.correlation import Share
+    from rankgauge.stats.estimate import Estimate
     from rankgauge.trust.online.align import Alignment
     from rankgauge.trust.online.tracked import Tracked
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.plan.questions import QUESTIONS
 from rankgauge.show.grid import bar, markdown_grid, text_grid
+from rankgauge.shown import clean
+from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from rankgauge.comparison.plan.plan import Answer, Plan
@@ -94,9 +96,8 @@ def as_markdown(found: Plan) -> str:
 def as_data(found: Plan) -> dict[str, Any]:
     """What the JSON holds, as a value."""
     pilot, setting = found.deviation, found.setting
-    return {
-        "deviation": pilot.value,
-        "deviation_interval": pilot.interval,
+    data = {
+        "deviation": Estimate(pilot.value, *pilot.interval or ()),
         "pilot": {"measure": pilot.measure, "queries": pilot.queries, "systems": pilot.systems}
         if pilot.systems
         else None,
@@ -111,6 +112,8 @@ def as_data(found: Plan) -> dict[str, Any]:
         ],
         "sets": [{"queries": queries, **sizes} for queries, sizes in found.sets.items()],
     }
+    cleaned: dict[str, Any] = clean(data)
+    return cleaned
 
 
 def as_json(found: Plan) -> str:

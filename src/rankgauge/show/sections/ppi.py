@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from rankgauge.errors import counted
 from rankgauge.show.grid import short
-from rankgauge.show.sections.judgments import as_csv, clean
+from rankgauge.show.sections.judgments import as_csv
 from rankgauge.show.svg.judgments import range_rows
 from rankgauge.show.titled import Table
+from rankgauge.shown import clean
 from rankgauge.stats.ppi import INTERVALS
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _row(each: Powered, found: PredictionPowered, digits: int) -> list[str]:
     one, other = each.people, each.powered
     cells = [short(each.name, 40), f"{one.value:{sign}.{digits}f}", f"[{one.low:.{digits}f}, {one.high:.{digits}f}]"]
     cells += [f"{each.model:{sign}.{digits}f}", f"{other.value:{sign}.{digits}f}"]
-    cells += [f"[{other.low:.{digits}f}, {other.high:.{digits}f}]", f"{other.power:.3f}", f"{each.narrower:.1%}"]
+    cells += [f"[{other.low:.{digits}f}, {other.high:.{digits}f}]", f"{each.power:.3f}", f"{each.narrower:.1%}"]
     if found.width is not None:
         cells.append("–" if each.needed is None else f"{each.needed:,}")
     return cells
@@ -75,13 +76,13 @@ def show(found: PredictionPowered, format: str = "table", digits: int = 4) -> st
 
 
 def _as_csv(found: PredictionPowered, digits: int) -> str:
-    heads = ["name", "people", "people_low", "people_high", "model", "powered", "powered_low", "powered_high", "lambda"]
+    heads = ["system", "people", "people_low", "people_high", "model", "powered", "powered_low", "powered_high"]
     rows = [
         [each.name, each.people.value, each.people.low, each.people.high, each.model, each.powered.value,
-         each.powered.low, each.powered.high, each.powered.power, each.needed]
+         each.powered.low, each.powered.high, each.power, each.needed]
         for each in [*found.systems, *found.pairs]
     ]  # fmt: skip
-    return as_csv([*heads, "needed"], rows)
+    return as_csv([*heads, "lambda", "needed"], rows)
 
 
 def _as_json(found: PredictionPowered, digits: int) -> str:

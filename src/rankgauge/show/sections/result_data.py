@@ -147,17 +147,15 @@ def _per_query_data(result: Result) -> dict[str, dict[str, Any]]:
         for place, query in enumerate(bands.queries):
             band = bands.at(place)
             if band.low != band.high:
-                data[query][str(measure)] = {"low": band.low, "high": band.high, "exact": band.exact}
+                data[query][str(measure)] = {"value": None, "low": band.low, "high": band.high, "exact": band.exact}
     return data
 
 
 def _measure_data(result: Result, measure: Measure) -> dict[str, float | None]:
     band = value_of(result, measure)
     if hasattr(band, "low"):
-        return {"mean": None, "value": None, "low": band.low, "high": band.high, "exact": band.exact}
-    summary = {name: _json_number(value) for name, value in result.summary(measure).items()}
-    own = {"value": _json_number(result[measure])}
-    return summary if measure.definition.aggregate == "mean" else summary | own
+        return {"value": None, "mean": None, "low": band.low, "high": band.high, "exact": band.exact}
+    return {name: _json_number(value) for name, value in ({"value": result[measure]} | result.summary(measure)).items()}
 
 
 def _json_number(value: float) -> float | None:

@@ -34,7 +34,7 @@ def noise_svg(noise: LabelNoise) -> str:
     rows = []
     for each in noise.scores:
         words = f"{each.value:.4f}, noisy {each.low:.4f} to {each.high:.4f}"
-        rows.append((each.name, each.value, each.low, each.high, each.mean, words))
+        rows.append((each.system, each.value, each.low, each.high, each.mean, words))
     title = f"{noise.measure}: what wrong labels would make of it"
     return range_rows(title, f"bar: 95 % of {len(noise.draws):,} draws; line: as labelled; dashed: their mean", rows)
 

@@ -13,7 +13,7 @@ from rankgauge.show.svg.drawing import document, line, path, rect, text
 from rankgauge.trust.online.tracked import online_interval, outcomes
 
 if TYPE_CHECKING:
-    from rankgauge.stats.agreement import Estimate
+    from rankgauge.stats.estimate import Estimate
     from rankgauge.trust.online.align import Alignment
 
 __all__ = ["COLOURS", "KINDS", "MOST", "alignment_svg", "headline", "kinds", "span", "thinned"]

@@ -11,6 +11,7 @@ import numpy as np
 from rankgauge.errors import InputError
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.shown import clean
 from rankgauge.trust.judges.pairs import Overall, PairAgreement, agreement_of_all, pairs_of, turned
 from rankgauge.trust.judges.sets import POLICIES, Sets, sets_of
 from rankgauge.trust.judges.systems import Orders, Systems, systems_of
@@ -72,8 +73,6 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the disputes, for JSON; NaN is None."""
-        from rankgauge.show.sections.judgments import clean
-
         data = {
             "judges": self.sets.judges,
             "judgments": {judge: len(each) for judge, each in self.sets.judgments.items()},

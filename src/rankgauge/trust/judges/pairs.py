@@ -12,7 +12,6 @@ import numpy as np
 from rankgauge.stats.agreement import (
     LEVELS,
     WEIGHTS,
-    Estimate,
     alpha,
     bias,
     coincidences,
@@ -23,6 +22,7 @@ from rankgauge.stats.agreement import (
     fleiss_sums,
     kappa,
 )
+from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from rankgauge.matching.hits import Floats
@@ -65,8 +65,8 @@ class GradeDetail(NamedTuple):
 class QueryDetail(NamedTuple):
     """A query: pairs judged by both, the share with the same grade, bias, quadratic kappa."""
 
-    query: str
-    pairs: int
+    query_id: str
+    shared: int
     agreement: float
     bias: float
     kappa: float
@@ -152,7 +152,7 @@ class Overall(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         coefficients = {name: each._asdict() for name, each in self.alpha.items()}
-        return {"pairs": self.pairs, "alpha": coefficients, "complete": self.complete, "fleiss": self.fleiss._asdict()}
+        return {"shared": self.pairs, "alpha": coefficients, "complete": self.complete, "fleiss": self.fleiss._asdict()}
 
 
 def pairs_of(sets: Sets, level: float = 0.05, seed: int = 0) -> list[PairAgreement]:

@@ -38,13 +38,10 @@ class RunCoverage:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        value, low, high = self.bounds.mean
         return {
             "run": self.name,
             "judged": self.judged,
-            "value": value,
-            "low": low,
-            "high": high,
+            **self.bounds.mean._asdict(),
             "open": int(self.bounds.open.sum()),
             "condensed": self.condensed,
             "expected": self.expected,
@@ -77,16 +74,13 @@ class PairCoverage:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        value, low, high = self.bounds.mean
         return {
             "a": self.a,
             "b": self.b,
             "judged": self.judged,
             "judged_a": self.judged_a,
             "judged_b": self.judged_b,
-            "difference": value,
-            "low": low,
-            "high": high,
+            "difference": self.bounds.mean._asdict(),
             "open": int(self.bounds.open.sum()),
             "settled": self.bounds.settled,
         }

@@ -42,7 +42,7 @@ AT_ONCE: Final = 1 << 21  # judgments drawn at the same time
 class Noisy(NamedTuple):
     """A system's value as labelled, and its distribution when the truth is drawn: mean, deviation, middle 95 %."""
 
-    name: str
+    system: str
     value: float
     mean: float
     deviation: float

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import InputError
+from rankgauge.shown import clean
 from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, first_of_best, nested
 from rankgauge.stats.correlation import Share, reliability, wilson
 from rankgauge.trust.online.settings import Settings
@@ -83,7 +84,7 @@ class Alignment:
     def rows(self) -> list[dict[str, Any]]:
         """Each unit with its differences, and Pearson's r and the slope of the first offline column without it."""
         units, first = self.units, self.first
-        columns: dict[str, Any] = {units.one: units.names}
+        columns: dict[str, Any] = {"query_id" if units.kind == "queries" else units.one: units.names}
         columns |= {f"offline: {name}": values.tolist() for name, values in units.offline.items()}
         columns["online"] = units.online.tolist()
         extra = {"standard_error": units.error, "weight": units.weight, "shipped": units.shipped}
@@ -94,8 +95,6 @@ class Alignment:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        from rankgauge.show.sections.judgments import clean
-
         data = {
             "source": self.units.source,
             "unit": self.units.kind,
@@ -109,7 +108,7 @@ class Alignment:
             "online_reliability": self.reliability,
             "tracked": [each.to_dict() for each in self.tracked],
             "choice": None if self.choice is None else self.choice.to_dict(),
-            "warnings": [each._asdict() for each in self.warnings],
+            "warnings": self.warnings,
             "units": self.rows(),
         }
         cleaned: dict[str, Any] = clean(data)

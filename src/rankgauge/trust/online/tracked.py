@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.stats.agreement import Estimate
 from rankgauge.stats.correlation import (
     COEFFICIENTS,
     Share,
@@ -21,6 +20,7 @@ from rankgauge.stats.correlation import (
     weighted_pearson,
     wilson,
 )
+from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.line import Line, fitted, without_each
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Tracked:
         """Everything but the units, for JSON."""
         return {
             "offline": self.name,
-            "coefficients": {kind: each._asdict() for kind, each in self.coefficients.items()},
+            "coefficients": self.coefficients,
             "offline_reliability": self.offline_reliability,
             "sign_agreement": {kind: each.to_dict() for kind, each in self.signs.items()},
             "without_direction": self.undirected,
@@ -119,10 +119,10 @@ class Tracked:
             "slope": self.line.slope,
             "intercept": self.line.intercept,
             "deviation": self.line.scatter,
-            "per_step": self.per_step._asdict(),
-            "predicted_mean": self.predicted_mean._asdict(),
-            "predicted": self.predicted._asdict(),
-            "more_than_first": None if self.more_than_first is None else self.more_than_first._asdict(),
+            "per_step": self.per_step,
+            "predicted_mean": self.predicted_mean,
+            "predicted": self.predicted,
+            "more_than_first": self.more_than_first,
         }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from rankgauge.errors import InputError, counted, nearest
 from rankgauge.matching.hits import sum_by
 from rankgauge.measures.aggregates import aggregate
+from rankgauge.stats.estimate import Estimate
 from rankgauge.trust.unjudged.extremes import extremes
 
 if TYPE_CHECKING:
@@ -21,23 +22,10 @@ if TYPE_CHECKING:
     from rankgauge.trust.unjudged.sheet import Sheet
     from rankgauge.trust.unjudged.tops import Top
 
-__all__ = ["Bounds", "Open", "Range", "bounds_of_pair", "bounds_of_run", "open_of_pair", "open_of_run", "solved"]
+__all__ = ["Bounds", "Open", "bounds_of_pair", "bounds_of_run", "open_of_pair", "open_of_run", "solved"]
 
 
 SHOWN: Final = 20  # queries that a notebook shows
-
-
-class Range(NamedTuple):
-    """A value, and the smallest and largest that it can still become."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def width(self) -> float:
-        """From the smallest to the largest."""
-        return self.high - self.low
 
 
 class Open(NamedTuple):
@@ -66,16 +54,16 @@ class Bounds:
     weights: Floats | None = None
 
     @cached_property
-    def mean(self) -> Range:
+    def mean(self) -> Estimate:
         """The range of the mean: queries are independent, so its ends are the means of their ends."""
-        return Range(*(aggregate("mean", each, self.weights) for each in (self.value, self.low, self.high)))
+        return Estimate(*(aggregate("mean", each, self.weights) for each in (self.value, self.low, self.high)))
 
-    def __getitem__(self, query: str) -> Range:
+    def __getitem__(self, query: str) -> Estimate:
         if query not in self.queries:
             close = nearest(str(query), self.queries)
             raise InputError(f"there is no judged query {query!r}{f'; did you mean {close!r}?' if close else ''}")
         at = self.queries.index(query)
-        return Range(float(self.value[at]), float(self.low[at]), float(self.high[at]))
+        return Estimate(float(self.value[at]), float(self.low[at]), float(self.high[at]))
 
     @property
     def settled(self) -> bool:
@@ -92,10 +80,9 @@ class Bounds:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON: NaN is None."""
-        names = ("value", "low", "high")
-        mean = {name: _known(end) for name, end in zip(names, self.mean, strict=True)}
+        mean = {name: _known(end) for name, end in self.mean._asdict().items()}
         data = {"name": self.name, "measure": self.measure, "open": int(self.open.sum()), "mean": mean}
-        return data | {"queries": self.to_frame().to_dicts()}
+        return data | {"queries": len(self.queries), "per_query": self.to_frame().to_dicts()}
 
     def _repr_html_(self) -> str:
         from rankgauge.show.titled import Table

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.trust.unjudged.bounds import Bounds, Range, bounds_of_pair, bounds_of_run
+from rankgauge.trust.unjudged.bounds import Bounds, bounds_of_pair, bounds_of_run
 from rankgauge.trust.unjudged.sheet import Sheet, sheet_of
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
 
-__all__ = ["Bounds", "Range", "Sheet", "bounds_of_pair", "bounds_of_run", "sheet_of", "unjudged_bounds"]
+__all__ = ["Bounds", "Sheet", "bounds_of_pair", "bounds_of_run", "sheet_of", "unjudged_bounds"]
 
 
 def unjudged_bounds(
