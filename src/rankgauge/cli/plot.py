@@ -15,9 +15,9 @@ from rankgauge.cli.options import FILE, complete_measures, measures_from_option,
 from rankgauge.errors import choices, nearest
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
-    from rankgauge.result import Result
+    from rankgauge.result import Evaluation
 
 __all__ = ["plot_runs"]
 
@@ -163,11 +163,11 @@ def _results(
     by: str | None,
     weights: str | None,
     **others: Any,
-) -> list[Result]:
-    from rankgauge.cli.work import evaluate_files
+) -> Evaluation:
+    from rankgauge.cli.inputs import Inputs
 
-    wanted = (measure or "nDCG@10",)
-    return evaluate_files(qrels, runs, wanted, protocol, reading, dialect=dialect, by=by, weights=weights)
+    inputs = Inputs(reading, qrels, runs, tables=[by, weights])
+    return inputs.evaluate([measure or "nDCG@10"], protocol, dialect=dialect, by=by, weights=weights)
 
 
 def _one_measure(kind: str, measures: tuple[str, ...]) -> str | None:
@@ -186,16 +186,15 @@ def _one_measure(kind: str, measures: tuple[str, ...]) -> str | None:
     return measures[0] if measures else None
 
 
-def _source(kind: str, results: list[Result], baseline: str | None) -> Any:
+def _source(kind: str, named: Evaluation, baseline: str | None) -> Any:
     """The results, or their comparison where the chart shows decisions."""
     from rankgauge.comparison.compare import Settings, compare_results
 
-    named = {result.name: result for result in results}
     if baseline is not None and baseline not in named:
         close = nearest(baseline, named)
         meant = f"; did you mean {close}?" if close else ""
         raise click.UsageError(f"--baseline {baseline}: there is no such system{meant}; there are {', '.join(named)}")
-    alone = kind == "forest" and baseline is None and len(results[0].query_ids) < 2  # means can be shown, not compared
+    alone = kind == "forest" and baseline is None and len(named.first.query_ids) < 2  # means can be shown, not compared
     if len(named) < 2 or alone or (kind not in COMPARING and baseline is None) or kind in ("at-k", "precision-recall"):
         return named
     return compare_results(named, Settings(baseline=baseline))

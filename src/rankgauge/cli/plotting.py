@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rankgauge.cli.work import named_runs, one_standard_input
+from rankgauge.cli.inputs import Inputs
 from rankgauge.errors import choices
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
     from rankgauge.trust.judges.agree import Agreement
     from rankgauge.trust.judgments.quality import LabelNoise, Quality
@@ -35,21 +35,18 @@ class Asked:
     error_rate: float | None = None
     confusion: str | None = None
 
-    def judged(self) -> Any:
-        """The judgments."""
-        return self.reading.judgments(self.qrels)
-
-    def read(self) -> dict[str, Any]:
-        """Name → run."""
-        named = named_runs(self.runs)
-        one_standard_input([self.qrels, *self.second, *named.values(), self.confusion])
-        return {name: self.reading.run(path, self.protocol) for name, path in named.items()}
+    @property
+    def inputs(self) -> Inputs:
+        """The files."""
+        judges = (self.qrels, *self.second) if self.second else ()
+        return Inputs(self.reading, None if judges else self.qrels, self.runs, judges=judges, tables=[self.confusion])
 
 
 def _quality(asked: Asked) -> Quality:
     from rankgauge.trust.judgments.quality import quality
 
-    return quality(asked.judged(), asked.read(), asked.measure, grades=asked.scale, protocol=asked.protocol)
+    inputs = asked.inputs
+    return quality(inputs.judgments, inputs.runs, asked.measure, grades=asked.scale, protocol=asked.protocol)
 
 
 def _noise(asked: Asked) -> LabelNoise:
@@ -57,8 +54,9 @@ def _noise(asked: Asked) -> LabelNoise:
 
     if (asked.error_rate is None) == (asked.confusion is None):
         raise click.UsageError("noise needs --error-rate X or --confusion FILE, one of the two")
+    inputs = asked.inputs
     return label_noise(
-        asked.judged(), asked.read(), asked.measure, error_rate=asked.error_rate, confusion=asked.confusion,
+        inputs.judgments, inputs.runs, asked.measure, error_rate=asked.error_rate, confusion=asked.confusion,
         grades=asked.scale, protocol=asked.protocol,
     )  # fmt: skip
 
@@ -68,12 +66,11 @@ def _agreement(asked: Asked) -> Agreement:
 
     if not asked.second:
         raise click.UsageError("this chart is of two judges; give the other's judgments: --second [NAME=]QRELS")
-    runs = asked.read() or None
-    judges = named_runs((asked.qrels, *asked.second))
-    sets = {name: asked.reading.judgments(path, repeated=True) for name, path in judges.items()}
+    inputs = asked.inputs
     return agree(
-        sets, runs=runs, measure=asked.measure, grades=asked.scale, repeated=asked.repeated, protocol=asked.protocol
-    )
+        inputs.judges, runs=inputs.runs or None, measure=asked.measure, grades=asked.scale, repeated=asked.repeated,
+        protocol=asked.protocol,
+    )  # fmt: skip
 
 
 def _confusion(asked: Asked) -> Agreement:

@@ -53,7 +53,7 @@ def bench(
     ways = Ways(baseline if baseline is not None else found.baseline, alpha, flips, resamples, seed)
     _check(found, ways)
     wanted = _measures(measures, found)
-    changed = (protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)).changed
+    changed = Protocol.of(protocol).changed
     rules = {name: _rules(each, changed) for name, each in found.datasets.items()}
     cells = measure_cells(
         found, wanted, lambda each: rules[each.name], cache=_folder(cache, found), jobs=jobs, watch=watch
