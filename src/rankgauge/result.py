@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.errors import InputError, MeasureError
+from rankgauge.errors import MeasureError
 from rankgauge.measures import Measure, as_written, parse
 from rankgauge.measures.aggregates import AGGREGATES, aggregate, quantile
 
@@ -334,15 +334,7 @@ class Evaluation(Mapping[str, Result]):
         """Results that belong together, by the names given or by their own."""
         if isinstance(results, Evaluation):
             return results
-        if isinstance(results, Mapping):
-            return cls(dict(results))
-        several = list(results)
-        named = {result.name: result for result in several}
-        if len(named) < len(several):
-            names = [result.name for result in several]
-            twice = next(name for name in named if names.count(name) > 1)
-            raise InputError(f"two results are named {twice!r}; give each system a name: {{'a': result, 'b': result}}")
-        return cls(named)
+        return cls(dict(results) if isinstance(results, Mapping) else {result.name: result for result in results})
 
     def __getitem__(self, name: str) -> Result:
         return self.results[name]
@@ -357,11 +349,6 @@ class Evaluation(Mapping[str, Result]):
     def first(self) -> Result:
         """The result of the first run."""
         return next(iter(self.results.values()))
-
-    @property
-    def measures(self) -> list[Measure]:
-        """The measures, in the order asked for."""
-        return self.first.measures
 
     @property
     def protocol(self) -> Protocol:

@@ -16,7 +16,6 @@ from rankgauge.errors import choices, nearest
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
-    from rankgauge.protocol import Protocol
     from rankgauge.result import Evaluation
 
 __all__ = ["plot_runs"]
@@ -131,43 +130,32 @@ def _draw(
     pair: tuple[str, str] | None,
     baseline: str | None,
     to: int | None,
+    reading: Reading,
+    second: tuple[str, ...],
     **asked: Any,
 ) -> Any:
     """The chart as a function of theme and width."""
-    from rankgauge.cli.plotting import TRUST, Asked, check_options
+    from rankgauge.cli.inputs import Inputs
+    from rankgauge.cli.plotting import TRUST, check_options
     from rankgauge.show import charts
     from rankgauge.show.charts.theme import altair
 
     altair()  # before there is work to be lost
-    check_options(kind, {"pair": pair, "baseline": baseline, "to": to, "runs": runs, **asked})
+    check_options(kind, {"pair": pair, "baseline": baseline, "to": to, "runs": runs, "second": second, **asked})
     measure = _one_measure(kind, measures)
     more: dict[str, Any] = {name: value for name, value in (("pair", pair), ("to", to)) if value}
     if measure is not None and kind == "precision-recall":
         more["measure"] = measure
+    inputs = Inputs(
+        reading, None if second else qrels, runs, judges=(qrels, *second) if second else (),
+        tables=[asked[name] for name in ("by", "weights", "confusion")],
+    )  # fmt: skip
     if kind in TRUST:
-        wanted = {name: asked[name] for name in Asked.__dataclass_fields__ if name in asked}
-        source = TRUST[kind](Asked(qrels, runs, measure or "nDCG@10", **wanted))
+        source = TRUST[kind](inputs, measure or "nDCG@10", **asked)
     else:
-        source = _source(kind, _results(qrels, runs, measure, **asked), baseline)
+        about = {name: asked[name] for name in ("dialect", "by", "weights")}
+        source = _source(kind, inputs.evaluate([measure or "nDCG@10"], asked["protocol"], **about), baseline)
     return functools.partial(charts.KINDS[kind], source, **more)
-
-
-def _results(
-    qrels: str,
-    runs: tuple[str, ...],
-    measure: str | None,
-    *,
-    protocol: Protocol,
-    reading: Reading,
-    dialect: str | None,
-    by: str | None,
-    weights: str | None,
-    **others: Any,
-) -> Evaluation:
-    from rankgauge.cli.inputs import Inputs
-
-    inputs = Inputs(reading, qrels, runs, tables=[by, weights])
-    return inputs.evaluate([measure or "nDCG@10"], protocol, dialect=dialect, by=by, weights=weights)
 
 
 def _one_measure(kind: str, measures: tuple[str, ...]) -> str | None:

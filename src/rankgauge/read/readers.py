@@ -107,21 +107,15 @@ class RecordSource:
     """Where judgments or a run come from and how they are read; whoever needs them reads them, then and not before.
 
     The origin is whatever `read_judgments` and `read_run` take; `columns` may name columns of other kinds of records
-    too, `watch` is told how many more bytes of a file have been read.
+    too. `watch`, where there is one, is told how many more bytes of a file have been read.
     """
 
     kind: ClassVar[str]
     numbers: ClassVar[tuple[str, ...]]
+    watch: Callable[[int], object] | None = None
 
-    def __init__(
-        self,
-        origin: Any,
-        *,
-        format: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        watch: Callable[[int], object] | None = None,
-    ) -> None:
-        self.origin, self.format, self.watch = origin, format, watch
+    def __init__(self, origin: Any, *, format: str | None = None, columns: Mapping[str, str] | None = None) -> None:
+        self.origin, self.format = origin, format
         roles = ("query_id", "doc_id", *self.numbers)
         self.columns = {role: name for role, name in (columns or {}).items() if role in roles} or None
         self.known: dict[Any, Any] | None = None  # way of reading → what was read
