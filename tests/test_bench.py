@@ -382,13 +382,13 @@ def test_a_second_run_touches_only_what_changed(tmp_path: Path) -> None:
 def test_measures_are_kept_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite, cells = made_suite(tmp_path, 1, 2, holes=False), sys.modules["rankgauge.comparison.leaderboard.cells"]
     done: list[list[str]] = []
-    measured = cells.measure_hits
+    evaluate_runs = cells.evaluate_runs
 
-    def noted(hits: Any, measures: Any, **more: Any) -> Any:
+    def noted(judgments: Any, runs: Any, measures: Any, **more: Any) -> Any:
         done.append([str(each) for each in measures])
-        return measured(hits, measures, **more)
+        return evaluate_runs(judgments, runs, measures, **more)
 
-    monkeypatch.setattr(cells, "measure_hits", noted)
+    monkeypatch.setattr(cells, "evaluate_runs", noted)
     steps = [
         (["nDCG@10", "P@3"], ["nDCG@10", "P@3"]), (["P@3", "nDCG@10"], None), (["P@3"], None),
         (["R@5", "P@3"], ["R@5"]), (["R@5", "nDCG@10", "P@3"], None), (["AP"], ["AP"]), (["AP", "P@3"], None),

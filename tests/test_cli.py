@@ -287,6 +287,7 @@ def test_json(cli: Cli) -> None:
         "runs": [run_data("good", [Q1, Q2, 0]), run_data("worse", [Q1_WORSE, Q2, 0], note)],
         "protocol": DEFAULT.to_dict(),
         "definitions": {"nDCG@10": parse("nDCG@10").describe()},
+        "notes": [note.replace("queries.", "queries (worse).")],
     }
     fingerprints = [run["fingerprint"] for run in loaded["runs"]]
     assert all(re.fullmatch("[0-9a-f]{16}", each) for each in fingerprints)
@@ -341,8 +342,24 @@ def test_the_best_is_bold_on_a_terminal(environment: dict[str, str], best: str, 
     assert out.count("\x1b") == best.count("\x1b")
 
 
+TIED = "q1 Q0 d7 1 2 A\nq1 Q0 d1 2 2 A\nq2 Q0 d4 1 3 A\nq2 Q0 d9 2 3 A\n"
+
+
+def test_eval_compare_and_report_give_the_same_notes(cli: Cli, here: Path) -> None:
+    """One file's rank column contradicts its scores, another's scores are tied: every command says both."""
+    (here / "tied.run").write_text(TIED)
+    files = ("qrels.txt", "good.run", "worse.run", "tied.run", "--format", "json")
+    said = {command: json.loads(cli(command, *files).out)["notes"] for command in ("eval", "compare", "report")}
+    assert said["eval"] == said["compare"] == said["report"]
+    ties, *checks = said["eval"]
+    assert ties.startswith("WARNING, ties: another order of equal scores gives nDCG@10 ")
+    assert "RG202 the rank column contradicts the scores: 1 of 2 queries (worse)." in checks
+    runs = {command: json.loads(cli(command, *files).out)["runs"] for command in ("eval", "report")}
+    assert runs["eval"] == runs["report"]
+
+
 def test_a_progress_bar_where_there_is_much_to_read(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankgauge.cli.work.MUCH", 1)
+    monkeypatch.setattr("rankgauge.cli.inputs.MUCH", 1)
     words = ("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel")
     assert cli(*words) == Outcome(0, TEXTS["table"], "")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

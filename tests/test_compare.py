@@ -19,7 +19,7 @@ import pytest
 import scipy.stats
 
 import rankgauge
-from rankgauge import Comparison, Protocol, compare
+from rankgauge import Comparison, Evaluation, Protocol, compare
 from rankgauge import cli as command_line
 from rankgauge.comparison.doubts import CODES
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
@@ -570,7 +570,7 @@ def saved(folder: Path, **runs: tuple[str, str]) -> None:
         (folder / "q").write_text(qrels)
         (folder / f"{name}.run").write_text(run)
         results = [rankgauge.evaluate(folder / "q", folder / f"{name}.run", name=name)]
-        (folder / f"{name}.json").write_text(json.dumps(as_data(results, Look(per_query=True))))
+        (folder / f"{name}.json").write_text(json.dumps(as_data(Evaluation.of(results), Look(per_query=True))))
 
 
 class TestCommand:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import rankgauge
 from rankgauge.comparison.value_tables import values_of_tables
-from rankgauge.comparison.values import comparable, values_of_results, values_of_runs, with_clusters
+from rankgauge.comparison.values import Values, comparable, values_of_results, with_clusters
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError
 from rankgauge.measures import parse
 from rankgauge.result import Result
@@ -18,6 +19,10 @@ from rankgauge.result import Result
 JUDGMENTS = {"q1": {"d1": 3, "d2": 1}, "q2": {"d1": 1}, "q3": {"d5": 2}, "q4": {"d1": 0}}
 GOOD = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d1": 1.0}, "q3": {"d5": 1.0}, "q4": {"d9": 1.0}}
 PART = {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d9": 1.0, "d1": 0.5}}
+
+
+def values_of_runs(judgments: Any, runs: Any, measures: Any, **more: Any) -> dict[str, Values]:
+    return values_of_results(rankgauge.evaluate_runs(judgments, runs, measures, **more))
 
 
 def test_a_query_that_is_not_answered_counts_as_the_protocol_says() -> None:
@@ -54,9 +59,7 @@ def test_weights_and_groups_follow_their_queries() -> None:
     groups = {"q1": "head", "q3": "tail", "q4": "tail"}
     protocol = rankgauge.Protocol(empty="skip")
     measures = [parse("AP")]
-    made = values_of_runs(
-        JUDGMENTS, {"a": GOOD, "b": PART}, measures, protocol=protocol, weights=weights, groups=groups
-    )
+    made = values_of_runs(JUDGMENTS, {"a": GOOD, "b": PART}, measures, protocol=protocol, weights=weights, by=groups)
     values = made["AP"]
     assert values.weights is not None
     assert values.weights.tolist() == [1, 2, 3]

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgauge
+from rankgauge import Evaluation
 from rankgauge import cli as command_line
 from rankgauge.comparison.gate.check import ANSWERS, _tested, check, check_result, margins_of
 from rankgauge.comparison.saved import Saved
@@ -229,7 +230,7 @@ def test_few_queries_are_few_even_where_nothing_differs() -> None:
 def saved(tmp_path: Path) -> Path:
     """The good run as `eval --per-query --format json` saves it."""
     path = tmp_path / "baseline.json"
-    path.write_text(show([rankgauge.evaluate(JUDGMENTS, GOOD, name="good")], "json", Look(True)))
+    path.write_text(show(Evaluation.of([rankgauge.evaluate(JUDGMENTS, GOOD, name="good")]), "json", Look(True)))
     return path
 
 

@@ -23,7 +23,7 @@ BAD = "".join(f"q{i} Q0 {'x' if i < 12 else 'd'} 1 2 A\n" for i in range(30))
 ODD = "".join(f"q{i} Q0 {'x' if i < 1 else 'd'} 1 2 A\n" for i in range(30))
 # Made here and not in a fixture: pytester forgets what is imported while it runs, and numpy cannot be imported twice.
 BASELINE = as_data(
-    [rankgauge.evaluate({f"q{i}": {"d": 1} for i in range(30)}, {f"q{i}": {"d": 2.0} for i in range(30)}, name="good")],
+    rankgauge.evaluate_runs({f"q{i}": {"d": 1} for i in range(30)}, {"good": {f"q{i}": {"d": 2.0} for i in range(30)}}),
     Look(per_query=True),
 )
 

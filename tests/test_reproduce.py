@@ -20,11 +20,10 @@ from rankgauge.cli.dialects import dialects
 from rankgauge.cli.eval import evaluate_runs
 from rankgauge.dialects.reproduce import Files, Told, compare, search, telling_query
 from rankgauge.errors import RankgaugeError
-from rankgauge.evaluate import reader
 from rankgauge.matching.match import match
 from rankgauge.measures import parse
 from rankgauge.protocol import RULES
-from rankgauge.read import read_judgments
+from rankgauge.read import RunSource, read_judgments
 
 JUDGMENTS = {"q1": {"a": 3, "b": 2, "c": 1, "d": 0}, "q2": {"a": 1, "b": 1}}
 RUN = {"q1": {"c": 3.0, "d": 2.0, "a": 1.0}, "q2": {"b": 1.0}}
@@ -38,7 +37,7 @@ NDCG = parse("nDCG@3")
 
 
 def files() -> Files:
-    return Files(read_judgments(JUDGMENTS), reader(RUN))
+    return Files(read_judgments(JUDGMENTS), RunSource(RUN))
 
 
 class TestCompare:
@@ -54,13 +53,13 @@ class TestCompare:
         assert (rows["msmarco"].value, rows["msmarco"].reason) == (None, "not defined there")
 
     def test_a_tool_that_fails_says_why(self) -> None:
-        broken = Files(read_judgments({"q": {"a": -1, "b": 1}}), reader({"q": {"a": 1.0}}))
+        broken = Files(read_judgments({"q": {"a": -1, "b": 1}}), RunSource({"q": {"a": 1.0}}))
         _, row = compare(broken, NDCG, [DIALECTS["sklearn"]])
         assert row.value is None
         assert row.reason.startswith("fails: query 'q': grade -1 is negative")
 
     def test_undefined_ties_give_a_band_instead_of_a_number(self) -> None:
-        tied = Files(read_judgments({"q": {"a": 1, "b": 0}}), reader({"q": {"a": 1.0, "b": 1.0}}))
+        tied = Files(read_judgments({"q": {"a": 1, "b": 0}}), RunSource({"q": {"a": 1.0, "b": 1.0}}))
         _, row = compare(tied, NDCG, [DIALECTS["sklearn-ignore-ties"]])
         assert (row.value, row.high) == (None, 1.0)
         assert row.low == pytest.approx(0.6309, abs=5e-5)
@@ -108,12 +107,12 @@ class TestSearch:
         """Every two rules at once: looked up in what was found before, and matched from the start."""
         q1, q2, q3 = {"c": 1, "a": -1, "b": 2.5, "d": 0}, {"a": 1, "q2": 1, "b": 0}, {"a": 1}
         judgments = read_judgments({"q1": q1, "q2": q2, "q3": q3})
-        tied = Files(judgments, reader(run))
+        tied = Files(judgments, RunSource(run))
         compared = 0
         for one, two in itertools.combinations([(rule, value) for rule in RULES for value in RULES[rule]], 2):
             try:
                 rules = Protocol.from_dict(dict([one, two]))
-                expected = match(judgments, tied.read(rules), rules)
+                expected = match(judgments, tied.run.read(rules), rules)
             except RankgaugeError:
                 continue
             got = tied.hits(rules)
@@ -125,14 +124,14 @@ class TestSearch:
         assert len(tied.found) < compared / 4
 
     def test_an_order_of_ties_that_is_not_defined_may_give_any_value_of_its_band(self) -> None:
-        tied = Files(read_judgments({"q": {"a": 1, "b": 0}}), reader({"q": {"a": 1.0, "b": 1.0}}))
+        tied = Files(read_judgments({"q": {"a": 1, "b": 0}}), RunSource({"q": {"a": 1.0, "b": 1.0}}))
         names = {each.name: each.value for each in search(tied, parse("nDCG@10"), Told("0.8"))}
         assert names["sklearn-ignore-ties, in another order of ties"] == 0.8
 
     def test_a_query_that_tells_them_apart(self) -> None:
         tie = Files(
             read_judgments({"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}),
-            reader({"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 1.0, "b": 1.0}}),
+            RunSource({"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 1.0, "b": 1.0}}),
         )
         found = search(tie, parse("RR"), Told("0.75"))
         assert {"trec_eval", "ranx", "rankgauge as it is"} <= {candidate.name for candidate in found}
@@ -144,7 +143,7 @@ class TestSearch:
 
     def test_a_band_tells_apart_only_where_a_value_lies_outside(self) -> None:
         tied = {"q1": {"a": 1.0, "b": 1.0}, "q2": {"b": 2.0, "a": 1.0}}
-        found = search(Files(read_judgments({query: {"a": 1} for query in tied}), reader(tied)), NDCG, Told("0.63"))
+        found = search(Files(read_judgments({query: {"a": 1} for query in tied}), RunSource(tied)), NDCG, Told("0.63"))
         ours, band = (next(each for each in found if each.name.startswith(name)) for name in ("rankg", "sklearn-i"))
         assert ours.ends("q1") == pytest.approx((0.63093, 0.63093), abs=1e-5)
         assert band.ends("q1") == pytest.approx((0.63093, 1.0), abs=1e-5)
@@ -156,7 +155,7 @@ class TestSearch:
         assert telling_query([apart, unknown]) is None
 
     def test_a_query_that_is_left_out_tells_apart(self) -> None:
-        empty = Files(read_judgments({"q": {"a": 1}, "z": {"a": 0}}), reader({"q": {"a": 1.0}, "z": {"a": 1.0}}))
+        empty = Files(read_judgments({"q": {"a": 1}, "z": {"a": 0}}), RunSource({"q": {"a": 1.0}, "z": {"a": 1.0}}))
         by_name = {each.name: each for each in search(empty, parse("P@1"), Told("1"))}
         one, skip = by_name["empty=one"], by_name["empty=skip"]
         assert (one.ends("z"), skip.ends("z")) == ((1.0, 1.0), None)
@@ -166,7 +165,7 @@ class TestSearch:
         """Judged 3, 0, 1 and retrieved in that order: by hand, jk2 divides by 1, 1, log2(3) and skip leaves out z."""
         judgments = {"q": {"a": 3, "b": 0, "c": 1}, "z": {"a": 0}}
         run = {"q": {"c": 3.0, "b": 2.0, "a": 1.0}, "z": {"a": 2.0}}
-        found = search(Files(read_judgments(judgments), reader(run)), parse("nDCG@10"), Told("0.7"))
+        found = search(Files(read_judgments(judgments), RunSource(run)), parse("nDCG@10"), Told("0.7"))
         values = {each.name: each.value for each in found if each.name not in DIALECTS}
         assert values["empty=skip"] == pytest.approx(2.5 / (3 + 1 / np.log2(3)))
         assert values["discount=jk2, empty=skip"] == pytest.approx((1 + 3 / np.log2(3)) / 4)
@@ -189,7 +188,7 @@ class TestSearch:
 
     def test_real_matches(self, shared: Path) -> None:
         dl19 = shared / "dl19"
-        read = Files(read_judgments(dl19 / "qrels.dl19-passage.txt"), reader(dl19 / "runs/input.UNH_bm25.gz"))
+        read = Files(read_judgments(dl19 / "qrels.dl19-passage.txt"), RunSource(dl19 / "runs/input.UNH_bm25.gz"))
         found = search(read, parse("nDCG@10"), Told("0.4495"))
         query = telling_query(found)
         assert query is not None

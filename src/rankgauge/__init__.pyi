@@ -17,6 +17,7 @@ from rankgauge.errors import ProtocolError as ProtocolError
 from rankgauge.errors import RankgaugeError as RankgaugeError
 from rankgauge.errors import RankgaugeWarning as RankgaugeWarning
 from rankgauge.evaluate import evaluate as evaluate
+from rankgauge.evaluate import evaluate_runs as evaluate_runs
 from rankgauge.evaluate import ndcg as ndcg
 from rankgauge.explanation.funnel.funnel import funnel as funnel
 from rankgauge.explanation.funnel.outcome import Funnel as Funnel
@@ -38,6 +39,7 @@ from rankgauge.read.ltr import Ltr as Ltr
 from rankgauge.read.ltr import read_ltr as read_ltr
 from rankgauge.reports.report import Report as Report
 from rankgauge.reports.report import report as report
+from rankgauge.result import Evaluation as Evaluation
 from rankgauge.result import Result as Result
 from rankgauge.show import charts as charts
 from rankgauge.trust.judges.agree import Agreement as Agreement

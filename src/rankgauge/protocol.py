@@ -177,6 +177,11 @@ class Protocol:
                 raise ProtocolError(f"unknown rule {name!r}; the rules are {', '.join(known)}")
         return cls(**rules)
 
+    @classmethod
+    def of(cls, rules: Protocol | Mapping[str, Any]) -> Protocol:
+        """The rules, given as they are or as a mapping."""
+        return rules if isinstance(rules, Protocol) else cls.from_dict(rules)
+
     @property
     def changed(self) -> dict[str, Any]:
         """The rules that are not at their default."""

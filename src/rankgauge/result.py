@@ -1,8 +1,8 @@
-"""Result: the values of one run, with everything that is needed to trust and to repeat them."""
+"""Result: the values of one run, with everything that is needed to trust and to repeat them. Evaluation: several."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.matching.hits import Bools, Floats, Hits, Ints
     from rankgauge.measures.bands.bands import TieBand
+    from rankgauge.measures.bands.notes import TieNote
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments
     from rankgauge.validation.peek import Peek
 
-__all__ = ["Result"]
+__all__ = ["Evaluation", "Result"]
 
 SAME = 5e-13  # values less apart are equal
 OWN_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric_mean", "none": "mean"}
@@ -52,14 +53,14 @@ class Result(Mapping[str, float]):
     # ---- one number -------------------------------------------------------------------------------------------------
 
     def __getitem__(self, measure: str | Measure) -> float:
-        found = self._measure(measure)
+        found = self.measure(measure)
         value = self.aggregate(OWN_AGGREGATE[found.definition.aggregate], found)
         rounding = self.dialect.round_mean if self.dialect is not None else None
         return value if rounding is None else rounding(value)
 
     def __contains__(self, measure: object) -> bool:
         try:
-            return isinstance(measure, (str, Measure)) and self._measure(measure) in self.measured
+            return isinstance(measure, (str, Measure)) and self.measure(measure) in self.measured
         except MeasureError:
             return False
 
@@ -79,7 +80,7 @@ class Result(Mapping[str, float]):
         """An aggregate by name: mean, median, geometric_mean, trimmed_mean, std, min, q25, q75, max, sum."""
         if name not in AGGREGATES:
             raise MeasureError(f"unknown aggregate {name!r}; there are {', '.join(AGGREGATES)}")
-        return aggregate(name, *self._counted(self._measure(measure)))
+        return aggregate(name, *self._counted(self.measure(measure)))
 
     def median(self, measure: str | Measure) -> float:
         """The median over queries."""
@@ -99,7 +100,7 @@ class Result(Mapping[str, float]):
 
     def quantile(self, measure: str | Measure, q: float) -> float:
         """A quantile over queries."""
-        values, weights = self._counted(self._measure(measure))
+        values, weights = self._counted(self.measure(measure))
         counted = ~np.isnan(values)
         return quantile(values[counted], q, None if weights is None else weights[counted])
 
@@ -146,7 +147,7 @@ class Result(Mapping[str, float]):
 
     def ties(self, measure: str | Measure) -> TieBand:
         """What the order of equal scores makes of a measure: value, expectation, smallest and largest."""
-        return self._ties(self._measure(measure), expect=True)
+        return self._ties(self.measure(measure), expect=True)
 
     @cached_property
     def undefined(self) -> dict[Measure, TieBand]:
@@ -240,13 +241,24 @@ class Result(Mapping[str, float]):
         own = {measure: f"{self.dialect.own(measure).measure}: " if self.dialect else "" for measure in self.measured}
         return {str(measure): own[measure] + measure.describe() for measure in self.measured}
 
-    @cached_property
+    @property
     def notes(self) -> list[str]:
         """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
-        from rankgauge.measures.bands.notes import tie_notes
-        from rankgauge.validation.quick import quick_notes
+        return Evaluation({self.name: self}).notes
 
-        return [*tie_notes([self]), *quick_notes([self])]
+    @cached_property
+    def open_values(self) -> list[TieNote]:
+        """The measures whose first four decimals depend on the order of equal scores."""
+        from rankgauge.measures.bands.notes import open_values
+
+        return [*open_values(self)]
+
+    @cached_property
+    def oddities(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """What the quick checks find in the judgments, and in the run: a code and words each."""
+        from rankgauge.validation.quick import quick_checks
+
+        return quick_checks(self)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -277,19 +289,20 @@ class Result(Mapping[str, float]):
         }
 
     def __repr__(self) -> str:
-        from rankgauge.show.sections.result import plain
+        from rankgauge.show.sections.result import show
 
-        return plain([self])
+        return show(Evaluation.of([self])).rstrip("\n")
 
     def _repr_html_(self) -> str:
         import rankgauge
         from rankgauge.show.sections.result import html
 
-        return rankgauge.charts.in_notebook(self, html([self]))
+        return rankgauge.charts.in_notebook(self, html(Evaluation.of([self])))
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _measure(self, measure: str | Measure) -> Measure:
+    def measure(self, measure: str | Measure) -> Measure:
+        """The measure that was evaluated under this name; an error where none was."""
         read = parse if self.dialect is None else as_written
         found = measure if isinstance(measure, Measure) else read(measure)
         if found not in self.measured:
@@ -302,6 +315,91 @@ class Result(Mapping[str, float]):
     def _counted(self, measure: Measure) -> tuple[Floats, Floats | None]:
         weights = None if self.weights is None else self._selected(self.weights)
         return self._selected(self.measured[measure]), weights
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation(Mapping[str, Result]):
+    """Several runs measured on the same judgments under the same rules: name → Result, in the order given.
+
+    What is common to all of them is here, and `notes` has what to know about the numbers, over all runs.
+    """
+
+    results: dict[str, Result]
+
+    @classmethod
+    def of(cls, results: Mapping[str, Result] | Iterable[Result]) -> Evaluation:
+        """Results that belong together, by the names given or by their own."""
+        if isinstance(results, Evaluation):
+            return results
+        return cls(dict(results) if isinstance(results, Mapping) else {result.name: result for result in results})
+
+    def __getitem__(self, name: str) -> Result:
+        return self.results[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    @property
+    def first(self) -> Result:
+        """The result of the first run."""
+        return next(iter(self.results.values()))
+
+    @property
+    def protocol(self) -> Protocol:
+        """The rules of this evaluation."""
+        return self.first.protocol
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """The dialect in which runs were measured, if any."""
+        return self.first.dialect
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """Measure → what it is, in words."""
+        return self.first.definitions
+
+    @property
+    def ties(self) -> list[str]:
+        """What other orders of equal scores would give, where that matters."""
+        from rankgauge.measures.bands.notes import tie_notes
+
+        return tie_notes([*self.values()])
+
+    @property
+    def checks(self) -> list[str]:
+        """What the quick checks found, a line each."""
+        from rankgauge.validation.quick import quick_notes
+
+        return quick_notes([*self.values()])
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
+        return [*self.ties, *self.checks]
+
+    @property
+    def warnings(self) -> list[str]:
+        """One sentence for every run in which equal scores decide about more than 0.005."""
+        from rankgauge.measures.bands.notes import tie_warnings
+
+        return tie_warnings([*self.values()])
+
+    def __repr__(self) -> str:
+        from rankgauge.show.sections.result import show
+
+        return show(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from rankgauge.show.sections.result import html
+
+        return html(self)
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__

@@ -14,7 +14,7 @@ from rankgauge.cli.options import FILE, output_options, protocol_options, readin
 from rankgauge.cli.together import PICTURES, Together, check_together
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
     from rankgauge.trust.judges.agree import Agreement
 
@@ -114,16 +114,11 @@ def agree(
 def _found(
     sets: tuple[str, ...], *, runs: tuple[str, ...], protocol: Protocol, reading: Reading, **asked: Any
 ) -> Agreement:
-    from rankgauge.cli.work import named_runs
-    from rankgauge.errors import InputError
+    from rankgauge.cli.inputs import Inputs
     from rankgauge.trust.judges.agree import agree as find
 
-    judges, systems = named_runs(sets), named_runs(runs)
-    if [*judges.values(), *systems.values()].count("-") > 1:
-        raise InputError("standard input (-) can be only one of the files")
-    read = {name: reading.judgments(path, repeated=True) for name, path in judges.items()}
-    ranked = {name: reading.run(path, protocol) for name, path in systems.items()} if runs else None
-    return find(read, runs=ranked, protocol=protocol, **asked)
+    inputs = Inputs(reading, None, runs, judges=sets)
+    return find(inputs.judges, runs=inputs.runs or None, protocol=protocol, **asked)
 
 
 def _only(found: Agreement, option: str) -> Any:

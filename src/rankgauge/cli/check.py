@@ -16,7 +16,7 @@ from rankgauge.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
 
 __all__ = ["check_run"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from rankgauge.cli.work import evaluate_files, split_name
+from rankgauge.cli.inputs import Inputs, one_standard_input, split_name
 from rankgauge.comparison.gate.baseline import save_baseline, saved_at
 from rankgauge.comparison.gate.check import Check, check_result, margins_of, minimums_of
 from rankgauge.comparison.saved import Saved
@@ -19,7 +19,7 @@ from rankgauge.show.sections.gate import FORMATS, as_junit, as_markdown
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
 
 __all__ = ["Asked", "checked", "deliver"]
@@ -58,7 +58,7 @@ def checked(qrels: str, run: str, asked: Asked, protocol: Protocol, reading: Rea
     kept = old.values if old is not None and (asked.ratchet or asked.save_baseline) else ()
     everything = tuple(dict.fromkeys([*measures, *minimums, *kept]))  # a new baseline has all that the old one had
     runs = [run] if old is not None or asked.baseline is None else [run, _apart(asked.baseline, run)]
-    new, *others = evaluate_files(qrels, tuple(runs), everything, protocol, reading)
+    new, *others = Inputs(reading, qrels, runs).evaluate(everything, protocol).values()
     return check_result(new, old or (Saved.of(others[0]) if others else None), margins, minimums, lost=lost)
 
 
@@ -83,8 +83,7 @@ def _old_values(qrels: str, run: str, asked: Asked) -> Saved | None:
     if asked.baseline is None:
         return None
     name, path = split_name(asked.baseline)
-    if [qrels, split_name(run)[1], path].count("-") > 1:
-        raise InputError("standard input (-) can be only one of the files")
+    one_standard_input([qrels, split_name(run)[1], path])
     found = saved_at(path, name)
     if found is None and path == "-":
         raise InputError("standard input holds no saved values; a baseline that is a run must be a file")

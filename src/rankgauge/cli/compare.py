@@ -19,7 +19,7 @@ from rankgauge.show.marks import DELTAS
 from rankgauge.stats.methods import ALSO, METHODS
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.comparison.compare import Comparison
     from rankgauge.protocol import Protocol
 
@@ -116,26 +116,25 @@ def _compared(
     clusters: str | None,
     **settings: Any,
 ) -> Comparison:
-    from rankgauge.cli.work import evaluate_files
+    from rankgauge.cli.inputs import Inputs
     from rankgauge.comparison.compare import Settings, compare_results, compare_tables, refuse_rules
-    from rankgauge.evaluate import groups_of, query_table
+    from rankgauge.measures.queries import groups_of, query_table
 
     chosen = Settings(**settings)
+    if values and len(files) > 1:
+        raise click.UsageError(f"--values takes the place of runs; leave {files[1]} out")
+    qrels, *runs = files or (None,)
+    inputs = Inputs(reading, qrels, runs, tables=[*values, by, weights, clusters])
     belonging = query_table(clusters, "cluster") if clusters else None
     if values:
-        if len(files) > 1:
-            raise click.UsageError(f"--values takes the place of runs; leave {files[1]} out")
         refuse_rules(protocol, dialect, "values")
         if reading.run_format or (not files and (reading.columns or reading.qrels_format)):
             raise click.UsageError("a table given by --values needs none of --run-format, --qrels-format and --column")
-        judged = reading.judgments(files[0]) if files else None
+        judged = inputs.judgments.read() if files else None
         groups, skip = groups_of(by, None), protocol.missing == "skip"
         more: dict[str, Any] = {"groups": groups, "clusters": belonging, "skip": skip, "judgments": judged}
         return compare_tables(values, measures, chosen, weights=weights, **more)
     if len(files) < 3:
         raise click.UsageError("give the judgments and two runs or more, or --values FILE")
-    qrels, *runs = files
-    found = evaluate_files(
-        qrels, tuple(runs), measures or ("nDCG@10",), protocol, reading, dialect=dialect, by=by, weights=weights
-    )
-    return compare_results({result.name: result for result in found}, chosen, clusters=belonging)
+    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, by=by, weights=weights)
+    return compare_results(evaluation, chosen, clusters=belonging)

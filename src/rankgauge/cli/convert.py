@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from rankgauge.cli.inputs import one_standard_input
 from rankgauge.cli.options import columns_option
-from rankgauge.cli.work import one_standard_input
 from rankgauge.errors import InputError, choices
 from rankgauge.protocol import RULES
 from rankgauge.read import read_judgments, read_run

@@ -15,7 +15,7 @@ from rankgauge.cli.eval import emit
 from rankgauge.cli.options import measures_from_option, output_options, reading_options
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.dialects.reproduce import Candidate, Files, Row
 
 __all__ = ["dialects"]
@@ -62,13 +62,16 @@ def dialects(
         return
     if run is None:
         raise click.UsageError("Missing argument 'RUN': judgments without a run.")
+    from rankgauge.cli.inputs import Inputs
     from rankgauge.dialects.reproduce import Files, Told, compare
     from rankgauge.measures import as_written
 
     chosen = _chosen(only)
     number = Told(told) if told is not None else None
     asked = as_written(measure)
-    files = Files(reading.judgments(qrels), reading.each(run))
+    inputs = Inputs(reading, qrels, [run])
+    (source,) = inputs.runs.values()
+    files = Files(inputs.judgments.read(), source.kept())
     if number is not None:
         emit(_matches(files, asked, number, chosen if only else None, format, digits), output)
     else:

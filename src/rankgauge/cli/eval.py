@@ -13,7 +13,6 @@ import click
 from rankgauge.cli.options import (
     FILE,
     complete_measures,
-    ltr_options,
     measures_from_option,
     output_options,
     protocol_options,
@@ -24,7 +23,7 @@ from rankgauge.protocol import Protocol
 from rankgauge.show.sections.result import FORMATS, Look
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.result import Result
 
 __all__ = ["SUFFIXES", "emit", "evaluate_runs", "format_for", "is_terminal"]
@@ -55,10 +54,9 @@ DRAWN = (".svg", ".png", ".pdf", ".html")  # suffixes that promise a picture or 
 @click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
 @output_options
 @partial(protocol_options, without=("scores",))
-@reading_options
-@ltr_options
+@partial(reading_options, rows=True)
 def evaluate_runs(
-    qrels: str,
+    qrels: str | None,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     protocol: Protocol,
@@ -86,17 +84,18 @@ def evaluate_runs(
       zcat run.gz | rankgauge eval qrels.txt - --format json
       rankgauge eval --ltr rank.test --scores pred.txt --dialect lightgbm -m nDCG@10
     """
-    from rankgauge.cli.work import evaluate_files
+    from rankgauge.cli.inputs import Inputs
     from rankgauge.show.sections.result import show
 
-    asked = measures or ("nDCG@10",)
-    results = evaluate_files(qrels, runs, asked, protocol, reading, dialect=dialect, by=by, weights=weights)
+    inputs = Inputs(reading, qrels, runs, tables=[by, weights])
+    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, by=by, weights=weights)
     chosen = format_for(output, format, FORMATS)
     if tie_band:
-        emit(_ties(results, chosen, per_query, digits), output)
+        emit(_ties([*evaluation.values()], chosen, per_query, digits), output)
         return
-    _warn_of_ties(results)
-    emit(show(results, chosen, Look(per_query, digits, bold=output == "-" and is_terminal())), output)
+    for message in evaluation.warnings:
+        warn(message)
+    emit(show(evaluation, chosen, Look(per_query, digits, bold=output == "-" and is_terminal())), output)
 
 
 def format_for(output: str, format: str | None, formats: Collection[str], pictures: Collection[str] = ()) -> str:
@@ -127,13 +126,6 @@ def _ties(results: list[Result], format: str, per_query: bool, digits: int) -> s
     if format not in TIE_FORMATS:
         raise click.UsageError(f"--tie-band prints {choices(TIE_FORMATS)}, not {format}")
     return show_ties(results, format, per_query=per_query, digits=digits)
-
-
-def _warn_of_ties(results: list[Result]) -> None:
-    from rankgauge.measures.bands.notes import tie_warnings
-
-    for message in tie_warnings(results):
-        warn(message)
 
 
 def is_terminal() -> bool:

@@ -10,7 +10,7 @@ import click
 from rankgauge.cli.options import measures_from_option, output_options, protocol_options, reading_options
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
 
 __all__ = ["explain_values"]

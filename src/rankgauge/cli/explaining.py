@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from rankgauge.cli.eval import is_terminal
-from rankgauge.cli.work import named_runs
-from rankgauge.errors import FormatError, InputError
+from rankgauge.cli.inputs import Inputs
+from rankgauge.errors import FormatError
 from rankgauge.explanation.query.difference import difference
 from rankgauge.explanation.query.explain import Difference, Explanation, explain, wanted_measure, worst_queries
 from rankgauge.show.sections.explanation import coloured
@@ -21,7 +21,7 @@ from rankgauge.show.svg.page import PICTURES, picture, show
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
 
 __all__ = ["Wanted", "deliver", "explain_files", "explain_grades"]
@@ -61,18 +61,15 @@ def explain_files(wanted: Wanted, files: tuple[str, ...], reading: Reading) -> F
     """The explanation of one query, of the worst ones, or of two runs side by side."""
     _check_files(wanted, files)
     qrels, *paths = files
-    runs = named_runs(tuple(paths))
-    if [qrels, *runs.values()].count("-") > 1:
-        raise InputError("standard input (-) can be only one of the files")
+    inputs = Inputs(reading, qrels, paths)
     measure = wanted_measure(wanted.measure, wanted.gain, wanted.k)
-    judged = reading.judgments(qrels)
-    ranked = {name: reading.run(path, wanted.protocol) for name, path in runs.items()}
+    judged = inputs.judgments
     if wanted.worst is not None:
-        ((name, run),) = ranked.items()
+        ((name, run),) = inputs.runs.items()
         return worst_queries(judged, run, wanted.worst, measure, protocol=wanted.protocol, top=wanted.top, name=name)
     found = [
         explain(judged, run, wanted.query, measure, protocol=wanted.protocol, top=wanted.top, name=name)
-        for name, run in ranked.items()
+        for name, run in inputs.runs.items()
     ]
     return found[0] if len(found) == 1 else difference(*found)
 

@@ -11,7 +11,7 @@ from rankgauge.cli.eval import emit, format_for
 from rankgauge.cli.options import FILE, Once, complete_measures, output_options, protocol_options, reading_options
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.explanation.funnel.funnel import Funnel
     from rankgauge.protocol import Protocol
 
@@ -106,22 +106,17 @@ def _found(
     clusters: str | None,
     **asked: Any,
 ) -> Funnel:
-    from rankgauge.cli.work import named_runs, one_standard_input, progress
+    from rankgauge.cli.inputs import Inputs
     from rankgauge.explanation.funnel.funnel import funnel
     from rankgauge.explanation.funnel.stages import check_fit
 
     check_fit(protocol)
-    first, second = named_runs(retrieved), named_runs(reranked)
-    paths = [qrels, *first.values(), *second.values()]
-    one_standard_input([*paths, weights, clusters])
-    with progress(paths) as advance:
-        judged = reading.judgments(advance(qrels))
-        read_first = {name: reading.run(advance(path), protocol) for name, path in first.items()}
-        read_second = {name: reading.run(advance(path), protocol) for name, path in second.items()}
-    return funnel(
-        judged, retrieved=read_first, reranked=read_second, protocol=protocol, weights=weights, clusters=clusters,
-        **asked,
-    )  # fmt: skip
+    inputs = Inputs(reading, qrels, reranked, retrieved=retrieved, tables=[weights, clusters])
+    with inputs.progress():
+        judged = inputs.judgments.read()
+        stages = [{name: run.read(protocol) for name, run in each.items()} for each in (inputs.retrieved, inputs.runs)]
+    about: dict[str, Any] = {"protocol": protocol, "weights": weights, "clusters": clusters}
+    return funnel(judged, retrieved=stages[0], reranked=stages[1], **about, **asked)
 
 
 def _picture(found: Funnel, output: str, suffix: str, look: Any) -> None:

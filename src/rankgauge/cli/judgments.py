@@ -13,7 +13,7 @@ from rankgauge.cli.options import FILE, output_options, protocol_options, readin
 from rankgauge.cli.together import PICTURES, Together, check_together
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
     from rankgauge.trust.judgments.quality import Quality
 
@@ -117,16 +117,11 @@ def _check_shown(format: str, suffix: str, *, leave_one_out: bool, **asked: Any)
 def _found(
     qrels: str, runs: tuple[str, ...], *, measure: str, protocol: Protocol, reading: Reading, **asked: Any
 ) -> Quality:
-    from rankgauge.cli.work import named_runs
-    from rankgauge.errors import InputError
+    from rankgauge.cli.inputs import Inputs
     from rankgauge.trust.judgments.quality import quality
 
-    named = named_runs(runs)
-    if [qrels, *named.values(), asked["confusion"]].count("-") > 1:
-        raise InputError("standard input (-) can be only one of the files")
-    judged = reading.judgments(qrels)
-    read = {name: reading.run(path, protocol) for name, path in named.items()}
-    return quality(judged, read, measure, protocol=protocol, **asked)
+    inputs = Inputs(reading, qrels, runs, tables=[asked["confusion"]])
+    return quality(inputs.judgments, inputs.runs, measure, protocol=protocol, **asked)
 
 
 def _picture(found: Quality, output: str, suffix: str) -> None:

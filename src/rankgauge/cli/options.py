@@ -15,7 +15,6 @@ __all__ = [
     "Once",
     "columns_option",
     "complete_measures",
-    "ltr_options",
     "measures_from_option",
     "output_options",
     "protocol_options",
@@ -99,17 +98,20 @@ def columns_option(command: Command) -> Command:
     )(command)
 
 
-def reading_options(command: Command) -> Any:
-    """How to read the files; the command gets it as one `reading`."""
+def reading_options(command: Command, *, rows: bool = False) -> Any:
+    """How to read the files; the command gets it as one `reading`.
+
+    `rows`: with learning-to-rank rows and scores for them, which take the place of QRELS and RUN.
+    """
+    names = ("columns", "qrels_format", "run_format", *(("ltr", "scores", "query_sizes") if rows else ()))
 
     @functools.wraps(command)
     def with_reading(*args: Any, **options: Any) -> Any:
-        from rankgauge.cli.work import Reading
+        from rankgauge.cli.inputs import Reading
 
-        reading = Reading(options.pop("columns"), options.pop("qrels_format"), options.pop("run_format"))
-        return command(*args, reading=reading, **options)
+        return command(*args, reading=Reading(**{name: options.pop(name) for name in names}), **options)
 
-    wrapped = columns_option(with_reading)
+    wrapped = columns_option(ltr_options(with_reading) if rows else with_reading)
     for name, what in (("run", "runs"), ("qrels", "judgments")):
         words = f"The format of the {what}, where it is not as recognised: trec, csv, json, …"
         wrapped = click.option(f"--{name}-format", metavar="FORMAT", help=words)(wrapped)
@@ -119,20 +121,8 @@ def reading_options(command: Command) -> Any:
 RULE = f"Or a rule, {'; '.join(f'{value}: {words}' for value, words in RULES['scores'].items())}.  [float64]"
 
 
-def ltr_options(command: Command) -> Any:
-    """Rows of a learning-to-rank file and scores for them, in place of QRELS and RUN; the command notices nothing.
-
-    It gets the rows' file as `qrels`, the files of scores as `runs`, and a `reading` that knows what they hold.
-    """
-
-    @functools.wraps(command)
-    def with_ltr(*args: Any, **options: Any) -> Any:
-        from rankgauge.cli.ltr import in_place_of_runs
-
-        given = {name: options.pop(name) for name in ("ltr", "scores", "query_sizes")}
-        return command(*args, **in_place_of_runs(given, options))
-
-    wrapped: Any = with_ltr
+def ltr_options(command: Any) -> Any:
+    """Rows of a learning-to-rank file and scores for them."""
     for flags, words in (
         (["--query-sizes"], "The number of rows of each query, one a line.  [FILE.query or FILE.group beside FILE]"),
         (["--scores"], f"With --ltr: a model's score for each row, one a line; repeat for more models. {RULE}"),
@@ -140,8 +130,8 @@ def ltr_options(command: Command) -> Any:
     ):
         many = flags == ["--scores"]
         form = "[NAME=]FILE" if many else "FILE"
-        wrapped = click.option(*flags, multiple=many, type=FILE, metavar=form, help=words)(wrapped)
-    return wrapped
+        command = click.option(*flags, multiple=many, type=FILE, metavar=form, help=words)(command)
+    return command
 
 
 def columns_given(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:

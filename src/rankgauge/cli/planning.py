@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.work import evaluate_files
+from rankgauge.cli.inputs import Inputs
 from rankgauge.comparison.plan.pilot import Deviation, deviation_of
 from rankgauge.comparison.plan.plan import Plan, Setting, plan
 from rankgauge.comparison.value_tables import values_of_tables
@@ -19,7 +19,7 @@ from rankgauge.show.svg.plan import PICTURES, picture
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
 
 __all__ = ["deliver", "deviation_from", "planned"]
@@ -46,8 +46,8 @@ def deviation_from(
     if len(files) < 3:
         raise click.UsageError("a pilot is QRELS and two runs or more: how differences vary takes two systems")
     qrels, *runs = files
-    results = evaluate_files(qrels, tuple(runs), (measure or DEFAULT,), protocol, reading)
-    (values,) = values_of_results({result.name: result for result in results}).values()
+    evaluation = Inputs(reading, qrels, runs).evaluate([measure or DEFAULT], protocol)
+    (values,) = values_of_results(evaluation).values()
     return deviation_of(values)
 
 

@@ -15,9 +15,8 @@ from rankgauge.cli.options import FILE, complete_measures, measures_from_option,
 from rankgauge.errors import choices, nearest
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
-    from rankgauge.protocol import Protocol
-    from rankgauge.result import Result
+    from rankgauge.cli.inputs import Reading
+    from rankgauge.result import Evaluation
 
 __all__ = ["plot_runs"]
 
@@ -131,43 +130,32 @@ def _draw(
     pair: tuple[str, str] | None,
     baseline: str | None,
     to: int | None,
+    reading: Reading,
+    second: tuple[str, ...],
     **asked: Any,
 ) -> Any:
     """The chart as a function of theme and width."""
-    from rankgauge.cli.plotting import TRUST, Asked, check_options
+    from rankgauge.cli.inputs import Inputs
+    from rankgauge.cli.plotting import TRUST, check_options
     from rankgauge.show import charts
     from rankgauge.show.charts.theme import altair
 
     altair()  # before there is work to be lost
-    check_options(kind, {"pair": pair, "baseline": baseline, "to": to, "runs": runs, **asked})
+    check_options(kind, {"pair": pair, "baseline": baseline, "to": to, "runs": runs, "second": second, **asked})
     measure = _one_measure(kind, measures)
     more: dict[str, Any] = {name: value for name, value in (("pair", pair), ("to", to)) if value}
     if measure is not None and kind == "precision-recall":
         more["measure"] = measure
+    inputs = Inputs(
+        reading, None if second else qrels, runs, judges=(qrels, *second) if second else (),
+        tables=[asked[name] for name in ("by", "weights", "confusion")],
+    )  # fmt: skip
     if kind in TRUST:
-        wanted = {name: asked[name] for name in Asked.__dataclass_fields__ if name in asked}
-        source = TRUST[kind](Asked(qrels, runs, measure or "nDCG@10", **wanted))
+        source = TRUST[kind](inputs, measure or "nDCG@10", **asked)
     else:
-        source = _source(kind, _results(qrels, runs, measure, **asked), baseline)
+        about = {name: asked[name] for name in ("dialect", "by", "weights")}
+        source = _source(kind, inputs.evaluate([measure or "nDCG@10"], asked["protocol"], **about), baseline)
     return functools.partial(charts.KINDS[kind], source, **more)
-
-
-def _results(
-    qrels: str,
-    runs: tuple[str, ...],
-    measure: str | None,
-    *,
-    protocol: Protocol,
-    reading: Reading,
-    dialect: str | None,
-    by: str | None,
-    weights: str | None,
-    **others: Any,
-) -> list[Result]:
-    from rankgauge.cli.work import evaluate_files
-
-    wanted = (measure or "nDCG@10",)
-    return evaluate_files(qrels, runs, wanted, protocol, reading, dialect=dialect, by=by, weights=weights)
 
 
 def _one_measure(kind: str, measures: tuple[str, ...]) -> str | None:
@@ -186,16 +174,15 @@ def _one_measure(kind: str, measures: tuple[str, ...]) -> str | None:
     return measures[0] if measures else None
 
 
-def _source(kind: str, results: list[Result], baseline: str | None) -> Any:
+def _source(kind: str, named: Evaluation, baseline: str | None) -> Any:
     """The results, or their comparison where the chart shows decisions."""
     from rankgauge.comparison.compare import Settings, compare_results
 
-    named = {result.name: result for result in results}
     if baseline is not None and baseline not in named:
         close = nearest(baseline, named)
         meant = f"; did you mean {close}?" if close else ""
         raise click.UsageError(f"--baseline {baseline}: there is no such system{meant}; there are {', '.join(named)}")
-    alone = kind == "forest" and baseline is None and len(results[0].query_ids) < 2  # means can be shown, not compared
+    alone = kind == "forest" and baseline is None and len(named.first.query_ids) < 2  # means can be shown, not compared
     if len(named) < 2 or alone or (kind not in COMPARING and baseline is None) or kind in ("at-k", "precision-recall"):
         return named
     return compare_results(named, Settings(baseline=baseline))

@@ -3,87 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rankgauge.cli.work import named_runs, one_standard_input
 from rankgauge.errors import choices
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Inputs
     from rankgauge.protocol import Protocol
     from rankgauge.trust.judges.agree import Agreement
     from rankgauge.trust.judgments.quality import LabelNoise, Quality
 
-__all__ = ["TRUST", "Asked", "check_options"]
+__all__ = ["TRUST", "check_options"]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the user gave: files, the measure, and what only these charts need."""
-
-    qrels: str
-    runs: tuple[str, ...]
-    measure: str
-    protocol: Protocol
-    reading: Reading
-    second: tuple[str, ...] = ()
-    repeated: str | None = None
-    scale: list[float] | None = None
-    error_rate: float | None = None
-    confusion: str | None = None
-
-    def judged(self) -> Any:
-        """The judgments."""
-        return self.reading.judgments(self.qrels)
-
-    def read(self) -> dict[str, Any]:
-        """Name → run."""
-        named = named_runs(self.runs)
-        one_standard_input([self.qrels, *self.second, *named.values(), self.confusion])
-        return {name: self.reading.run(path, self.protocol) for name, path in named.items()}
-
-
-def _quality(asked: Asked) -> Quality:
+def _quality(inputs: Inputs, measure: str, *, protocol: Protocol, scale: Any, **others: Any) -> Quality:
     from rankgauge.trust.judgments.quality import quality
 
-    return quality(asked.judged(), asked.read(), asked.measure, grades=asked.scale, protocol=asked.protocol)
+    return quality(inputs.judgments, inputs.runs, measure, grades=scale, protocol=protocol)
 
 
-def _noise(asked: Asked) -> LabelNoise:
+def _noise(
+    inputs: Inputs, measure: str, *, protocol: Protocol, scale: Any, error_rate: Any, confusion: Any, **others: Any
+) -> LabelNoise:
     from rankgauge.trust.judgments.quality import label_noise
 
-    if (asked.error_rate is None) == (asked.confusion is None):
+    if (error_rate is None) == (confusion is None):
         raise click.UsageError("noise needs --error-rate X or --confusion FILE, one of the two")
-    return label_noise(
-        asked.judged(), asked.read(), asked.measure, error_rate=asked.error_rate, confusion=asked.confusion,
-        grades=asked.scale, protocol=asked.protocol,
-    )  # fmt: skip
+    wrong = {"error_rate": error_rate, "confusion": confusion}
+    return label_noise(inputs.judgments, inputs.runs, measure, grades=scale, protocol=protocol, **wrong)
 
 
-def _agreement(asked: Asked) -> Agreement:
+def _agreement(
+    inputs: Inputs, measure: str, *, protocol: Protocol, scale: Any, repeated: str | None, **others: Any
+) -> Agreement:
     from rankgauge.trust.judges.agree import agree
 
-    if not asked.second:
+    if not inputs.judges:
         raise click.UsageError("this chart is of two judges; give the other's judgments: --second [NAME=]QRELS")
-    runs = asked.read() or None
-    judges = named_runs((asked.qrels, *asked.second))
-    sets = {name: asked.reading.judgments(path, repeated=True) for name, path in judges.items()}
-    return agree(
-        sets, runs=runs, measure=asked.measure, grades=asked.scale, repeated=asked.repeated, protocol=asked.protocol
-    )
+    rules = {"grades": scale, "repeated": repeated, "protocol": protocol}
+    return agree(inputs.judges, runs=inputs.runs or None, measure=measure, **rules)
 
 
-def _confusion(asked: Asked) -> Agreement:
-    if asked.runs:
-        raise click.UsageError(f"confusion is of judges and shows no runs; leave {asked.runs[0]} out, or take judges")
-    return _agreement(asked)
+def _confusion(inputs: Inputs, measure: str, **asked: Any) -> Agreement:
+    for run in inputs.runs.values():
+        raise click.UsageError(f"confusion is of judges and shows no runs; leave {run.origin} out, or take judges")
+    return _agreement(inputs, measure, **asked)
 
 
 # Kind of chart → what it is made from.
-TRUST: Final[dict[str, Callable[[Asked], Any]]] = {
+TRUST: Final[dict[str, Callable[..., Any]]] = {
     "unjudged": _quality,
     "unjudged-pairs": _quality,
     "noise": _noise,

@@ -14,7 +14,7 @@ from rankgauge.cli.options import FILE, complete_measures, output_options, proto
 from rankgauge.cli.together import PICTURES
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
     from rankgauge.trust.ppi import PredictionPowered
 
@@ -64,13 +64,8 @@ def ppi(
 def _found(
     people: str, model: str, runs: tuple[str, ...], *, protocol: Protocol, reading: Reading, **asked: Any
 ) -> PredictionPowered:
-    from rankgauge.cli.work import named_runs
-    from rankgauge.errors import InputError
+    from rankgauge.cli.inputs import Inputs
     from rankgauge.trust.ppi import ppi as find
 
-    named = named_runs(runs)
-    if [people, model, *named.values()].count("-") > 1:
-        raise InputError("standard input (-) can be only one of the files")
-    human, machine = (reading.judgments(path, repeated=True) for path in (people, model))
-    read = {name: reading.run(path, protocol) for name, path in named.items()}
-    return find(human, machine, read, protocol=protocol, **asked)
+    inputs = Inputs(reading, people, runs, tables=[model])
+    return find(inputs.judgments, inputs.judged(model), inputs.runs, protocol=protocol, **asked)

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
-from collections.abc import Callable
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgauge.cli.agree import REPEATED
 from rankgauge.cli.options import FILE, Once, complete_measures, measures_from_option, protocol_options, reading_options
-from rankgauge.comparison.settings import Settings
 from rankgauge.errors import InputError
 from rankgauge.stats.methods import METHODS
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
-    from rankgauge.measures import Measure
-    from rankgauge.protocol import Protocol
-    from rankgauge.read import Run
-    from rankgauge.reports.report import Source
-    from rankgauge.validation.validate import Finding
+    from rankgauge.cli.inputs import Reading
 
 __all__ = ["write_report"]
 
 FORMATS = ("html", "md", "json")
 WIDE = 90  # characters of a command that fits on a line
-SMALL = 64 << 20  # bytes of a run, up to which it is kept rather than read again
 
 
 @click.command("report", cls=Once)
@@ -84,6 +74,7 @@ SMALL = 64 << 20  # bytes of a run, up to which it is kept rather than read agai
 def write_report(
     qrels: str,
     runs: tuple[str, ...],
+    measures: tuple[str, ...],
     output: str,
     format: str | None,
     reading: Reading,
@@ -106,63 +97,26 @@ def write_report(
       rankgauge report qrels.txt bm25.run reranked.run -o report.md
       rankgauge report qrels.txt bm25.run reranked.run --format json
     """
-    from rankgauge.reports.facts import gather
-    from rankgauge.reports.report import Report, format_of
+    from rankgauge.cli.inputs import Inputs
+    from rankgauge.reports.report import format_of, report
 
     chosen = format or format_of(output)
     if output == "-" and chosen == "html" and sys.stdout.isatty():
         raise click.UsageError("an HTML page is not for a terminal: give -o report.html, or --format md")
-    wanted = _wanted(**asked)
-    if retrieved is None and (wanted.candidates is not None or wanted.restrict):
+    if retrieved is None and (asked["candidates"] is not None or asked["restrict"]):
         raise click.UsageError("--candidates and --restrict go with --retrieved RUN")
-    made = Report(gather(_source(qrels, runs, retrieved, second, reading, wanted.protocol), wanted))
-    made.write(output, chosen)
-
-
-def _wanted(
-    *,
-    measures: tuple[str, ...],
-    protocol: Protocol,
-    by: str | None,
-    weights: str | None,
-    clusters: str | None,
-    queries: str | None,
-    documents: str | None,
-    experiments: str | None,
-    **others: Any,
-) -> Any:
-    """What is asked for, its files read; of the others, some are settings of the comparison."""
-    from rankgauge.evaluate import query_table
-    from rankgauge.measures import parse
-    from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
-    from rankgauge.reports.report import Wanted
-
-    settings = Settings(**{each.name: others.pop(each.name) for each in fields(Settings) if each.name in others})
-    groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
-    return Wanted(
-        [parse(measure) for measure in measures or ("nDCG@10",)],
-        protocol,
-        settings,
-        command=_command(sys.argv[1:]),
-        groups=groups,
-        numbers=numbers,
-        weights=None if weights is None else query_table(weights, "weight"),
-        clusters=None if clusters is None else query_table(clusters, "cluster"),
-        queries={} if queries is None else read_texts(queries, "query_id"),
-        documents={} if documents is None else read_texts(documents, "doc_id"),
-        experiments=_aligned(experiments, settings.alpha),
-        **others,
-    )
-
-
-def _aligned(table: str | None, alpha: float) -> Any:
-    if table is None:
-        return None
-    if table == "-":
+    if asked["experiments"] == "-":
         raise InputError("--experiments: standard input (-) is for the judgments or a run; name a file")
-    from rankgauge.trust.online.align import align
-
-    return align(table, alpha=alpha)
+    inputs = Inputs(
+        reading, None, runs, judges=(qrels, *second), retrieved=() if retrieved is None else (retrieved,),
+        tables=[asked[name] for name in ("by", "weights", "clusters", "queries", "documents")],
+    )  # fmt: skip
+    (judge, judgments), *others = inputs.judges.items()
+    made = report(
+        judgments, inputs.runs, measures or "nDCG@10", judge=judge, second=dict(others),
+        retrieved=inputs.retrieved or None, command=_command(sys.argv[1:]), **asked,
+    )  # fmt: skip
+    made.write(output, chosen)
 
 
 def _command(arguments: list[str]) -> str:
@@ -174,45 +128,3 @@ def _command(arguments: list[str]) -> str:
     return " ".join(
         ["rankgauge", *(f"\\\n  {each}" if each.startswith("-") and each != "-" else each for each in quoted)]
     )
-
-
-def _source(
-    qrels: str,
-    runs: tuple[str, ...],
-    retrieved: str | None,
-    second: tuple[str, ...],
-    reading: Reading,
-    protocol: Protocol,
-) -> Source:
-    from rankgauge.cli.work import named_runs, one_standard_input
-    from rankgauge.reports.report import Source
-
-    named, first = named_runs(runs), named_runs((retrieved,) if retrieved is not None else ())
-    (judge, qrels), *others = named_runs((qrels, *second)).items()
-    one_standard_input([qrels, *named.values(), *first.values(), *(path for _, path in others)])
-    judged = reading.judgments(qrels)
-    reads = {name: _reader(reading, path) for name, path in named.items()}
-
-    def check(measure: Measure) -> list[Finding]:
-        from rankgauge.validation.validate import validate
-
-        files: list[Any] = [judged if qrels == "-" else qrels]
-        files += [reads[name](protocol) if path == "-" else path for name, path in named.items()]
-        return validate(
-            *files,
-            measure=measure,
-            judgments_format=reading.qrels_format,
-            run_format=reading.run_format,
-            columns=reading.columns,
-        )
-
-    stage = next(((name, _reader(reading, path)) for name, path in first.items()), None)
-    also = {name: reading.judgments(path, repeated=True) for name, path in others}
-    return Source(judged, reads, check, retrieved=stage, second=also, judge=judge)
-
-
-def _reader(reading: Reading, path: str) -> Callable[[Protocol], Run]:
-    """How to read a run, which is asked for more than once: small ones and standard input are kept."""
-    if path == "-" or not os.path.isfile(path) or os.path.getsize(path) <= SMALL:
-        return reading.each(path)
-    return lambda protocol: reading.run(path, protocol)

@@ -9,7 +9,7 @@ import click
 from rankgauge.cli.options import FILE, complete_measures, measures_from_option, output_options, reading_options
 
 if TYPE_CHECKING:
-    from rankgauge.cli.work import Reading
+    from rankgauge.cli.inputs import Reading
 
 __all__ = ["validate"]
 
@@ -50,24 +50,15 @@ def validate(
       rankgauge validate qrels.tsv old=runs/7.parquet new=runs/8.parquet
     """
     from rankgauge.cli.eval import emit
-    from rankgauge.cli.work import named_runs, one_standard_input, progress
+    from rankgauge.cli.inputs import Inputs
     from rankgauge.show.sections.findings import show_findings
     from rankgauge.validation.validate import validate as find
 
-    named = named_runs(runs)
-    paths = list(named.values())
-    one_standard_input([qrels, *paths])
-    with progress([qrels, *paths]) as advance:
-        findings = find(
-            advance(qrels),
-            *map(advance, paths),
-            names=[name if path != given else path for given, (name, path) in zip(runs, named.items(), strict=True)],
-            measure=measure,
-            ignore=ignore,
-            judgments_format=reading.qrels_format,
-            run_format=reading.run_format,
-            columns=reading.columns,
-        )
+    inputs = Inputs(reading, qrels, runs)
+    named = zip(runs, inputs.runs.items(), strict=True)
+    names = [name if run.origin != argument else argument for argument, (name, run) in named]
+    with inputs.progress():
+        findings = find(inputs.judgments, *inputs.runs.values(), names=names, measure=measure, ignore=ignore)
     emit(show_findings(findings, format), output)
     if strict and any(finding.kind.severity != "note" for finding in findings):
         raise click.exceptions.Exit(1)

@@ -11,12 +11,13 @@ from rankgauge.comparison.doubts import Doubt, doubts_of_family, doubts_of_group
 from rankgauge.comparison.pairs import Family, compare_groups, compare_pairs
 from rankgauge.comparison.settings import Settings
 from rankgauge.comparison.value_tables import on_judgments, values_of_tables
-from rankgauge.comparison.values import Values, results_of_runs, values_of_results, with_clusters, without_weightless
+from rankgauge.comparison.values import Values, values_of_results, with_clusters, without_weightless
 from rankgauge.errors import InputError
-from rankgauge.evaluate import groups_of, masks_of, query_table, weights_of
-from rankgauge.measures import Measure, parse
+from rankgauge.evaluate import evaluate_runs
+from rankgauge.measures import Measure
+from rankgauge.measures.queries import groups_of, masks_of, query_table, weights_of
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.result import Result
+from rankgauge.result import Evaluation, Result
 from rankgauge.stats import paired
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def compare(
     settings = Settings(baseline, method, also, alpha, margin, rope, flips, seed)
     wanted = _measures(measures)
     belonging = None if clusters is None else query_table(clusters, "cluster")
-    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    protocol = Protocol.of(protocol)
     if judgments is None:
         of_results = _are_results(runs)
         refuse_rules(protocol, dialect, "results" if of_results else "values")
@@ -67,12 +68,10 @@ def compare(
             return compare_results(_several(runs), settings, wanted, **queries)
         tables = runs if isinstance(runs, list) else [runs]
         return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **queries)
-    parsed = [parse(each) for each in wanted or ["nDCG@10"]]
-    groups = groups_of(by, judgments)
-    found = results_of_runs(
-        judgments, _several(runs), parsed, protocol, dialect=dialect, weights=weights, groups=groups
+    evaluation = evaluate_runs(
+        judgments, _several(runs), wanted or "nDCG@10", protocol=protocol, dialect=dialect, weights=weights, by=by
     )
-    return compare_results(found, settings, clusters=belonging)
+    return compare_results(evaluation, settings, clusters=belonging)
 
 
 def compare_results(
@@ -88,10 +87,11 @@ def compare_results(
     values = values_of_results(_several(results), measures)
     queries: dict[str, Any] = {"weights": weights, "groups": groups, "clusters": clusters}
     made = compare_values({name: _about_queries(each, **queries) for name, each in values.items()}, settings)
+    evaluation = Evaluation.of(results)
     doubts = list(made.warnings)
     for name, compared in made.measures.items():
-        doubts += doubts_of_results(results, parse(name), compared.pairs)
-    return replace(made, warnings=list(dict.fromkeys(doubts)))
+        doubts += doubts_of_results(evaluation, evaluation.first.measure(name), compared.pairs)
+    return replace(made, warnings=list(dict.fromkeys(doubts)), evaluation=evaluation)
 
 
 def compare_tables(

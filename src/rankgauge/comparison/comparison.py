@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.comparison.values import Values
+    from rankgauge.result import Evaluation
     from rankgauge.stats.paired import Interval
 
 __all__ = ["Compared", "Comparison", "System"]
@@ -69,6 +70,7 @@ class Comparison(Shown, Mapping[str, Compared]):
     measures: dict[str, Compared]
     settings: Settings
     warnings: list[Doubt]
+    evaluation: Evaluation | None = field(default=None, repr=False)  # what was compared, where it was measured here
 
     @property
     def title(self) -> str:
@@ -113,6 +115,11 @@ class Comparison(Shown, Mapping[str, Compared]):
         """The comparison of a with b by the first measure."""
         return self.first.pair(a, b)
 
+    @property
+    def notes(self) -> list[str]:
+        """What to know about the numbers that were compared, as `evaluate` says it; nothing of a table of values."""
+        return self.evaluation.notes if self.evaluation is not None else []
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON: NaN and infinity are None."""
         used = set.intersection(*(set(each.values.queries) for each in self.measures.values()))
@@ -130,6 +137,7 @@ class Comparison(Shown, Mapping[str, Compared]):
             "alpha": self.settings.alpha,
             "measures": {measure: _compared_data(each) for measure, each in self.measures.items()},
             "warnings": self.warnings,
+            "notes": self.notes,
         }
         cleaned: dict[str, Any] = clean(data)
         return cleaned

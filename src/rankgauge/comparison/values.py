@@ -1,13 +1,12 @@
 """Values: one measure, a row per query and a column per system; what `compare` and the gate work on.
 
-Built from Results (`values_of_results`), from judgments and runs (`values_of_runs`) or from a table that another tool
-wrote (`values_of_table`, in compare/tables.py). Every query in it has a value for every system; those that do not are
-named in `dropped`, each with its reason.
+Built from Results (`values_of_results`) or from a table that another tool wrote (`values_of_tables`). Every query in it
+has a value for every system; those that do not are named in `dropped`, each with its reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -15,13 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest
-from rankgauge.evaluate import chosen_dialect, evaluate_in_dialect, measure_run, reader
 from rankgauge.measures import Measure, parse
-from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import read_judgments, read_run
+from rankgauge.protocol import Protocol
 
 if TYPE_CHECKING:
-    from rankgauge.dialects import Dialect
     from rankgauge.matching.hits import Bools, Floats, Ints
     from rankgauge.result import Result
 
@@ -29,9 +25,7 @@ __all__ = [
     "Values",
     "comparable",
     "one_definition",
-    "results_of_runs",
     "values_of_results",
-    "values_of_runs",
     "with_clusters",
     "without_weightless",
 ]
@@ -94,43 +88,6 @@ class Values:
             clusters=None if self.clusters is None else self.clusters[chosen],
             groups={},
         )
-
-
-def values_of_runs(
-    judgments: Any,
-    runs: Mapping[str, Any],
-    measures: Sequence[Measure],
-    *,
-    protocol: Protocol = DEFAULT,
-    weights: Any = None,
-    groups: Mapping[str, str] | None = None,
-) -> dict[str, Values]:
-    """Measure → Values of several runs on one set of judgments, which is read once."""
-    return values_of_results(results_of_runs(judgments, runs, measures, protocol, weights=weights, groups=groups))
-
-
-def results_of_runs(
-    judgments: Any,
-    runs: Mapping[str, Any],
-    measures: Sequence[Measure],
-    protocol: Protocol = DEFAULT,
-    *,
-    dialect: str | Dialect | None = None,
-    weights: Any = None,
-    groups: Mapping[str, str] | None = None,
-) -> dict[str, Result]:
-    """System → Result, on one set of judgments, which is read once."""
-    judged = read_judgments(judgments)
-    spoken = chosen_dialect(dialect, protocol) if dialect is not None else None
-    found = {}
-    for name, run in runs.items():
-        if spoken is not None:
-            read = reader(run)
-            found[name] = evaluate_in_dialect(spoken, judged, read, measures, weights=weights, groups=groups, name=name)
-            continue
-        ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
-        found[name] = measure_run(judged, ranked, protocol, measures, weights=weights, groups=groups, name=name)
-    return found
 
 
 def values_of_results(
@@ -220,7 +177,7 @@ def _aligned(results: Mapping[str, Result], measure: Measure, queries: list[str]
     for system, result in enumerate(results.values()):
         ids = result.query_ids
         at = slice(None) if ids == queries else np.fromiter(map(place.__getitem__, ids), np.int64, len(ids))
-        table[at, system] = result._selected(result.measured[result._measure(measure)])
+        table[at, system] = result._selected(result.measured[result.measure(measure)])
         answered[at, system] = True
     return table, answered
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +14,7 @@ import numpy as np
 
 from rankgauge.dialects import DIALECTS, Dialect
 from rankgauge.errors import MeasureError, ProtocolError, RankgaugeError, RankgaugeWarning
-from rankgauge.evaluate import measure_hits, measure_in_dialect
+from rankgauge.evaluate import measure_hits
 from rankgauge.matching.match import find, searching, settled
 from rankgauge.measures import Measure
 from rankgauge.measures.bands.bands import is_text
@@ -24,7 +24,7 @@ from rankgauge.result import SAME
 if TYPE_CHECKING:
     from rankgauge.matching.hits import Floats, Ints
     from rankgauge.matching.match import Found, Hits
-    from rankgauge.read import Judgments, Run
+    from rankgauge.read import Judgments, RunSource
     from rankgauge.result import Result
 
 __all__ = ["Candidate", "Files", "Row", "Told", "compare", "search", "telling_query"]
@@ -49,14 +49,14 @@ class Files:
     """Judgments, a run, and what was found so far: most rules can be changed without searching the run again."""
 
     judgments: Judgments
-    read: Callable[[Protocol], Run]
+    run: RunSource
     found: dict[Protocol, Found] = field(default_factory=dict)
 
     def find(self, protocol: Protocol) -> Found:
         """What is found under these rules, searched for once."""
         rules = searching(protocol)
         if rules not in self.found:
-            self.found[rules] = find(self.judgments, self.read(rules), rules)
+            self.found[rules] = find(self.judgments, self.run.read(rules), rules)
         return self.found[rules]
 
     def hits(self, protocol: Protocol) -> Hits:
@@ -66,12 +66,12 @@ class Files:
     def result(self, measure: Measure, protocol: Protocol = DEFAULT) -> Result:
         """The result of one measure under these rules."""
         with _quietly():
-            return measure_hits(self.hits(protocol), [measure])
+            return measure_hits(self.hits, [measure], protocol)
 
     def spoken(self, measure: Measure, dialect: Dialect) -> Result:
         """The result of one measure in a dialect."""
         with _quietly():
-            return measure_in_dialect(dialect, [measure], self.hits)
+            return measure_hits(self.hits, [measure], DEFAULT, dialect)
 
     def value(self, measure: Measure, protocol: Protocol = DEFAULT) -> float | None:
         """One number, or None where the rules do not allow one."""

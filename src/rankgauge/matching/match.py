@@ -15,7 +15,7 @@ from rankgauge.matching.nested import match_nested
 from rankgauge.matching.parts import GROUPED, Parts, assemble
 from rankgauge.matching.rules import under_rules
 from rankgauge.protocol import DEFAULT, REPEATING, Protocol
-from rankgauge.read import Judgments, Run, read_judgments, read_run
+from rankgauge.read import Judgments, Run, RunSource, read_judgments
 
 if TYPE_CHECKING:
     from rankgauge.matching.grouping import Grouped
@@ -34,7 +34,7 @@ def match(judgments: Any, run: Any, protocol: Protocol = DEFAULT) -> Hits:
     path for nested dicts and one for columns; both give equal Hits.
     """
     judged = read_judgments(judgments)
-    ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    ranked = RunSource.of(run).read(protocol)
     hits = settled(find(judged, ranked, protocol), protocol)
     warn_if_nothing_found(judged, ranked, hits)
     return hits

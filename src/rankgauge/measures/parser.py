@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from rankgauge.errors import MeasureError, nearest
 from rankgauge.measures.gains import discount_function, gain_text
 from rankgauge.measures.registry import MEASURES, Definition, Measure
 
-__all__ = ["SPELLINGS", "as_written", "parse", "resolve"]
+__all__ = ["SPELLINGS", "as_written", "parse", "parse_all", "resolve"]
 
 SHAPE: Final = re.compile(r"(?P<name>[A-Za-z0-9_.\-]+?)(\((?P<inner>.*)\))?(@(?P<cut>[^@()]+?))?(-l(?P<level>\d+))?")
 INNER_PART: Final = re.compile(r"((?:[^,{}]|\{[^{}]*\})+)(?:,|$)")
@@ -91,6 +92,16 @@ def as_written(text: str) -> Measure:
     ours, and what is written goes before either."""
     name, given = _parts(text)
     return _checked(MEASURES[name], given, text)
+
+
+def parse_all(measures: Any, read: Callable[[str], Measure] = parse) -> list[Measure]:
+    """One measure or several, given as texts or as measures."""
+    single = isinstance(measures, (str, Measure)) or not isinstance(measures, Iterable)
+    several = [measures] if single else list(measures)
+    for each in several:
+        if not isinstance(each, (str, Measure)):
+            raise MeasureError(f"a measure is a text such as 'nDCG@10', not {each!r}")
+    return [read(str(each)) for each in several]
 
 
 def resolve(name: str) -> tuple[str, dict[str, str]]:

@@ -6,12 +6,13 @@ by its type, its suffix or its content; `format=` and `columns=` say it where th
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Final, Self
 
 from rankgauge.errors import InputError, ProtocolError, choices
-from rankgauge.protocol import RULES
+from rankgauge.protocol import DEFAULT, RULES, Protocol
 from rankgauge.read.formats import FORMATS, format_named, recognise
 from rankgauge.read.frames import is_frame, read_frame
 from rankgauge.read.memory import read_iterable, read_mapping
@@ -19,9 +20,11 @@ from rankgauge.read.records import Columns, Judgments, Record, Run
 from rankgauge.read.rows import Ask, Found
 from rankgauge.read.sources import Source, find_source
 
-__all__ = ["FORMATS", "Columns", "Judgments", "Record", "Run", "find_rows", "read_judgments", "read_run"]
+__all__ = ["FORMATS", "Columns", "Judgments", "JudgmentsSource", "Record", "RecordSource", "Run", "RunSource"]
+__all__ += ["find_rows", "read_judgments", "read_run"]
 
 ORDERS = ("score", "rank")
+KEPT: Final = 64 << 20  # bytes of a file, up to which what was read of it is kept rather than read again
 
 
 def read_judgments(
@@ -36,6 +39,8 @@ def read_judgments(
     """
     if isinstance(source, Judgments):
         return source
+    if isinstance(source, JudgmentsSource):
+        return source.read(repeated=repeated)
     found, name = find_rows(source, Ask("judgments", columns, duplicates="each" if repeated else "error"), format)
     return Judgments(found.rows, source=name, explain=found.explain)
 
@@ -93,3 +98,99 @@ def _same_order(run: Run, by: str) -> Run:
 def _check(name: str, value: str, allowed: Iterable[str]) -> None:
     if value not in allowed:
         raise ProtocolError(f"{name}={value!r} is not a rule; expected {choices(allowed)}")
+
+
+# ---- read when it is needed ------------------------------------------------------------------------------------------
+
+
+class RecordSource:
+    """Where judgments or a run come from and how they are read; whoever needs them reads them, then and not before.
+
+    The origin is whatever `read_judgments` and `read_run` take; `columns` may name columns of other kinds of records
+    too. `watch`, where there is one, is told how many more bytes of a file have been read.
+    """
+
+    kind: ClassVar[str]
+    numbers: ClassVar[tuple[str, ...]]
+    watch: Callable[[int], object] | None = None
+
+    def __init__(self, origin: Any, *, format: str | None = None, columns: Mapping[str, str] | None = None) -> None:
+        self.origin, self.format = origin, format
+        roles = ("query_id", "doc_id", *self.numbers)
+        self.columns = {role: name for role, name in (columns or {}).items() if role in roles} or None
+        self.known: dict[Any, Any] | None = None  # way of reading → what was read
+
+    @classmethod
+    def of(cls, origin: Any, **how: Any) -> Self:
+        """The source of anything that can be read; one that is a source already stays as it is."""
+        return origin if isinstance(origin, cls) else cls(origin, **how)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether what was read is worth keeping; large files are rather read again."""
+        path = self.origin
+        return not self._is_path or not os.path.isfile(path) or os.path.getsize(path) <= KEPT
+
+    @property
+    def rows(self) -> Any:
+        """What gives every row as it stands: the origin, or what was read of one that gives its rows once."""
+        once = not os.path.isfile(self.origin) if self._is_path else isinstance(self.origin, Iterator)
+        return next(iter(self.known.values())) if once and self.known else self._watched
+
+    @property
+    def _is_path(self) -> bool:
+        return isinstance(self.origin, (str, os.PathLike))
+
+    @property
+    def _watched(self) -> Any:
+        return find_source(self.origin).watched(self.watch) if self.watch and self._is_path else self.origin
+
+    def _once(self, way: Any, read: Callable[[], Any]) -> Any:
+        if self.known is None:
+            return read()
+        if way not in self.known:
+            self.known[way] = read()
+        return self.known[way]
+
+
+class JudgmentsSource(RecordSource):
+    """Judgments that are read when they are needed, and once."""
+
+    kind = "judgments"
+    numbers = ("relevance",)
+
+    def __init__(self, origin: Any, **how: Any) -> None:
+        super().__init__(origin, **how)
+        self.known = {}
+
+    def read(self, *, repeated: bool = False) -> Judgments:
+        """The judgments; `repeated`: pairs that are there more than once as they are."""
+        judgments: Judgments = self._once(repeated, lambda: self._read(repeated))
+        return judgments
+
+    def _read(self, repeated: bool) -> Judgments:
+        return read_judgments(self._watched, format=self.format, columns=self.columns, repeated=repeated)
+
+
+class RunSource(RecordSource):
+    """A run that is read when it is needed: each time anew, or where it is `kept` once for each way of reading it."""
+
+    kind = "run"
+    numbers = ("score", "rank")
+
+    def kept(self) -> Self:
+        """The same source, which keeps what was read of it."""
+        if self.known is not None:
+            return self
+        kept = copy.copy(self)
+        kept.known = {}
+        return kept
+
+    def read(self, protocol: Protocol = DEFAULT) -> Run:
+        """The run as the protocol wants it."""
+        run: Run = self._once((protocol.by, protocol.duplicates), lambda: self._read(protocol))
+        return run
+
+    def _read(self, protocol: Protocol) -> Run:
+        way = {"by": protocol.by, "duplicates": protocol.duplicates}
+        return read_run(self._watched, format=self.format, columns=self.columns, **way)

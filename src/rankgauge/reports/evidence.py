@@ -5,7 +5,7 @@ Each is computed once, from what the report has read and measured already.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
@@ -57,13 +57,13 @@ class Evidence:
         return cleaned
 
 
-def evidence_of(source: Source, wanted: Wanted, results: dict[str, Result], focus: tuple[str, ...]) -> Evidence:
+def evidence_of(source: Source, wanted: Wanted, results: Mapping[str, Result], focus: tuple[str, ...]) -> Evidence:
     """Everything that the sections on judgments tell. `focus`: the systems that the report is about."""
     agreement, powered, unpowered = None, [], []
     quality, unbounded = _quality(source, wanted, results, focus)
     if source.second:
         names = _in_order(results, wanted, _affordable(results, focus, None, MOST_ROWS))
-        read = {name: source.runs[name](wanted.protocol) for name in names}
+        read = {name: source.runs[name].read(wanted.protocol) for name in names}
         agreement = _agreement(source, wanted, read)
         for name in _covering_more(source, agreement) if read else ():
             try:
@@ -77,7 +77,7 @@ def evidence_of(source: Source, wanted: Wanted, results: dict[str, Result], focu
 
 
 def _quality(
-    source: Source, wanted: Wanted, results: dict[str, Result], focus: tuple[str, ...]
+    source: Source, wanted: Wanted, results: Mapping[str, Result], focus: tuple[str, ...]
 ) -> tuple[Quality | None, str]:
     """The intervals by the first measure that has some; None and why where there is none."""
     measure, why = _bounded(wanted, results)
@@ -86,7 +86,7 @@ def _quality(
     names = _affordable(results, focus, measure.cutoff, MOST_CELLS)
     if not names:
         return None, "the files are large; rankgauge judgments works it out"
-    runs = {name: source.runs[name](wanted.protocol) for name in names}
+    runs = {name: source.runs[name].read(wanted.protocol) for name in names}
     try:
         sheet = sheet_of_results(source.judgments, runs, {name: results[name] for name in names}, measure)
     except RankgaugeError as error:
@@ -96,7 +96,7 @@ def _quality(
     return Quality(summary, str(measure), sheet=sheet, seed=wanted.settings.seed, chosen=chosen), ""
 
 
-def _bounded(wanted: Wanted, results: dict[str, Result]) -> tuple[Measure | None, str]:
+def _bounded(wanted: Wanted, results: Mapping[str, Result]) -> tuple[Measure | None, str]:
     """The first measure whose interval is known."""
     why = ""
     grades = grades_of(next(iter(results.values())).hits.judgment_grade)
@@ -110,7 +110,7 @@ def _bounded(wanted: Wanted, results: dict[str, Result]) -> tuple[Measure | None
     return None, why
 
 
-def _affordable(results: dict[str, Result], focus: tuple[str, ...], k: Any, most: int) -> list[str]:
+def _affordable(results: Mapping[str, Result], focus: tuple[str, ...], k: Any, most: int) -> list[str]:
     """The systems for which the work is bounded: all, those in focus, or none."""
     depth = {name: _retrieved(result, k) for name, result in results.items()}
     for names in (list(results), list(focus)):
@@ -126,7 +126,7 @@ def _retrieved(result: Result, k: Any) -> int:
 
 
 def _pairs(
-    results: dict[str, Result], measure: Measure, names: list[str], focus: tuple[str, ...], baseline: str | None
+    results: Mapping[str, Result], measure: Measure, names: list[str], focus: tuple[str, ...], baseline: str | None
 ) -> list[tuple[str, str]]:
     """The pairs to look at, the better system first; with a baseline, or many systems, only those of one."""
     ranked = sorted(names, key=lambda name: -float(results[name][measure]))
@@ -148,7 +148,7 @@ def _agreement(source: Source, wanted: Wanted, runs: dict[str, Run]) -> Agreemen
     return Agreement(sets, agreement_of_all(sets, level, seed), pairs_of(sets, level, seed), systems, level)
 
 
-def _in_order(results: dict[str, Result], wanted: Wanted, names: list[str]) -> list[str]:
+def _in_order(results: Mapping[str, Result], wanted: Wanted, names: list[str]) -> list[str]:
     """The best system first and the baseline last, so that differences have the direction that they have elsewhere."""
     measure, baseline = wanted.measures[0], wanted.settings.baseline
     return sorted(names, key=lambda name: (name == baseline, -float(results[name][measure])))

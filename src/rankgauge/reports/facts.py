@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -14,10 +14,9 @@ from rankgauge.comparison.compare import Comparison, Settings, compare_results
 from rankgauge.comparison.values import Values, values_of_results, with_clusters, without_weightless
 from rankgauge.comparison.verdict import BETTER, WORSE
 from rankgauge.errors import RankgaugeError, RankgaugeWarning
-from rankgauge.evaluate import measure_hits
+from rankgauge.evaluate import evaluate_runs
 from rankgauge.explanation.query.difference import difference
 from rankgauge.explanation.query.explain import Difference, Explanation, explain
-from rankgauge.matching.match import match
 from rankgauge.reports.evidence import Evidence, evidence_of
 from rankgauge.reports.funnel import funnel_of
 from rankgauge.stats import paired
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from rankgauge.explanation.funnel.funnel import Funnel
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
-    from rankgauge.read import Judgments, Run
-    from rankgauge.result import Result
+    from rankgauge.read import Judgments, JudgmentsSource, RunSource
+    from rankgauge.result import Evaluation, Result
     from rankgauge.trust.online.align import Alignment
     from rankgauge.validation.validate import Finding
 
@@ -41,14 +40,24 @@ SWAPPED: Final = {BETTER: WORSE, WORSE: BETTER}
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where judgments and runs come from: how to read them (again), and how to check them line by line."""
+    """What judgments and runs are read from, and read again from where they are large."""
 
-    judgments: Judgments
-    runs: Mapping[str, Callable[[Protocol], Run]]
-    check: Callable[[Measure], list[Finding]]
-    retrieved: tuple[str, Callable[[Protocol], Run]] | None = None  # whose documents the runs order anew
+    judged: JudgmentsSource
+    runs: Mapping[str, RunSource]
+    retrieved: Mapping[str, RunSource] = field(default_factory=dict)  # the run whose documents the runs order anew
     second: Mapping[str, Any] = field(default_factory=dict)  # judge → the judgments of another judge
     judge: str = "judgments"  # who made the first ones
+
+    @property
+    def judgments(self) -> Judgments:
+        """The judgments, read once."""
+        return self.judged.read()
+
+    def check(self, measure: Measure) -> list[Finding]:
+        """What is wrong or odd in the files, line by line."""
+        from rankgauge.validation.validate import validate
+
+        return validate(self.judged, *self.runs.values(), measure=measure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +115,7 @@ class Facts:
     """
 
     wanted: Wanted
-    results: dict[str, Result]
+    results: Evaluation
     values: dict[str, Values]
     comparison: Comparison | None
     focus: tuple[str, ...]
@@ -142,7 +151,7 @@ class Facts:
     @property
     def judgments_fingerprint(self) -> str:
         """The hash of the judgments."""
-        return str(next(iter(self.results.values())).fingerprints["judgments"])
+        return str(self.results.first.fingerprints["judgments"])
 
     @cached_property
     def interval_of(self) -> dict[str, dict[str, tuple[float, float]]]:
@@ -161,19 +170,8 @@ class Facts:
 
 def gather(source: Source, wanted: Wanted) -> Facts:
     """Read, match and measure every run, compare them, explain the queries that matter, and check the files."""
-    results, rows = {}, 0
-    for name, read in source.runs.items():
-        run = read(wanted.protocol)
-        rows += len(run.columns.number) if run.is_columns else sum(map(len, run.nested.values()))
-        hits = match(source.judgments, run, wanted.protocol)
-        results[name] = measure_hits(
-            hits,
-            wanted.measures,
-            weights=wanted.weights,
-            groups=wanted.groups,
-            name=name,
-            judgments=source.judgments,
-        )
+    about = {"protocol": wanted.protocol, "weights": wanted.weights, "by": wanted.groups}
+    results = evaluate_runs(source.judged, source.runs, wanted.measures, **about)
     values = {name: with_clusters(each, wanted.clusters) for name, each in values_of_results(results).items()}
     several = len(results) > 1 and all(_units(each) != 1 for each in values.values())
     comparison = compare_results(results, wanted.settings, clusters=wanted.clusters) if several else None
@@ -183,7 +181,7 @@ def gather(source: Source, wanted: Wanted) -> Facts:
         values,
         comparison,
         _focus(next(iter(values.values())), wanted.settings.baseline),
-        *_checked(source, wanted.measures[0], rows),
+        *_checked(source, wanted.measures[0], sum(each.peek.rows for each in results.values() if each.peek)),
         [],
         funnel=funnel_of(source, wanted),
     )
@@ -257,7 +255,7 @@ def _with_rankings(facts: Facts, source: Source) -> Facts:
                 query: explain(source.judgments, run, query, measure, protocol=wanted.protocol, top=3, name=name)
                 for query in chosen
             }
-            for name, run in ((name, source.runs[name](wanted.protocol)) for name in facts.focus)
+            for name, run in ((name, source.runs[name].read(wanted.protocol)) for name in facts.focus)
         }
     except RankgaugeError as error:  # a measure or a rule that cannot be told rank by rank
         return replace(facts, unexplained=str(error))

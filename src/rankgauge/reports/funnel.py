@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import MeasureError, ProtocolError, RankgaugeWarning, counted
@@ -14,8 +14,6 @@ from rankgauge.show.sections.funnel import HEADS
 
 if TYPE_CHECKING:
     from rankgauge.explanation.funnel.funnel import Funnel
-    from rankgauge.protocol import Protocol
-    from rankgauge.read import Run
     from rankgauge.reports.facts import Facts, Source, Wanted
 
 __all__ = ["funnel_of", "two_stages"]
@@ -25,10 +23,10 @@ WORST: Final = 10  # harmed queries of a run that are shown
 
 def funnel_of(source: Source, wanted: Wanted) -> Funnel | None:
     """The funnel of the runs over the retrieved run; None where none was given."""
-    if source.retrieved is None:
+    if not source.retrieved:
         return None
     try:
-        return _funnel(source, wanted, *source.retrieved)
+        return _funnel(source, wanted)
     except (MeasureError, ProtocolError) as error:
         raise type(error)(
             f"--retrieved (retrieved= in Python) asks for the section on two stages, which does not go with this: "
@@ -36,14 +34,14 @@ def funnel_of(source: Source, wanted: Wanted) -> Funnel | None:
         ) from None
 
 
-def _funnel(source: Source, wanted: Wanted, name: str, read: Callable[[Protocol], Run]) -> Funnel:
+def _funnel(source: Source, wanted: Wanted) -> Funnel:
     measure = next((each for each in wanted.measures if each.name == "nDCG"), wanted.measures[0])
     with warnings.catch_warnings():  # whatever there is to say was said when the runs were matched
         warnings.simplefilter("ignore", RankgaugeWarning)
         return funnel(
             source.judgments,
-            retrieved={name: read(wanted.protocol)},
-            reranked={each: run(wanted.protocol) for each, run in source.runs.items()},
+            retrieved=source.retrieved,
+            reranked=source.runs,
             measure=measure,
             candidates=wanted.candidates,
             restrict=wanted.restrict,

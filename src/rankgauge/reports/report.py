@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from rankgauge import __version__
 from rankgauge.comparison.settings import Settings
 from rankgauge.errors import InputError, choices, counted
-from rankgauge.evaluate import query_table, reader
-from rankgauge.measures import Measure, parse
+from rankgauge.explanation.funnel.funnel import named_stage
+from rankgauge.measures import Measure, parse_all
+from rankgauge.measures.queries import query_table
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import read_judgments
+from rankgauge.read import JudgmentsSource, RunSource, read_judgments
 from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
 from rankgauge.read.sources import split_suffixes
 from rankgauge.reports.blocks import Section, as_data
@@ -28,7 +29,6 @@ from rankgauge.writers.write import STANDARD_OUTPUT, opened
 
 if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
-    from rankgauge.validation.validate import Finding
 
 __all__ = ["FORMATS", "Report", "Source", "Wanted", "report"]
 
@@ -82,7 +82,7 @@ class Report:
             "command": self.facts.wanted.command,
             "measure": self.facts.measure,
             "focus": list(self.facts.focus),
-            **results_data(list(self.facts.results.values()), Look()),
+            **results_data(self.facts.results, Look()),
             "comparison": comparison.to_dict() if comparison is not None else None,
             "examples": [each.to_dict() for each in self.facts.explained],
             "funnel": self.facts.funnel.to_dict() if self.facts.funnel is not None else None,
@@ -137,6 +137,7 @@ def report(
     candidates: int | None = None,
     restrict: bool = False,
     command: str = "",
+    judge: str = "judgments",
     second: Mapping[str, Any] | None = None,
     repeated: str | None = None,
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
@@ -146,29 +147,27 @@ def report(
 
     `by` are groups of queries; other columns of its table that hold numbers are shown beside the measure. `queries` and
     `documents` are texts by id. `experiments` is a table as `align` takes it, or what that found. `examples` says how
-    many queries of each kind are shown rank by rank. `retrieved` is the run that all runs are rerankings of;
-    `candidates` and `restrict` are as `funnel` takes them. `second` are the judgments of other judges by their names:
-    how well they agree with the first, and what they would make of the systems; `repeated` as in `agree`. Settings are
-    those of `compare`: baseline, method, alpha, flips, seed.
+    many queries of each kind are shown rank by rank. `retrieved` is the run that all runs are rerankings of, or its
+    name and the run; `candidates` and `restrict` are as `funnel` takes them. `second` are the judgments of other judges
+    by their names: how well they agree with the first, who is called `judge`, and what they would make of the systems;
+    `repeated` as in `agree`. Settings are those of `compare`: baseline, method, alpha, flips, seed.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections][:2]
     ['Summary', 'Systems']
     """
-    source, asked = _source(judgments, runs, retrieved, second or {}), Settings(**settings)
-    single = isinstance(measures, (str, Measure))
-    parsed = [parse(str(each)) for each in ([measures] if single else measures)]  # type: ignore[union-attr]
+    source, asked = _source(judgments, runs, retrieved, second or {}, judge), Settings(**settings)
     groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
     wanted = Wanted(
-        parsed,
-        protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol),
+        parse_all(measures),
+        Protocol.of(protocol),
         asked,
         title,
         command,
         examples,
         groups,
         numbers,
-        weights,
+        None if weights is None else query_table(weights, "weight"),
         None if clusters is None else query_table(clusters, "cluster"),
         {} if queries is None else read_texts(queries, "query_id"),
         {} if documents is None else read_texts(documents, "doc_id"),
@@ -188,17 +187,20 @@ def _aligned(experiments: Any, alpha: float) -> Alignment | None:
     return experiments if experiments is None or isinstance(experiments, Alignment) else align(experiments, alpha=alpha)
 
 
-def _source(judgments: Any, runs: Any, retrieved: Any, second: Mapping[str, Any]) -> Source:
-    """What is reported on, with the checks that `validate` makes of it."""
+def _source(judgments: Any, runs: Any, retrieved: Any, second: Mapping[str, Any], judge: str) -> Source:
+    """What is reported on; a run is asked for more than once, and kept where it is small."""
     if not isinstance(runs, Mapping) or not runs:
         raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
+    first = {} if retrieved is None else named_stage(retrieved, "retrieved")
+    return Source(
+        JudgmentsSource.of(judgments),
+        {str(name): _kept(run) for name, run in runs.items()},
+        {str(name): _kept(run) for name, run in first.items()},
+        {str(name): read_judgments(each, repeated=True) for name, each in second.items()},
+        judge,
+    )
 
-    def check(measure: Measure) -> list[Finding]:
-        from rankgauge.validation.validate import validate
 
-        return validate(judgments, *runs.values(), measure=measure)
-
-    reads = {str(name): reader(run) for name, run in runs.items()}
-    first = None if retrieved is None else ("retrieved", reader(retrieved))
-    others = {str(name): read_judgments(each, repeated=True) for name, each in second.items()}
-    return Source(read_judgments(judgments), reads, check, retrieved=first, second=others)
+def _kept(run: Any) -> RunSource:
+    source = RunSource.of(run)
+    return source.kept() if source.is_small else source

@@ -10,10 +10,9 @@ import numpy as np
 from rankgauge import __version__
 from rankgauge.errors import counted
 from rankgauge.measures.bands.bands import is_text
-from rankgauge.measures.bands.notes import mean_ends, tie_notes
+from rankgauge.measures.bands.notes import mean_ends
 from rankgauge.reports.blocks import Block, Bullets, Code, Column, Mark, Table, Text, capital, number_text
 from rankgauge.reports.open import open_doubts
-from rankgauge.validation.quick import quick_notes
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts
@@ -33,7 +32,7 @@ def careful(facts: Facts) -> Iterator[Block]:
     doubts = [each.text for each in facts.comparison.warnings] if facts.comparison is not None else []
     if facts.comparison is None and len(facts.results) > 1:
         doubts.append("systems are shown without intervals, tests and verdicts, which need two queries or clusters")
-    wide = [note for note in tie_notes(list(facts.results.values())) if note.startswith("WARNING")]
+    wide = [note for note in facts.results.ties if note.startswith("WARNING")]
     said = [*doubts, *(note.removeprefix("WARNING, ") for note in wide if not any("equal scores" in d for d in doubts))]
     said += [*_unanswered(facts), *open_doubts(facts), *_warned(facts)]
     errors = sum(1 for finding in facts.findings or [] if finding.kind.severity == "error")
@@ -130,7 +129,7 @@ def checks(facts: Facts) -> Iterator[Block]:
     """What `validate` found in the files."""
     findings = facts.findings
     if findings is None:
-        notes = quick_notes(list(facts.results.values()))
+        notes = facts.results.checks
         yield Text(f"Only the quick checks were made: {facts.unchecked.rstrip('.')}.", "note")
         yield Text("rankgauge validate looks at every line.", "note")
         yield Bullets(notes) if notes else Text("The quick checks found nothing.")

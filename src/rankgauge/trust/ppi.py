@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import InputError, MeasureError, choices, counted
-from rankgauge.evaluate import measure_hits
-from rankgauge.matching.match import match
+from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import read_run
+from rankgauge.read import RunSource
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.ppi import INTERVALS, needed, needed_alone, plain_mean, power, prediction_powered
 from rankgauge.trust.judges.sets import judged_once
@@ -145,15 +144,14 @@ def ppi(
     refused, for their value is not that of people. They must be a random sample of all queries. `width`: how wide an
     interval may be, to learn how many queries people must judge. `interval`: "t", or "ppi_py" for that package's.
     """
-    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    protocol = Protocol.of(protocol)
     measure = parse(str(measure))
     _check(measure, runs, interval, alpha, width)
     human, machine = judged_once(people, repeated), judged_once(model, repeated)
     _same_pool(human, machine)
     columns = {}
     for name, run in runs.items():
-        read = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
-        columns[name] = _values(human, machine, read, measure, protocol)
+        columns[name] = _values(human, machine, RunSource.of(run).read(protocol), measure, protocol)
     found = {name: _powered(name, *each, width, interval, alpha) for name, each in columns.items()}
     pairs = []
     for a, b in combinations(columns, 2):
@@ -204,7 +202,7 @@ def _values(
     human: Judgments, machine: Judgments, run: Any, measure: Measure, protocol: Protocol
 ) -> tuple[Floats, Floats, Floats]:
     """Under people's judgments; under the model's, of the same queries; and of the others."""
-    ours, theirs = (measure_hits(match(each, run, protocol), [measure]) for each in (human, machine))
+    ours, theirs = (evaluate_runs(each, {"": run}, measure, protocol=protocol)[""] for each in (human, machine))
     truth = dict(zip(ours.query_ids, ours.measured[measure].tolist(), strict=True))
     predicted = dict(zip(theirs.query_ids, theirs.measured[measure].tolist(), strict=True))
     lacking = [q for q in human.queries if truth.get(q) is None or truth[q] != truth[q]]

@@ -24,6 +24,7 @@ ROWS: Final = 2_000
 
 class Peek(NamedTuple):
     """`head` is the start of the run's file (all of it where `whole`), `retrieved` holds documents of first queries.
+    `rows` is how many the run has.
 
     `judged` (of the same queries) is there only where most judged documents were not found, `missing` and `extra`
     (ids of queries) only where both sides have queries that the other has not: else there is nothing to compare.
@@ -35,6 +36,7 @@ class Peek(NamedTuple):
     judged: Mapping[str, Collection[str]] = {}
     missing: Collection[str] = ()
     extra: Collection[str] = ()
+    rows: int = 0
 
 
 def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
@@ -43,9 +45,9 @@ def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
     few = 2 * len(hits) < len(hits.judgment_grade)
     judged = _documents(judgments, retrieved) if few else {}
     if not (hits.missing and hits.left_out):
-        return Peek(run.head, run.whole_head, retrieved, judged)
+        return Peek(run.head, run.whole_head, retrieved, judged, rows=len(run))
     ours, theirs = set(judgments.queries), set(run.queries)
-    return Peek(run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours)
+    return Peek(run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours, len(run))
 
 
 def _first(nested: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankgauge.matching.hits import Hits
     from rankgauge.result import Result
 
-__all__ = ["SHORT", "quick_notes", "reversal"]
+__all__ = ["SHORT", "quick_checks", "quick_notes", "reversal"]
 
 SHORT: Final = 0.1  # of the usual length
 DEEP: Final = 10  # documents, from which on a reversed ranking can be told from a bad one
@@ -33,15 +33,18 @@ def quick_notes(results: list[Result]) -> list[str]:
     notes: dict[str, None] = {}
     for result in results:
         whose = f" ({result.name})" if len(results) > 1 else ""
-        notes |= dict.fromkeys(_line(code, what) for code, what in _judged(result.hits))
-        notes |= dict.fromkeys(_line(code, what + whose) for code, what in _of_run(result))
+        of_judgments, of_run = result.oddities
+        notes |= dict.fromkeys(_line(code, what) for code, what in of_judgments)
+        notes |= dict.fromkeys(_line(code, what + whose) for code, what in of_run)
     return [*notes]
 
 
-def _of_run(result: Result) -> Iterator[tuple[str, str]]:
-    yield from _ranked(result.hits)
+def quick_checks(result: Result) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """What is odd in the judgments, and what in the run: a code and words each."""
+    of_run = [*_ranked(result.hits)]
     if result.peek is not None:
-        yield from sample_notes(result.peek, by_score=result.protocol.order == "score")
+        of_run += sample_notes(result.peek, by_score=result.protocol.order == "score")
+    return [*_judged(result.hits)], of_run
 
 
 def _line(code: str, what: str) -> str:

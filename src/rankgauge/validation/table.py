@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,7 @@ from rankgauge.matching.grouping import Grouped, group
 from rankgauge.matching.order import descending_within, sort_within
 from rankgauge.matching.unpack import numbers_of
 from rankgauge.protocol import REPEATING
-from rankgauge.read import Columns, Judgments, Record, Run, find_rows
+from rankgauge.read import Columns, Judgments, Record, RecordSource, Run, find_rows
 from rankgauge.read.formats import recognise
 from rankgauge.read.rows import Ask, Found, Rows
 from rankgauge.read.sources import Source, find_source
@@ -123,15 +123,16 @@ class Table:
         return replace(self.columns, number=-self.ranks.astype(np.float64)).take(self.first_rows)
 
 
-def read_table(source: Any, kind: str, *, format: str | None = None, columns: Mapping[str, str] | None = None) -> Table:
+def read_table(source: RecordSource) -> Table:
     """The rows of a source, as they are."""
+    rows, kind, columns = source.rows, source.kind, source.columns
     ask = Ask(kind, columns, duplicates=REPEATING[0])
-    if isinstance(source, (str, os.PathLike, Source)):
-        file = source if isinstance(source, Source) else find_source(source)
-        named = format or recognise(file, kind, columns)
+    if isinstance(rows, (str, os.PathLike, Source)):
+        file = rows if isinstance(rows, Source) else find_source(rows)
+        named = source.format or recognise(file, kind, columns)
         fast = (kind, named) == ("run", "trec") and not columns
         return (_fast_run(file) if fast else None) or _table(file, ask, named)
-    return _table(list(source) if isinstance(source, Iterator) else source, ask, format)
+    return _table(list(rows) if isinstance(rows, Iterator) else rows, ask, source.format)
 
 
 def _fast_run(file: Source) -> Table | None:

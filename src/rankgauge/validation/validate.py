@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgauge.errors import InputError, MeasureError, counted
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.bands.bands import is_text
+from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.validation.codes import CODES, SEVERITIES, Finding, Kind
 
 if TYPE_CHECKING:
@@ -44,14 +45,14 @@ def validate(
     measure = parse(measure) if isinstance(measure, str) else measure
     if is_text(measure):
         raise MeasureError(f"{measure} is a text for each query, in which no effect can be told; choose another")
-    judged = read_table(judgments, "judgments", format=judgments_format, columns=_roles(columns, "relevance"))
+    judged = read_table(JudgmentsSource.of(judgments, format=judgments_format, columns=columns))
     about_judgments, found = _without(ignored, check_judgments(judged)), []
     if names and len(names) != len(runs):
         raise InputError(
             f"expected a name for each run, got {counted(len(names), 'name')} for {counted(len(runs), 'run')}"
         )
     for number, source in enumerate(runs):
-        run = read_table(source, "run", format=run_format, columns=_roles(columns, "score", "rank"))
+        run = read_table(RunSource.of(source, format=run_format, columns=columns))
         run = replace(run, name=names[number]) if names else run
         pair = Pair(judged, run, measure)
         if number == 0:
@@ -70,7 +71,3 @@ def _known(code: str) -> str:
     if code.upper() not in CODES:
         raise InputError(f"unknown code {code!r}; there are {', '.join(CODES)}")
     return code.upper()
-
-
-def _roles(columns: Mapping[str, str] | None, *numbers: str) -> dict[str, str] | None:
-    return {role: name for role, name in (columns or {}).items() if role in ("query_id", "doc_id", *numbers)} or None

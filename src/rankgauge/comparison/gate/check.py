@@ -21,7 +21,7 @@ from rankgauge.comparison.gate.baseline import read_baseline, values_of
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import Measure, parse, parse_all
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
@@ -170,8 +170,7 @@ def check(
 
 def _names(measures: str | Measure | Iterable[str | Measure] | None) -> list[str]:
     """The measures to compare, in our spelling."""
-    given = "nDCG@10" if measures is None else measures
-    names = [str(parse(str(each))) for each in ([given] if isinstance(given, (str, Measure)) else given)]
+    names = [str(each) for each in parse_all("nDCG@10" if measures is None else measures)]
     if not names:
         raise InputError("there is a baseline and no measure to compare; give one, such as nDCG@10")
     return names

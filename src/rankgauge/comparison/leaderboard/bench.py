@@ -12,7 +12,7 @@ from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.leaderboard import Leaderboard
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
 from rankgauge.errors import InputError, MeasureError, ProtocolError
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import Measure, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
 
 __all__ = ["Board", "Leaderboard", "Standing", "bench"]
@@ -53,7 +53,7 @@ def bench(
     ways = Ways(baseline if baseline is not None else found.baseline, alpha, flips, resamples, seed)
     _check(found, ways)
     wanted = _measures(measures, found)
-    changed = (protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)).changed
+    changed = Protocol.of(protocol).changed
     rules = {name: _rules(each, changed) for name, each in found.datasets.items()}
     cells = measure_cells(
         found, wanted, lambda each: rules[each.name], cache=_folder(cache, found), jobs=jobs, watch=watch
@@ -67,8 +67,7 @@ def _board(measure: Measure, cells: Cells, suite: Suite, ways: Ways) -> Board:
 
 
 def _measures(measures: Any, suite: Suite) -> list[Measure]:
-    asked = [measures] if isinstance(measures, (str, Measure)) else list(measures or suite.measures or MEASURES)
-    found = list(dict.fromkeys(parse(str(each)) for each in asked))
+    found = list(dict.fromkeys(parse_all(measures or suite.measures or MEASURES)))
     for measure in found:
         if measure.definition.aggregate in ("none", "geometric"):
             raise MeasureError(f"{measure} is not a mean over queries, and only means are averaged; take AP or nDCG@10")

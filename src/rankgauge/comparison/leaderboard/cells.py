@@ -26,9 +26,8 @@ import numpy as np
 
 from rankgauge import __version__
 from rankgauge.errors import InputError, RankgaugeError, warn
-from rankgauge.evaluate import measure_hits
-from rankgauge.matching.match import match
-from rankgauge.read import read_judgments, read_run
+from rankgauge.evaluate import evaluate_runs
+from rankgauge.read import read_judgments
 from rankgauge.read.sources import split_suffixes
 from rankgauge.writers.write import opened
 
@@ -197,10 +196,9 @@ class _Work:
 
     def measure(self, judgments: Judgments, measures: Sequence[Measure]) -> Cell:
         """Read the run, match and measure it."""
-        protocol = self.protocol
         try:
-            run = read_run(self.dataset.runs[self.system], by=protocol.by, duplicates=protocol.duplicates)
-            result = measure_hits(match(judgments, run, protocol), measures, judgments=judgments)
+            runs = {self.system: self.dataset.runs[self.system]}
+            result = evaluate_runs(judgments, runs, measures, protocol=self.protocol)[self.system]
         except RankgaugeError as error:
             raise type(error)(f"data set {self.dataset.name}, system {self.system}: {error}") from error
         judged = {str(k): None if share != share else share for k, share in result.judged.items()}

@@ -14,7 +14,6 @@ from typing import Any
 
 from rankgauge.comparison.values import cluster_numbers
 from rankgauge.errors import InputError, warn
-from rankgauge.evaluate import query_table, weights_of
 from rankgauge.explanation.funnel.cross import Cross, cross_of
 from rankgauge.explanation.funnel.notes import missing_cell, notes_of, tie_bands, tie_line, tie_warning
 from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
@@ -22,8 +21,9 @@ from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, j
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Move, System, system_of
 from rankgauge.explanation.funnel.worth import worth_of
 from rankgauge.measures import Measure, parse
+from rankgauge.measures.queries import query_table, weights_of
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import Judgments, Run, read_judgments, read_run
+from rankgauge.read import Judgments, Run, RunSource, read_judgments
 from rankgauge.read.memory import is_of_query
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
@@ -59,7 +59,7 @@ def funnel(
     >>> {part: round(each.value, 3) for part, each in found["x"].items() if part in PARTS}
     {'value': 0.174, 'unknown': 0.102, 'misranked': 0.0, 'not_retrieved': 0.725, 'no_relevant': 0.0}
     """
-    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    protocol = Protocol.of(protocol)
     check_fit(protocol)
     wanted = parse(str(measure))
     _check_numbers(depth=depth, candidates=candidates, resamples=resamples)
@@ -67,7 +67,7 @@ def funnel(
         raise InputError(f"resamples={resamples}: an interval needs {FEWEST} or more")
     if not 0 < alpha < 1:
         raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
-    sources, second = _named(retrieved, "retrieved"), _named(reranked, "reranked")
+    sources, second = named_stage(retrieved, "retrieved"), named_stage(reranked, "reranked")
     judged, stages, runs = _first_stages(read_judgments(judgments), sources, second, protocol, candidates)
     worth = worth_of(wanted, next(iter(stages.values())).hits)
     systems: dict[tuple[str, str], System] = {}
@@ -99,9 +99,9 @@ def _first_stages(
             f"no reranked run is named after {' and '.join(unused)}: give {unused[0]}{BETWEEN}RERANKER too, or leave "
             f"the retrieved run {unused[0]} out"
         )
-    first = {name: _read(run, protocol) for name, run in retrieved.items()}
+    first = {name: RunSource.of(run).read(protocol) for name, run in retrieved.items()}
     by_retriever = sorted(reranked.items(), key=lambda each: list(retrieved).index(cells[each[0]][0]))
-    second = {cells[name]: _read(run, protocol) for name, run in by_retriever}
+    second = {cells[name]: RunSource.of(run).read(protocol) for name, run in by_retriever}
     judged = judged_in_all(judgments, [*first.values(), *second.values()], protocol)
     return judged, {name: first_stage(judged, name, run, protocol, candidates) for name, run in first.items()}, second
 
@@ -112,11 +112,7 @@ def _check_numbers(**numbers: int | None) -> None:
             raise InputError(f"{name}={number!r}: give a whole number, 1 or more")
 
 
-def _read(run: Any, protocol: Protocol) -> Run:
-    return read_run(run, by=protocol.by, duplicates=protocol.duplicates)
-
-
-def _named(runs: Any, default: str) -> dict[Any, Any]:
+def named_stage(runs: Any, default: str) -> dict[Any, Any]:
     """Name → run; a run alone has the usual name. A run may be a mapping too: query → documents."""
     if isinstance(runs, (list, tuple)) and runs and all(isinstance(each, (str, PathLike)) for each in runs):
         raise InputError(f"{default}: several files have names, as in {{'x': {str(runs[0])!r}, …}}; give such a dict")

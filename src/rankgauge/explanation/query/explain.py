@@ -22,7 +22,7 @@ from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.gains import gain_text
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import read_judgments, read_run
+from rankgauge.read import RunSource, read_judgments
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def explain(
         raise InputError("what is to be explained? Give judgments, a run and a query, or grades in rank order")
     if ideal is not None:
         raise InputError("ideal goes with grades; with judgments, the ideal is made of all of them")
-    ranked = read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    ranked = RunSource.of(run).read(protocol)
     ranking = ranking_of_query(read_judgments(judgments), ranked, id_text(query), protocol)
     return explained(ranking, wanted, protocol, top=top, name=name or ranked.source)
 
@@ -89,7 +89,7 @@ def worst_queries(
     """
     wanted = wanted_measure(measure, None, None)
     check_explainable(wanted)
-    judged, ranked = read_judgments(judgments), read_run(run, by=protocol.by, duplicates=protocol.duplicates)
+    judged, ranked = read_judgments(judgments), RunSource.of(run).read(protocol)
     hits = match(judged, ranked, protocol)
     values = wanted(hits)
     order = [place for place in np.argsort(values, kind="stable").tolist() if not np.isnan(values[place])]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.result import Result
 
-__all__ = ["TieNote", "mean_ends", "tie_notes", "tie_warnings"]
+__all__ = ["TieNote", "mean_ends", "open_values", "tie_notes", "tie_warnings"]
 
 WIDE: Final = 0.005
 MOST: Final = 4
@@ -40,17 +40,16 @@ class TieNote(NamedTuple):
         return f"{self.low:.4f} to {self.high:.4f}"
 
 
-def _notes(results: list[Result]) -> Iterator[TieNote]:
+def open_values(result: Result) -> Iterator[TieNote]:
     """The values whose first four decimals depend on the order of equal scores."""
-    for result in results:
-        if result.dialect is not None and result.dialect.undefined_ties:
-            continue  # the band stands in the table itself
-        for measure in result.measures:
-            _, hits = result.computed(measure)
-            if not is_text(measure) and not hits.averaged and (hits.tied > 1).any():
-                note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), _share(hits))
-                if f"{note.low:.4f}" != f"{note.high:.4f}":
-                    yield note
+    if result.dialect is not None and result.dialect.undefined_ties:
+        return  # the band stands in the table itself
+    for measure in result.measures:
+        _, hits = result.computed(measure)
+        if not is_text(measure) and not hits.averaged and (hits.tied > 1).any():
+            note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), _share(hits))
+            if f"{note.low:.4f}" != f"{note.high:.4f}":
+                yield note
 
 
 def mean_ends(result: Result, measure: Measure) -> tuple[float, float]:
@@ -71,7 +70,7 @@ def _share(hits: Hits) -> float:
 
 def tie_notes(results: list[Result]) -> list[str]:
     """Lines below a table, the widest bands first."""
-    notes = sorted(_notes(results), key=lambda note: note.low - note.high)
+    notes = sorted((note for result in results for note in result.open_values), key=lambda note: note.low - note.high)
     if not notes:
         return []
     parts = [f"{note.measure} {note.range}" + (f" ({note.run})" if len(results) > 1 else "") for note in notes[:MOST]]
@@ -83,7 +82,7 @@ def tie_notes(results: list[Result]) -> list[str]:
 def tie_warnings(results: list[Result]) -> list[str]:
     """One sentence for every run in which equal scores decide about more than 0.005."""
     widest: dict[str, TieNote] = {}
-    for note in _notes(results):
+    for note in (note for result in results for note in result.open_values):
         if note.wide and note.high - note.low > _width(widest.get(note.run)):
             widest[note.run] = note
     return [

@@ -205,6 +205,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         size = len(first.groups) * len(first.pairs)
         yield f"Groups of queries: {size:,} comparisons, adjusted as one family."
     yield from (f"WARNING {doubt.code}: {doubt.text}." for doubt in comparison.warnings)
+    yield from comparison.notes
 
 
 def _family_words(comparison: Comparison) -> str:

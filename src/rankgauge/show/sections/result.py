@@ -31,26 +31,22 @@ from rankgauge.show.sections.result_data import (
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.measures.bands.band import Band
-    from rankgauge.result import Result
+    from rankgauge.result import Evaluation, Result
 
-__all__ = ["FORMATS", "Look", "html", "plain", "show"]
+__all__ = ["FORMATS", "Look", "html", "show"]
 
 
-def show(results: list[Result], format: str = "table", look: Look | None = None) -> str:
+def show(evaluation: Evaluation, format: str = "table", look: Look | None = None) -> str:
     """The results in one of the formats, ending in a newline."""
-    return FORMATS[format](results, look or Look())
-
-
-def plain(results: list[Result]) -> str:
-    """The table of a `repr`."""
-    return show(results).rstrip("\n")
+    return FORMATS[format](evaluation, look or Look())
 
 
 # ---- what a table holds ---------------------------------------------------------------------------------------------
 
 
-def _table(results: list[Result], look: Look) -> Grid:
+def _table(evaluation: Evaluation, look: Look) -> Grid:
     """The heads of the columns and the rows below them."""
+    results = [*evaluation.values()]
     heads = [*lead_heads(results, look, "query"), *measure_names(results)]
     rows = [row for result in results for row in (_query_rows(result, look) if look.per_query else _rows(result, look))]
     if not look.per_query and len(results) > 1:
@@ -100,16 +96,13 @@ def _mark_best(results: list[Result], rows: list[list[Cell]]) -> None:
             row[-offset] = cell
 
 
-def footer(results: list[Result]) -> list[str]:
+def footer(evaluation: Evaluation) -> list[str]:
     """What to know about the numbers: queries, judged shares, rules, ties, quick checks."""
-    from rankgauge.measures.bands.notes import tie_notes  # these load numpy, which help must not
-    from rankgauge.validation.quick import quick_notes
-
-    first = results[0]
+    results, first = [*evaluation.values()], evaluation.first
     shares = (f"Judged@{k}: {_spread({result.name: result.judged[k] for result in results})}." for k in first.judged)
     rules = " ".join(f"{rule}={value}" for rule, value in _rules(first))
     lines = [f"Queries: {'; '.join(_count_words(results))}.", *shares, f"Rules: {rules}"]
-    return [*lines, *_dialect_words(first), *tie_notes(results), *quick_notes(results)]
+    return [*lines, *_dialect_words(first), *evaluation.notes]
 
 
 def _dialect_words(result: Result) -> Iterator[str]:
@@ -163,20 +156,20 @@ def _spread(shares: dict[str, float]) -> str:
 # ---- formats --------------------------------------------------------------------------------------------------------
 
 
-def _as_table(results: list[Result], look: Look) -> str:
-    notes = ["", *footer(results)] if results else []
-    return text_table(_table(results, look), with_bold=look.bold) + "".join(f"{line}\n" for line in notes)
+def _as_table(evaluation: Evaluation, look: Look) -> str:
+    table = text_table(_table(evaluation, look), with_bold=look.bold)
+    return table + "".join(f"{line}\n" for line in ["", *footer(evaluation)])
 
 
-def _as_markdown(results: list[Result], look: Look) -> str:
-    return markdown_table(_table(results, look))
+def _as_markdown(evaluation: Evaluation, look: Look) -> str:
+    return markdown_table(_table(evaluation, look))
 
 
-def _as_latex(results: list[Result], look: Look) -> str:
-    return latex_table(_table(results, look))
+def _as_latex(evaluation: Evaluation, look: Look) -> str:
+    return latex_table(_table(evaluation, look))
 
 
-FORMATS: Final[dict[str, Callable[[list[Result], Look], str]]] = {
+FORMATS: Final[dict[str, Callable[[Evaluation, Look], str]]] = {
     "table": _as_table,
     "json": as_json,
     "csv": as_csv,
@@ -186,9 +179,9 @@ FORMATS: Final[dict[str, Callable[[list[Result], Look], str]]] = {
 }
 
 
-def html(results: list[Result]) -> str:
+def html(evaluation: Evaluation) -> str:
     """The table of a notebook."""
     from html import escape
 
-    notes = "<br>".join(map(escape, footer(results)))
-    return f"{html_table(_table(results, Look()))}<p style='font-size:smaller'>{notes}</p>"
+    notes = "<br>".join(map(escape, footer(evaluation)))
+    return f"{html_table(_table(evaluation, Look()))}<p style='font-size:smaller'>{notes}</p>"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
-    from rankgauge.result import Result
+    from rankgauge.result import Evaluation, Result
 
 __all__ = [
     "Look",
@@ -73,8 +73,9 @@ def _query_column(result: Result, measure: Measure) -> list[Any]:
 # ---- formats --------------------------------------------------------------------------------------------------------
 
 
-def as_csv(results: list[Result], look: Look) -> str:
+def as_csv(evaluation: Evaluation, look: Look) -> str:
     """Every digit: a value read back is the value that was measured."""
+    results = [*evaluation.values()]
     grouped = any(result.groups for result in results)
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -108,14 +109,15 @@ def _csv_cells(value: Any, banded: bool) -> list[Any]:
     return [number] * 3 if banded else [number]
 
 
-def as_data(results: list[Result], look: Look) -> dict[str, Any]:
+def as_data(evaluation: Evaluation, look: Look) -> dict[str, Any]:
     """What the JSON holds, as a value."""
     return {
-        "runs": [_run_data(result, look) for result in results],
-        "protocol": results[0].protocol.to_dict() if results else {},
-        **({"dialect": results[0].dialect.name} if results and results[0].dialect else {}),
-        "definitions": results[0].definitions if results else {},
-        **({"fingerprints": results[0].fingerprints} if results and look.per_query else {}),
+        "runs": [_run_data(result, look) for result in evaluation.values()],
+        "protocol": evaluation.protocol.to_dict(),
+        **({"dialect": evaluation.dialect.name} if evaluation.dialect else {}),
+        "definitions": evaluation.definitions,
+        "notes": evaluation.notes,
+        **({"fingerprints": evaluation.first.fingerprints} if look.per_query else {}),
     }
 
 
@@ -162,14 +164,14 @@ def _json_number(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def as_json(results: list[Result], look: Look) -> str:
-    return json.dumps(as_data(results, look), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+def as_json(evaluation: Evaluation, look: Look) -> str:
+    return json.dumps(as_data(evaluation, look), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def as_trec(results: list[Result], look: Look) -> str:
+def as_trec(evaluation: Evaluation, look: Look) -> str:
     """trec_eval's lines, with this project's names of the measures."""
     lines = []
-    for result in results:
+    for result in evaluation.values():
         lines.append(trec_line("runid", "all", result.name))
         if look.per_query:
             for (_, query, *_), values in query_values(result):

@@ -132,7 +132,7 @@ def agree(
     made = sets_of(_named(sets), grades=grades, repeated=repeated)
     systems = None
     if runs is not None:
-        protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+        protocol = Protocol.of(protocol)
         systems = systems_of(made, runs, parse(str(measure)), protocol, top=top, p=p, shared=shared)
     return Agreement(made, agreement_of_all(made, alpha, seed), pairs_of(made, alpha, seed), systems, alpha)
 

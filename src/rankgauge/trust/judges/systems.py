@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from rankgauge.comparison.compare import Settings, compare_results
-from rankgauge.comparison.values import results_of_runs
 from rankgauge.errors import InputError
-from rankgauge.read import Judgments, read_run
+from rankgauge.evaluate import evaluate_runs
+from rankgauge.read import Judgments, RunSource
 from rankgauge.stats.orders import rbo, tau_ap, tau_b
 from rankgauge.trust.unjudged.sheet import named_runs
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgauge.matching.hits import Floats
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
-    from rankgauge.result import Result
+    from rankgauge.result import Evaluation
     from rankgauge.trust.judges.sets import Sets
 
 __all__ = ["Orders", "Systems", "systems_of"]
@@ -84,12 +84,12 @@ def systems_of(
     """Systems under every judge; `shared`: on the pairs that all judges judged, and no others."""
     if len(named_runs(runs)) < 2:
         raise InputError("the order of systems needs two runs or more")
-    read = {name: read_run(run, by=protocol.by, duplicates=protocol.duplicates) for name, run in runs.items()}
+    read = {name: RunSource.of(run).read(protocol) for name, run in runs.items()}
     judged = _comparable(sets, shared)
     queries = len(next(iter(judged.values())).queries)
     values, decisions = {}, {}
     for judge, judgments in judged.items():
-        results = results_of_runs(judgments, read, [measure], protocol)
+        results = evaluate_runs(judgments, read, measure, protocol=protocol)
         values[judge] = {name: result[measure] for name, result in results.items()}
         decisions[judge] = _decisions(results, measure, settings or Settings())
     first, *others = judged
@@ -99,7 +99,7 @@ def systems_of(
     return Systems(str(measure), list(read), queries, values, orders)
 
 
-def _decisions(results: dict[str, Result], measure: Measure, settings: Settings) -> dict[tuple[str, str], str] | None:
+def _decisions(results: Evaluation, measure: Measure, settings: Settings) -> dict[tuple[str, str], str] | None:
     """Pair of systems → what the test says; None where they share one query at most, on which nothing can be tested."""
     answered = []
     for result in results.values():

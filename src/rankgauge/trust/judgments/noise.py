@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from rankgauge.errors import InputError
-from rankgauge.evaluate import measure_hits
-from rankgauge.matching.match import match
+from rankgauge.evaluate import evaluate_runs
 from rankgauge.matching.regrade import numbered, trace
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.gains import number_text
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import read_judgments, read_run
+from rankgauge.read import RunSource, read_judgments
 from rankgauge.read.confusion import Matrix, read_matrix
 from rankgauge.stats.confusion import truth_given_label
 from rankgauge.trust.judgments.drawn import means_of
@@ -143,7 +142,7 @@ def label_noise(
     >>> noise.scores[0].deviation
     0.0
     """
-    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    protocol = Protocol.of(protocol)
     measure = parse(str(measure))
     if not named_runs(runs) or draws < 1:
         raise InputError("label noise needs a run or more, and a draw or more")
@@ -153,9 +152,9 @@ def label_noise(
     label = np.searchsorted(scale, rows.number)
     counts = np.bincount(label[rows.number >= 0], minlength=len(scale))
     truth = _truth(scale, counts, error_rate, confusion)
-    read = {name: read_run(run, by=protocol.by, duplicates=protocol.duplicates) for name, run in runs.items()}
-    results = (measure_hits(match(judged, run, protocol), [measure]) for run in read.values())
-    value = np.array([result[measure] for result in results])
+    read = {name: RunSource.of(run).read(protocol) for name, run in runs.items()}
+    results = evaluate_runs(judged, read, measure, protocol=protocol)
+    value = np.array([result[measure] for result in results.values()])
     traced = [trace(rows, run, protocol) for run in read.values()]
     known = np.where(rows.number < 0, -1, label)
     means = means_of(rows, traced, measure, scale, protocol)

@@ -124,7 +124,7 @@ def quality(
     >>> quality({"q": {"a": 2, "b": 0}}).summary.grades
     {0.0: 1, 2.0: 1}
     """
-    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    protocol = Protocol.of(protocol)
     judged = read_judgments(judgments)
     summary, measure = summarise(judged, protocol), parse(str(measure))
     scale = list(grades) if grades is not None else None

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import InputError, ProtocolError, counted, nearest
-from rankgauge.evaluate import measure_hits
-from rankgauge.matching.match import match
+from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import Judgments, Run, read_judgments, read_run
+from rankgauge.read import Judgments, Run, RunSource, read_judgments
 from rankgauge.trust.unjudged.scale import Scale, grades_of, scale_of
 from rankgauge.trust.unjudged.tops import Pool, judged_of, pool_of
 
@@ -37,7 +36,7 @@ class Sheet:
     measure: Measure
     protocol: Protocol
     scale: Scale
-    results: dict[str, Result]
+    results: Mapping[str, Result]
     pool: Pool
 
     @property
@@ -98,23 +97,20 @@ def sheet_of(
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
 ) -> Sheet:
     """Read, match and measure the runs; judgments and each run may be whatever `evaluate` takes."""
-    protocol = protocol if isinstance(protocol, Protocol) else Protocol.from_dict(protocol)
+    protocol = Protocol.of(protocol)
     measure = parse(str(measure))
     if not named_runs(runs):
         raise InputError("there is no run; give one or more")
     judged = read_judgments(judgments)
-    read = {name: read_run(run, by=protocol.by, duplicates=protocol.duplicates) for name, run in runs.items()}
-    results = {
-        name: measure_hits(match(judged, run, protocol), [measure], name=name, judgments=judged)
-        for name, run in read.items()
-    }
+    read = {name: RunSource.of(run).read(protocol) for name, run in runs.items()}
+    results = evaluate_runs(judged, read, measure, protocol=protocol)
     return sheet_of_results(judged, read, results, measure, grades=grades)
 
 
 def sheet_of_results(
     judgments: Judgments,
     runs: dict[str, Run],
-    results: dict[str, Result],
+    results: Mapping[str, Result],
     measure: Measure,
     *,
     grades: Iterable[float] | None = None,

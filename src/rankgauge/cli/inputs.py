@@ -1,0 +1,222 @@
+"""The files that a command is given: named runs, judgments, tables of queries, `--ltr`; read when they are needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgauge.errors import InputError, choices
+from rankgauge.evaluate import evaluate_runs
+from rankgauge.measures import as_written, parse, parse_all
+from rankgauge.protocol import DEFAULT, RULES, Protocol
+from rankgauge.read import JudgmentsSource, RunSource
+from rankgauge.read.formats import bare_name
+
+if TYPE_CHECKING:
+    from rankgauge.read import Judgments, Run
+    from rankgauge.read.ltr import Ltr
+    from rankgauge.result import Evaluation
+
+__all__ = ["Inputs", "Reading", "named_runs", "one_standard_input", "split_name"]
+
+MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the user wants files to be read: names of columns and of formats, where these are not recognised.
+
+    `ltr` is a file of learning-to-rank rows in place of judgments and runs; `scores` are files of scores for them, and
+    may be a rule of the protocol.
+    """
+
+    columns: dict[str, str] = field(default_factory=dict)
+    qrels_format: str | None = None
+    run_format: str | None = None
+    ltr: str | None = None
+    scores: tuple[str, ...] = ()
+    query_sizes: str | None = None
+
+
+class Inputs:
+    """Judgments and runs as sources, each read when it is needed; what else the command reads is named in `tables`."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        qrels: str | None,
+        runs: Sequence[str] = (),
+        *,
+        retrieved: Sequence[str] = (),
+        judges: Sequence[str] = (),
+        tables: Sequence[str | None] = (),
+    ) -> None:
+        self.reading, self.rows = reading, _ltr_rows(reading, qrels, runs)
+        names = named_runs(runs if self.rows is None else _score_files(reading))
+        first, sets = named_runs(retrieved), named_runs(judges)
+        self.paths = [each for each in (reading.ltr or qrels, *names.values(), *first.values(), *sets.values()) if each]
+        one_standard_input([*self.paths, *tables])
+        self.judgments = self.rows or self.judged(qrels)
+        self.runs = {name: self._run(path) for name, path in names.items()}
+        self.retrieved = {name: self._run(path) for name, path in first.items()}
+        self.judges = {name: self.judged(path) for name, path in sets.items()}
+
+    def judged(self, path: str | None) -> JudgmentsSource:
+        """The judgments in a file."""
+        return JudgmentsSource(path, format=self.reading.qrels_format, columns=self.reading.columns)
+
+    def _run(self, path: str) -> RunSource:
+        if self.rows is not None:
+            return ScoredRows(self.rows, path)
+        return RunSource(path, format=self.reading.run_format, columns=self.reading.columns)
+
+    def evaluate(
+        self, measures: Sequence[str], protocol: Protocol, *, dialect: str | None = None, **about: Any
+    ) -> Evaluation:
+        """The runs measured on the judgments, with a progress bar on a terminal."""
+        parsed = parse_all(measures, parse if dialect is None else as_written)  # before much is read
+        rules = _rules_of_rows(self.reading, protocol, dialect)
+        with self.progress():
+            return evaluate_runs(self.judgments, self.runs, parsed, protocol=rules, dialect=dialect, **about)
+
+    @contextmanager
+    def progress(self) -> Iterator[None]:
+        """A bar over the bytes of all files: on standard error, on a terminal, and only when there is much to read."""
+        total = sum(os.path.getsize(path) for path in self.paths if os.path.isfile(path))
+        if total < MUCH or not sys.stderr.isatty():
+            yield
+            return
+        sources = [self.judgments, *self.runs.values(), *self.retrieved.values(), *self.judges.values()]
+        with click.progressbar(length=total, label="reading", file=sys.stderr, show_pos=False) as bar:
+            for source in sources:
+                source.watch = bar.update
+            yield
+        for source in sources:
+            source.watch = None
+
+
+def one_standard_input(paths: Sequence[str | None]) -> None:
+    """Standard input gives its bytes once."""
+    if paths.count("-") > 1:
+        raise InputError("standard input (-) can be only one of the files")
+
+
+def named_runs(arguments: Sequence[str]) -> dict[str, str]:
+    """Name → path: the name given (NAME=RUN), the file's without its suffixes, or its whole path if that is taken."""
+    pairs = [_name_and_path(argument) for argument in arguments]
+    names = [name for name, _ in pairs]
+    given = {name for (name, path), argument in zip(pairs, arguments, strict=True) if path != argument}
+    named: dict[str, str] = {}
+    for name, path in pairs:
+        if names.count(name) > 1 and name in given:
+            raise InputError(f"two runs are named {name}; give each a name of its own")
+        unique = name if names.count(name) == 1 else path
+        if unique in named:
+            raise InputError(f"{path} is given twice; name them apart: A={path} B={path}")
+        named[unique] = path
+    return named
+
+
+def _name_and_path(argument: str) -> tuple[str, str]:
+    name, path = split_name(argument)
+    return name or bare_name(argument) or argument, path
+
+
+def split_name(argument: str) -> tuple[str | None, str]:
+    """NAME=FILE → both; a file alone has no name."""
+    name, equals, path = argument.partition("=")
+    given = equals and path and os.sep not in name and not os.path.exists(argument)
+    return (name, path) if given else (None, argument)
+
+
+# ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------
+
+
+class LtrRows(JudgmentsSource):
+    """The rows of a learning-to-rank file, whose labels are the judgments."""
+
+    def __init__(self, path: str, query_sizes: str | None) -> None:
+        super().__init__(path)
+        self.query_sizes = query_sizes
+
+    @cached_property
+    def ltr(self) -> Ltr:
+        """The rows."""
+        from rankgauge.read.ltr import read_ltr
+
+        return read_ltr(self._watched, self.query_sizes)
+
+    def _read(self, repeated: bool) -> Judgments:
+        return self.ltr.judgments()
+
+
+class ScoredRows(RunSource):
+    """A run that is made of rows and the scores of a model for them."""
+
+    def __init__(self, rows: LtrRows, path: str) -> None:
+        super().__init__(path)
+        self.ltr_rows = rows
+
+    def read(self, protocol: Protocol = DEFAULT) -> Run:
+        """The rows under the scores, where the labels keep to the rules."""
+        from rankgauge.matching.rules import refusals
+
+        for bad, why in refusals(self.ltr_rows.ltr.grades, protocol):
+            self.ltr_rows.ltr.refuse(bad, why)
+        return super().read(protocol)
+
+    def _read(self, protocol: Protocol) -> Run:
+        from rankgauge.read.numbers import read_scores
+
+        return self.ltr_rows.ltr.run(read_scores(self._watched))
+
+
+def _score_files(reading: Reading) -> list[str]:
+    return [each for each in reading.scores if each not in RULES["scores"]]
+
+
+def _ltr_rows(reading: Reading, qrels: str | None, runs: Sequence[str]) -> LtrRows | None:
+    """The rows of `--ltr`, where there are any; what does not go together is refused."""
+    context, scores = click.get_current_context(), _score_files(reading)
+    if reading.ltr is None:
+        _refuse_missing(context)
+        if scores:
+            expected = choices(RULES["scores"])
+            words = f"--scores is {expected}, or with --ltr FILE a file of scores: {scores[0]!r}"
+            raise click.UsageError(words, context)
+        if reading.query_sizes:
+            raise click.UsageError("--query-sizes is for the rows of --ltr FILE", context)
+        return None
+    if qrels is not None:
+        words = f"--ltr holds the judgments, and the files of --scores are the runs: what is {qrels!r} for?"
+        raise click.UsageError(words, context)
+    if not scores:
+        raise click.UsageError("--ltr needs the scores of a model for its rows: --scores FILE", context)
+    if reading.columns or reading.qrels_format or reading.run_format:
+        raise click.UsageError(
+            "--column, --qrels-format and --run-format are for QRELS and RUN, not for --ltr", context
+        )
+    return LtrRows(reading.ltr, reading.query_sizes)
+
+
+def _refuse_missing(context: click.Context) -> None:
+    """Where `--ltr` could take their place, QRELS and RUN are not required until it is known that it does not."""
+    parameters = {each.name: each for each in context.command.params}
+    for name in ("qrels", "runs") if "ltr" in parameters else ():
+        if not context.params[name]:
+            raise click.MissingParameter(ctx=context, param=parameters[name])
+
+
+def _rules_of_rows(reading: Reading, protocol: Protocol, dialect: str | None) -> Protocol:
+    """The protocol with the rule that `--scores` names; of rows, which are all that is known, the ideal is theirs."""
+    rules = [each for each in reading.scores if each in RULES["scores"]]
+    protocol = replace(protocol, scores=rules[-1]) if rules else protocol
+    unknown = reading.ltr is not None and dialect is None and protocol.depth is None
+    return replace(protocol, ideal="retrieved") if unknown else protocol
