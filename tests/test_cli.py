@@ -25,7 +25,7 @@ import rankgauge
 from rankgauge import cli as command_line
 from rankgauge.measures import MEASURES, parse
 from rankgauge.protocol import DEFAULT
-from rankgauge.show.sections.result import FORMATS
+from rankgauge.show.formats import FORMATS
 
 COMMAND = [sys.executable, "-m", "rankgauge"]
 

@@ -25,7 +25,6 @@ from rankgauge.comparison.doubts import CODES
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.show.formats import FORMATS
 from rankgauge.show.model import Options
-from rankgauge.show.sections.result_data import Look, as_data
 from rankgauge.show.text import text as as_text
 from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.stats.power import detectable
@@ -570,7 +569,7 @@ def saved(folder: Path, **runs: tuple[str, str]) -> None:
         (folder / "q").write_text(qrels)
         (folder / f"{name}.run").write_text(run)
         results = [rankgauge.evaluate(folder / "q", folder / f"{name}.run", name=name)]
-        (folder / f"{name}.json").write_text(json.dumps(as_data(Evaluation.of(results), Look(per_query=True))))
+        (folder / f"{name}.json").write_text(json.dumps(Evaluation.of(results).to_dict()))
 
 
 class TestCommand:

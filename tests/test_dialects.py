@@ -16,12 +16,11 @@ import rankgauge
 from rankgauge import DIALECTS, Evaluation, Protocol, RankgaugeWarning, Result
 from rankgauge.comparison.saved import Saved
 from rankgauge.dialects import Rounding, find_dialect
+from rankgauge.dialects.trec_eval import trec_lines
 from rankgauge.errors import FormatError, MatchError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.matching.match import match
 from rankgauge.measures import MEASURES
 from rankgauge.protocol import RULES
-from rankgauge.show.sections.result import show
-from rankgauge.show.sections.result_data import Look
 
 NAMES = [
     "trec_eval", "trec_eval-9", "pytrec_eval", "ir_measures", "ranx", "ranx-burges", "gdeval", "msmarco", "beir",
@@ -373,30 +372,30 @@ class TestUndefinedTies:
         result = self.result("sklearn-ignore-ties", "nDCG@5", by={"q": "long", "p": "short"})
         low, high = result.undefined[rankgauge.parse("nDCG@5")].mean[2:4]
         assert low < result["nDCG@5"] < high
-        table = show(Evaluation.of([result]))
+        table = Evaluation.of([result]).show()
         assert f"  {low:.4f} to {high:.4f}\n" in table
         assert "sklearn-ignore-ties may give any value in between" in table
         assert "Ties:" not in table
         short = result.by["short"].undefined[rankgauge.parse("nDCG@5")]["p"]
-        assert f"{short.low:.4f} to {short.high:.4f}" in show(Evaluation.of([result]), "table", Look(per_query=True))
-        assert f"| {low:.4f} to {high:.4f} |" in show(Evaluation.of([result]), "markdown")
+        assert f"{short.low:.4f} to {short.high:.4f}" in Evaluation.of([result]).show("table", per_query=True)
+        assert f"| {low:.4f} to {high:.4f} |" in Evaluation.of([result]).show("markdown")
 
     def test_shown_for_machines(self) -> None:
         result = self.result("ranx", "nDCG@5", "RR")
         bands = result.undefined[rankgauge.parse("nDCG@5")]
-        data = json.loads(show(Evaluation.of([result]), "json", Look(per_query=True)))["runs"][0]
+        data = json.loads(Evaluation.of([result]).show("json", per_query=True))["runs"][0]
         low, high = bands.mean[2:4]
         assert data["measures"]["nDCG@5"] == {"mean": None, "value": None, "low": low, "high": high, "exact": True}
         assert data["per_query"]["q"]["nDCG@5"] == {"low": bands["q"].low, "high": bands["q"].high, "exact": True}
         assert data["per_query"]["p"]["nDCG@5"] == bands["p"].value
-        (row,) = csv.DictReader(io.StringIO(show(Evaluation.of([result]), "csv")))
+        (row,) = csv.DictReader(io.StringIO(Evaluation.of([result]).show("csv")))
         assert (row["nDCG@5"], float(row["nDCG@5_low"]), float(row["nDCG@5_high"])) == ("", low, high)
-        rows = list(csv.DictReader(io.StringIO(show(Evaluation.of([result]), "csv", Look(per_query=True)))))
+        rows = list(csv.DictReader(io.StringIO(Evaluation.of([result]).show("csv", per_query=True))))
         assert {row["nDCG@5"] for row in rows if row["query_id"] == "q"} == {""}
         assert {float(row[key]) for row in rows if row["query_id"] == "p" for key in row if "nDCG" in key} == {
             bands["p"].value
         }
-        lines = show(Evaluation.of([result]), "trec").splitlines()
+        lines = trec_lines(Evaluation.of([result])).splitlines()
         assert [line.split() for line in lines if "nDCG" in line] == [
             ["nDCG@5_low", "all", f"{low:.4f}"], ["nDCG@5_high", "all", f"{high:.4f}"],
         ]  # fmt: skip

@@ -27,7 +27,6 @@ from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeE
 from rankgauge.measures import parse
 from rankgauge.pytest_plugin import assert_no_regression
 from rankgauge.show.sections.gate import as_data, as_json, as_junit, as_markdown, as_table
-from rankgauge.show.sections.result import Look, show
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.power import power_of, queries_needed
 
@@ -230,7 +229,7 @@ def test_few_queries_are_few_even_where_nothing_differs() -> None:
 def saved(tmp_path: Path) -> Path:
     """The good run as `eval --per-query --format json` saves it."""
     path = tmp_path / "baseline.json"
-    path.write_text(show(Evaluation.of([rankgauge.evaluate(JUDGMENTS, GOOD, name="good")]), "json", Look(True)))
+    path.write_text(Evaluation.of([rankgauge.evaluate(JUDGMENTS, GOOD, name="good")]).show("json", per_query=True))
     return path
 
 

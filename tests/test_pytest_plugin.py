@@ -13,7 +13,6 @@ import pytest
 
 import rankgauge
 from rankgauge.pytest_plugin import assert_no_regression
-from rankgauge.show.sections.result_data import Look, as_data
 
 pytest_plugins = ["pytester"]
 
@@ -22,10 +21,9 @@ GOOD = "".join(f"q{i} Q0 d 1 2 A\n" for i in range(30))
 BAD = "".join(f"q{i} Q0 {'x' if i < 12 else 'd'} 1 2 A\n" for i in range(30))
 ODD = "".join(f"q{i} Q0 {'x' if i < 1 else 'd'} 1 2 A\n" for i in range(30))
 # Made here and not in a fixture: pytester forgets what is imported while it runs, and numpy cannot be imported twice.
-BASELINE = as_data(
-    rankgauge.evaluate_runs({f"q{i}": {"d": 1} for i in range(30)}, {"good": {f"q{i}": {"d": 2.0} for i in range(30)}}),
-    Look(per_query=True),
-)
+BASELINE = rankgauge.evaluate_runs(
+    {f"q{i}": {"d": 1} for i in range(30)}, {"good": {f"q{i}": {"d": 2.0} for i in range(30)}}
+).to_dict()
 
 TESTS = """
 def test_evaluates(gauge):

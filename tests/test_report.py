@@ -24,7 +24,7 @@ from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.blocks import Column, cell_text, number_text
 from rankgauge.reports.facts import oriented
 from rankgauge.reports.sections import SECTIONS
-from rankgauge.show.sections.bands import ties_data
+from rankgauge.result import Evaluation
 
 EVIL = '<script>alert("x")</script>&amp;'
 VOID = {"meta", "input", "br", "img", "link", "rect"}
@@ -209,7 +209,7 @@ def test_tables_hold_what_the_other_commands_say() -> None:
     bands = [
         {"system": row["run"], "value": row["value"], "smallest": row["low"], "expected": row["expected"],
          "largest": row["high"], "measure": row["measure"], "width": row["high"] - row["low"]}
-        for row in ties_data(results, per_query=False)
+        for row in Evaluation.of(results).tie_bands.rows()
     ]  # fmt: skip
     assert table_named(report, "ties") == bands
     assert any(band["width"] > 0 for band in bands)

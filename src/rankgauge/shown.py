@@ -43,14 +43,14 @@ class Shown:
         """What was found out, of what."""
         return type(self).__name__
 
-    def sections(self, **choices: Any) -> Iterable[Section]:
+    def sections(self, *args: Any, **choices: Any) -> Iterable[Section]:
         """What is shown, part by part; the choices are those of the kind of result."""
         module, _, function = self.shown_by.partition(":")
         sections = getattr(import_module(f"rankgauge.show.sections.{module}"), function or "sections")
         made: Iterable[Section] = sections(self, **choices)
         return made
 
-    def data(self, **choices: Any) -> Any:
+    def data(self, *args: Any, **choices: Any) -> Any:
         """What JSON holds: everything, every digit."""
         return self.to_dict()
 

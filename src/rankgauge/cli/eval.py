@@ -20,11 +20,12 @@ from rankgauge.cli.options import (
 )
 from rankgauge.errors import choices, warn
 from rankgauge.protocol import Protocol
-from rankgauge.show.sections.result import FORMATS, Look
+from rankgauge.show.formats import FORMATS, render
+from rankgauge.show.model import Options
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
-    from rankgauge.result import Result
+    from rankgauge.result import Evaluation
 
 __all__ = ["SUFFIXES", "emit", "evaluate_runs", "format_for", "is_terminal"]
 
@@ -85,17 +86,26 @@ def evaluate_runs(
       rankgauge eval --ltr rank.test --scores pred.txt --dialect lightgbm -m nDCG@10
     """
     from rankgauge.cli.inputs import Inputs
-    from rankgauge.show.sections.result import show
 
     inputs = Inputs(reading, qrels, runs, tables=[by, weights])
     evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, by=by, weights=weights)
     chosen = format_for(output, format, FORMATS)
-    if tie_band:
-        emit(_ties([*evaluation.values()], chosen, per_query, digits), output)
+    shown = evaluation.tie_bands if tie_band else evaluation
+    if chosen == "trec":
+        emit(_trec_lines(evaluation, tie_band, per_query), output)
         return
-    for message in evaluation.warnings:
+    for message in () if tie_band else evaluation.warnings:
         warn(message)
-    emit(show(evaluation, chosen, Look(per_query, digits, bold=output == "-" and is_terminal())), output)
+    options = Options(digits, colours=output == "-" and is_terminal())
+    emit(str(render(shown.page(per_query=per_query), chosen, options)), output)
+
+
+def _trec_lines(evaluation: Evaluation, tie_band: bool, per_query: bool) -> str:
+    from rankgauge.dialects.trec_eval import trec_lines
+
+    if tie_band:
+        raise click.UsageError("--tie-band has no trec lines; choose another --format")
+    return trec_lines(evaluation, per_query=per_query)
 
 
 def format_for(output: str, format: str | None, formats: Collection[str], pictures: Collection[str] = ()) -> str:
@@ -118,14 +128,6 @@ def format_for(output: str, format: str | None, formats: Collection[str], pictur
         expected = choices([each for each in known if each])
         raise click.UsageError(f"-o {output}: {suffix} names no format; expected {expected}, or give --format")
     return known[suffix]
-
-
-def _ties(results: list[Result], format: str, per_query: bool, digits: int) -> str:
-    from rankgauge.show.sections.bands import TIE_FORMATS, show_ties
-
-    if format not in TIE_FORMATS:
-        raise click.UsageError(f"--tie-band prints {choices(TIE_FORMATS)}, not {format}")
-    return show_ties(results, format, per_query=per_query, digits=digits)
 
 
 def is_terminal() -> bool:

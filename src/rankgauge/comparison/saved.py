@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from rankgauge.errors import FormatError, InputError, MeasureError, nearest
 from rankgauge.measures import parse
 from rankgauge.result import Evaluation
-from rankgauge.show.sections.result_data import Look, as_data
 
 if TYPE_CHECKING:
     from rankgauge.read.sources import Source
@@ -40,7 +39,7 @@ class Saved:
     @classmethod
     def of(cls, result: Result) -> Saved:
         """What would be saved of a result."""
-        return _saved(as_data(Evaluation.of([result]), Look(per_query=True)), "")[0]
+        return _saved(Evaluation.of([result]).to_dict(), "")[0]
 
     @property
     def title(self) -> str:

@@ -16,14 +16,13 @@ from rankgauge.errors import MeasureError, nearest, warn
 from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.read import read_judgments, read_run
-from rankgauge.result import Result
-from rankgauge.show.sections.result_data import trec_line
+from rankgauge.result import Evaluation, Result
 
 if TYPE_CHECKING:
     from rankgauge.matching.hits import Floats, Hits
     from rankgauge.protocol import Protocol
 
-__all__ = ["Report", "trec_report"]
+__all__ = ["Report", "trec_lines", "trec_report"]
 
 CUTS: Final = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 TENTHS: Final = tuple(tenth / 10 for tenth in range(11))
@@ -128,6 +127,32 @@ def trec_report(qrels: str, run: str, protocol: Protocol, report: Report) -> str
     return "".join(printed)
 
 
+def trec_line(measure: str, query: str, value: str) -> str:
+    """A line as trec_eval prints it."""
+    return f"{measure:<22}\t{query}\t{value}\n"
+
+
+def trec_lines(evaluation: Evaluation, *, per_query: bool = False) -> str:
+    """trec_eval's lines, with this project's names of the measures."""
+    lines = []
+    for result in evaluation.values():
+        lines.append(trec_line("runid", "all", result.name))
+        if per_query:
+            for query, _, values in result.query_rows():
+                pairs = zip(result.measures, values, strict=True)
+                lines += [line for measure, value in pairs for line in _value_lines(measure, query, value)]
+        numbers = [measure for measure in result.measures if measure.definition.aggregate != "none"]
+        lines += [line for each in numbers for line in _value_lines(each, "all", result.value_or_band(each))]
+    return "".join(lines)
+
+
+def _value_lines(measure: Measure, query: str, value: Any) -> Iterator[str]:
+    """The line of a value, or one for either end of a band."""
+    ends = ("_low", "_high") if hasattr(value, "low") else ("",)
+    for end in ends:
+        yield trec_line(f"{measure}{end}", query, _text(getattr(value, end[1:]) if end else value, measure))
+
+
 def _values(measure: Measure, hits: Hits) -> Floats:
     values = measure(hits)
     if measure.name == "RBPResidual":  # trec_eval counts nothing beyond the end where all that was retrieved is judged
@@ -148,7 +173,9 @@ def _summary_line(line: Line, result: Result, tag: str) -> str:
 def _text(value: Any, measure: Measure) -> str:
     if isinstance(value, str):
         return f"'{value}'"
-    return str(int(value)) if measure.definition.aggregate == "sum" else f"{value:6.4f}"
+    if value != value:
+        return "nan"
+    return str(round(value)) if measure.definition.aggregate == "sum" else f"{value:6.4f}"
 
 
 # ---- which values are asked for -------------------------------------------------------------------------------------

@@ -22,9 +22,9 @@ from rankgauge.read.sources import split_suffixes
 from rankgauge.reports.blocks import Section, as_data
 from rankgauge.reports.facts import Facts, Source, Wanted, gather
 from rankgauge.reports.sections import sections
+from rankgauge.result import Evaluation
 from rankgauge.show.sections.findings import findings_data
-from rankgauge.show.sections.result import Look
-from rankgauge.show.sections.result_data import as_data as results_data
+from rankgauge.shown import clean
 from rankgauge.writers.write import STANDARD_OUTPUT, opened
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Report:
             "command": self.facts.wanted.command,
             "measure": self.facts.measure,
             "focus": list(self.facts.focus),
-            **results_data(self.facts.results, Look()),
+            **clean(Evaluation.of(self.facts.results).data()),
             "comparison": comparison.to_dict() if comparison is not None else None,
             "examples": [each.to_dict() for each in self.facts.explained],
             "funnel": self.facts.funnel.to_dict() if self.facts.funnel is not None else None,

@@ -15,7 +15,6 @@ from rankgauge.evaluate import evaluate
 from rankgauge.protocol import Protocol
 from rankgauge.read.sources import find_source
 from rankgauge.result import Evaluation, Result
-from rankgauge.show.sections.result_data import Look, as_data
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def _refuse_unlike(systems: dict[str, Saved], old: Saved, measure: str) -> None:
 
 def save_baseline(found: Check, path: str) -> None:
     """Save the candidate as a baseline, with the history of the one that it was checked against."""
-    data = as_data(Evaluation.of([found.candidate]), Look(per_query=True))
+    data = Evaluation.of([found.candidate]).to_dict()
     old = found.old
     if old is not None:
         replaced = old.fingerprint != found.candidate.fingerprint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,26 +12,29 @@ import numpy as np
 from rankgauge.errors import MeasureError
 from rankgauge.measures import Measure, as_written, parse
 from rankgauge.measures.aggregates import AGGREGATES, aggregate, quantile
+from rankgauge.shown import Shown
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dialects import Dialect
     from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+    from rankgauge.measures.bands.band import Band
     from rankgauge.measures.bands.bands import TieBand
     from rankgauge.measures.bands.notes import TieNote
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments
+    from rankgauge.show.model import Page
     from rankgauge.validation.peek import Peek
 
-__all__ = ["Evaluation", "Result"]
+__all__ = ["SAME", "Result"]
 
 SAME = 5e-13  # values less apart are equal
 OWN_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric_mean", "none": "mean"}
 
 
-@dataclass(frozen=True, eq=False)
-class Result(Mapping[str, float]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Shown, Mapping[str, float]):
     """The values of one run: `result["nDCG@10"]` is the mean over queries.
 
     A mapping from measure to mean (sum for counts, geometric mean for gm_map), with the values of every query, other
@@ -244,6 +247,8 @@ class Result(Mapping[str, float]):
     @property
     def notes(self) -> list[str]:
         """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
+        from rankgauge.result.evaluation import Evaluation
+
         return Evaluation({self.name: self}).notes
 
     @cached_property
@@ -288,16 +293,38 @@ class Result(Mapping[str, float]):
             "protocol": hashlib.sha256(rules.encode()).hexdigest()[:16],
         }
 
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.result import show
+    # ---- how it is shown --------------------------------------------------------------------------------------------
 
-        return show(Evaluation.of([self])).rstrip("\n")
+    @property
+    def title(self) -> str:
+        """What was measured, of whom."""
+        return f"{', '.join(self)} of {self.name}"
 
-    def _repr_html_(self) -> str:
-        import rankgauge
-        from rankgauge.show.sections.result import html
+    def page(self, **choices: Any) -> Page:
+        """What is shown of a single run."""
+        from rankgauge.result.evaluation import Evaluation
 
-        return rankgauge.charts.in_notebook(self, html(Evaluation.of([self])))
+        return Evaluation.of([self]).page(**choices)
+
+    def value_or_band(self, measure: Measure) -> float | Band:
+        """A measure's value, or its band where the dialect's tool may give any value in it."""
+        band = self.undefined.get(measure)
+        return self[measure] if band is None else band.mean
+
+    def query_rows(self) -> Iterator[tuple[str, str, list[Any]]]:
+        """For each query its id, its group, and its values or their bands."""
+        columns = [self._query_column(measure) for measure in self.measured]
+        groups = self.group_of_query if self.groups else [""] * len(self.query_ids)
+        for query, group, *values in zip(self.query_ids, groups, *columns, strict=True):
+            yield query, group, values
+
+    def _query_column(self, measure: Measure) -> list[Any]:
+        values: list[Any] = self._selected(self.measured[measure]).tolist()
+        bands = self.undefined.get(measure)
+        if bands is None:
+            return values
+        uncertain = (bands.high != bands.low).tolist()
+        return [bands.at(at) if uncertain[at] else value for at, value in enumerate(values)]
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -315,91 +342,6 @@ class Result(Mapping[str, float]):
     def _counted(self, measure: Measure) -> tuple[Floats, Floats | None]:
         weights = None if self.weights is None else self._selected(self.weights)
         return self._selected(self.measured[measure]), weights
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation(Mapping[str, Result]):
-    """Several runs measured on the same judgments under the same rules: name → Result, in the order given.
-
-    What is common to all of them is here, and `notes` has what to know about the numbers, over all runs.
-    """
-
-    results: dict[str, Result]
-
-    @classmethod
-    def of(cls, results: Mapping[str, Result] | Iterable[Result]) -> Evaluation:
-        """Results that belong together, by the names given or by their own."""
-        if isinstance(results, Evaluation):
-            return results
-        return cls(dict(results) if isinstance(results, Mapping) else {result.name: result for result in results})
-
-    def __getitem__(self, name: str) -> Result:
-        return self.results[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    @property
-    def first(self) -> Result:
-        """The result of the first run."""
-        return next(iter(self.results.values()))
-
-    @property
-    def protocol(self) -> Protocol:
-        """The rules of this evaluation."""
-        return self.first.protocol
-
-    @property
-    def dialect(self) -> Dialect | None:
-        """The dialect in which runs were measured, if any."""
-        return self.first.dialect
-
-    @property
-    def definitions(self) -> dict[str, str]:
-        """Measure → what it is, in words."""
-        return self.first.definitions
-
-    @property
-    def ties(self) -> list[str]:
-        """What other orders of equal scores would give, where that matters."""
-        from rankgauge.measures.bands.notes import tie_notes
-
-        return tie_notes([*self.values()])
-
-    @property
-    def checks(self) -> list[str]:
-        """What the quick checks found, a line each."""
-        from rankgauge.validation.quick import quick_notes
-
-        return quick_notes([*self.values()])
-
-    @property
-    def notes(self) -> list[str]:
-        """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
-        return [*self.ties, *self.checks]
-
-    @property
-    def warnings(self) -> list[str]:
-        """One sentence for every run in which equal scores decide about more than 0.005."""
-        from rankgauge.measures.bands.notes import tie_warnings
-
-        return tie_warnings([*self.values()])
-
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.result import show
-
-        return show(self).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        from rankgauge.show.sections.result import html
-
-        return html(self)
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__

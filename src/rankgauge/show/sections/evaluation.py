@@ -1,0 +1,122 @@
+"""Values of runs: a row per run, per group of queries or per query, and what to know about the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankgauge.protocol import SPOKEN
+from rankgauge.show.model import Column, Notes, Section, Table, ranked
+
+if TYPE_CHECKING:
+    from rankgauge.measures import Measure
+    from rankgauge.result import Evaluation, Result
+
+__all__ = ["sections"]
+
+
+def sections(evaluation: Evaluation, *, per_query: bool = False) -> Iterator[Section]:
+    """The values of runs, or of every query of every run."""
+    table = _query_table(evaluation) if per_query else _run_table(evaluation)
+    yield Section("values", "Values", [table, Notes([*_notes(evaluation)])])
+
+
+def _measure_column(measure: Measure) -> Column:
+    kinds = {"sum": "count", "none": "text"}
+    return Column(str(measure), kinds.get(measure.definition.aggregate, "number"))
+
+
+def _run_table(evaluation: Evaluation) -> Table:
+    """The row of each run, then those of its groups of queries; the best run of every measure is marked."""
+    grouped = any(result.groups for result in evaluation.values())
+    columns = [Column("run"), *([Column("group")] if grouped else []), Column("queries", "count")]
+    rows: list[list[Any]] = []
+    whole = []
+    for result in evaluation.values():
+        whole.append(len(rows))
+        for group, part in [("all", result), *result.by.items()]:
+            lead = [result.name, group] if grouped else [result.name]
+            values = [part.value_or_band(measure) for measure in part.measures]
+            rows.append([*lead, part.counts["queries"], *values])
+    best = [
+        len(columns) + at
+        for at, measure in enumerate(evaluation.measures)
+        if measure.definition.needs != "nothing" and measure.definition.aggregate != "none"
+    ]
+    columns += [_measure_column(measure) for measure in evaluation.measures]
+    contests = ranked(whole, best) if len(whole) > 1 else []
+    return Table("values", "", columns, rows, contests=contests)
+
+
+def _query_table(evaluation: Evaluation) -> Table:
+    grouped = any(result.groups for result in evaluation.values())
+    columns = [Column("run"), Column("query", "query", key="query_id"), *([Column("group")] if grouped else [])]
+    columns += [_measure_column(measure) for measure in evaluation.measures]
+    rows = [
+        [result.name, query, *([group] if grouped else []), *values]
+        for result in evaluation.values()
+        for query, group, values in result.query_rows()
+    ]
+    return Table("values", "", columns, rows, search=True)
+
+
+# ---- what to know about the numbers ----------------------------------------------------------------------------------
+
+
+def _notes(evaluation: Evaluation) -> Iterator[str]:
+    """Queries, judged shares, rules, the dialect, ties, quick checks."""
+    results = [*evaluation.values()]
+    yield f"Queries: {'; '.join(_count_words(results))}."
+    for k in evaluation.first.judged:
+        yield f"Judged@{k}: {_spread({result.name: result.judged[k] for result in results})}."
+    yield f"Rules: {' '.join(f'{rule}={value}' for rule, value in _rules(evaluation.first))}"
+    yield from _dialect_words(evaluation.first)
+    yield from evaluation.notes
+
+
+def _dialect_words(result: Result) -> Iterator[str]:
+    """Whose numbers these are, what it means by the names, and where it is wrong."""
+    dialect = result.dialect
+    if dialect is None:
+        return
+    own = [f"{measure} is {dialect.own(measure).measure}" for measure in result.measures]
+    yield f"Dialect: {dialect.name}, as {dialect.call}; {dialect.why}. {'; '.join(own)}."
+    if dialect.defect:
+        yield f"A defect of {dialect.name}: {dialect.defect}."
+    if result.undefined:
+        yield f"A to B: {dialect.name} may give any value in between, by the order of ties; {dialect.undefined_ties}."
+
+
+def _rules(result: Result) -> Iterator[tuple[str, Any]]:
+    changed = result.protocol.changed
+    for rule, value in result.protocol.to_dict().items():
+        if rule in SPOKEN or rule in changed:
+            yield rule, f"{value:g}" if isinstance(value, float) else value
+
+
+def _count_words(results: Sequence[Result]) -> Iterator[str]:
+    counts = results[0].counts
+    yield f"{counts['queries']:,} evaluated"
+    for key, words in (("missing", "not answered"), ("unjudged", "without judgments, left out")):
+        numbers = {result.name: result.counts[key] for result in results}
+        if any(numbers.values()):
+            yield f"{_whose(numbers)} {words}"
+    if counts["without_relevant"]:
+        yield f"{counts['without_relevant']:,} without relevant documents"
+
+
+def _whose(numbers: dict[str, int]) -> str:
+    """One number if it is the same for all runs, else whose is which."""
+    if len(set(numbers.values())) == 1:
+        return f"{next(iter(numbers.values())):,}"
+    return ", ".join(f"{number:,} ({name})" for name, number in numbers.items() if number)
+
+
+def _spread(shares: dict[str, float]) -> str:
+    """A share, or each run's, or from the lowest to the highest of many."""
+    if len({f"{share:.3f}" for share in shares.values()}) == 1:
+        return f"{next(iter(shares.values())):.3f}"
+    if len(shares) <= 4:
+        return ", ".join(f"{share:.3f} ({name})" for name, share in shares.items())
+    low, high = min(shares, key=lambda name: shares[name]), max(shares, key=lambda name: shares[name])
+    return f"from {shares[low]:.3f} ({low}) to {shares[high]:.3f} ({high})"
