@@ -44,7 +44,9 @@ def _block_data(block: Block) -> dict[str, Any] | None:
             | {"rows": rows}
         )
     if isinstance(block, model.Tiles):
-        tiles = [{"label": tile.label, "value": clean(tile.value), "below": tile.below} for tile in block.tiles]
+        tiles = [
+            {"label": tile.label, "value": clean(plain_value(tile.value)), "below": tile.below} for tile in block.tiles
+        ]
         return kind | {"tiles": tiles}
     if isinstance(block, model.Fold):
         inner = [data for each in block.blocks if (data := _block_data(each)) is not None]

@@ -1,22 +1,17 @@
-"""Charts of a funnel: the parts of 1, ceilings against values, the depth curve; and a page of them."""
+"""Charts of a funnel: the parts of 1, ceilings against values, the depth curve."""
 
 from __future__ import annotations
 
-from functools import partial
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.show.charts.files import figure, policy, script, styles
 from rankgauge.show.charts.source import counted
 from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
-from rankgauge.show.sections.funnel import Look, last_lines, tables
-from rankgauge.show.svg.drawing import STYLE
 from rankgauge.show.svg.funnel import LABELS, PART_COLOURS, dots
 
 if TYPE_CHECKING:
     from rankgauge.explanation.funnel.funnel import Funnel
 
-__all__ = ["CHARTS", "funnel_ceiling", "funnel_depth", "funnel_page", "funnel_parts"]
+__all__ = ["CHARTS", "funnel_ceiling", "funnel_depth", "funnel_parts"]
 
 BAR: Final = 34
 
@@ -126,20 +121,3 @@ def funnel_depth(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
 
 # Name → the chart, in the order of pages.
 CHARTS: Final = {"funnel-parts": funnel_parts, "funnel-ceiling": funnel_ceiling, "funnel-depth": funnel_depth}
-
-
-def funnel_page(funnel: Funnel, look: Look) -> bytes:
-    """The charts and the tables below them, on a page that loads nothing."""
-    program = script()
-    head = [
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(program)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(str(funnel.measure))} in two stages</title><style>{STYLE}{styles()}</style>",
-        "<style>body { max-width: 1000px; margin: 0 auto; padding: 1rem; }</style>",
-    ]
-    body = [figure(partial(draw, funnel), name) for name, draw in CHARTS.items()]
-    body += [f'<div class="rg-wide">{table.html()}</div>' for table in tables(funnel, look)]
-    body += [f"<p>{escape(line)}</p>" for line in last_lines(funnel)]
-    text = "\n".join(['<!doctype html>\n<html lang="en"><head>', *head, "</head><body>", *body])
-    return f"{text}\n<script>{program}</script>\n</body></html>\n".encode()
