@@ -111,13 +111,13 @@ class _Writer:
         return Markup("\n").join(parts)
 
     def text(self, block: model.Text) -> Markup:
-        return _markup(self.macros.text(block, _words(block.words)))
+        return _markup(self.macros.text(block))
 
     def bullets(self, block: model.Bullets) -> Markup:
-        return _markup(self.macros.bullets(block, [*map(_words, block.items)]))
+        return _markup(self.macros.bullets(block))
 
     def notes(self, block: model.Notes) -> Markup:
-        return _markup(self.macros.notes([*map(_words, block.items)]))
+        return _markup(self.macros.notes(block.items))
 
     def tiles(self, block: model.Tiles) -> Markup:
         shown = [(tile, _tile_cell(tile, self.options.digits)) for tile in block.tiles]
@@ -168,18 +168,13 @@ class _Writer:
         ]
         columns = [_Head(column.head, _kinds(column, ""), column.help) for column in table.columns]
         end = len(rows) - table.foot
-        notes = [*map(_words, table.notes)]
-        return _markup(self.macros.table(table, columns, rows[:end], rows[end:], notes, self.live))
+        return _markup(self.macros.table(table, columns, rows[:end], rows[end:], self.live))
 
 
 def _markup(made: Any) -> Markup:
     """What a macro returns, which knows of no types."""
     markup: Markup = made
     return markup
-
-
-def _words(text: str) -> str:
-    return minus(printable(text))
 
 
 def _tile_cell(tile: model.Tile, digits: int) -> _Shown:

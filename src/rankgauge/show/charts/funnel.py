@@ -2,18 +2,72 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
 
 from rankgauge.show.charts.source import counted
 from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
-from rankgauge.show.svg.funnel import LABELS, PART_COLOURS, dots
+from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
     from rankgauge.explanation.funnel.funnel import Funnel
+    from rankgauge.explanation.funnel.system import System
 
-__all__ = ["CHARTS", "funnel_ceiling", "funnel_depth", "funnel_parts"]
+__all__ = ["CHARTS", "LABELS", "PART_COLOURS", "Dot", "dots", "funnel_ceiling", "funnel_depth", "funnel_parts"]
 
 BAR: Final = 34
+MANY: Final = 1_500  # points, beyond which neighbours are drawn as one
+GRID: Final = 50  # steps of a side, then
+# Part → what it is called in charts.
+LABELS: Final = {
+    "value": "reached",
+    "unknown": "unknown",
+    "misranked": "mis-ranked",
+    "not_retrieved": "not retrieved",
+    "no_relevant": "no relevant document",
+}
+# Part → the colour of the theme.
+PART_COLOURS: Final = {
+    "value": "gain",
+    "unknown": "unknown",
+    "misranked": "loss",
+    "not_retrieved": "lost",
+    "no_relevant": "empty",
+}
+
+
+class Dot(NamedTuple):
+    """Queries of equal (or, of very many, nearly equal) ceiling and value."""
+
+    queries: list[str]
+    oracle: float
+    value: float
+    retrieved: float
+
+    @property
+    def harmed(self) -> bool:
+        """Whether the reranker made it worse."""
+        return self.value < self.retrieved - TIE
+
+    @property
+    def named(self) -> str:
+        """The queries by name, some of them."""
+        more = f" and {len(self.queries) - 3:,} more" if len(self.queries) > 3 else ""
+        return ", ".join(self.queries[:3]) + more
+
+
+def dots(system: System) -> list[Dot]:
+    """The points of ceiling against value; harmed queries apart from the others."""
+    table = np.stack([system.of(name) for name in ("oracle", "value", "retrieved")], axis=1)
+    step = GRID if len(table) > MANY else 10**12
+    keys = np.round(table[:, :2] * step).astype(np.int64)
+    harmed = table[:, 1] < table[:, 2] - TIE
+    groups: dict[tuple[int, int, bool], list[int]] = {}
+    for at, key in enumerate(zip(*keys.T.tolist(), harmed.tolist(), strict=True)):
+        groups.setdefault(key, []).append(at)
+    queries = system.query_ids
+    return [Dot([queries[at] for at in rows], *table[rows].mean(axis=0).tolist()) for rows in groups.values()]
 
 
 def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) -> Any:
@@ -24,7 +78,7 @@ def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
          "low": funnel[name][part].low, "high": funnel[name][part].high}
         for name in funnel for at, part in enumerate(LABELS)
     ]  # fmt: skip
-    shades = [colours[theme == "dark"] for colours in PART_COLOURS.values()]
+    shades = [getattr(frame.theme, colour) for colour in PART_COLOURS.values()]
     colour = alt.Color(
         "part", type="nominal", scale=alt.Scale(domain=list(LABELS.values()), range=shades),
         legend=frame.legend(list(LABELS.values()), symbol="square"),

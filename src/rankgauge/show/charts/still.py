@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import fields
 from typing import Any, Final
 
 from rankgauge.show.charts.convert import specification, svg_of
@@ -97,8 +98,8 @@ def dark_of_light() -> dict[str, str]:
 
 
 def _shades(theme: Theme) -> list[str]:
-    single = (theme.background, theme.text, theme.quiet, theme.line, theme.gain, theme.loss, theme.empty)
-    return [*single, *theme.systems]
+    named = [getattr(theme, each.name) for each in fields(theme) if each.name not in ("name", "systems")]
+    return [*named, *theme.systems]
 
 
 def colour_rules(within: str, colours: dict[str, str]) -> str:

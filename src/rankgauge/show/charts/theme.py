@@ -43,21 +43,23 @@ class Theme:
     gain: str
     loss: str
     empty: str
+    unknown: str
+    lost: str  # before anyone could rank it
     systems: tuple[str, ...]
 
 
-def _theme(name: str, classes: dict[str, str], systems: tuple[str, ...]) -> Theme:
+def _theme(name: str, classes: dict[str, str], unknown: str, lost: str, systems: tuple[str, ...]) -> Theme:
     """The colours of the pictures that are drawn by hand, and those of systems."""
     colour = {short.removeprefix("rg-"): look.partition(":")[2] for short, look in classes.items()}
     return Theme(
         name, colour["bg"], colour["text"], colour["quiet"], colour["line"], colour["bar"], colour["loss"],
-        colour["empty"], systems,
+        colour["empty"], unknown, lost, systems,
     )  # fmt: skip
 
 
 THEMES: Final = {
-    "light": _theme("light", drawing.LIGHT, PALETTE),
-    "dark": _theme("dark", drawing.DARK, DARK_PALETTE),
+    "light": _theme("light", drawing.LIGHT, "#a9b1ba", "#8c4a8f", PALETTE),
+    "dark": _theme("dark", drawing.DARK, "#6d7883", "#b982bc", DARK_PALETTE),
 }
 
 

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.errors import InputError
+from rankgauge.show.cells import minus, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,8 +33,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    made.filters["words"] = _words
     made.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
     return made
+
+
+def _words(text: str) -> str:
+    """A text of the page: on one line, numbers with a minus sign."""
+    return minus(printable(text))
 
 
 @cache
