@@ -465,18 +465,18 @@ QRELS = {"q": {"a": 1}, "r": {"b": 1}}
 
 def test_a_report_has_a_section_on_experiments(tmp_path: Path) -> None:
     without = rankgauge.report(QRELS, RUNS, charts=False)
-    assert "Offline beside online" not in [section.title for section in without.sections]
+    assert "Offline beside online" not in [section.title for section in without.sections()]
     assert without.to_dict()["experiments"] is None
     report = rankgauge.report(QRELS, RUNS, experiments=MADE)
     (section,) = (each for each in report.to_dict()["sections"] if each["key"] == "experiments")
     kinds = [block["type"] for block in section["blocks"]]
-    assert kinds == ["text", "tiles", "bullets", "chart", "table", "table", "table", "table", "fold"]
+    assert kinds == ["text", "tiles", "bullets", "table", "table", "table", "table", "fold"]
     found = align(MADE)
-    assert section["blocks"][4]["rows"][0] == ["Pearson", *[found.first.pearson.value, list(found.first.pearson[1:])]]
+    assert section["blocks"][3]["rows"][0] == ["Pearson", *[found.first.pearson.value, list(found.first.pearson[1:])]]
     assert report.to_dict()["experiments"] == found.to_dict()
     again = rankgauge.report(QRELS, RUNS, experiments=align(MADE), charts=False)
-    assert "| Pearson | 0.5969 | 0.2549 to 0.8062 |" in again.markdown()
-    assert "Offline beside online" in report.html()
+    assert "| Pearson | 0.5969 | 0.2549 to 0.8062 |" in again.to_markdown()
+    assert "Offline beside online" in report.to_html()
 
 
 def test_a_report_of_very_many_queries_shows_some() -> None:
@@ -485,7 +485,7 @@ def test_a_report_of_very_many_queries_shows_some() -> None:
     (section,) = (each for each in report.to_dict()["sections"] if each["key"] == "experiments")
     table = section["blocks"][-1]["blocks"][0]
     assert len(table["rows"]) == 1_000
-    assert table["note"].startswith("Of 1,500 those")
+    assert table["notes"][0].startswith("Of 1,500 those")
 
 
 def test_the_command_takes_experiments(tmp_path: Path) -> None:

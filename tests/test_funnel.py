@@ -600,11 +600,11 @@ def test_the_report_has_a_section_of_two_stages(files: Path) -> None:
     made = rankgauge.report(str(files / "qrels.txt"), {"x": read["second"]}, retrieved=read["first"])
     found = funnel(str(files / "qrels.txt"), retrieved=read["first"], reranked={"x": read["second"]})
     assert made.to_dict()["funnel"]["systems"]["x"]["parts"]["value"]["value"] == found["x"]["value"].value
-    (section,) = [section for section in made.sections if section.key == "stages"]
-    assert f"| x | {found['x']['value'].value:.4f} | {found['x']['unknown'].value:.4f} |" in made.markdown()
-    assert section.title in made.html()
+    (section,) = [section for section in made.sections() if section.key == "stages"]
+    assert f"| x | {found['x']['value'].value:.4f} | {found['x']['unknown'].value:.4f} |" in made.to_markdown()
+    assert section.title in made.to_html()
     plain = rankgauge.report(str(files / "qrels.txt"), {"x": read["second"]}, charts=False)
-    assert "stages" not in [section.key for section in plain.sections]
+    assert "stages" not in [section.key for section in plain.sections()]
     assert plain.to_dict()["funnel"] is None
     with pytest.raises(InputError, match="are no candidates of retrieved"):
         rankgauge.report(str(files / "qrels.txt"), {"x": read["larger"]}, retrieved=read["first"])

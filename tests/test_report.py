@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,10 +22,11 @@ import pytest
 import rankgauge
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
-from rankgauge.reports.blocks import Column, cell_text, number_text
 from rankgauge.reports.facts import oriented
 from rankgauge.reports.sections import SECTIONS
 from rankgauge.result import Evaluation
+from rankgauge.show.cells import LEFT, cell_text, minus, number_text
+from rankgauge.show.model import Chart, Column, every_block
 
 EVIL = '<script>alert("x")</script>&amp;'
 VOID = {"meta", "input", "br", "img", "link", "rect"}
@@ -110,10 +112,12 @@ def check_tables(page: Page, data: dict[str, Any]) -> int:
         assert [text for text, _ in head] == [column.head for column in columns]
         for row, cells in zip(table["rows"], rows, strict=True):
             for value, (text, raw), column in zip(row, cells, columns, strict=True):
-                assert text == cell_text(tuple(value) if isinstance(value, list) else value, column)
-                if column.kind in ("number", "signed", "bar") and value is not None and value != "":
-                    assert abs(float(text.replace("−", "-")) - value) <= 0.5000001 * 10**-column.digits
-                if column.is_number and isinstance(value, (int, float)):
+                shown = cell_text(tuple(value) if isinstance(value, list) else value, column)
+                assert text == (shown if isinstance(value, str) else minus(shown))
+                if column.kind in ("number", "signed", "bar") and isinstance(value, int | float):
+                    digits = 4 if column.digits is None else column.digits
+                    assert abs(float(text.replace("−", "-")) - value) <= 0.5000001 * 10**-digits
+                if column.kind not in LEFT and isinstance(value, (int, float)):
                     assert float(raw or "nan") == value
                     numbers += 1
                 if isinstance(value, list) and None not in value:
@@ -154,7 +158,7 @@ def test_every_number_of_the_page_is_that_of_the_json(options: dict[str, Any]) -
     judgments, runs = made()
     by = {f"q{number}": "odd" if number % 2 else "even" for number in range(30)}
     report = rankgauge.report(judgments, runs, options.pop("measures", "nDCG@10"), by=by, **options)
-    page, data = Page(report.html()), json.loads(report.json())
+    page, data = Page(report.to_html()), json.loads(report.to_json())
     assert check_tables(page, data) > 500
     assert check_words(page, data) > 100
 
@@ -225,19 +229,21 @@ def test_tables_hold_what_the_other_commands_say() -> None:
     assert codes == [(each.code, each.count) for each in rankgauge.validate(judgments, *runs.values())]
 
 
-def test_charts_on_the_page_are_those_of_the_json() -> None:
+def test_the_page_has_every_chart_live_and_still() -> None:
     report = rankgauge.report(*made())
-    data, page = json.loads(report.json()), Page(report.html())
-    (stored,) = (json.loads(text) for attributes, text in page.scripts if attributes.get("id") == "chart-data")
-    wanted = {
-        block["key"]: block["spec"]
-        for section in data["sections"]
-        for block in section["blocks"]
-        if block["type"] == "chart"
-    }
-    assert stored["specs"] == wanted
+    text = report.to_html()
+    (stored,) = (json.loads(text) for attributes, text in Page(text).scripts if attributes.get("id") == "chart-data")
+    drawn = {block.key: block for block in every_block(report.sections()) if isinstance(block, Chart)}
     pictures = {"forest", "distribution", "detectable", "at-k", "precision-recall", "differences", "scatter"}
-    assert set(wanted) == pictures | {"unjudged", "unjudged-pairs"}
+    assert set(stored["specs"]) == set(drawn) == pictures | {"unjudged", "unjudged-pairs"}
+    for key, spec in stored["specs"].items():
+        assert spec["datasets"] == drawn[key].draw().to_dict(validate=False)["datasets"]
+    still = re.findall(r'data-chart="([^"]+)" role="img" aria-label="[^"]+"><div class="still">(<svg .*?</svg>)', text)
+    assert [key for key, _ in still] == list(drawn)
+    for _, picture in still:
+        tags = {each.tag.rpartition("}")[2] for each in ET.fromstring(picture).iter()}
+        assert tags <= {"svg", "g", "path", "line", "rect", "text", "tspan", "defs", "clipPath", "title"}
+        assert len(picture) < 60_000
 
 
 def test_the_examples_are_what_explain_shows() -> None:
@@ -254,7 +260,7 @@ def test_the_examples_are_what_explain_shows() -> None:
     assert (
         shown.rankings[0].to_dict() == rankgauge.explain(judgments, runs[best], gained[0], top=3, name=best).to_dict()
     )
-    page = Page(report.html())
+    page = Page(report.to_html())
     cells = page.tables[f"ranking-{gained[0]}-{best}"]
     assert [row[1][0] for row in cells[1:]] == [row.doc_id for row in shown.rankings[0].rows]
     total = sum(float(row[5][1] or 0) for row in cells[1:])
@@ -264,8 +270,8 @@ def test_the_examples_are_what_explain_shows() -> None:
 def test_the_means_of_dl19_are_those_that_nist_published(shared: Path) -> None:
     runs = {path.name.split(".")[1]: path for path in sorted((shared / "dl19" / "runs").glob("*.gz"))}
     report = rankgauge.report(shared / "dl19" / "qrels.dl19-passage.txt", runs)
-    text = report.html()
-    page, data = Page(text), json.loads(report.json())
+    text = report.to_html()
+    page, data = Page(text), json.loads(report.to_json())
     assert check_tables(page, data) > 1000
     assert check_words(page, data) > 500
     assert len(text.encode()) < 1_500_000
@@ -308,7 +314,7 @@ def test_business_numbers_have_the_decimals_that_they_need(tmp_path: Path) -> No
         "query_id,kind,visits,ctr,price,spent\nq0,a,4000,0.03125,12.5,1234.5\nq1,a,5000,0.0625,13.75,99.25\n"
         "q2,b,10,0.5,7,1\nq3,b,30,0.25,7,1\n"
     )
-    page = Page(rankgauge.report(judgments, runs, by=table, charts=False).html())
+    page = Page(rankgauge.report(judgments, runs, by=table, charts=False).to_html())
     shown = {row[0][0]: [text for text, _ in row[-4:]] for row in page.tables["groups"]}
     assert shown["a"] == ["4500", "0.0469", "13.12", "666.9"]
     assert shown["b"] == ["20", "0.3750", "7.00", "1.0"]
@@ -318,7 +324,7 @@ def test_the_best_mean_is_the_largest_number() -> None:
     relevant = {f"d{number}": 1 for number in range(12)}
     runs = {name: {"q": dict.fromkeys(list(relevant)[:many], 1.0)} for name, many in (("nine", 9), ("twelve", 12))}
     both = {name: run | {"r": run["q"]} for name, run in runs.items()}
-    words = rankgauge.report({"q": relevant, "r": relevant}, both, "NumRelRet", charts=False).markdown()
+    words = rankgauge.report({"q": relevant, "r": relevant}, both, "NumRelRet", charts=False).to_markdown()
     assert "| twelve | **12.0000** |" in words
     assert "| nine | 9.0000 |" in words
 
@@ -327,11 +333,11 @@ def test_there_is_one_minus_sign_and_no_parameter_without_a_value() -> None:
     judgments, runs = made(8, 2)
     by = {f"q{number}": "odd" if number % 2 else "even" for number in range(8)}
     report = rankgauge.report(judgments, runs, ["nDCG@10", "AP"], by=by, baseline="s1", charts=False)
-    seen = [*Page(report.html()).seen, report.markdown()]
+    seen = [*Page(report.to_html()).seen, report.to_markdown()]
     assert any(re.search(r"−\d+\.\d{4}", text) for text in seen)
     quoted = [*careful_of(report), *(row["first example"] for row in table_named(report, "checks"))]  # word for word
     assert [text for text in seen[:-1] if re.search(r"(?<![\w-])-\d+\.\d", text) and text not in quoted] == []
-    assert "=None" not in report.json()
+    assert "=None" not in report.to_json()
 
 
 @pytest.mark.parametrize(
@@ -392,19 +398,19 @@ def test_every_section_is_there_where_there_is_something_to_tell() -> None:
     experiments = {"offline": [0.01, -0.02, 0.03, 0.0], "online": [0.1, -0.1, 0.5, 0.2]}
     more: dict[str, Any] = {"experiments": experiments, "second": {"other": judgments}}
     full = rankgauge.report(judgments, runs, by=by, retrieved=runs["s1"], restrict=True, **more)
-    assert [section.key for section in full.sections] == list(SECTIONS)
+    assert [section.key for section in full.sections()] == list(SECTIONS)
     alone = rankgauge.report(judgments, {"s1": runs["s1"]}, charts=False)
-    told = [section.key for section in alone.sections]
+    told = [section.key for section in alone.sections()]
     first = ["summary", "systems", "queries", "every-query", "judged", "open"]
     assert told == [*first, "ties", "checks", "rules", "reproduce"]
-    assert check_words(Page(alone.html()), json.loads(alone.json())) > 100
+    assert check_words(Page(alone.to_html()), json.loads(alone.to_json())) > 100
 
 
 def test_one_query_and_a_measure_that_cannot_be_explained() -> None:
     report = rankgauge.report({"q": {"a": 1}}, {"x": {"q": {"b": 2.0, "a": 1.0}}}, "NumRelRet")
-    assert "No ranking is shown rank by rank" in report.markdown()
-    assert json.loads(report.json())["comparison"] is None
-    assert report.html().count("<section") == len(report.sections)
+    assert "No ranking is shown rank by rank" in report.to_markdown()
+    assert json.loads(report.to_json())["comparison"] is None
+    assert report.to_html().count("<section") == len(report.sections())
 
 
 @pytest.mark.parametrize("options", [{}, {"baseline": "x"}, {"by": {"q": "g"}}, {"charts": True}])
@@ -415,8 +421,8 @@ def test_one_query_and_two_systems_are_reported_without_a_test(options: dict[str
     assert tiles[1] == {"label": "against x", "value": 1 - 1 / np.log2(3), "below": "no test: see below"}
     assert "verdict" not in [tile["label"] for tile in tiles]
     assert any("need two queries or clusters" in text for text in careful_of(report))
-    assert json.loads(report.json())["comparison"] is None
-    assert "nan" not in " ".join(Page(report.html()).seen) + report.markdown()
+    assert json.loads(report.to_json())["comparison"] is None
+    assert "nan" not in " ".join(Page(report.to_html()).seen) + report.to_markdown()
     both = {name: run | {"r": run["q"]} for name, run in runs.items()}
     judged = {query: {"a": 1, "b": 0} for query in ("q", "r")}
     assert rankgauge.report(judged, both, clusters={"q": "c", "r": "c"}, charts=False).facts.comparison is None
@@ -426,7 +432,7 @@ def test_one_query_and_two_systems_are_reported_without_a_test(options: dict[str
 
 def test_files_that_cannot_be_checked_are_reported_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["rankgauge.reports.facts"], "LOOKED_AT", 100)
-    words = rankgauge.report(*made(6, 2), charts=False).markdown()
+    words = rankgauge.report(*made(6, 2), charts=False).to_markdown()
     assert "Only the quick checks were made: the files are large." in words
 
 
@@ -440,12 +446,12 @@ def test_a_run_that_only_some_rules_accept_is_reported_under_them() -> None:
 
 def test_no_examples_are_no_section() -> None:
     report = rankgauge.report(*made(6, 2), examples=0, charts=False)
-    assert "queries" not in [section.key for section in report.sections]
+    assert "queries" not in [section.key for section in report.sections()]
 
 
 def test_words_say_who_is_better() -> None:
     judgments, runs = made(60)
-    words = rankgauge.report(judgments, runs, charts=False).markdown()
+    words = rankgauge.report(judgments, runs, charts=False).to_markdown()
     pair = rankgauge.compare(judgments, runs).pair("s1", "s2")
     assert pair.decision == "worse"
     assert f"**{pair.verdict}.**" in words.replace("\\", "")
@@ -500,7 +506,7 @@ def test_a_system_that_lost_against_the_baseline_is_worse() -> None:
     loss = 38 / 40 * (1 / np.log2(3) - 1)  # 39 queries lose what the one gains
     assert told["nDCG@10, new"] == pytest.approx((1 + 39 / np.log2(3)) / 40)
     assert (told["against old"], told["verdict"]) == (pytest.approx(loss), "worse")
-    words = report.markdown()
+    words = report.to_markdown()
     assert "new is ahead of old on 1, behind on 39 and equal on 0 of 40" in words
     assert "Query q39 gains most: nDCG@10 0.6309 with old, 1.0000 with new." in words
     assert "Query q00 loses most: nDCG@10 1.0000 with old, 0.6309 with new." in words
@@ -524,7 +530,7 @@ def test_differences_have_one_direction_throughout(order: tuple[str, str], basel
 
 
 def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else() -> None:
-    page = Page(rankgauge.report(*made()).html())
+    page = Page(rankgauge.report(*made()).to_html())
     assert page.policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in page.policy
     running = [text for attributes, text in page.scripts if not attributes.get("type")]
@@ -547,19 +553,21 @@ def test_whatever_is_in_ids_names_and_texts_stays_text() -> None:
     texts = dict.fromkeys(judgments, f"{EVIL} </script> | *x*")
     groups = {query: f"{EVIL}{at % 2}" for at, query in enumerate(judgments)}
     report = rankgauge.report(judgments, named, by=groups, queries=texts, title=EVIL, command=f"rankgauge {EVIL}")
-    page = Page(report.html())
+    page = Page(report.to_html())
     assert sum(tag == "script" for tag, _ in page.tags) == 3
     assert not {"img", "iframe", "b"} & {tag for tag, _ in page.tags}
     assert EVIL in "".join(page.seen)
-    assert check_tables(page, json.loads(report.json())) > 50
-    outside = re.sub(r"^```sh\n.*?\n```$", "", report.markdown(), flags=re.DOTALL | re.MULTILINE)
+    assert check_tables(page, json.loads(report.to_json())) > 50
+    outside = re.sub(r"^```sh\n.*?\n```$", "", report.to_markdown(), flags=re.DOTALL | re.MULTILINE)
     assert "alert" in outside
-    assert not re.search(r"(?<!\\)<", outside)
+    assert not re.search(
+        r"(?<!\\)<", re.sub(r"^<details><summary>|</summary>$|^</details>$", "", outside, flags=re.MULTILINE)
+    )
 
 
 def test_markdown_tables_have_as_many_cells_as_heads() -> None:
     judgments, runs = made(6, 2, prefix="a|b ")
-    text = rankgauge.report(judgments, runs).markdown()
+    text = rankgauge.report(judgments, runs).to_markdown()
     blocks = re.findall(r"(?:^\|.*\|\n?)+", text, re.MULTILINE)
     assert len(blocks) > 8
     for block in blocks:
@@ -568,8 +576,8 @@ def test_markdown_tables_have_as_many_cells_as_heads() -> None:
 
 def test_the_same_input_gives_the_same_bytes() -> None:
     first, second = (rankgauge.report(*made(10, 2)) for _ in range(2))
-    assert first.html() == second.html()
-    assert first.json() == second.json()
+    assert first.to_html() == second.to_html()
+    assert first.to_json() == second.to_json()
 
 
 def test_of_very_many_queries_the_table_shows_those_that_moved_most() -> None:
@@ -578,7 +586,7 @@ def test_of_very_many_queries_the_table_shows_those_that_moved_most() -> None:
     moved = sorted((abs(row[-1]) for row in table["rows"]), reverse=True)
     values = report.facts.first.difference(*report.facts.focus)
     assert moved == sorted(np.abs(values).tolist(), reverse=True)[:1000]
-    assert "The 1,000 that moved most of 1,100" in table["note"]
+    assert "The 1,000 that moved most of 1,100" in table["notes"][0]
 
 
 def test_runs_need_names() -> None:
@@ -632,8 +640,7 @@ def test_a_run_may_come_from_standard_input(files: Path) -> None:
     [
         (["qrels.txt", "s0.run", "-o", "none/r.html"], "there is no folder"),
         (["qrels.txt", "s0.run", "-o", "."], "is a folder"),
-        (["qrels.txt", "s0.run", "-o", "r.txt"], "r.txt: the suffix names no format of a report; expected .html, .htm"),
-        (["qrels.txt", "s0.run", "-o", "r"], "the suffix names no format of a report"),
+        (["qrels.txt", "s0.run", "-o", "r.foo"], "r.foo: no format has the suffix .foo; expected"),
         (["qrels.txt", "s0.run", "s1.run", "--baseline", "s9", "-o", "r.html"], "there is no system 's9'"),
         (["qrels.txt", "nothing.run", "-o", "r.html"], "nothing.run"),
         (["qrels.txt", "s0.run", "-m", "nGCD@10", "-o", "r.html"], "unknown measure"),

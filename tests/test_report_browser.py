@@ -33,7 +33,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("report") / "report.html"
     second = {"<u>second": judgments}
     made_of: dict[str, Any] = {"by": by, "queries": texts, "second": second, "command": "rankgauge report"}
-    rankgauge.report(judgments, named, **made_of).write(file)
+    rankgauge.report(judgments, named, **made_of).save(file)
     return file
 
 

@@ -43,6 +43,11 @@ class Shown:
         """What was found out, of what."""
         return type(self).__name__
 
+    @property
+    def subtitle(self) -> str:
+        """What it rests on, for the head of a page."""
+        return ""
+
     def sections(self, *args: Any, **choices: Any) -> Iterable[Section]:
         """What is shown, part by part; the choices are those of the kind of result."""
         module, _, function = self.shown_by.partition(":")
@@ -62,7 +67,7 @@ class Shown:
         """Everything that is shown, for a renderer."""
         from rankgauge.show.model import Page
 
-        return Page(self.title, list(self.sections(**choices)), lambda: self.data(**choices))
+        return Page(self.title, list(self.sections(**choices)), lambda: self.data(**choices), self.subtitle)
 
     def show(self, format: str = "table", *, digits: int = 4, **choices: Any) -> str:
         """The result in one of the formats, ending in a newline."""

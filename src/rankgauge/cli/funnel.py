@@ -125,10 +125,30 @@ def _picture(found: Funnel, output: str, suffix: str, look: Any) -> None:
     from rankgauge.writers.write import opened
 
     if suffix == ".html":
-        from rankgauge.show.charts.funnel import funnel_page
-
-        data = funnel_page(found, look)
+        data = _page(found, look).encode()
     else:
         data = funnel_svg(found).encode() if suffix == ".svg" else png(funnel_svg(found))
     with opened(output) as stream:
         stream.write(data)
+
+
+def _page(found: Funnel, look: Any) -> str:
+    """The charts and the tables below them."""
+    from rankgauge.show.charts.funnel import CHARTS
+    from rankgauge.show.html import html
+    from rankgauge.show.model import Chart, Column, Notes, Options, Page, Section, Table
+    from rankgauge.show.sections.funnel import last_lines, tables
+
+    charts = [Chart(name, "", "", partial(draw, found)) for name, draw in CHARTS.items()]
+    shown = [
+        Table(
+            each.title,
+            each.title,
+            [Column(head, "text" if at < each.left else "number") for at, head in enumerate(each.heads)],
+            each.rows,
+            each.notes,
+        )
+        for each in tables(found, look)
+    ]
+    section = Section("funnel", "", [*charts, *shown, Notes(last_lines(found))])
+    return html(Page(f"{found.measure} in two stages", [section], dict), Options())

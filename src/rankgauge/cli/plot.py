@@ -108,12 +108,12 @@ def plot_runs(kind: str, output: str, theme: str, width: int, **asked: Any) -> N
     if ending not in ENDINGS:
         found = repr(ending) if ending else "a name without an ending"
         raise click.UsageError(f"-o {output}: a chart is written to {choices(ENDINGS)}, not to {found}")
-    from rankgauge.show.charts.files import FILES
-    from rankgauge.writers.write import opened
+    from rankgauge.show.files import save
+    from rankgauge.show.model import Chart, Page, Section
 
-    made = FILES[ending](_draw(kind, **asked), kind, theme, width)
-    with opened(output) as stream:
-        stream.write(made)
+    draw = _draw(kind, **asked)
+    look = draw if ending == ".html" else functools.partial(draw, theme=theme, width=width)
+    save(Page(kind, [Section(kind, "", [Chart(kind, "", "", look)])], dict), output)
 
 
 plot_runs.help = f"{inspect.cleandoc(plot_runs.help or '')}\n\n\b\nKinds:\n" + "\n".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write_report"]
 
-FORMATS = ("html", "md", "json")
+FORMATS = {"html": "html", "md": "markdown", "json": "json"}
 WIDE = 90  # characters of a command that fits on a line
 
 
@@ -35,7 +36,7 @@ WIDE = 90  # characters of a command that fits on a line
 )
 @measures_from_option
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write to a file.  [standard output]")
-@click.option("--format", "format", type=click.Choice(FORMATS), help="How to write it.  [by -o's suffix, or html]")
+@click.option("--format", "format", type=click.Choice([*FORMATS]), help="How to write it.  [by -o's suffix, or html]")
 @click.option("--title", default="", help="The title of the report.  [what was measured of whom]")
 @click.option("--baseline", metavar="NAME", help="Compare each system with this one only.  [every pair]")
 @click.option(
@@ -98,9 +99,10 @@ def write_report(
       rankgauge report qrels.txt bm25.run reranked.run --format json
     """
     from rankgauge.cli.inputs import Inputs
-    from rankgauge.reports.report import format_of, report
+    from rankgauge.reports.report import report
+    from rankgauge.show.files import save
 
-    chosen = format or format_of(output)
+    chosen = FORMATS[format] if format is not None else _format_of(output)
     if output == "-" and chosen == "html" and sys.stdout.isatty():
         raise click.UsageError("an HTML page is not for a terminal: give -o report.html, or --format md")
     if retrieved is None and (asked["candidates"] is not None or asked["restrict"]):
@@ -116,7 +118,16 @@ def write_report(
         judgments, inputs.runs, measures or "nDCG@10", judge=judge, second=dict(others),
         retrieved=inputs.retrieved or None, command=_command(sys.argv[1:]), **asked,
     )  # fmt: skip
-    made.write(output, chosen)
+    save(made.page(), output, chosen)
+
+
+def _format_of(path: str) -> str:
+    """The format that a path names; HTML for standard output and what is not a file."""
+    from rankgauge.show.files import format_of
+    from rankgauge.writers.write import STANDARD_OUTPUT
+
+    special = path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path))
+    return "html" if special else format_of(path)
 
 
 def _command(arguments: list[str]) -> str:

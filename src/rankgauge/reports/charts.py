@@ -1,26 +1,21 @@
-"""Sections of charts: the pictures of `rankgauge.charts`, as blocks of a page that has its own titles and themes."""
+"""Sections of charts: the pictures of `rankgauge.charts`, as blocks of a page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import astuple
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from rankgauge.errors import MeasureError
-from rankgauge.reports.blocks import Block, Chart, Text
 from rankgauge.show import charts
+from rankgauge.show.model import Block, Chart
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts
 
-BETWEEN: Final = 0.25  # the share of a chart of groups that is left free between them
-
 __all__ = [
     "alignment_chart",
-    "available",
     "chart",
     "comparison_charts",
-    "dark_of_light",
     "depth_charts",
     "funnel_charts",
     "group_charts",
@@ -28,30 +23,8 @@ __all__ = [
 ]
 
 
-def available() -> bool:
-    """Whether the libraries that charts need are installed."""
-    from importlib.util import find_spec
-
-    return find_spec("altair") is not None and find_spec("vl_convert") is not None
-
-
-def dark_of_light() -> dict[str, str]:
-    """Colour of the light theme → the same of the dark one: all that differs between the two."""
-    light, dark = (
-        [
-            colour
-            for shades in astuple(charts.THEMES[name])[1:]
-            for colour in ([shades] if isinstance(shades, str) else shades)
-        ]
-        for name in ("light", "dark")
-    )
-    return dict(zip(light, dark, strict=True))
-
-
 def comparison_charts(facts: Facts) -> Iterator[Block]:
     """The systems beside each other, and what this set of queries could tell apart."""
-    if facts.wanted.charts and not available():
-        yield Text("Charts need altair and vl-convert: pip install 'rankgauge[charts]'.", "note")
     source = facts.comparison if facts.comparison is not None else facts.first
     yield from chart(facts, "forest", charts.forest, source)
     if facts.comparison is not None:
@@ -93,19 +66,6 @@ def funnel_charts(facts: Facts) -> Iterator[Block]:
 
 
 def chart(facts: Facts, key: str, make: Callable[..., Any], source: Any, **options: Any) -> Iterator[Block]:
-    """A chart without its title and caption, which stand on the page; none where none are wanted."""
-    if not facts.wanted.charts or not available():
-        return
-    try:
-        spec: dict[str, Any] = make(source, **options).to_dict(validate=False)
-    except MeasureError as error:  # a measure that this chart cannot show
-        yield Text(f"No chart of this: {error}.", "note")
-        return
-    title = spec.pop("title")
-    spec.get("config", {}).pop("background", None)
-    spec |= {"background": "transparent", "padding": 4}
-    if isinstance(spec.get("height"), dict):  # so much for each bar: a page must know how much that is in all
-        bars = len(facts.first.groups) * len(facts.first.systems)
-        spec["height"] = round(bars * spec["height"]["step"] / (1 - BETWEEN))
-    spec.pop("$schema", None)
-    yield Chart(key, " ".join(title["text"]), " ".join(title.get("subtitle", [])), spec)
+    """A chart, with a title and a caption of its own; none where none are wanted."""
+    if facts.wanted.charts:
+        yield Chart(key, "", "", partial(make, source, **options))

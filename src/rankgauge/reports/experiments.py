@@ -6,19 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import counted
-from rankgauge.reports.blocks import (
-    Block,
-    Bullets,
-    Column,
-    Fold,
-    Table,
-    Text,
-    Tile,
-    Tiles,
-    capital,
-    interval_text,
-)
 from rankgauge.reports.charts import alignment_chart
+from rankgauge.show.cells import interval_text
+from rankgauge.show.model import Block, Bullets, Column, Fold, Table, Text, Tile, Tiles, capital
 from rankgauge.show.sections.online import (
     DECIDED,
     coefficient_names,
@@ -77,10 +67,10 @@ def _coefficients(found: Alignment) -> Table:
     rows: list[list[Any]] = [
         [name, each[kind].value, each[kind][1:]] for kind, name in coefficient_names(found).items()
     ]
-    note = f"{prediction_words(found)}."
+    notes = [f"{prediction_words(found)}."]
     if found.reliability is not None:
-        note += f" Reliability of the online differences: {found.reliability:.2f}."
-    return Table("correlations", "Correlations", columns, rows, sort=False, note=note)
+        notes.append(f"Reliability of the online differences: {found.reliability:.2f}.")
+    return Table("correlations", "Correlations", columns, rows, sort=False, notes=notes)
 
 
 def _signs(found: Alignment) -> Table:
@@ -92,7 +82,7 @@ def _signs(found: Alignment) -> Table:
         for share in [found.first.signs[kind]]
     ]
     return Table(
-        "directions", "Same direction offline and online", columns, rows, sort=False, note="Wilson's interval."
+        "directions", "Same direction offline and online", columns, rows, sort=False, notes=["Wilson's interval."]
     )
 
 
@@ -104,7 +94,7 @@ def _decisions(found: Alignment) -> Table:
         [name, *counts.tolist(), mean]
         for name, counts, mean in zip(DECIDED[found.units.kind], made.counts, made.mean, strict=True)
     ]
-    return Table("decisions", "Decisions", columns, rows, sort=False, note=" ".join(decision_words(found)))
+    return Table("decisions", "Decisions", columns, rows, sort=False, notes=decision_words(found))
 
 
 def _measures(found: Alignment) -> Table:
@@ -126,7 +116,7 @@ def _measures(found: Alignment) -> Table:
         f"was chosen has the sign of {held.part:,.10g} of {held.whole:,.10g}; {found.choice.best}, chosen on all, has "
         f"that of {best.part:,.10g} of {best.whole:,.10g}, which flatters."
     )
-    return Table("measures", f"Which measure tracks {found.units.online_name} best", columns, rows, note=note)
+    return Table("measures", f"Which measure tracks {found.units.online_name} best", columns, rows, notes=[note])
 
 
 def _units(found: Alignment) -> Table:
@@ -134,8 +124,8 @@ def _units(found: Alignment) -> Table:
     rows = every if len(every) <= MOST else [every[at] for at in most]
     columns = [Column(head.removeprefix("offline: "), _kind(head, value)) for head, value in rows[0].items()]
     cells = [["yes" if value is True else "no" if value is False else value for value in row.values()] for row in rows]
-    note = f"Of {len(every):,} those with the most influence on Pearson's r." if len(every) > MOST else ""
-    return Table("every-unit", f"Every {found.units.one}", columns, cells, search=len(rows) > 8, note=note)
+    notes = [f"Of {len(every):,} those with the most influence on Pearson's r."] if len(every) > MOST else []
+    return Table("every-unit", f"Every {found.units.one}", columns, cells, search=len(rows) > 8, notes=notes)
 
 
 def _kind(head: str, value: object) -> str:

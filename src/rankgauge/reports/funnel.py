@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import MeasureError, ProtocolError, RankgaugeWarning, counted
 from rankgauge.explanation.funnel.funnel import PARTS, funnel
-from rankgauge.reports.blocks import Block, Bullets, Column, Table, Text, interval_text, number_text
 from rankgauge.reports.charts import funnel_charts
+from rankgauge.show.cells import interval_text, number_text
+from rankgauge.show.model import Block, Bullets, Column, Table, Text
 from rankgauge.show.sections.funnel import HEADS
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _stages(found: Funnel) -> Table:
         rows.append([stage, name, shares[0], value, (low, high), shares[1]])
     queries = counted(len(found.query_ids), "query", "queries")
     note = "The best order of the candidates is the ceiling of every reranker; recall is not."
-    return Table("stages", f"{measure} in two stages, {queries}", columns, rows, sort=False, note=note)
+    return Table("stages", f"{measure} in two stages, {queries}", columns, rows, sort=False, notes=[note])
 
 
 def _parts(found: Funnel) -> Table:
@@ -109,7 +110,7 @@ def _parts(found: Funnel) -> Table:
     ]
     rows = [[name, *(found[name][part].value for part in PARTS)] for name in found]
     note = f"Each row adds up to 1. {'; '.join(f'{HEADS[part]}: {PARTS[part]}' for part in HEADS)}."
-    return Table("stage-parts", "What was reached, and where the rest was lost", columns, rows, note=note)
+    return Table("stage-parts", "What was reached, and where the rest was lost", columns, rows, notes=[note])
 
 
 def _captured(found: Funnel) -> Table:
@@ -123,7 +124,7 @@ def _captured(found: Funnel) -> Table:
         row = [name, lift.value, (lift.low, lift.high), found[name]["headroom"].value, captured.value, f"{ends} %"]
         rows.append([*row, *found.outcome(name).values()])
     note = "Captured: mean lift over mean headroom. Intervals: BCa bootstrap over queries, paired."
-    return Table("stage-lift", "What the rerankers won of what they could have won", columns, rows, note=note)
+    return Table("stage-lift", "What the rerankers won of what they could have won", columns, rows, notes=[note])
 
 
 def _curve(found: Funnel) -> Table:
@@ -135,7 +136,7 @@ def _curve(found: Funnel) -> Table:
         for at, point in enumerate(curves[0])
     ]
     peaks = "; ".join(f"{name} is highest with the first {found.peak(name).depth:,}" for name in found)
-    return Table("stage-depth", "If only the first candidates had been reranked", columns, rows, note=f"{peaks}.")
+    return Table("stage-depth", "If only the first candidates had been reranked", columns, rows, notes=[f"{peaks}."])
 
 
 def _harmed(found: Funnel) -> Iterator[Block]:
@@ -149,4 +150,4 @@ def _harmed(found: Funnel) -> Iterator[Block]:
     ]
     if rows:
         note = "The document whose fall cost most; the change is that of the whole query."
-        yield Table("stage-harm", "Harmed most by the reranker", columns, rows, search=len(rows) > 8, note=note)
+        yield Table("stage-harm", "Harmed most by the reranker", columns, rows, search=len(rows) > 8, notes=[note])

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
 from rankgauge.measures.gains import number_text as grade_text
-from rankgauge.reports.blocks import Block, Bullets, Column, Fold, Table, Text, interval_text, number_text
 from rankgauge.reports.charts import chart
 from rankgauge.show import charts
+from rankgauge.show.cells import interval_text, number_text
+from rankgauge.show.model import Block, Bullets, Column, Fold, Table, Text
 from rankgauge.show.sections.judges import UNTESTED
 from rankgauge.show.sections.ppi import FEW, FEW_WORDS
 from rankgauge.stats.agreement import LEVELS, WEIGHTS
@@ -93,7 +94,7 @@ def _coefficients(found: Agreement) -> Table:
     columns.append(Column("pairs", "count", help="of query and document"))
     if len(found.pairs) == 1:  # who they are is said above
         columns, rows = columns[1:], [row[1:] for row in rows]
-    return Table("agreement", "Coefficients of agreement", columns, rows, search=len(rows) > 20, note=note)
+    return Table("agreement", "Coefficients of agreement", columns, rows, search=len(rows) > 20, notes=[note])
 
 
 def _estimate(each: Estimate) -> list[Any]:
@@ -109,7 +110,7 @@ def _confusion(pair: PairAgreement, number: int) -> Table:
     rows.append(["all", *(int(count) for count in pair.matrix.sum(axis=0)), pair.shared])
     note = f"{pair.b} gave more to {100 * pair.over:.1f} % of the pairs and less to {100 * pair.under:.1f} %."
     caption = f"Grades by {pair.a} and {pair.b}"
-    return Table(f"confusion-{number}", caption, columns, rows, sort=False, note=note)
+    return Table(f"confusion-{number}", caption, columns, rows, sort=False, notes=[note])
 
 
 def _by_grade(pair: PairAgreement, number: int) -> Table:
@@ -128,7 +129,7 @@ def _systems(facts: Facts, found: Agreement, systems: Systems) -> Iterator[Block
     rows = [[name, *(systems.values[judge][name] for judge in judges)] for name in ranked]
     columns = [Column("system"), *(Column(judge, "number") for judge in judges)]
     note = f"On the {counted(systems.queries, 'query', 'queries')} that all judges have, each of which counts alike."
-    yield Table("judged-by", f"{systems.measure} under each judge", columns, rows, note=note)
+    yield Table("judged-by", f"{systems.measure} under each judge", columns, rows, notes=[note])
     yield from chart(facts, "judges", charts.judges, found)
     yield _orders(systems)
     said = [words for order in systems.orders for words in _changed(order)]
@@ -146,7 +147,7 @@ def _orders(systems: Systems) -> Table:
     first = next(iter(systems.values))
     note = f"Kept, lost, gained, turned round: differences that are significant under {first} and under the judge."
     note += f" {UNTESTED}" if any(each.kept is None for each in systems.orders) else ""
-    return Table("orders", f"The order of systems against {first}", columns, rows, note=note)
+    return Table("orders", f"The order of systems against {first}", columns, rows, notes=[note])
 
 
 def _moved(order: Orders) -> dict[str, list[tuple[str, str]]]:
@@ -192,5 +193,9 @@ def _powered(found: PredictionPowered) -> Iterator[Block]:
     )
     note += f" {FEW_WORDS}" if found.judged < FEW else ""
     yield Table(
-        "ppi", f"{found.measure} of all {found.queries:,} queries as people would judge them", columns, rows, note=note
+        "ppi",
+        f"{found.measure} of all {found.queries:,} queries as people would judge them",
+        columns,
+        rows,
+        notes=[note],
     )

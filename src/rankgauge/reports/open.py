@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.verdict import NOT_SEPARABLE
 from rankgauge.errors import counted
-from rankgauge.reports.blocks import Block, Column, Mark, Table, Text, interval_text, number_text
 from rankgauge.reports.charts import chart
 from rankgauge.show import charts
+from rankgauge.show.cells import interval_text, number_text
+from rankgauge.show.model import Block, Column, Mark, Table, Text
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts
@@ -89,7 +90,7 @@ def _systems(quality: Quality) -> Table:
     error = max(each.expected_error for each in quality.runs)
     if error > 0:
         note += f" Expected values are sampled, with a standard error of at most {error:.1g}."
-    return Table("unjudged", f"{quality.measure} and what is open", columns, rows, note=note)
+    return Table("unjudged", f"{quality.measure} and what is open", columns, rows, notes=[note])
 
 
 def _pairs(quality: Quality) -> Table:
@@ -103,7 +104,7 @@ def _pairs(quality: Quality) -> Table:
         "A document has one grade in both systems, so these are not the differences of the intervals above. They say "
         "what judging could do; what chance did is in the table of pairs."
     )
-    return Table("unjudged-pairs", "Pairs and what is open", columns, rows, search=len(rows) > 8, note=note)
+    return Table("unjudged-pairs", "Pairs and what is open", columns, rows, search=len(rows) > 8, notes=[note])
 
 
 def _so(pair: PairCoverage) -> Any:

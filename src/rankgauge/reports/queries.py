@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.reports.blocks import Block, Bullets, Column, Fold, Mark, Table, Text, number_text
+from rankgauge.show.cells import number_text
+from rankgauge.show.model import Block, Bullets, Column, Fold, Mark, Table, Text
 from rankgauge.show.sections.explanation import change_words, kept_rows
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _example_blocks(facts: Facts, found: Explained) -> Iterator[Block]:
         yield _ranking_table(facts, ranking)
         if ranking.would_raise:
             raises = [f"{number_text(each.points, sign=True)}: {change_words(each)}" for each in ranking.would_raise]
-            yield Bullets([f"What would raise {ranking.run} most", *raises], "changes")
+            yield Bullets(raises, title=f"What would raise {ranking.run} most")
         yield from (Text(f"{ranking.run}: {note}.", "note") for note in ranking.notes)
 
 
@@ -88,7 +89,7 @@ def _ranking_table(facts: Facts, found: Explanation) -> Table:
     dcg = f"; DCG {number_text(found.dcg)} of an ideal {number_text(found.idcg)}" if found.idcg is not None else ""
     caption = f"{found.run}: {found.measure} {number_text(found.value)}{dcg}"
     rest = f"{found.rest.words}: {number_text(found.rest.contribution)}" if found.rest else ""
-    return Table(f"ranking-{found.query}-{found.run}", caption, columns, rows, sort=False, note=rest)
+    return Table(f"ranking-{found.query}-{found.run}", caption, columns, rows, sort=False, notes=[rest] if rest else ())
 
 
 def _ranking_rows(facts: Facts, found: Explanation, discounted: bool) -> Iterator[list[Any]]:
@@ -133,9 +134,9 @@ def _difference_table(facts: Facts, found: Difference) -> Table:
         for share in shares
     ]
     left = sum(1 for share in found.shares if share.points) - len(shares)
-    note = f"{left:,} more documents differ." if left else ""
+    notes = [f"{left:,} more documents differ."] if left else []
     caption = f"What makes the difference of {number_text(found.points, sign=True)} (A: {a}, B: {b})"
-    return Table(f"difference-{found.query}", caption, columns, rows, sort=False, note=note)
+    return Table(f"difference-{found.query}", caption, columns, rows, sort=False, notes=notes)
 
 
 # ---- every query -----------------------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ def every_query(facts: Facts) -> Iterator[Block]:
     left = len(values.queries) - len(rows)
     note = f"The {len(rows):,} that moved most of {len(values.queries):,}; for all of them: rankgauge eval --per-query."
     caption = f"{facts.measure} of {'every query' if not left else 'queries'}"
-    yield Table("every-query", caption, columns, rows, search=True, note=note if left else "")
+    yield Table("every-query", caption, columns, rows, search=True, notes=[note] if left else ())
 
 
 def _groups_of(facts: Facts) -> dict[str, str]:

@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rankgauge import __version__
 from rankgauge.comparison.settings import Settings
-from rankgauge.errors import InputError, choices, counted
+from rankgauge.errors import InputError, counted
 from rankgauge.explanation.funnel.funnel import named_stage
 from rankgauge.measures import Measure, parse_all
 from rankgauge.measures.queries import query_table
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource, read_judgments
 from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
-from rankgauge.read.sources import split_suffixes
-from rankgauge.reports.blocks import Section, as_data
 from rankgauge.reports.facts import Facts, Source, Wanted, gather
 from rankgauge.reports.sections import sections
 from rankgauge.result import Evaluation
+from rankgauge.show.data import section_data
+from rankgauge.show.model import Section
 from rankgauge.show.sections.findings import findings_data
-from rankgauge.shown import clean
-from rankgauge.writers.write import STANDARD_OUTPUT, opened
+from rankgauge.shown import Shown, clean
 
 if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
 
-__all__ = ["FORMATS", "Report", "Source", "Wanted", "report"]
+__all__ = ["Report", "Source", "Wanted", "report"]
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
-    """A report: `write("report.html")`, or `html()`, `markdown()`, `to_dict()`. The suffix says which."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Shown):
+    """A report: `save("report.html")`, where the suffix says which format, or `to_html()`, `to_markdown()`, …"""
 
     facts: Facts
 
-    @cached_property
-    def sections(self) -> list[Section]:
+    def sections(self, **choices: Any) -> list[Section]:
         """What the report tells, part by part."""
+        return self._sections
+
+    @cached_property
+    def _sections(self) -> list[Section]:
         return sections(self.facts)
 
     @property
@@ -60,18 +60,6 @@ class Report:
         asked = counted(queries, "query", "queries")
         return f"{measures} · {systems} · {asked} · judgments {facts.judgments_fingerprint}"
 
-    def html(self) -> str:
-        """One file that loads nothing."""
-        from rankgauge.reports.page import page
-
-        return page(self.title, self.subtitle, self.sections)
-
-    def markdown(self) -> str:
-        """The same without charts."""
-        from rankgauge.reports.markdown import markdown
-
-        return markdown(self.title, self.subtitle, self.sections)
-
     def to_dict(self) -> dict[str, Any]:
         """Everything, every digit: what the sections show, and the comparison and the results behind it."""
         comparison = self.facts.comparison
@@ -89,34 +77,8 @@ class Report:
             "evidence": self.facts.evidence.to_dict(),
             "findings": None if self.facts.findings is None else findings_data(self.facts.findings),
             "experiments": None if self.facts.wanted.experiments is None else self.facts.wanted.experiments.to_dict(),
-            "sections": [as_data(section) for section in self.sections],
+            "sections": [section_data(section) for section in self.sections()],
         }
-
-    def json(self) -> str:
-        """`to_dict` as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-    def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Write the report, whole or not at all; the suffix says which format."""
-        name = os.fsdecode(path)
-        text = FORMATS[format or format_of(name)](self)
-        with opened(name) as stream:
-            stream.write(text.encode())
-
-
-# Format → how a report is written in it.
-FORMATS: Final = {"html": Report.html, "md": Report.markdown, "json": Report.json}
-SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"}
-
-
-def format_of(path: str) -> str:
-    """The format that a path names, compressed or not; HTML for standard output and what is not a file."""
-    suffix, _ = split_suffixes(path)
-    special = path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path))
-    if not special and suffix not in SUFFIXES:
-        known = choices(SUFFIXES)
-        raise InputError(f"{path}: the suffix names no format of a report; expected {known}, or say format= (--format)")
-    return SUFFIXES.get(suffix, "html")
 
 
 def report(
@@ -153,7 +115,7 @@ def report(
     `repeated` as in `agree`. Settings are those of `compare`: baseline, method, alpha, flips, seed.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
-    >>> [section.title for section in made.sections][:2]
+    >>> [section.title for section in made.sections()][:2]
     ['Summary', 'Systems']
     """
     source, asked = _source(judgments, runs, retrieved, second or {}, judge), Settings(**settings)

@@ -12,20 +12,6 @@ import numpy as np
 
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent, verdict
 from rankgauge.errors import counted
-from rankgauge.reports.blocks import (
-    Block,
-    Bullets,
-    Column,
-    Mark,
-    Section,
-    Table,
-    Text,
-    Tile,
-    Tiles,
-    capital,
-    interval_text,
-    number_text,
-)
 from rankgauge.reports.charts import comparison_charts, depth_charts, group_charts, query_charts
 from rankgauge.reports.experiments import offline_and_online
 from rankgauge.reports.facts import oriented
@@ -34,6 +20,9 @@ from rankgauge.reports.judges import judges_agree
 from rankgauge.reports.open import left_open
 from rankgauge.reports.queries import every_query, example_queries
 from rankgauge.reports.trust import careful, checks, judged, reproduce, rules, ties
+from rankgauge.show.cells import interval_text, number_text
+from rankgauge.show.model import Block, Bullets, Column, Mark, Section, Table, Text, Tile, Tiles, capital
+from rankgauge.show.model import ranked as ranking
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared
@@ -68,7 +57,8 @@ def summary(facts: Facts) -> Iterator[Block]:
         ends = f"{level} interval {interval_text(versus.interval, sign=True)}"
         tiles.append(Tile(f"against {versus.b}", signed, versus.difference, ends))
         won = f"{versus.wins:,} won, {versus.ties:,} equal, {versus.losses:,} lost"
-        tiles.append(Tile("verdict", Column(""), _word(versus), f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"))
+        word = Mark(_word(versus), {BETTER: "good", WORSE: "bad"}.get(versus.decision, ""))
+        tiles.append(Tile("verdict", Column(""), word, f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"))
         tiles.append(Tile("queries", Column("", "count"), len(values.queries), won))
     else:
         for other in facts.focus[1:]:
@@ -103,22 +93,21 @@ def headline(facts: Facts) -> Iterator[Block]:
     for measure, values in facts.values.items():
         compared = facts.comparison[measure] if facts.comparison is not None else None
         ranked = sorted(values.systems, key=lambda name: -values.mean(name))
-        means = _best_marked([values.mean(name) for name in ranked])
         lettered = compared is not None and baseline is None and len(ranked) > NAMED
         columns = [*([Column("letter")] if lettered else []), Column("system"), Column("mean", "number")]
         columns += [Column(f"{level} interval", "interval")]
         columns += _significance_columns(facts, compared)
         rows: list[list[Any]] = []
         for at, name in enumerate(ranked):
-            row = [*([letter(at)] if lettered else []), name, means[at], facts.interval_of[measure][name]]
+            row = [*([letter(at)] if lettered else []), name, values.mean(name), facts.interval_of[measure][name]]
             rows.append([*row, *_significance(compared, ranked, at, baseline)])
-        note = f"{values.definition}." if values.definition else ""
         yield Table(
             f"systems-{measure}",
             f"{measure}, {counted(len(values.queries), 'query', 'queries')}",
             columns,
             rows,
-            note=note,
+            notes=[f"{values.definition}."] if values.definition else [],
+            contests=ranking(range(len(rows)), [1 + lettered]) if len(rows) > 1 else [],
         )
     if facts.comparison is not None:
         yield Text(_how_decided(facts), "note")
@@ -266,7 +255,7 @@ def matrix(facts: Facts) -> Iterator[Block]:
         rows = [[lead[name], *(_against(compared, name, other) for other in ranked)] for name in ranked]
         note = "Row minus column. Coloured where the difference is significant; grey where the two are not separable."
         heads = [Column("row − column"), *(Column(short[name], "signed", help=name) for name in ranked)]
-        yield Table("matrix", f"{facts.measure}, every pair", heads, rows, sort=False, note=note)
+        yield Table("matrix", f"{facts.measure}, every pair", heads, rows, sort=False, notes=[note])
     yield _pair_table(facts, compared)
 
 
@@ -293,7 +282,7 @@ def _pair_table(facts: Facts, compared: Compared) -> Table:
         for pair in compared.pairs
     ]
     note = "Detectable: the smallest true difference that this set of queries would show with a chance of 80 %."
-    return Table("pairs", f"{facts.measure}, the pairs in detail", columns, rows, search=len(rows) > 8, note=note)
+    return Table("pairs", f"{facts.measure}, the pairs in detail", columns, rows, search=len(rows) > 8, notes=[note])
 
 
 # ---- groups of queries -----------------------------------------------------------------------------------------------
@@ -314,21 +303,17 @@ def groups(facts: Facts) -> Iterator[Block]:
     columns += [Column(f"{name}, mean", "number", _decimals(means)) for name, means in business.items()]
     rows = []
     for at, (name, part) in enumerate(parts.items()):
-        means = [part.mean(system) for system in values.systems]
-        row = [name, len(part.queries), *_best_marked(means)]
+        row = [name, len(part.queries), *(part.mean(system) for system in values.systems)]
         row += _group_difference(facts, compared, name)
         rows.append([*row, *(means[at] for means in business.values())])
     outside = len(values.queries) - int(np.any([*values.groups.values()], axis=0).sum())
-    note = f"{outside:,} queries are in no group. " if outside else ""
+    notes = [f"{outside:,} queries are in no group."] if outside else []
     if numbers:
-        note += "Business columns: the mean over the queries of the group that have a number."
-    yield Table("groups", f"{facts.measure} by group of queries", columns, rows, note=note.strip())
+        notes.append("Business columns: the mean over the queries of the group that have a number.")
+    several = len(values.systems) > 1
+    contests = [[(at, 2 + system) for system in range(len(values.systems))] for at in range(len(rows)) if several]
+    yield Table("groups", f"{facts.measure} by group of queries", columns, rows, notes=notes, contests=contests)
     yield from group_charts(facts)
-
-
-def _best_marked(means: list[float]) -> list[Any]:
-    top = number_text(max(means))
-    return [Mark(mean, "best") if number_text(mean) == top and len(means) > 1 else mean for mean in means]
 
 
 def _group_difference(facts: Facts, compared: Compared | None, name: str) -> list[Any]:

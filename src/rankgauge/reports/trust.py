@@ -11,8 +11,9 @@ from rankgauge import __version__
 from rankgauge.errors import counted
 from rankgauge.measures.bands.bands import is_text
 from rankgauge.measures.bands.notes import mean_ends
-from rankgauge.reports.blocks import Block, Bullets, Code, Column, Mark, Table, Text, capital, number_text
 from rankgauge.reports.open import open_doubts
+from rankgauge.show.cells import number_text
+from rankgauge.show.model import Block, Bullets, Code, Column, Mark, Table, Text, capital
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts
@@ -90,7 +91,7 @@ def judged(facts: Facts) -> Iterator[Block]:
         "Judged@k: the share of the first k documents that somebody judged. What is not judged counts as not relevant, "
         "which is hard on a system that finds what others did not."
     )
-    yield Table("judged", "Judged shares and queries", columns, rows, note=note)
+    yield Table("judged", "Judged shares and queries", columns, rows, notes=[note])
 
 
 def _counts(result: Result) -> list[Any]:
@@ -110,7 +111,7 @@ def ties(facts: Facts) -> Iterator[Block]:
     )
     if all(not row[-1] for row in rows):
         yield Text("No order of equal scores would change any of the means.")
-    yield Table("ties", "Tie bands", columns, rows, note=note)
+    yield Table("ties", "Tie bands", columns, rows, notes=[note])
 
 
 def _bands(result: Result) -> Iterator[list[Any]]:
@@ -157,7 +158,7 @@ def rules(facts: Facts) -> Iterator[Block]:
     rows: list[list[Any]] = [["judgments", first.fingerprints["judgments"]], ["rules", first.fingerprints["protocol"]]]
     rows += [[f"system {name}", result.fingerprint] for name, result in facts.results.items()]
     note = "Reports whose judgments and rules have the same fingerprints may be compared with each other."
-    yield Table("fingerprints", "Fingerprints", [Column("what"), Column("fingerprint")], rows, sort=False, note=note)
+    yield Table("fingerprints", "Fingerprints", [Column("what"), Column("fingerprint")], rows, sort=False, notes=[note])
 
 
 def reproduce(facts: Facts) -> Iterator[Block]:

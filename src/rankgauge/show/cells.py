@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -17,6 +18,7 @@ __all__ = [
     "cell_text",
     "interval_text",
     "is_missing",
+    "minus",
     "number_text",
     "p_text",
     "plain_value",
@@ -24,6 +26,7 @@ __all__ = [
 __all__ += ["printable", "shown_rows", "table_for"]
 
 MISSING: Final = "–"
+SIGN: Final = re.compile(r"(?<![\w.])-(?=[\d.])")  # of a number
 ENOUGH: Final = 3  # cells of a contest, from which on the second is worth a mark
 
 
@@ -74,6 +77,7 @@ TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
     "count": lambda value, digits: f"{round(value):,}",
     "rank": lambda value, digits: str(value),
     "grade": lambda value, digits: f"{value:g}",
+    "gain": lambda value, digits: f"{value:g}",
     "number": number_text,
     "signed": lambda value, digits: number_text(value, digits, sign=True),
     "amount": lambda value, digits: f"{value:+.{digits}g}",  # in the units of the user's table
@@ -107,6 +111,11 @@ def cell_text(cell: Any, column: Column, digits: int = 4) -> str:
     if hasattr(value, "low") and "interval" not in column.kind:
         return _band_text(value, TEXTS[column.kind], decimals)
     return TEXTS[column.kind](value, decimals)
+
+
+def minus(text: str) -> str:
+    """The text, whose numbers have a minus sign where they have a hyphen."""
+    return SIGN.sub("−", text)
 
 
 def printable(text: str) -> str:

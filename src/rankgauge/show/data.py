@@ -36,7 +36,7 @@ def section_data(section: Section) -> dict[str, Any]:
 def _block_data(block: Block) -> dict[str, Any] | None:
     kind = {"type": type(block).__name__.lower()}
     if isinstance(block, Table):
-        columns = [{"head": each.head, "kind": each.kind} for each in block.columns]
+        columns = [{"head": each.head, "kind": each.kind, "digits": each.digits} for each in block.columns]
         rows = [[clean(plain_value(cell)) for cell in row] for row in block.rows]
         return (
             kind
@@ -44,7 +44,9 @@ def _block_data(block: Block) -> dict[str, Any] | None:
             | {"rows": rows}
         )
     if isinstance(block, model.Tiles):
-        tiles = [{"label": tile.label, "value": clean(tile.value), "below": tile.below} for tile in block.tiles]
+        tiles = [
+            {"label": tile.label, "value": clean(plain_value(tile.value)), "below": tile.below} for tile in block.tiles
+        ]
         return kind | {"tiles": tiles}
     if isinstance(block, model.Fold):
         inner = [data for each in block.blocks if (data := _block_data(each)) is not None]
@@ -55,7 +57,8 @@ def _block_data(block: Block) -> dict[str, Any] | None:
         return kind | {"text": block.text}
     if isinstance(block, model.Text):
         return kind | {"words": block.words, "kind": block.kind}
-    return kind | {"items": list(block.items)}
+    titled = {"kind": block.kind, "title": block.title} if isinstance(block, model.Bullets) else {}
+    return kind | titled | {"items": list(block.items)}
 
 
 # ---- CSV -------------------------------------------------------------------------------------------------------------

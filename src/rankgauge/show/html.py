@@ -1,20 +1,264 @@
-"""Sections → HTML."""
+"""Sections → HTML: one page that loads nothing and allows nothing but itself, or a part of a notebook.
+
+Markup is in `page/`, where every text is escaped; here is what goes into it. A chart is there as a still picture, which
+the script of the page replaces by one that answers to the pointer.
+"""
 
 from __future__ import annotations
 
-from html import escape
+import hashlib
+import re
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from rankgauge.show.model import Options, Page
-from rankgauge.show.text import text
+from rankgauge.errors import InputError, MeasureError, RankgaugeError
+from rankgauge.show import model
+from rankgauge.show.cells import LEFT, Cell, cell_text, is_missing, minus, plain_value, printable, shown_rows
+from rankgauge.show.model import Block, Column, Mark, Options, Page, Table, every_block
+from rankgauge.show.page import layout, macros, own
 
-__all__ = ["html", "notebook"]
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+__all__ = ["anchor", "html", "notebook"]
+
+SHORT, LONG = 22, 36  # characters of a cell
+# Colours of charts in a notebook, readable on white and on dark.
+AROUND: Final = {"background": "none", "text": "currentColor", "quiet": "#808a94", "line": "#808a9455"}
+NOTEBOOK: Final = 640  # pixels of a chart
 
 
 def html(page: Page, options: Options) -> str:
-    """The page as one file."""
-    return f"<!doctype html>\n<title>{escape(page.title)}</title>\n<pre>{escape(text(page, options))}</pre>\n"
+    """The whole file."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    writer = _Writer(options)
+    with ThreadPoolExecutor(1) as pool:  # the library and the still pictures take seconds each, outside Python
+        charts = any(isinstance(block, model.Chart) for block in every_block(page.sections))
+        library = pool.submit(_library) if charts else None
+        sections = [_Part(each.key, each.title, writer.blocks(each.blocks)) for each in page.sections]
+    more = _live(writer.specs) | {"library": library.result()} if library and writer.specs else {}
+    return layout(page.title, sections, subtitle=page.subtitle, pictured=writer.styles, **more)
+
+
+def _library() -> str:
+    from rankgauge.show.charts.convert import library
+
+    return library()
+
+
+def _live(specs: dict[str, Any]) -> dict[str, Any]:
+    """The charts for the script of the page, and the rules under which still ones follow the theme, too."""
+    from rankgauge.show.charts.still import colour_rules, dark_of_light
+
+    dark = dark_of_light()
+    both = {light: f"light-dark({light},{night})" for light, night in dark.items()}
+    return {"charts": {"specs": specs, "dark": dark}, "style": colour_rules(".still", both)}
 
 
 def notebook(page: Page) -> str:
-    """The page as a part of a notebook."""
-    return f"<pre>{escape(text(page, Options()))}</pre>"
+    """A part of a notebook: its own look, still pictures, no script; plain text where Jinja2 is not installed."""
+    try:
+        writer = _Writer(Options(), live=False)
+    except InputError:
+        from html import escape
+
+        from rankgauge.show.text import text
+
+        return f"<pre>{escape(text(page, Options()))}</pre>"
+    sections = [_Part(each.key, each.title, writer.blocks(each.blocks)) for each in page.sections]
+    return str(writer.macros.fragment(sections, own("notebook.css") + _around()))
+
+
+def _around() -> str:
+    """The rules under which charts have the colours of a notebook."""
+    from rankgauge.show.charts.still import colour_rules
+    from rankgauge.show.charts.theme import THEMES
+
+    return colour_rules(".rankgauge .still", {getattr(THEMES["light"], name): to for name, to in AROUND.items()})
+
+
+def anchor(key: str) -> str:
+    """The name of a place on the page, safe whatever the key holds."""
+    return f"at-{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+class _Part(NamedTuple):
+    """A section whose blocks are markup."""
+
+    key: str
+    title: str
+    body: Markup
+
+
+class _Writer:
+    """Blocks → markup. The specifications of charts and the styles of pictures that it meets are kept."""
+
+    def __init__(self, options: Options, *, live: bool = True) -> None:
+        self.options, self.live, self.macros = options, live, macros()
+        self.specs: dict[str, Any] = {}
+        self.styles: list[str] = []
+
+    def blocks(self, blocks: Iterable[Block]) -> Markup:
+        """The blocks one after the other; neighbouring charts share a grid."""
+        from markupsafe import Markup
+
+        parts: list[Markup] = []
+        for charts, group in groupby(blocks, key=lambda block: isinstance(block, model.Chart)):
+            drawn = [made for block in group if (made := WRITERS[type(block)](self, block))]
+            parts += [self.macros.gallery(drawn)] if charts and drawn else drawn
+        return Markup("\n").join(parts)
+
+    def text(self, block: model.Text) -> Markup:
+        return _markup(self.macros.text(block))
+
+    def bullets(self, block: model.Bullets) -> Markup:
+        return _markup(self.macros.bullets(block))
+
+    def notes(self, block: model.Notes) -> Markup:
+        return _markup(self.macros.notes(block.items))
+
+    def tiles(self, block: model.Tiles) -> Markup:
+        shown = [(tile, _tile_cell(tile, self.options.digits)) for tile in block.tiles]
+        return _markup(self.macros.tiles(shown))
+
+    def code(self, block: model.Code) -> Markup:
+        return _markup(self.macros.code(block, self.live))
+
+    def fold(self, block: model.Fold) -> Markup:
+        return _markup(self.macros.fold(block, anchor(block.key), self.blocks(block.blocks)))
+
+    def picture(self, block: model.Picture) -> Markup:
+        from markupsafe import Markup
+
+        drawn = block.draw()
+        self.styles += re.findall(r"<style>(.*?)</style>", drawn, re.DOTALL)
+        return _markup(self.macros.picture(block, Markup(drawn)))
+
+    def chart(self, block: model.Chart) -> Markup:
+        """The still picture, and what is needed for the live one. A title that the block lacks is the chart's own."""
+        from markupsafe import Markup
+
+        from rankgauge.show.charts.still import apart, still
+
+        try:
+            title, caption, spec = apart(block.draw())
+        except MeasureError as error:  # a measure that this chart cannot show
+            return self.text(model.Text(f"No chart of this: {error}.", "note")) if self.live else Markup("")
+        except RankgaugeError:
+            if self.live:
+                raise
+            return Markup("")
+        key = block.key if block.key not in self.specs else f"{block.key}-{len(self.specs)}"
+        self.specs[key] = spec
+        drawn = still(spec, anchor(key)) if self.live else still(spec, anchor(str(spec)), NOTEBOOK)
+        title, caption = block.title or title, block.caption or caption
+        return _markup(self.macros.chart(key if self.live else "", title, caption, Markup(drawn)))
+
+    def table(self, table: Table) -> Markup:
+        from markupsafe import Markup
+
+        if table.formats and "html" not in table.formats:
+            return Markup("")
+        most = [_most(table, at) for at in range(len(table.columns))]
+        rows = [
+            [_cell(cell, column, longest) for cell, column, longest in zip(row, table.columns, most, strict=True)]
+            for row in shown_rows(table, self.options)
+        ]
+        columns = [_Head(column.head, _kinds(column, ""), column.help) for column in table.columns]
+        end = len(rows) - table.foot
+        return _markup(self.macros.table(table, columns, rows[:end], rows[end:], self.live))
+
+
+def _markup(made: Any) -> Markup:
+    """What a macro returns, which knows of no types."""
+    markup: Markup = made
+    return markup
+
+
+def _tile_cell(tile: model.Tile, digits: int) -> _Shown:
+    kind = tile.value.kind if isinstance(tile.value, Mark) else ""
+    value = plain_value(tile.value)
+    words = printable(cell_text(tile.value, tile.column, digits))
+    return _Shown(words if isinstance(value, str) else minus(words), kind, _raw(value))
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+class _Head(NamedTuple):
+    """The head of a column, with its classes."""
+
+    head: str
+    kinds: str
+    help: str
+
+
+class _Shown(NamedTuple):
+    """A cell with its classes, every digit, the place that it leads to, the class of a grade, the width of a bar."""
+
+    text: str
+    kind: str = ""
+    raw: str = ""
+    note: str = ""
+    link: str = ""
+    chip: str = ""
+    bar: str | None = None
+
+
+def _cell(cell: Cell, column: Column, most: float) -> _Shown:
+    number = column.kind not in LEFT and not isinstance(cell.value, str)
+    bar = f"{100 * abs(cell.value) / most:.1f}" if most and isinstance(cell.value, int | float) else None
+    loss = "loss" if bar and cell.value < 0 else ""
+    text = "" if bar and not column.head else minus(cell.text) if number else cell.text
+    return _Shown(
+        text,
+        " ".join(filter(None, [_kinds(column, cell.text), cell.kind, loss])),
+        _raw(cell.value) if number else "",
+        cell.note,
+        anchor(cell.link) if cell.link else "",
+        _chip(cell.value) if column.kind == "grade" else "",
+        bar,
+    )
+
+
+def _kinds(column: Column, text: str) -> str:
+    """Numbers to the right; short texts stay on one line, long ones get room."""
+    length = "s" if len(text) <= SHORT else "l" if len(text) > LONG else ""
+    kinds = [length if column.kind in LEFT else "n", "bar" * (column.kind == "bar"), "divided" * column.divided]
+    return " ".join(filter(None, kinds))
+
+
+def _most(table: Table, at: int) -> float:
+    """The largest number of a column of bars, which fills its cell."""
+    if table.columns[at].kind != "bar":
+        return 0.0
+    numbers = [abs(value) for row in table.rows if isinstance(value := plain_value(row[at]), int | float)]
+    return max(numbers, default=0.0)
+
+
+def _chip(grade: Any) -> str:
+    return f"g{max(0, min(4, int(grade)))}" if isinstance(grade, int | float) and not is_missing(grade) else ""
+
+
+def _raw(value: Any) -> str:
+    """Every digit, for sorting and for whoever reads the page with a program; of an interval both ends."""
+    ends = [getattr(value, "value", None), value.low, value.high] if hasattr(value, "low") else value
+    numbers = [each for each in ends if each is not None] if isinstance(ends, tuple | list) else [ends]
+    if any(isinstance(each, str) or is_missing(each) for each in numbers):
+        return ""
+    return " ".join(repr(float(each)) if isinstance(each, float) else str(each) for each in numbers)
+
+
+WRITERS: Final[dict[type, Callable[[_Writer, Any], Markup]]] = {
+    model.Text: _Writer.text,
+    model.Bullets: _Writer.bullets,
+    model.Notes: _Writer.notes,
+    model.Tiles: _Writer.tiles,
+    model.Code: _Writer.code,
+    model.Fold: _Writer.fold,
+    model.Table: _Writer.table,
+    model.Chart: _Writer.chart,
+    model.Picture: _Writer.picture,
+}

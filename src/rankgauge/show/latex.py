@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rankgauge.show import model
-from rankgauge.show.cells import LEFT, Cell, printable, shown_rows
+from rankgauge.show.cells import LEFT, Cell, minus, printable, shown_rows
 from rankgauge.show.model import Options, Page, Table, every_block
 
 __all__ = ["latex", "latex_text"]
@@ -21,7 +20,6 @@ SPECIAL: Final = str.maketrans(
     | {"\N{REPLACEMENT CHARACTER}": "?", "…": r"\ldots{}", "√": r"$\surd$", "×": r"$\times$", "≤": r"$\le$"}
     | {"≥": r"$\ge$", "→": r"$\to$", "κ": r"$\kappa$", "α": r"$\alpha$", "τ": r"$\tau$", "λ": r"$\lambda$"}
 )
-MINUS: Final = re.compile(r"(?<![\w.])-(?=[\d.])")
 FACES: Final = {"best": r"\textbf{%s}", "second": r"\underline{%s}"}
 
 
@@ -40,7 +38,7 @@ def latex(page: Page, options: Options) -> str:
 
 def latex_text(words: str) -> str:
     """The text, every character of which stays itself, in LaTeX's own fonts; a number's sign is a minus."""
-    return MINUS.sub("−", printable(words)).translate(SPECIAL)
+    return minus(printable(words)).translate(SPECIAL)
 
 
 def _comments(items: Sequence[str]) -> str:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
-from rankgauge.show.svg.online import KINDS, headline, kinds, span, thinned
-from rankgauge.trust.online.tracked import online_interval
+from rankgauge.trust.online.tracked import online_interval, outcomes
 
 if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
 
-__all__ = ["alignment"]
+__all__ = ["KINDS", "MOST", "alignment", "headline", "kinds", "span", "thinned"]
 
 STEPS: Final = 60
 FEW: Final = 100  # points, up to which they are large
+ROOM: Final = 0.6  # of the width, up to which a name stands to the right of its point
+NAMED: Final = 3  # of the points that sway the correlation most
+MOST: Final = 2_000  # points, beyond which a picture shows every so manieth
+# What the two differences say of a unit: the same, the opposite, or nothing that is sure.
+KINDS: Final = ("same direction", "opposite", "unclear online")
 
 
 def alignment(found: Alignment, *, theme: str = "light", width: int = WIDTH) -> Any:
@@ -39,6 +44,7 @@ def alignment(found: Alignment, *, theme: str = "light", width: int = WIDTH) -> 
         *_fit(frame, band, x, y),
         *_zero(frame),
         *_points(frame, found, rows, x, y),
+        *_names(frame, rows, x, y),
     ]
     words = "Line: least squares, blue shade: prediction interval, orange: opposite directions"
     words += f". {headline(found)}"
@@ -56,9 +62,10 @@ def _rows(found: Alignment) -> list[dict[str, Any]]:
     units, which = found.units, kinds(found)
     x, y = units.offline[found.first.name], units.online
     low, high = online_interval(units, found.settings.alpha) or (y, y)
-    rows = []
+    rows, telling = [], set(found.first.most_influential(NAMED)) if len(units) <= MOST else set()
     for at in thinned(found):
         row: dict[str, Any] = {"name": units.names[at], "offline": float(x[at]), "online": float(y[at])}
+        row |= {"label": units.names[at] if at in telling else ""}
         row |= {"low": float(low[at]), "high": float(high[at]), "says": KINDS[which[at]]}
         row |= {"without": float(found.first.without[at]) if np.isfinite(found.first.without[at]) else None}
         row |= {} if units.weight is None else {"weight": float(units.weight[at])}
@@ -129,3 +136,54 @@ def _points(frame: Frame, found: Alignment, rows: list[dict[str, Any]], x: Any, 
     if found.units.error is None:
         return [points]
     return [base.mark_rule(strokeWidth=1.2, opacity=0.7).encode(y=alt.Y("low", type="quantitative"), y2="high"), points]
+
+
+def _names(frame: Frame, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
+    """The names of the units that sway the correlation most, beside their points."""
+    alt = altair()
+    low, high = span([row["offline"] for row in rows])
+    sides = (("left", 10, "<="), ("right", -10, ">"))
+    return [
+        alt.Chart(data(rows))
+        .transform_filter(f"datum.label && datum.offline {which} {low + ROOM * (high - low)}")
+        .mark_text(align=side, dx=away, dy=-8, fontWeight=600, limit=frame.width // 3)
+        .encode(x=x, y=y, text=alt.Text("label", type="nominal"))
+        for side, away, which in sides
+    ]
+
+
+# ---- what points say -------------------------------------------------------------------------------------------------
+
+
+def kinds(found: Alignment) -> list[int]:
+    """For each unit a number of `KINDS`."""
+    x, y = found.units.offline[found.first.name], found.units.online
+    unclear = (outcomes(found.units, found.settings.alpha) == 1) | (x == 0)
+    same = np.sign(x) == np.sign(y)
+    result: list[int] = np.where(unclear, 2, np.where(same, 0, 1)).tolist()
+    return result
+
+
+def thinned(found: Alignment) -> list[int]:
+    """The units that are drawn: all, or evenly spread ones of very many."""
+    number = len(found.units)
+    return list(range(0, number, math.ceil(number / MOST)))
+
+
+def span(values: list[float]) -> tuple[float, float]:
+    """From the least to the most and a little further, 0 included."""
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = 0.06 * ((high - low) or 1.0)
+    return low - room, high + room
+
+
+def headline(found: Alignment) -> str:
+    """The correlation and the share in a line."""
+    r, same = found.first.pearson, found.first.signs["all"]
+    ends = f" ({r.low:.2f} to {r.high:.2f})" if math.isfinite(r.low) else ""
+    agree = (
+        f"same direction {same.part:,.10g} of {same.whole:,.10g} ({same.low:.2f} to {same.high:.2f})"
+        if same.whole
+        else ""
+    )
+    return "; ".join(filter(None, [f"Pearson {r.value:.2f}{ends}", agree]))

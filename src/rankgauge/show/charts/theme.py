@@ -11,15 +11,14 @@ import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache
+from typing import Any, Final
 
 from rankgauge.errors import InputError, choices, nearest
+from rankgauge.show.charts.convert import altair, drawable, svg
 from rankgauge.show.svg import drawing
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
-__all__ = ["INHERIT", "PALETTE", "THEMES", "WIDTH", "Frame", "Theme", "altair", "data", "theme_named"]
+__all__ = ["FONT", "PALETTE", "THEMES", "WIDTH", "Frame", "Theme", "altair", "data", "theme_named"]
 
 PALETTE: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#454B54")
 DARK_PALETTE: Final = ("#3B9BE0", "#E8602C", "#1FB58A", "#D98BB9", "#F5BE3D", "#A9E0FF", "#69727C")  # the same, lighter
@@ -44,41 +43,28 @@ class Theme:
     gain: str
     loss: str
     empty: str
+    unknown: str
+    lost: str  # before anyone could rank it
     systems: tuple[str, ...]
 
 
-def _theme(name: str, classes: dict[str, str], systems: tuple[str, ...]) -> Theme:
+def _theme(name: str, classes: dict[str, str], unknown: str, lost: str, systems: tuple[str, ...]) -> Theme:
     """The colours of the pictures that are drawn by hand, and those of systems."""
     colour = {short.removeprefix("rg-"): look.partition(":")[2] for short, look in classes.items()}
     return Theme(
         name, colour["bg"], colour["text"], colour["quiet"], colour["line"], colour["bar"], colour["loss"],
-        colour["empty"], systems,
+        colour["empty"], unknown, lost, systems,
     )  # fmt: skip
 
 
 THEMES: Final = {
-    "light": _theme("light", drawing.LIGHT, PALETTE),
-    "dark": _theme("dark", drawing.DARK, DARK_PALETTE),
+    "light": _theme("light", drawing.LIGHT, "#a9b1ba", "#8c4a8f", PALETTE),
+    "dark": _theme("dark", drawing.DARK, "#6d7883", "#b982bc", DARK_PALETTE),
 }
-# Readable on white and on dark; `text` stands for the colour of the surroundings and is replaced by it.
-INHERIT: Final = Theme(
-    "inherit", "transparent", "#010203", "#808a94", "#808a9455", "#2f86cf", "#d9702f", "#808a9440", PALETTE
-)  # fmt: skip
-
-
-def altair() -> ModuleType:
-    """The library, imported when the first chart is asked for."""
-    try:
-        import altair
-    except ImportError:
-        raise InputError("a chart needs altair: pip install 'rankgauge[charts]'") from None
-    return altair
 
 
 def theme_named(name: str) -> Theme:
     """The theme of this name."""
-    if name == INHERIT.name:
-        return INHERIT
     if name not in THEMES:
         close = nearest(str(name), THEMES)
         meant = f"; did you mean {close!r}?" if close else ""
@@ -131,7 +117,9 @@ class Frame:
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding", resize=True),
             padding=12,
         )
-        return made.configure(**self._config(size))
+        made = made.configure(**self._config(size))
+        object.__setattr__(made, "__class__", _still_in_notebooks())  # altair takes its own way with attributes
+        return made
 
     def legend(
         self, names: Sequence[str] | Mapping[str, str], *, symbol: str | None = "stroke", title: str | None = None
@@ -149,7 +137,7 @@ class Frame:
         if title is not None:
             kept |= {"titleColor": self.theme.quiet, "titleOrient": "left", "titleFontWeight": "normal"}
         if isinstance(names, Mapping):
-            kept["labelExpr"] = f"({json.dumps(dict(names))})[datum.value]"
+            kept["labelExpr"] = f"({json.dumps({key: drawable(name) for key, name in names.items()})})[datum.value]"
         limit = alt.expr(f"max(20, {room} - {SYMBOL})")
         return alt.Legend(title=title, orient="top", columns=alt.expr(columns), labelLimit=limit, **kept)
 
@@ -195,3 +183,15 @@ class Frame:
 def _wrapped(text: str, width: int, letter: float) -> list[str]:
     """Lines of letters of this width that fit."""
     return textwrap.wrap(text, max(20, int((width - 24) / letter))) or [""]
+
+
+@cache
+def _still_in_notebooks() -> type:
+    """Altair's chart, which a notebook shows as SVG: it needs no network, and stays when the notebook is sent on."""
+    alt = altair()
+
+    class LayerChart(alt.LayerChart):  # type: ignore[name-defined, misc]
+        def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> Any:
+            return {"image/svg+xml": svg(self)}
+
+    return LayerChart

@@ -6,12 +6,11 @@ classes, so that the surroundings can choose.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 from typing import Final
-
-from rankgauge.errors import InputError
 
 __all__ = ["WIDTH", "document", "line", "page", "path", "png", "rect", "text"]
 
@@ -28,16 +27,11 @@ DARK: Final = {
     "rg-on0": "fill:#eef1f4",
 }  # fmt: skip
 STYLE: Final = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2rem auto; padding: 0 1rem; }
-.wide { overflow-x: auto; }
-svg { display: block; width: 100%; height: auto; }
+.wide, .rg-wide { overflow-x: auto; margin: 1rem 0; }
 .wide svg { min-width: 760px; }
-summary { cursor: pointer; margin: 1rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
 .name, .rg-name { text-align: left; }
-.rg-wide { overflow-x: auto; margin: 1rem 0; }
 caption { text-align: left; font-weight: 600; }
 """
 
@@ -77,9 +71,10 @@ def document(
     rules = [f".{name}{{{look}}}" for name, look in {**LIGHT, **light}.items()]
     night = "".join(f".{name}{{{look}}}" for name, look in {**DARK, **dark}.items())
     fixed = ".rg-dark{fill:#0d1b26}.rg-light{fill:#ffffff}"
+    fixed += ".rg-picture{max-width:100%;height:auto}"
     style = f"<style>{''.join(rules)}{fixed}@media (prefers-color-scheme:dark){{{night}}}</style>"
     fonts = "font-family=\"'Inter','Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-serif\""
-    size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" style="max-width:100%;height:auto"'
+    size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" class="rg-picture"'
     named = f'role="img" aria-label="{escape(label)}"'
     back = f'<rect class="rg-bg" x="0" y="0" width="{WIDTH}" height="{height}"/>'
     body = "\n".join([style, back, *filter(None, parts)])
@@ -88,16 +83,17 @@ def document(
 
 def png(svg: str) -> bytes:
     """The picture as a PNG, twice as fine."""
-    try:
-        import vl_convert
-    except ImportError:
-        raise InputError("a PNG needs vl-convert: pip install 'rankgauge[charts]'; an .svg needs nothing") from None
-    data: bytes = vl_convert.svg_to_png(svg, scale=2.0)
-    return data
+    from rankgauge.show.charts.convert import svg_to_png
+
+    return svg_to_png(svg)
 
 
 def page(title: str, body: str) -> bytes:
     """A page that loads nothing."""
-    view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    head = f'<meta charset="utf-8">{view}<title>{escape(title)}</title><style>{STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'.encode()
+    from markupsafe import Markup
+
+    from rankgauge.show.page import layout
+
+    pictured = re.findall(r"<style>(.*?)</style>", body, re.DOTALL)
+    part = {"key": "all", "title": "", "body": Markup(body)}
+    return layout(title, [part], style=STYLE, pictured=pictured).encode()

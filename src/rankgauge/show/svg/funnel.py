@@ -5,84 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from rankgauge.explanation.funnel.system import PARTS
+from rankgauge.show.charts.funnel import LABELS, PART_COLOURS, dots
+from rankgauge.show.charts.theme import THEMES
 from rankgauge.show.grid import short
 from rankgauge.show.svg.drawing import document, line, path, rect, text
-from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
     from rankgauge.explanation.funnel.outcome import Funnel
-    from rankgauge.explanation.funnel.system import System
 
-__all__ = ["LABELS", "PART_COLOURS", "Dot", "dots", "funnel_svg"]
+__all__ = ["funnel_svg"]
 
 LEFT, RIGHT, LINE, BARS = 250, 1160, 46, 150
 PANEL, HIGH, GAP = 470, 330, 130  # the two panels below the bars
 SIDE: Final = 80
 TICKS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-MANY: Final = 1_500  # points, beyond which neighbours are drawn as one
-GRID: Final = 50  # steps of a side, then
 DASHES: Final = ("", "10 5", "3 4", "14 4 3 4")
-# Part → what it is called in pictures, and its colours on light and on dark.
-LABELS: Final = {
-    "value": "reached",
-    "unknown": "unknown",
-    "misranked": "mis-ranked",
-    "not_retrieved": "not retrieved",
-    "no_relevant": "no relevant document",
-}
-PART_COLOURS: Final = {
-    "value": ("#2f7dc0", "#5aa7e6"),
-    "unknown": ("#a9b1ba", "#6d7883"),
-    "misranked": ("#d0672b", "#ee8c52"),
-    "not_retrieved": ("#8c4a8f", "#b982bc"),
-    "no_relevant": ("#eceff2", "#262d35"),
-}
-
-
-class Dot(NamedTuple):
-    """Queries of equal (or, of very many, nearly equal) ceiling and value."""
-
-    queries: list[str]
-    oracle: float
-    value: float
-    retrieved: float
-
-    @property
-    def harmed(self) -> bool:
-        """Whether the reranker made it worse."""
-        return self.value < self.retrieved - TIE
-
-    @property
-    def named(self) -> str:
-        """The queries by name, some of them."""
-        more = f" and {len(self.queries) - 3:,} more" if len(self.queries) > 3 else ""
-        return ", ".join(self.queries[:3]) + more
-
-
-def dots(system: System) -> list[Dot]:
-    """The points of ceiling against value; harmed queries apart from the others."""
-    table = np.stack([system.of(name) for name in ("oracle", "value", "retrieved")], axis=1)
-    step = GRID if len(table) > MANY else 10**12
-    keys = np.round(table[:, :2] * step).astype(np.int64)
-    harmed = table[:, 1] < table[:, 2] - TIE
-    groups: dict[tuple[int, int, bool], list[int]] = {}
-    for at, key in enumerate(zip(*keys.T.tolist(), harmed.tolist(), strict=True)):
-        groups.setdefault(key, []).append(at)
-    queries = system.query_ids
-    return [Dot([queries[at] for at in rows], *table[rows].mean(axis=0).tolist()) for rows in groups.values()]
 
 
 def funnel_svg(funnel: Funnel) -> str:
     """The whole picture."""
     top = BARS + LINE * len(funnel.systems) + 90
     parts = [*_bars(funnel), *_scatter(funnel, SIDE, top), *_curve(funnel, SIDE + PANEL + GAP, top)]
-    light = {f"rg-{part}": f"fill:{day}" for part, (day, _) in PART_COLOURS.items()}
-    dark = {f"rg-{part}": f"fill:{night}" for part, (_, night) in PART_COLOURS.items()}
+    light, dark = (
+        {f"rg-{part}": f"fill:{getattr(theme, colour)}" for part, colour in PART_COLOURS.items()}
+        for theme in (THEMES["light"], THEMES["dark"])
+    )
     strokes = {"rg-curve": 0, "rg-best": 1}
     light |= {name: f"stroke:{('#2f7dc0', '#5c6670')[at]}" for name, at in strokes.items()}
     dark |= {name: f"stroke:{('#5aa7e6', '#a2adb8')[at]}" for name, at in strokes.items()}

@@ -8,58 +8,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rankgauge.show.charts.online import KINDS, MOST, headline, kinds, span, thinned
 from rankgauge.show.grid import short
 from rankgauge.show.svg.drawing import document, line, path, rect, text
-from rankgauge.trust.online.tracked import online_interval, outcomes
+from rankgauge.trust.online.tracked import online_interval
 
 if TYPE_CHECKING:
     from rankgauge.stats.estimate import Estimate
     from rankgauge.trust.online.align import Alignment
 
-__all__ = ["COLOURS", "KINDS", "MOST", "alignment_svg", "headline", "kinds", "span", "thinned"]
+__all__ = ["alignment_svg"]
 
 LEFT, RIGHT, TOP, BOTTOM = 120, 1120, 190, 690
 STEPS: Final = 60
 NAMED: Final = 3
-MOST: Final = 2_000  # points, beyond which a picture shows every so manieth
 LABEL: Final = 15
-# What the two differences say of a unit: the same, the opposite, or nothing that is sure.
-KINDS: Final = ("same direction", "opposite", "unclear online")
 COLOURS: Final = (("#2f7dc0", "#5aa7e6"), ("#d0672b", "#ee8c52"), ("#8a949e", "#7d8995"))
-
-
-def kinds(found: Alignment) -> list[int]:
-    """For each unit a number of `KINDS`."""
-    x, y = found.units.offline[found.first.name], found.units.online
-    unclear = (outcomes(found.units, found.settings.alpha) == 1) | (x == 0)
-    same = np.sign(x) == np.sign(y)
-    result: list[int] = np.where(unclear, 2, np.where(same, 0, 1)).tolist()
-    return result
-
-
-def thinned(found: Alignment) -> list[int]:
-    """The units that are drawn: all, or evenly spread ones of very many."""
-    number = len(found.units)
-    return list(range(0, number, math.ceil(number / MOST)))
-
-
-def span(values: list[float]) -> tuple[float, float]:
-    """From the least to the most and a little further, 0 included."""
-    low, high = min(0.0, *values), max(0.0, *values)
-    room = 0.06 * ((high - low) or 1.0)
-    return low - room, high + room
-
-
-def headline(found: Alignment) -> str:
-    """The correlation and the share in a line."""
-    r, same = found.first.pearson, found.first.signs["all"]
-    ends = f" ({r.low:.2f} to {r.high:.2f})" if math.isfinite(r.low) else ""
-    agree = (
-        f"same direction {same.part:,.10g} of {same.whole:,.10g} ({same.low:.2f} to {same.high:.2f})"
-        if same.whole
-        else ""
-    )
-    return "; ".join(filter(None, [f"Pearson {r.value:.2f}{ends}", agree]))
 
 
 class _View:

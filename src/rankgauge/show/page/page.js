@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   const root = document.documentElement;
+  root.classList.add("scripted");
   const each = (selector, within, act) => within.querySelectorAll(selector).forEach(act);
 
   // ---- light and dark ----
@@ -94,7 +95,7 @@
   // ---- charts: the library is unpacked when it is first needed ----
   const stored = document.getElementById("chart-data");
   const { specs = {}, dark = {} } = stored ? JSON.parse(stored.textContent) : {};
-  const drawn = new Map(); // place → the chart that is there, and for which theme and width
+  const drawn = new Map(); // place → the chart that is there instead of the still picture, and for which theme and width
   let library;
   const load = () => library ??= (async () => {
     const packed = Uint8Array.from(atob(document.getElementById("chart-library").textContent), (char) => char.charCodeAt(0));
@@ -131,26 +132,22 @@
     const options = { ast: true, logLevel: 1, actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
     options.renderer = rows(spec) > 400000 ? "canvas" : "svg";
     now?.view?.finalize();
-    const made = await embed(place, spec, options);
+    const room = place.querySelector(".live") ?? place.appendChild(document.createElement("div"));
+    room.className = "live";
+    const made = await embed(room, spec, options);
     await made.view.resize().runAsync(); // a legend that took more lines than it was given makes room for itself
     drawn.set(place, { width, night, view: made });
     place.classList.add("done");
   };
   const places = [...document.querySelectorAll("[data-chart]")];
-  const failed = (place) => (error) => {
-    console.error(error);
-    place.textContent = "This browser cannot draw the chart; the tables hold its numbers.";
-  };
   let queue = Promise.resolve();
-  const show = (place) => { queue = queue.then(() => draw(place)).catch(failed(place)); return queue; };
+  const show = (place) => { queue = queue.then(() => draw(place)).catch(console.error); return queue; };
   const redraw = () => places.forEach((place) => { if (drawn.has(place)) show(place); });
   if (places.length) {
     const near = new IntersectionObserver((entries) => {
       for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); show(entry.target); }
     }, { rootMargin: "400px" });
     places.forEach((place) => near.observe(place));
-    const idle = window.requestIdleCallback ?? ((act) => setTimeout(act, 300));
-    idle(() => places.forEach(show)); // the others follow, so that printing finds them drawn
     let wait;
     addEventListener("resize", () => { clearTimeout(wait); wait = setTimeout(redraw, 200); });
   }
