@@ -26,6 +26,7 @@ from rankgauge.show.sections.result import FORMATS, Look
 if TYPE_CHECKING:
     from rankgauge.cli.work import Reading
     from rankgauge.result import Result
+    from rankgauge.show.model import Page
 
 __all__ = ["SUFFIXES", "emit", "evaluate_runs", "format_for", "is_terminal"]
 
@@ -139,6 +140,19 @@ def _warn_of_ties(results: list[Result]) -> None:
 def is_terminal() -> bool:
     """Whether people look at the output, and want colours."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def write(page: Page, format: str, digits: int, output: str) -> None:
+    """Render a page and print it, or write beside and rename; a suffix with its dot is a format too."""
+    from rankgauge.show.files import save
+    from rankgauge.show.formats import render
+    from rankgauge.show.model import Options
+
+    options = Options(digits, colours=output == "-" and is_terminal())
+    if output == "-":
+        click.echo(render(page, format.lstrip("."), options), nl=False)
+    else:
+        save(page, output, format.lstrip("."), options)
 
 
 def emit(text: str, output: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.eval import emit, format_for
+from rankgauge.cli.eval import format_for, write
 from rankgauge.cli.options import FILE, Once, complete_measures, output_options, protocol_options, reading_options
 
 if TYPE_CHECKING:
@@ -83,19 +83,13 @@ def funnel_runs(
       rankgauge funnel qrels.txt --retrieved a=bm25.run --retrieved b=dense.run \\
         --reranked a+old=1.run --reranked a+new=2.run --reranked b+old=3.run --reranked b+new=4.run
     """
-    from rankgauge.show.sections.funnel import Look, show
-
     chosen = format_for(output, format, FORMATS, PICTURES)
-    if per_query and chosen in (".svg", ".png"):
+    if per_query and chosen in PICTURES[:2]:
         raise click.UsageError("--per-query is a table, which a picture does not show; write .csv, .json, .md or .html")
-    found = _found(qrels, retrieved, (*reranked, *more), **asked)
-    if chosen in PICTURES:
-        _picture(found, output, chosen, Look(per_query, digits))
-    else:
-        emit(show(found, chosen, Look(per_query, digits)), output)
+    write(_funnel(qrels, retrieved, (*reranked, *more), **asked).page(per_query=per_query), chosen, digits, output)
 
 
-def _found(
+def _funnel(
     qrels: str,
     retrieved: tuple[str, ...],
     reranked: tuple[str, ...],
@@ -122,18 +116,3 @@ def _found(
         judged, retrieved=read_first, reranked=read_second, protocol=protocol, weights=weights, clusters=clusters,
         **asked,
     )  # fmt: skip
-
-
-def _picture(found: Funnel, output: str, suffix: str, look: Any) -> None:
-    from rankgauge.show.svg.drawing import png
-    from rankgauge.show.svg.funnel import funnel_svg
-    from rankgauge.writers.write import opened
-
-    if suffix == ".html":
-        from rankgauge.show.charts.funnel import funnel_page
-
-        data = funnel_page(found, look)
-    else:
-        data = funnel_svg(found).encode() if suffix == ".svg" else png(funnel_svg(found))
-    with opened(output) as stream:
-        stream.write(data)

@@ -1,24 +1,40 @@
-"""Charts of a funnel: the parts of 1, ceilings against values, the depth curve; and a page of them."""
+"""Charts of a funnel: the parts of 1, ceilings against values, the depth curve."""
 
 from __future__ import annotations
 
-from functools import partial
-from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from rankgauge.show.charts.files import figure, policy, script, styles
+import numpy as np
+
 from rankgauge.show.charts.source import counted
 from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
-from rankgauge.show.sections.funnel import Look, last_lines, tables
-from rankgauge.show.svg.drawing import STYLE
-from rankgauge.show.svg.funnel import LABELS, PART_COLOURS, dots
+from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
-    from rankgauge.explanation.funnel.funnel import Funnel
+    from rankgauge.explanation.funnel.outcome import Funnel
+    from rankgauge.explanation.funnel.system import System
 
-__all__ = ["CHARTS", "funnel_ceiling", "funnel_depth", "funnel_page", "funnel_parts"]
+__all__ = ["CHARTS", "funnel_ceiling", "funnel_depth", "funnel_parts"]
 
 BAR: Final = 34
+ROOM: Final = 0.08  # of 1, from which on a part has room for its number
+MANY: Final = 1_500  # points, beyond which neighbours are drawn as one
+GRID: Final = 50  # steps of a side, then
+# Part → what it is called in pictures, and its colours on light and on dark.
+LABELS: Final = {
+    "value": "reached",
+    "unknown": "unknown",
+    "misranked": "mis-ranked",
+    "not_retrieved": "not retrieved",
+    "no_relevant": "no relevant document",
+}
+PART_COLOURS: Final = {
+    "value": ("#2f7dc0", "#5aa7e6"),
+    "unknown": ("#a9b1ba", "#6d7883"),
+    "misranked": ("#d0672b", "#ee8c52"),
+    "not_retrieved": ("#8c4a8f", "#b982bc"),
+    "no_relevant": ("#eceff2", "#262d35"),
+}
 
 
 def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) -> Any:
@@ -47,10 +63,51 @@ def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
                      alt.Tooltip("share", **form), alt.Tooltip("low", **form), alt.Tooltip("high", **form)],
         )
     )  # fmt: skip
+    light = alt.condition("datum.at == 1 || datum.at == 4", alt.value(frame.theme.text), alt.value("white"))
+    shares = bars.mark_text(fontSize=12).encode(
+        x=alt.X("share", type="quantitative", stack="zero", bandPosition=0.5), color=light,
+        text=alt.condition(f"datum.share > {ROOM}", alt.Text("share", **form), alt.value("")),
+    )  # fmt: skip
     words = f"{counted(len(funnel.query_ids))}. Mis-ranked: lost by the reranker; not retrieved: lost before it"
     return frame.chart(
-        [bars], title=f"{funnel.measure}: where it is reached and lost", caption=f"{words}.", height=BAR * len(funnel)
+        [bars, shares],
+        title=f"{funnel.measure}: where it is reached and lost",
+        caption=f"{words}.",
+        height=BAR * len(funnel),
     )
+
+
+class Dot(NamedTuple):
+    """Queries of equal (or, of very many, nearly equal) ceiling and value."""
+
+    queries: list[str]
+    oracle: float
+    value: float
+    retrieved: float
+
+    @property
+    def harmed(self) -> bool:
+        """Whether the reranker made it worse."""
+        return self.value < self.retrieved - TIE
+
+    @property
+    def named(self) -> str:
+        """The queries by name, some of them."""
+        more = f" and {len(self.queries) - 3:,} more" if len(self.queries) > 3 else ""
+        return ", ".join(self.queries[:3]) + more
+
+
+def dots(system: System) -> list[Dot]:
+    """The points of ceiling against value; harmed queries apart from the others."""
+    table = np.stack([system.of(name) for name in ("oracle", "value", "retrieved")], axis=1)
+    step = GRID if len(table) > MANY else 10**12
+    keys = np.round(table[:, :2] * step).astype(np.int64)
+    harmed = table[:, 1] < table[:, 2] - TIE
+    groups: dict[tuple[int, int, bool], list[int]] = {}
+    for at, key in enumerate(zip(*keys.T.tolist(), harmed.tolist(), strict=True)):
+        groups.setdefault(key, []).append(at)
+    queries = system.query_ids
+    return [Dot([queries[at] for at in rows], *table[rows].mean(axis=0).tolist()) for rows in groups.values()]
 
 
 def funnel_ceiling(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) -> Any:
@@ -126,20 +183,3 @@ def funnel_depth(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
 
 # Name → the chart, in the order of pages.
 CHARTS: Final = {"funnel-parts": funnel_parts, "funnel-ceiling": funnel_ceiling, "funnel-depth": funnel_depth}
-
-
-def funnel_page(funnel: Funnel, look: Look) -> bytes:
-    """The charts and the tables below them, on a page that loads nothing."""
-    program = script()
-    head = [
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(program)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(str(funnel.measure))} in two stages</title><style>{STYLE}{styles()}</style>",
-        "<style>body { max-width: 1000px; margin: 0 auto; padding: 1rem; }</style>",
-    ]
-    body = [figure(partial(draw, funnel), name) for name, draw in CHARTS.items()]
-    body += [f'<div class="rg-wide">{table.html()}</div>' for table in tables(funnel, look)]
-    body += [f"<p>{escape(line)}</p>" for line in last_lines(funnel)]
-    text = "\n".join(['<!doctype html>\n<html lang="en"><head>', *head, "</head><body>", *body])
-    return f"{text}\n<script>{program}</script>\n</body></html>\n".encode()
