@@ -357,7 +357,7 @@ def test_the_command_prints_what_the_library_found(tmp_path: Path) -> None:
     flat = list(csv.DictReader(run_command(str(MADE), "--format", "csv").stdout.splitlines()))
     assert [float(row["kendall_low"]) for row in flat] == [each.coefficients["kendall"].low for each in found.tracked]
     markdown = run_command(str(MADE), "--format", "markdown").stdout
-    assert "| Pearson | 0.5969 | \\[0.2549, 0.8062\\] |" in markdown
+    assert "| Pearson | 0.5969 | 0.2549 to 0.8062 |" in markdown
 
 
 def test_help_lists_what_the_library_knows() -> None:
@@ -375,41 +375,36 @@ def test_dcg_stands_beside_ndcg() -> None:
     assert f"DCG@10 beside nDCG@10: Pearson {theirs:.4f} and {ours:.4f}. With clicks for grades DCG estimates" in shown
 
 
-def test_the_picture_shows_every_unit(tmp_path: Path) -> None:
-    found = align({**SMALL, "experiment": ["a<b", "&", *"cdef"]})
-    drawn = ET.fromstring(found.svg())
-    circles = list(drawn.iter("{http://www.w3.org/2000/svg}circle"))
-    titles = [each[0].text for each in circles if len(each)]
-    assert titles == [
-        f"{name}: offline {x:+.4g}, online {y:+.4g}"
-        for name, x, y in zip(found.units.names, found.units.offline["delta_nDCG@10"], found.units.online, strict=True)
-    ]
-    assert {each.get("class") for each in circles if len(each)} == {"rg-kind0", "rg-kind1", "rg-kind2"}
+def test_pictures_and_pages_are_files(tmp_path: Path) -> None:
     for name in ("a.svg", "a.png", "a.html"):
-        assert run_command(str(MADE), "-o", str(tmp_path / name)).returncode == 0
+        done = run_command(str(MADE), "-o", str(tmp_path / name))
+        assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    words = "".join(ET.parse(tmp_path / "a.svg").getroot().itertext())
+    found = align(MADE)
+    for at in found.first.most_influential(3):
+        assert found.units.names[at] in words
     assert "Most influence" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
-def test_very_many_points_are_thinned_and_the_picture_says_so() -> None:
-    found = align(made(5_001))
-    drawn = found.svg()
-    assert drawn.count("<title>") == 1_667
-    assert "1,667 of 5,001 are drawn" in drawn
+def test_very_many_points_are_thinned_and_the_chart_says_so() -> None:
+    chart = rankgauge.charts.alignment(align(made(5_001)))
+    assert len(rows_of(chart, "says")) == 1_667
+    assert "5,001 experiments (1,667 of them drawn)" in " ".join(chart.to_dict()["title"]["text"])
 
 
 def test_three_rows_are_enough_for_everything_that_is_shown() -> None:
     found = align({"offline": [0.1, 0.2, -0.3], "online": [1.0, 3.0, 2.0], "x": [1, 2, 3]})
     assert np.isnan(found.first.pearson.low)
     assert "–" in repr(found)
-    ET.fromstring(found.svg())
+    assert len(rows_of(rankgauge.charts.alignment(found), "says")) == 3
     json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_a_notebook_shows_picture_and_tables() -> None:
     shown = align(SMALL)._repr_html_()
-    assert shown.startswith("<svg")
-    assert "<table>" in shown
+    assert "<svg" in shown
+    assert "<table" in shown
 
 
 def test_the_public_name_is_the_function() -> None:

@@ -55,13 +55,15 @@ class Shown:
         made: Iterable[Section] = sections(self, **choices)
         return made
 
-    def data(self, *args: Any, **choices: Any) -> Any:
-        """What JSON holds: everything, every digit."""
+    # A kind of result has its own choices by name instead of these.
+    def data(self, *_: Any, **choices: Any) -> Any:
+        """What JSON holds: everything, every digit. A kind of result says it here, or in `to_dict`."""
         return self.to_dict()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as a value."""
-        raise AttributeError(f"{type(self).__name__} has no to_dict")
+    def to_dict(self, *_: Any, **choices: Any) -> dict[str, Any]:
+        """The same as a value: what is no finite number is None."""
+        cleaned: dict[str, Any] = clean(self.data(**choices))
+        return cleaned
 
     def page(self, **choices: Any) -> Page:
         """Everything that is shown, for a renderer."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from rankgauge.cli.eval import emit, format_for
-from rankgauge.cli.judgments import FORMATS, PICTURES, write_picture
+from rankgauge.cli.eval import format_for, write
+from rankgauge.cli.judgments import FORMATS, PICTURES
 from rankgauge.cli.options import FILE, Once, output_options
 
 __all__ = ["align"]
@@ -79,15 +79,9 @@ def align(
       rankgauge align experiments.csv --per-unit -o influence.csv
       rankgauge align experiments.csv -o align.svg
     """
-    from rankgauge.show.sections.online import page_tables, show
-    from rankgauge.trust.online.align import align as find
+    from rankgauge.trust.online.align import align as aligned
 
     chosen = format_for(output, format, FORMATS, PICTURES)
-    if per_unit and chosen in PICTURES:
-        raise click.UsageError("--per-unit is a table, which a picture does not show; write .csv, .json or .md")
-    found = find(table, offline=offline or None, **asked)
-    if chosen in PICTURES:
-        svg = f'<div class="wide">{found.svg()}</div>' if chosen == ".html" else found.svg()
-        write_picture(svg, "Offline beside online", page_tables(found), output, chosen)
-    else:
-        emit(show(found, chosen, digits, per_unit=per_unit), output)
+    if per_unit and chosen in PICTURES[:2]:
+        raise click.UsageError("--per-unit is a table, which a picture does not show; write .csv, .json, .md or .html")
+    write(aligned(table, offline=offline or None, **asked).page(per_unit=per_unit), chosen, digits, output)

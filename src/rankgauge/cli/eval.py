@@ -26,6 +26,7 @@ from rankgauge.show.model import Options
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
     from rankgauge.result import Evaluation
+    from rankgauge.show.model import Page
 
 __all__ = ["SUFFIXES", "emit", "evaluate_runs", "format_for", "is_terminal"]
 
@@ -133,6 +134,19 @@ def format_for(output: str, format: str | None, formats: Collection[str], pictur
 def is_terminal() -> bool:
     """Whether people look at the output, and want colours."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def write(page: Page, format: str, digits: int, output: str) -> None:
+    """Render a page and print it, or write beside and rename; a suffix with its dot is a format too."""
+    from rankgauge.show.files import save
+    from rankgauge.show.formats import render
+    from rankgauge.show.model import Options
+
+    options = Options(digits, colours=output == "-" and is_terminal())
+    if output == "-":
+        click.echo(render(page, format.lstrip("."), options), nl=False)
+    else:
+        save(page, output, format.lstrip("."), options)
 
 
 def emit(text: str, output: str) -> None:

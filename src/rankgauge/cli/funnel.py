@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.eval import emit, format_for
+from rankgauge.cli.eval import format_for, write
 from rankgauge.cli.options import FILE, Once, complete_measures, output_options, protocol_options, reading_options
 
 if TYPE_CHECKING:
@@ -83,19 +83,13 @@ def funnel_runs(
       rankgauge funnel qrels.txt --retrieved a=bm25.run --retrieved b=dense.run \\
         --reranked a+old=1.run --reranked a+new=2.run --reranked b+old=3.run --reranked b+new=4.run
     """
-    from rankgauge.show.sections.funnel import Look, show
-
     chosen = format_for(output, format, FORMATS, PICTURES)
-    if per_query and chosen in (".svg", ".png"):
+    if per_query and chosen in PICTURES[:2]:
         raise click.UsageError("--per-query is a table, which a picture does not show; write .csv, .json, .md or .html")
-    found = _found(qrels, retrieved, (*reranked, *more), **asked)
-    if chosen in PICTURES:
-        _picture(found, output, chosen, Look(per_query, digits))
-    else:
-        emit(show(found, chosen, Look(per_query, digits)), output)
+    write(_funnel(qrels, retrieved, (*reranked, *more), **asked).page(per_query=per_query), chosen, digits, output)
 
 
-def _found(
+def _funnel(
     qrels: str,
     retrieved: tuple[str, ...],
     reranked: tuple[str, ...],
@@ -117,38 +111,3 @@ def _found(
         stages = [{name: run.read(protocol) for name, run in each.items()} for each in (inputs.retrieved, inputs.runs)]
     about: dict[str, Any] = {"protocol": protocol, "weights": weights, "clusters": clusters}
     return funnel(judged, retrieved=stages[0], reranked=stages[1], **about, **asked)
-
-
-def _picture(found: Funnel, output: str, suffix: str, look: Any) -> None:
-    from rankgauge.show.svg.drawing import png
-    from rankgauge.show.svg.funnel import funnel_svg
-    from rankgauge.writers.write import opened
-
-    if suffix == ".html":
-        data = _page(found, look).encode()
-    else:
-        data = funnel_svg(found).encode() if suffix == ".svg" else png(funnel_svg(found))
-    with opened(output) as stream:
-        stream.write(data)
-
-
-def _page(found: Funnel, look: Any) -> str:
-    """The charts and the tables below them."""
-    from rankgauge.show.charts.funnel import CHARTS
-    from rankgauge.show.html import html
-    from rankgauge.show.model import Chart, Column, Notes, Options, Page, Section, Table
-    from rankgauge.show.sections.funnel import last_lines, tables
-
-    charts = [Chart(name, "", "", partial(draw, found)) for name, draw in CHARTS.items()]
-    shown = [
-        Table(
-            each.title,
-            each.title,
-            [Column(head, "text" if at < each.left else "number") for at, head in enumerate(each.heads)],
-            each.rows,
-            each.notes,
-        )
-        for each in tables(found, look)
-    ]
-    section = Section("funnel", "", [*charts, *shown, Notes(last_lines(found))])
-    return html(Page(f"{found.measure} in two stages", [section], dict), Options())

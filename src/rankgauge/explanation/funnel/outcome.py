@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import InputError, nearest
 from rankgauge.explanation.funnel.system import LOSSES, PARTS
-from rankgauge.shown import clean
+from rankgauge.shown import Shown, clean
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.paired import TIE, units_of
 from rankgauge.stats.ratios import ratio_intervals, ratios, resamples_for
@@ -74,13 +74,15 @@ class Sampling:
         return float((values[known] * weights[known]).sum()) / total if total > 0 else math.nan
 
 
-@dataclass(frozen=True, eq=False)
-class Funnel:
+@dataclass(frozen=True, eq=False, repr=False)
+class Funnel(Shown):
     """Retriever and reranker apart: `funnel["bert"]["misranked"].value` is a part, with its interval.
 
     A mapping from reranked run to its estimates (those of `PARTS`, and retrieved, oracle, random, lift, headroom,
     captured, skill); `print(funnel)` has the tables, `to_dict()` the JSON, `to_frame()` a row per run and query.
     """
+
+    shown_by: ClassVar[str] = "funnel"
 
     measure: Measure
     depth: int
@@ -90,6 +92,11 @@ class Funnel:
     sampling: Sampling = field(default_factory=Sampling)
     cross: Cross | None = None
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """What was measured."""
+        return f"{self.measure} in two stages"
 
     def __getitem__(self, name: str) -> dict[str, Estimate]:
         return self.estimates[self.system(name).name]
@@ -201,8 +208,8 @@ class Funnel:
 
     # ---- as data ----------------------------------------------------------------------------------------------------
 
-    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """Everything, for JSON: what is not a number is None."""
+    def data(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Everything that JSON holds; the queries where they are asked for."""
         sampling = self.sampling
         data: dict[str, Any] = {
             "measure": str(self.measure),
@@ -225,8 +232,7 @@ class Funnel:
                 "rerankers": dict(zip(("old", "new"), self.cross.rerankers, strict=True)),
                 "effects": self.effects,
             }
-        cleaned: dict[str, Any] = clean(data)
-        return cleaned
+        return data
 
     def _system_data(self, name: str, per_query: bool) -> dict[str, Any]:
         system, estimates = self.systems[name], self.estimates[name]
@@ -265,16 +271,6 @@ class Funnel:
 
         rows = [{"run": name, **row} for name in self.systems for row in self.rows(name)]
         return pl.DataFrame(rows, infer_schema_length=None)
-
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.funnel import show
-
-        return show(self).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        from rankgauge.show.sections.funnel import html
-
-        return html(self)
 
 
 def _added(system: System, columns: tuple[str, ...]) -> Floats:

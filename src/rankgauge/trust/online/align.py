@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rankgauge.errors import InputError
-from rankgauge.shown import clean
+from rankgauge.shown import Shown
 from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, first_of_best, nested
 from rankgauge.stats.correlation import Share, reliability, wilson
 from rankgauge.trust.online.settings import Settings
@@ -45,23 +45,30 @@ class Choice:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         shares = {"held_out": self.held_out, "flattered": self.flattered}
-        told = {name: share.to_dict() for name, share in shares.items()}
-        return {"by": self.by, "best": self.best, "chosen": self.chosen, **told, "chosen_without_each": self.column}
+        ends = {name: share.to_dict() for name, share in shares.items()}
+        return {"by": self.by, "best": self.best, "chosen": self.chosen, **ends, "chosen_without_each": self.column}
 
 
-@dataclass(frozen=True, eq=False)
-class Alignment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Alignment(Shown):
     """Offline beside online: a `Tracked` for each offline column, the first of which pictures and words are about.
 
     `reliability` is the share of the online variance that is more than noise (None without standard errors); `choice`
     is None where there is one offline column.
     """
 
+    shown_by: ClassVar[str] = "online"
+
     units: Units
     settings: Settings
     tracked: list[Tracked]
     reliability: float | None
     choice: Choice | None
+
+    @property
+    def title(self) -> str:
+        """What stands beside what."""
+        return "Offline beside online"
 
     @property
     def first(self) -> Tracked:
@@ -93,9 +100,11 @@ class Alignment:
         columns |= {} if self.choice is None else {"chosen_without": self.choice.column}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        data = {
+    def data(self, *, per_unit: bool = False) -> Any:
+        """Everything that JSON holds; or the units alone."""
+        if per_unit:
+            return self.rows()
+        return {
             "source": self.units.source,
             "unit": self.units.kind,
             "number": len(self.units),
@@ -111,24 +120,6 @@ class Alignment:
             "warnings": self.warnings,
             "units": self.rows(),
         }
-        cleaned: dict[str, Any] = clean(data)
-        return cleaned
-
-    def svg(self) -> str:
-        """The picture: every unit, offline against online."""
-        from rankgauge.show.svg.online import alignment_svg
-
-        return alignment_svg(self)
-
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.online import show
-
-        return show(self).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        from rankgauge.show.sections.online import html
-
-        return html(self)
 
 
 def align(
@@ -155,20 +146,21 @@ def align(
     >>> round(align(made).first.pearson.value, 4)
     0.9596
     """
-    asked = Settings.of(settings)
+    chosen = Settings.of(settings)
     columns = {"offline": offline, "online": online, "se": se, "offline_se": offline_se}
     units = read_units(table, {**columns, "weight": weight, "name": name, "shipped": shipped}, unit)
-    if len(units) > SLOW and len(units.offline) > 1 and asked.by not in QUICK:
+    if len(units) > SLOW and len(units.offline) > 1 and chosen.by not in QUICK:
         raise InputError(
-            f"by={asked.by!r} starts anew for every one of {len(units):,} {units.kind}; "
+            f"by={chosen.by!r} starts anew for every one of {len(units):,} {units.kind}; "
             f"beyond {SLOW:,} choose by {' or '.join(QUICK)} (--by)"
         )
-    found = [tracked(units, column, asked) for column in units.offline]
+    every = [tracked(units, column, chosen) for column in units.offline]
     share = None if units.error is None else reliability(units.online, units.error)
-    return Alignment(units, asked, found, share, _choice(units, found, asked) if len(found) > 1 else None)
+    choice = _choice(units, every, chosen) if len(every) > 1 else None
+    return Alignment(units, chosen, every, share, choice)
 
 
-def _choice(units: Units, found: list[Tracked], settings: Settings) -> Choice:
+def _choice(units: Units, columns: list[Tracked], settings: Settings) -> Choice:
     names = list(units.offline)
     held = nested(np.stack(list(units.offline.values())), units.online, settings.by)
     column = [names[at] for at in held.column.tolist()]
@@ -179,7 +171,7 @@ def _choice(units: Units, found: list[Tracked], settings: Settings) -> Choice:
         {name: column.count(name) for name in names},
         wilson(float(counted.sum()), len(counted), settings.alpha),
         best,
-        next(each.signs["all"] for each in found if each.name == best),
+        next(each.signs["all"] for each in columns if each.name == best),
         column,
     )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rankgauge.comparison.doubts import Doubt
 from rankgauge.stats.correlation import is_constant
 from rankgauge.trust.online.tracked import outcomes
 from rankgauge.trust.online.units import measure_of
@@ -40,23 +41,22 @@ CODES: Final = {
 }
 
 
-class Doubt(NamedTuple):
-    """A reason for not trusting an answer: a code that does not change, and what to know and to do."""
-
-    code: str
-    text: str
-
-
-def doubts(found: Alignment) -> list[Doubt]:
+def doubts(alignment: Alignment) -> list[Doubt]:
     """All that apply to the first offline column and to the choice among all."""
-    return [*_of_rows(found), *_of_range(found), *_of_single_units(found), *_of_noise(found), *_of_measures(found)]
+    return [
+        *_of_rows(alignment),
+        *_of_range(alignment),
+        *_of_single_units(alignment),
+        *_of_noise(alignment),
+        *_of_measures(alignment),
+    ]
 
 
-def _of_rows(found: Alignment) -> Iterator[Doubt]:
-    units = found.units
+def _of_rows(alignment: Alignment) -> Iterator[Doubt]:
+    units = alignment.units
     number = len(units)
     if number < FEW:
-        low, high = found.first.pearson.low, found.first.pearson.high
+        low, high = alignment.first.pearson.low, alignment.first.pearson.high
         width = f": here r could be anything from {low:.2f} to {high:.2f}" if low == low else ""
         yield Doubt("few", f"{number} {units.kind} say little{width}; collect {FEW} or more before relying on it")
     twice, times = Counter(units.names).most_common(1)[0]
@@ -67,9 +67,9 @@ def _of_rows(found: Alignment) -> Iterator[Doubt]:
         )
 
 
-def _of_range(found: Alignment) -> Iterator[Doubt]:
-    units = found.units
-    x, y = units.offline[found.first.name], units.online
+def _of_range(alignment: Alignment) -> Iterator[Doubt]:
+    units = alignment.units
+    x, y = units.offline[alignment.first.name], units.online
     levels = bool(x.min() >= 0 and y.min() >= 0 and (units.kind == "queries" or np.median(x) >= LEVEL))
     if levels:
         yield Doubt(
@@ -83,23 +83,23 @@ def _of_range(found: Alignment) -> Iterator[Doubt]:
             f"{int((x > 0).sum())} of {len(units)} experiments have an offline gain: where only winners are tested the "
             "range is restricted, r is too low, and nothing is known of losers; test some of them too",
         )
-    if abs(found.settings.step) > float(np.abs(x).max()):
+    if abs(alignment.settings.step) > float(np.abs(x).max()):
         yield Doubt(
             "beyond-range",
-            f"the step of {found.settings.step:g} is beyond every offline difference seen (the largest is "
+            f"the step of {alignment.settings.step:g} is beyond every offline difference seen (the largest is "
             f"{float(np.abs(x).max()):g}); the prediction extrapolates: set the step (--step)",
         )
 
 
-def _of_single_units(found: Alignment) -> Iterator[Doubt]:
-    units, first = found.units, found.first
+def _of_single_units(alignment: Alignment) -> Iterator[Doubt]:
+    units, first = alignment.units, alignment.first
     (at,) = first.most_influential(1)
     r, left = first.pearson.value, float(first.without[at])
     if len(units) > 3 and not (abs(r - left) <= SWAYS and r * left > 0):
         without = (
             f"r is {r:.2f} with and {left:.2f} without {units.names[at]!r}"
             if left == left
-            else f"r of {r:.2f} rests on {units.names[at]!r} alone: without it {_still(found, at)} does not vary"
+            else f"r of {r:.2f} rests on {units.names[at]!r} alone: without it {_still(alignment, at)} does not vary"
         )
         yield Doubt("one-sways", f"Pearson's {without}; look at it before believing it")
     if len(units) > 2 and first.line.is_perfect:
@@ -118,15 +118,15 @@ def _of_single_units(found: Alignment) -> Iterator[Doubt]:
         )
 
 
-def _still(found: Alignment, at: int) -> str:
+def _still(alignment: Alignment, at: int) -> str:
     """The column that does not vary when a unit is left out."""
-    left = np.delete(found.units.offline[found.first.name], at)
-    return found.first.name if is_constant(left) else found.units.online_name
+    left = np.delete(alignment.units.offline[alignment.first.name], at)
+    return alignment.first.name if is_constant(left) else alignment.units.online_name
 
 
-def _of_noise(found: Alignment) -> Iterator[Doubt]:
-    units = found.units
-    sides = {"online": found.reliability, "offline": found.first.offline_reliability}
+def _of_noise(alignment: Alignment) -> Iterator[Doubt]:
+    units = alignment.units
+    sides = {"online": alignment.reliability, "offline": alignment.first.offline_reliability}
     for side, share in sides.items():
         if share is not None and share <= 0:
             yield Doubt(
@@ -141,7 +141,7 @@ def _of_noise(found: Alignment) -> Iterator[Doubt]:
                 "it, and the corrected one is unsure",
             )
     if units.error is not None:
-        unclear = int((outcomes(units, found.settings.alpha) == 1).sum())
+        unclear = int((outcomes(units, alignment.settings.alpha) == 1).sum())
         if 2 * unclear > len(units):
             yield Doubt(
                 "mostly-unclear",
@@ -149,18 +149,18 @@ def _of_noise(found: Alignment) -> Iterator[Doubt]:
             )
 
 
-def _of_measures(found: Alignment) -> Iterator[Doubt]:
-    names = {measure.definition.name for measure in map(measure_of, found.units.offline) if measure is not None}
-    if found.settings.labels == "clicks" and len(names & {"nDCG", "DCG"}) == 1:
+def _of_measures(alignment: Alignment) -> Iterator[Doubt]:
+    names = {measure.definition.name for measure in map(measure_of, alignment.units.offline) if measure is not None}
+    if alignment.settings.labels == "clicks" and len(names & {"nDCG", "DCG"}) == 1:
         lacking = ({"nDCG", "DCG"} - names).pop()
         yield Doubt(
             "click-labels",
             f"grades are clicks, and there is no {lacking} column: with rewards for grades DCG estimates the reward, "
             "and dividing it by the ideal can turn the order of systems round; put both into the table",
         )
-    if len(found.tracked) > 1 and 3 * len(found.tracked) >= len(found.units):
+    if len(alignment.tracked) > 1 and 3 * len(alignment.tracked) >= len(alignment.units):
         yield Doubt(
             "many-measures",
-            f"{len(found.tracked)} offline columns for {len(found.units)} {found.units.kind}: the best of so many is "
-            "the best by luck as well; believe the held-out agreement",
+            f"{len(alignment.tracked)} offline columns for {len(alignment.units)} {alignment.units.kind}: the best of "
+            "so many is the best by luck as well; believe the held-out agreement",
         )
