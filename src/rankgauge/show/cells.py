@@ -74,6 +74,8 @@ TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
     "count": lambda value, digits: f"{round(value):,}",
     "rank": lambda value, digits: str(value),
     "grade": lambda value, digits: f"{value:g}",
+    "plain": lambda value, digits: f"{value:g}",  # as it was given
+    "size": lambda value, digits: number_text(value, digits) if value >= 10.0 ** (1 - digits) else f"{value:.2g}",
     "number": number_text,
     "signed": lambda value, digits: number_text(value, digits, sign=True),
     "amount": lambda value, digits: f"{value:+.{digits}g}",  # in the units of the user's table
