@@ -16,7 +16,7 @@ ROOMS = (
 LAYERS = ROOMS.split()
 # A result shows itself: the one way up. These say which module of show/ does it.
 UPWARDS = {
-    *("result", "comparison.plan.plan"),
+    "result",
     *("explanation.funnel.outcome", "explanation.query.explanation"),
     *("explanation.query.difference", "trust.ppi", "trust.judges.agree", "trust.judgments.quality"),
     *("trust.judgments.noise", "trust.online.align", "trust.unjudged.bounds", "shown"),

@@ -16,13 +16,14 @@ from rankgauge.show.charts.files import figure, page, png, script, styles, svg
 from rankgauge.show.charts.notebook import in_notebook
 from rankgauge.show.charts.online import alignment
 from rankgauge.show.charts.pairs import detectable, differences, matrix, scatter
+from rankgauge.show.charts.plans import plan
 from rankgauge.show.charts.systems import distribution, forest, groups
 from rankgauge.show.charts.theme import PALETTE, THEMES
 from rankgauge.show.charts.trust import confusion, judges, noise, unjudged, unjudged_pairs
 
 __all__ = [
     "KINDS", "PALETTE", "THEMES", "alignment", "at_k", "confusion", "detectable", "differences", "distribution",
-    "figure", "forest", "groups", "in_notebook", "judges", "matrix", "noise", "page", "png", "precision_recall",
+    "figure", "forest", "groups", "in_notebook", "judges", "matrix", "noise", "page", "plan", "png", "precision_recall",
     "scatter", "script", "styles", "svg", "unjudged", "unjudged_pairs",
 ]  # fmt: skip
 

@@ -1,0 +1,35 @@
+"""A page's one picture → SVG and PNG: its first chart or drawing, or the one that is named."""
+
+from __future__ import annotations
+
+from rankgauge.errors import InputError, choices
+from rankgauge.show.model import Chart, Options, Page, Picture, every_block
+
+__all__ = ["png", "svg"]
+
+
+def svg(page: Page, options: Options) -> str:
+    """The picture as an SVG, ending in a newline."""
+    from rankgauge.show.charts.files import svg as chart_svg
+
+    picture = _picture(page, options)
+    drawn = picture.draw() if isinstance(picture, Picture) else chart_svg(picture.draw())
+    return f"{drawn.rstrip()}\n"
+
+
+def png(page: Page, options: Options) -> bytes:
+    """The picture as a PNG."""
+    from rankgauge.show.charts.files import png as chart_png
+    from rankgauge.show.svg.drawing import png as svg_to_png
+
+    picture = _picture(page, options)
+    return svg_to_png(picture.draw()) if isinstance(picture, Picture) else chart_png(picture.draw())
+
+
+def _picture(page: Page, options: Options) -> Chart | Picture:
+    pictures = [block for block in every_block(page.sections) if isinstance(block, Chart | Picture)]
+    chosen = [block for block in pictures if options.only in ("", block.key)]
+    if not chosen:
+        known = f"; there are {choices([block.key for block in pictures])}" if pictures else ""
+        raise InputError(f"there is no picture {options.only!r}{known}" if options.only else "there is no picture here")
+    return chosen[0]
