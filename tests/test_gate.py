@@ -26,7 +26,7 @@ from rankgauge.comparison.saved import Saved
 from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.measures import parse
 from rankgauge.pytest_plugin import assert_no_regression
-from rankgauge.show.sections.gate import as_data, as_json, as_junit, as_markdown, as_table
+from rankgauge.show.junit import junit
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.power import power_of, queries_needed
 
@@ -158,11 +158,11 @@ def test_one_query_cannot_tell() -> None:
     one = {"q00": JUDGMENTS["q00"]}
     found = check(one, {"q00": {"d2": 1.0}}, GOOD, margin=0.5)
     assert (found.answer, found.compared[0].queries_needed) == ("inconclusive", None)
-    assert json.loads(json.dumps(as_data(found), allow_nan=False))["measures"]["nDCG@10"]["difference"]["low"] is None
-    assert "–" in as_table(found)
-    assert "nDCG@10 is inconclusive: one query has no bounds" in as_table(found)
-    assert "too close to the limit" not in as_table(found)
-    assert "P@1 is inconclusive: one query has no bounds" in as_table(check(one, GOOD, minimums={"P@1": 0.5}))
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["measures"]["nDCG@10"]["difference"]["low"] is None
+    assert "–" in found.show()
+    assert "nDCG@10 is inconclusive: one query has no bounds" in found.show()
+    assert "too close to the limit" not in found.show()
+    assert "P@1 is inconclusive: one query has no bounds" in check(one, GOOD, minimums={"P@1": 0.5}).show()
 
 
 @pytest.mark.parametrize("distance", [0.02, -0.02])
@@ -203,7 +203,7 @@ def test_a_minimum_tests_a_mean() -> None:
 def test_skewed_differences_are_pointed_out() -> None:
     (one,) = check(JUDGMENTS, broken(1), GOOD, margin=0.02).compared
     assert [doubt.code for doubt in one.doubts] == ["skewed"]
-    assert "Beware: nDCG@10: the differences are too skewed" in as_table(check(JUDGMENTS, broken(1), GOOD, margin=0.02))
+    assert "Warning: nDCG@10: the differences are too skewed" in check(JUDGMENTS, broken(1), GOOD, margin=0.02).show()
 
 
 def test_minimums_are_doubted_like_differences() -> None:
@@ -211,9 +211,9 @@ def test_minimums_are_doubted_like_differences() -> None:
     assert [doubt.code for doubt in one.doubts] == ["skewed"]
     twelve = {query: JUDGMENTS[query] for query in QUERIES[:12]}
     found = check(twelve, noisy(1), noisy(2), margin=0.5, minimums={"nDCG@10": 0.2})
-    assert as_table(found).count("Beware: nDCG@10: 12 queries are few") == 1
-    assert [each["code"] for each in as_data(found)["warnings"]].count("few-queries") == 1
-    assert "few-queries" in [each["code"] for each in as_data(check(twelve, GOOD, minimums={"P@1": 0}))["warnings"]]
+    assert found.show().count("Warning: nDCG@10: 12 queries are few") == 1
+    assert [each["code"] for each in found.to_dict()["warnings"]].count("few-queries") == 1
+    assert "few-queries" in [each["code"] for each in check(twelve, GOOD, minimums={"P@1": 0}).to_dict()["warnings"]]
 
 
 def test_few_queries_are_few_even_where_nothing_differs() -> None:
@@ -235,8 +235,8 @@ def saved(tmp_path: Path) -> Path:
 
 def test_a_saved_baseline_is_as_good_as_the_run(saved: Path) -> None:
     from_file, from_run = (check(JUDGMENTS, noisy(2), old, margin=0.02) for old in (saved, GOOD))
-    assert as_data(from_file)["measures"] == as_data(from_run)["measures"]
-    assert as_data(from_file)["fingerprints"] == as_data(from_run)["fingerprints"]
+    assert from_file.to_dict()["measures"] == from_run.to_dict()["measures"]
+    assert from_file.to_dict()["fingerprints"] == from_run.to_dict()["fingerprints"]
 
 
 def test_swapped_judgments_are_refused(saved: Path) -> None:
@@ -348,7 +348,7 @@ def test_queries_that_only_one_side_has_are_named() -> None:
     half = {query: GOOD[query] for query in QUERIES[:20]}
     found = check(JUDGMENTS, half, GOOD, margin=0.02, protocol={"missing": "skip"})
     assert (found.compared[0].queries, len(found.compared[0].dropped)) == (20, 20)
-    assert "20 queries do not count, such as q20" in as_table(found)
+    assert "20 queries do not count, such as q20" in found.show()
 
 
 # ---- shown ----------------------------------------------------------------------------------------------------------
@@ -357,7 +357,7 @@ FAILED = check(JUDGMENTS, broken(12), GOOD, margin=0.02, minimums={"P@1": 0.2}, 
 
 
 def test_json_is_as_promised() -> None:
-    data = json.loads(as_json(FAILED))
+    data = json.loads(FAILED.to_json())
     assert data["answer"] == "fail"
     one = data["measures"]["nDCG@10"]
     assert list(one)[:6] == ["candidate", "baseline", "difference", "margin", "answer", "queries"]
@@ -371,26 +371,26 @@ def test_json_is_as_promised() -> None:
 
 
 def test_markdown_is_for_a_pull_request() -> None:
-    text = as_markdown(FAILED)
-    assert text.startswith("### ❌ FAIL: a\\<b|c against ")
+    text = FAILED.to_markdown()
+    assert text.startswith("### ❌ FAIL: a\\<b\\|c against ")
     rows = [line for line in text.split("\n") if line.startswith("| nDCG@10")]
-    assert rows[0].endswith("| 0.02 | 40 | FAIL |")
+    assert rows[0].endswith("| 0.02 | 40 | **FAIL** |")
     assert "<details><summary>The queries that lost most nDCG@10</summary>" in text
 
 
 def test_junit_has_a_test_for_every_measure() -> None:
-    suite = ElementTree.fromstring(as_junit(FAILED))
+    suite = ElementTree.fromstring(junit(FAILED))
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "1", "0")
     first, second = suite.findall("testcase")
     failure = first.find("failure")
     assert failure is not None
-    assert failure.text == as_table(FAILED)
+    assert failure.text == FAILED.show()
     assert len(second) == 0
 
 
 @pytest.mark.parametrize(("inconclusive", "tag"), [(None, "failure"), ("fail", "failure"), ("pass", "skipped")])
 def test_junit_of_what_cannot_be_told(inconclusive: str | None, tag: str) -> None:
-    suite = ElementTree.fromstring(as_junit(check(JUDGMENTS, broken(1), GOOD, margin=0.02), inconclusive))
+    suite = ElementTree.fromstring(junit(check(JUDGMENTS, broken(1), GOOD, margin=0.02), inconclusive))
     assert [each.tag for each in suite.iter() if each.get("type")] == [tag]
 
 
@@ -399,7 +399,7 @@ def test_junit_survives_any_name() -> None:
     found = check(
         {odd: {"d": 1}, "b": {"d": 1}}, {odd: {"x": 1.0}, "b": {"d": 1.0}}, {odd: {"d": 1.0}, "b": {"d": 1.0}}, margin=0
     )
-    ElementTree.fromstring(as_junit(found))
+    ElementTree.fromstring(junit(found))
 
 
 # ---- the command ----------------------------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ ROOMS = (
 LAYERS = ROOMS.split()
 # A result shows itself: the one way up. These say which module of show/ does it.
 UPWARDS = {
-    *("result", "comparison.comparison", "comparison.gate.check", "comparison.gate.baseline", "comparison.plan.plan"),
-    *("comparison.leaderboard.leaderboard", "explanation.query.explanation"),
+    "explanation.query.explanation",
     *("explanation.query.difference", "trust.ppi", "trust.judges.agree", "trust.judgments.quality"),
     *("trust.judgments.noise", "trust.unjudged.bounds", "shown"),
 }

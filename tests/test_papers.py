@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from rankgauge.comparison.compare import compare
+from rankgauge.show.cells import cell_text
 from rankgauge.show.grid import (
     Cell,
     Grid,
@@ -24,7 +25,7 @@ from rankgauge.show.grid import (
     ranked,
     text_table,
 )
-from rankgauge.show.marks import change, letter, letters
+from rankgauge.show.marks import delta_column, letter, letters
 
 # Twelve queries each; worked by hand: low < middle < high everywhere but for one query, near is middle with noise.
 LOW = {f"q{n:02d}": 0.10 + 0.01 * n for n in range(12)}
@@ -79,10 +80,13 @@ def test_letters() -> None:
     assert letters([0, 26]) == "a,aa"
 
 
-def test_changes() -> None:
-    assert change(0.5123, 0.5, "absolute", 3) == "+0.012"
-    assert change(0.45, 0.5, "relative", 3) == "-10.0 %"
-    assert change(0.45, 0.0, "relative", 3) == "–"
+@pytest.mark.parametrize(
+    ("value", "baseline", "kind", "words"),
+    [(0.5123, 0.5, "absolute", "+0.012"), (0.45, 0.5, "relative", "-10.0 %"), (0.45, 0.0, "relative", "–")],
+)
+def test_changes(value: float, baseline: float, kind: str, words: str) -> None:
+    column, cells = delta_column({"a": value, "b": baseline}, "b", kind)
+    assert [cell_text(cell, column, 3) for cell in cells] == [words, "–"]
 
 
 def test_best_and_second_go_by_the_digits_that_are_shown() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import xml.etree.ElementTree as ElementTree
+import re
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,12 @@ from click.testing import CliRunner, Result
 import rankgauge
 from rankgauge.cli import cli
 from rankgauge.comparison.plan.pilot import Deviation, deviation_of
-from rankgauge.comparison.plan.plan import QUESTIONS, SETS, SIZES, Setting, plan
+from rankgauge.comparison.plan.plan import QUESTIONS, SETS, SIZES, Plan, Setting, plan
 from rankgauge.comparison.values import Values
 from rankgauge.errors import InputError, RankgaugeError
-from rankgauge.show.sections.plan import as_data, as_markdown, as_table
-from rankgauge.show.svg.plan import PICTURES, picture, svg
+from rankgauge.show import charts
+from rankgauge.show.formats import render
 from rankgauge.stats.power import detectable, queries_needed
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def values(table: Any, measure: str = "nDCG@10") -> Values:
@@ -57,14 +55,14 @@ def test_the_ladder_has_no_margin_that_is_never_kept(deviation: float, expected:
     found = plan(deviation, setting=Setting(expected=expected))
     assert found.questions == ("difference", "margin", "width")
     assert [each.size for each in found.answers if each.question == "margin"] == pytest.approx([*margins])
-    assert "margin" in as_table(found)
+    assert "margin" in found.show()
     with pytest.raises(InputError, match="no number of queries"):
         plan(0.2, margins=[0.005], setting=Setting(expected=-0.007))
 
 
 @pytest.mark.parametrize(("alpha", "words"), [(0.05, "95 %"), (0.1, "90 %"), (0.07, "93 %"), (1e-9, "99.9999999 %")])
 def test_the_level_of_an_interval_has_all_its_digits(alpha: float, words: str) -> None:
-    assert f"the {words} interval" in as_table(plan(0.2, widths=[0.1], setting=Setting(alpha=alpha)))
+    assert f"the {words} interval" in plan(0.2, widths=[0.1], setting=Setting(alpha=alpha)).show()
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -163,33 +161,37 @@ def test_what_makes_no_sense_is_refused(asked: dict[str, Any]) -> None:
 
 
 def test_the_table_has_the_numbers_and_the_curve() -> None:
-    text = as_table(plan(0.2))
+    text = plan(0.2).show()
     assert "0.0200         787     620   1,539" in text
-    lengths = [line.count("█") for line in text.splitlines() if "█" in line]
-    assert lengths == sorted(lengths, reverse=True)
-    assert len(lengths) == len(SETS)
-    assert lengths[0] == 32
-    assert "| 0.0200 | 787 | 620 | 1,539 |" in as_markdown(plan(0.2))
+    bars = [8 * bar.count("█") + max(0, " ▏▎▍▌▋▊▉".find(bar[-1])) for bar in re.findall("[█-▏]+$", text, re.M)]
+    assert bars == sorted(bars, reverse=True)
+    assert (len(bars), bars[0]) == (len(SETS), 96)
+    assert "| 0.0200 | 787 | 620 | 1,539 |" in plan(0.2).to_markdown()
 
 
 def test_the_data_hold_what_was_asked() -> None:
-    data = as_data(plan(0.2, differences=[0.02], queries=[60], setting=Setting(systems=3)))
+    data = plan(0.2, differences=[0.02], queries=[60], setting=Setting(systems=3)).to_dict()
     assert data["comparisons"] == 3
     assert [(each["question"], each["size"]) for each in data["needed"]] == [("difference", 0.02), ("range", 0.02)]
     assert data["sets"][0]["difference"] == detectable(0.2, 60, alpha=0.05 / 3)
     assert (data["pilot"], data["deviation"]) == (None, {"value": 0.2, "low": None, "high": None})
 
 
-def test_the_picture_marks_what_was_asked() -> None:
+def layers(asked: Plan) -> list[list[dict[str, Any]]]:
+    """The rows of every layer of the chart."""
+    drawn = charts.plan(asked).to_dict()
+    names = [layer.get("data", drawn.get("data"))["name"] for layer in drawn["layer"]]
+    return [drawn["datasets"][name] for name in names]
+
+
+def test_the_chart_marks_what_was_asked() -> None:
     pilot = Deviation(0.2, (0.17, 0.25), "nDCG@10", 60, ("a", "b"))
-    tree = ElementTree.fromstring(svg(plan(pilot, differences=[0.02], queries=[60])))
-    words = [node.text or "" for node in tree.iter(f"{SVG}text")]
-    assert "0.0200: 787 queries" in words
-    assert f"{detectable(0.2, 60):.4f}: 60 queries" in words
-    assert len(list(tree.iter(f"{SVG}circle"))) == 2
-    classes = [node.get("class") for node in tree.iter(f"{SVG}path")]
-    assert "rg-band" in classes
-    assert all(0 <= float(node.get("x") or 0) <= 1200 for node in tree.iter(f"{SVG}text"))
+    band, curve, *marks = layers(plan(pilot, differences=[0.02], queries=[60]))
+    assert [row["words"] for row in marks[-1]] == ["0.02: 787 queries", f"{detectable(0.2, 60):.4f}: 60 queries"]
+    at = {row["queries"]: row["size"] for row in curve}
+    for row in band:
+        assert row["low"] < at[row["queries"]] < row["high"]
+        assert row["high"] == detectable(0.25, row["queries"])
 
 
 @pytest.mark.parametrize(
@@ -197,18 +199,16 @@ def test_the_picture_marks_what_was_asked() -> None:
 )
 @pytest.mark.parametrize("systems", [2, 30])
 def test_every_plan_can_be_drawn(asked: dict[str, Any], systems: int) -> None:
-    tree = ElementTree.fromstring(svg(plan(0.3, **asked, setting=Setting(systems=systems))))
-    for node in tree.iter(f"{SVG}path"):
-        assert "nan" not in (node.get("d") or "")
-        assert "inf" not in (node.get("d") or "")
+    for rows in layers(plan(0.3, **asked, setting=Setting(systems=systems))):
+        assert all(math.isfinite(row["size"]) and row["queries"] > 0 for row in rows)
 
 
 def test_files_of_every_kind() -> None:
-    found = plan(0.2, differences=[0.02])
-    assert set(PICTURES) == {".svg", ".png", ".html"}
-    assert picture(found, ".html").decode().count("<svg") == 1
     pytest.importorskip("vl_convert")
-    assert picture(found, ".png").startswith(b"\x89PNG")
+    page = plan(0.2, differences=[0.02]).page()
+    assert str(render(page, "svg")).count("<svg") == 1
+    assert render(page, "png")[:4] == b"\x89PNG"
+    assert "Queries needed" in str(render(page, "html"))
 
 
 # ---- the command ----------------------------------------------------------------------------------------------------

@@ -41,11 +41,11 @@ def assert_no_regression(
 
     if inconclusive not in ("pass", "fail"):
         raise InputError(f"inconclusive={inconclusive!r} is not known; expected pass or fail")
-    found = check(judgments, run, baseline, measures, margin=margin, minimums=minimums, **more)
-    answer = inconclusive if found.answer == "inconclusive" else found.answer
+    outcome = check(judgments, run, baseline, measures, margin=margin, minimums=minimums, **more)
+    answer = inconclusive if outcome.answer == "inconclusive" else outcome.answer
     if answer == "fail":
-        raise AssertionError(f"\n{found}")
-    return found
+        raise AssertionError(f"\n{outcome}")
+    return outcome
 
 
 class Gauge:

@@ -73,12 +73,14 @@ def bench_suite(
       rankgauge bench suite.toml -o leaderboard.html
     """
     from rankgauge.comparison.leaderboard.bench import bench
-    from rankgauge.show.sections.leaderboard import Style, show
+    from rankgauge.show.formats import render
+    from rankgauge.show.model import Options
 
     chosen = format or _format_of(output)
     with _progress() as watch:
-        found = bench(suite, cache=False if no_cache else cache or True, watch=watch, **asked)
-    emit(show(found, chosen, Style(digits, output == "-" and is_terminal(), deltas)), output)
+        leaderboard = bench(suite, cache=False if no_cache else cache or True, watch=watch, **asked)
+    options = Options(digits, colours=output == "-" and is_terminal())
+    emit(str(render(leaderboard.page(deltas=deltas), chosen, options)), output)
 
 
 def _format_of(output: str) -> str:

@@ -15,7 +15,7 @@ from rankgauge.comparison.gate.check import Check, check_result, margins_of, min
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import InputError, RankgaugeError, warn
 from rankgauge.measures import parse
-from rankgauge.show.sections.gate import FORMATS, as_junit, as_markdown
+from rankgauge.show.junit import junit
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
@@ -127,10 +127,10 @@ def deliver(found: Check, asked: Asked, inconclusive: str | None) -> int:
     """Print, write and save; the exit code."""
     text = asked.format or TEXTS.get(os.path.splitext(asked.output)[1].lower(), "table")
     if asked.markdown is not None:
-        _write(asked.markdown, as_markdown(found))
+        _write(asked.markdown, found.show("markdown"))
     if asked.junit is not None:
-        _write(asked.junit, as_junit(found, inconclusive))
-    _write(asked.output, FORMATS[text](found))
+        _write(asked.junit, junit(found, inconclusive))
+    _write(asked.output, found.show(text))
     answer = inconclusive if found.answer == "inconclusive" and inconclusive else found.answer
     _save(found, asked, answer)
     return EXITS[answer]

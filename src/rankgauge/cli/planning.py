@@ -14,8 +14,7 @@ from rankgauge.comparison.value_tables import values_of_tables
 from rankgauge.comparison.values import Values, values_of_results
 from rankgauge.errors import InputError
 from rankgauge.measures import parse
-from rankgauge.show.sections.plan import show
-from rankgauge.show.svg.plan import PICTURES, picture
+from rankgauge.show.formats import FORMATS, SUFFIXES, render
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["deliver", "deviation_from", "planned"]
 
 DEFAULT = "nDCG@10"
-TEXTS = {".md": "markdown", ".json": "json", ".txt": "table"}
 
 
 def deviation_from(
@@ -74,9 +72,8 @@ def planned(deviation: Deviation, *, differences: Any, margins: Any, widths: Any
 def deliver(found: Plan, format: str | None, output: str) -> None:
     """Print, or write what the suffix of the file says."""
     suffix = os.path.splitext(output)[1].lower()
-    if suffix in PICTURES and format is not None:
+    if FORMATS[SUFFIXES.get(suffix, "table")].picture and format is not None:
         raise click.UsageError(f"--format is for text; {output} is to be a picture")
-    text = format or TEXTS.get(suffix, "table")
-    data = picture(found, suffix) if suffix in PICTURES else show(found, text).encode()
+    made = render(found.page(), format or SUFFIXES.get(suffix, "table"))
     with opened(output) as stream:
-        stream.write(data)
+        stream.write(made if isinstance(made, bytes) else made.encode())

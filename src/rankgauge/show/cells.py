@@ -64,7 +64,7 @@ def interval_text(ends: Sequence[float | None], digits: int = 4, *, sign: bool =
 
 def _band_text(band: Any, text: Callable[[Any, int], str], digits: int) -> str:
     """From the lowest to the highest: one number where the digits shown are the same; ≤ and ≥: at least so wide."""
-    low, high = text(band.low, digits), text(band.high, digits)
+    low, high = (text(end, digits) for end in ((band.low, band.high) if hasattr(band, "low") else band))
     if low == high:
         return low
     return f"{low} to {high}" if getattr(band, "exact", True) else f"≤{low} to ≥{high}"
@@ -79,6 +79,7 @@ TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
     "rank": lambda value, digits: str(value),
     "grade": lambda value, digits: f"{value:g}",
     "gain": lambda value, digits: f"{value:g}",
+    "size": lambda value, digits: number_text(value, digits) if value >= 10.0 ** (1 - digits) else f"{value:.2g}",
     "number": number_text,
     "signed": lambda value, digits: number_text(value, digits, sign=True),
     "amount": lambda value, digits: f"{value:+.{digits}g}",  # in the units of the user's table
@@ -109,7 +110,7 @@ def cell_text(cell: Any, column: Column, digits: int = 4) -> str:
     if is_missing(value) or (isinstance(value, tuple | list) and any(map(is_missing, value))):
         return MISSING
     decimals = column.digits if column.digits is not None else DIGITS.get(column.kind, digits)
-    if hasattr(value, "low") and "interval" not in column.kind:
+    if "interval" not in column.kind and (isinstance(value, tuple) or hasattr(value, "low")):
         return _band_text(value, TEXTS[column.kind], decimals)
     return TEXTS[column.kind](value, decimals)
 

@@ -73,11 +73,11 @@ def csv_text(page: Page, options: Options) -> str:
         raise InputError(f"there is no table {options.only!r}{named}" if options.only else "there is no table for CSV")
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    columns = [_Spread(column, [plain_value(row[at]) for row in table.rows]) for at, column in enumerate(table.columns)]
-    writer.writerow([head for column in columns for head in column.heads])
+    kept = [at for at, column in enumerate(table.columns) if column.key or column.head or column.kind != "bar"]
+    columns = {at: _Spread(table.columns[at], [plain_value(row[at]) for row in table.rows]) for at in kept}
+    writer.writerow([head for column in columns.values() for head in column.heads])
     for row in table.rows:
-        cells = zip(columns, row, strict=True)
-        writer.writerow([cell for column, each in cells for cell in column.cells(plain_value(each))])
+        writer.writerow([cell for at, column in columns.items() for cell in column.cells(plain_value(row[at]))])
     return stream.getvalue()
 
 

@@ -50,7 +50,7 @@ def _table(table: Table, options: Options) -> str:
     tabular = "\n".join(_tabular(table, options)) + "\n"
     if not table.caption:
         return tabular + _comments(table.notes)
-    words = " ".join([table.caption, *table.notes])
+    words = " ".join([f"{table.caption.removesuffix('.')}.", *table.notes]) if table.notes else table.caption
     head = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(words)}}}", r"\smallskip"]
     return "\n".join([*head, tabular + r"\end{table}"]) + "\n"
 

@@ -14,6 +14,7 @@ __all__ = ["markdown", "markdown_text"]
 
 # What Markdown, or HTML within it, reads as something else; an underscore within a word is one.
 SPECIAL: Final = re.compile(r"[\\`*\[\]{}|~$#]|[<>](?=\S)|&(?=[#\w]+;)|(?<![^\W_])_|_(?![^\W_])")
+SIGNS: Final = {"good": "✅", "bad": "❌", "warn": "⚠️"}
 STRONG: Final = {"best": "**{}**", "second": "<u>{}</u>", "good": "**{}**", "bad": "**{}**"}
 
 
@@ -42,6 +43,8 @@ def _words(block: model.Text, options: Options) -> str:
     words = markdown_text(block.words)
     if block.kind == "warning":
         return f"**Careful.** {words}"
+    if block.kind in SIGNS:
+        return f"### {SIGNS[block.kind]} {words}"
     return f"**{words}**" if block.kind in ("lead", "head") else words
 
 

@@ -64,13 +64,6 @@ def delta_column(means: Mapping[str, float], baseline: str, deltas: str) -> tupl
     return Column("Δ", kind), [None if name == baseline else change for name, change in changes.items()]
 
 
-def change(value: float, baseline: float, kind: str, digits: int) -> str:
-    """The difference from a baseline: +0.0123, or +3.1 %."""
-    if kind == "relative":
-        return f"{round(100 * (value - baseline) / baseline, 1) + 0.0:+.1f} %" if baseline else "–"
-    return f"{round(value - baseline, digits) + 0.0:+.{digits}f}"
-
-
 def legend(test: str, alpha: float, *, baseline: str | None, deltas: str, systems: int) -> str:
     """What the faces and marks of a table mean."""
     faces = "Best in bold, second underlined." if systems > 2 else "Best in bold."

@@ -90,7 +90,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph; `kind` is `lead` (the answer), `head` (a small heading), `note` (small print) or `warning`."""
+    """A paragraph; `kind` is `lead` (the answer), `head` (a small heading), `note` (small print) or `warning`.
+
+    An answer that is good, bad or neither has the kind `good`, `bad` or `warn`.
+    """
 
     words: str
     kind: str = ""

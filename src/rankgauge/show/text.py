@@ -18,7 +18,17 @@ __all__ = ["bar", "short", "text", "width_of"]
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 BAR: Final = 12  # characters of a bar
 NARROWEST: Final = 16  # characters that are left of a long text in a narrow table
-COLOURS: Final = {"best": "1", "good": "32", "bad": "31", "head": "1", "lead": "1", "bar": "34", "loss": "31"}
+COLOURS: Final = {
+    "best": "1",
+    "second": "4",
+    "head": "1",
+    "lead": "1",
+    "good": "32",
+    "bad": "31",
+    "warn": "33",
+    "bar": "34",
+    "loss": "31",
+}
 BETWEEN: Final = "  "
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from rankgauge.measures import Measure, parse, parse_all
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
+from rankgauge.shown import Shown, clean
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.paired import NOWHERE, TIE, moments, t_interval, units_of
 from rankgauge.stats.power import ALPHA, queries_needed
@@ -106,9 +107,11 @@ class Lost:
         return self.candidate - self.baseline
 
 
-@dataclass(frozen=True, eq=False)
-class Check:
+@dataclass(frozen=True, eq=False, repr=False)
+class Check(Shown):
     """The answer of the gate, and everything it rests on."""
+
+    shown_by: ClassVar[str] = "gate"
 
     name: str
     baseline: str
@@ -117,14 +120,29 @@ class Check:
     lost_most: tuple[Lost, ...]
     fingerprints: dict[str, Any]
     protocol: dict[str, Any]
-    candidate: Result = field(repr=False)
-    old: Saved | None = field(repr=False)
+    candidate: Result
+    old: Saved | None
+
+    @property
+    def title(self) -> str:
+        """The answer, and who was checked against whom."""
+        against = f" against {self.baseline}" if self.baseline else ""
+        return f"{self.answer.upper()}: {self.name}{against}"
+
+    @property
+    def tests(self) -> tuple[Compared | Minimum, ...]:
+        """Everything that has an answer."""
+        return (*self.compared, *self.minimums)
 
     @property
     def answer(self) -> str:
         """The worst answer of all."""
-        answers = [*(each.answer for each in self.compared), *(each.answer for each in self.minimums)]
-        return min(answers, key=ANSWERS.index)
+        return min((each.answer for each in self.tests), key=ANSWERS.index)
+
+    @property
+    def warnings(self) -> list[Doubt]:
+        """Where the bounds should not be trusted; what is true of a difference and of a mean is said once."""
+        return [*dict.fromkeys(doubt for each in self.tests for doubt in each.doubts)]
 
     @property
     def better(self) -> bool:
@@ -132,10 +150,49 @@ class Check:
         differences = [each.bounds.value for each in self.compared]
         return bool(differences) and min(differences) >= 0 and max(differences) > 0
 
-    def __str__(self) -> str:
-        from rankgauge.show.sections.gate import as_table
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON: NaN and infinity are None."""
+        data = {
+            "answer": self.answer,
+            "candidate": self.name,
+            "baseline": self.baseline or None,
+            "measures": {each.measure: _compared_data(each) for each in self.compared},
+            "minimums": {each.measure: _minimum_data(each) for each in self.minimums},
+            "lost_most": [asdict(each) | {"difference": each.difference} for each in self.lost_most],
+            "warnings": self.warnings,
+            "protocol": self.protocol,
+            "fingerprints": self.fingerprints,
+        }
+        cleaned: dict[str, Any] = clean(data)
+        return cleaned
 
-        return as_table(self)
+
+def _compared_data(each: Compared) -> dict[str, Any]:
+    drift = each.drift and {
+        "first": each.drift.first, "difference": each.drift.bounds, "baselines": each.drift.baselines,
+    }  # fmt: skip
+    return {
+        "candidate": each.candidate,
+        "baseline": each.baseline,
+        "difference": each.bounds,
+        "margin": each.margin,
+        "answer": each.answer,
+        "queries": each.queries,
+        "dropped": len(each.dropped),
+        "dropped_ids": each.dropped,
+        "queries_needed": each.queries_needed,
+        "drift": drift,
+    }
+
+
+def _minimum_data(each: Minimum) -> dict[str, Any]:
+    return {
+        **each.bounds._asdict(),
+        "minimum": each.minimum,
+        "answer": each.answer,
+        "queries": each.queries,
+        "queries_needed": each.queries_needed,
+    }
 
 
 def check(

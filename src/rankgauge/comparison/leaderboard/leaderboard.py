@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgauge.errors import MeasureError
 from rankgauge.measures import parse
-from rankgauge.shown import clean
+from rankgauge.shown import Shown, clean
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -20,19 +20,26 @@ if TYPE_CHECKING:
 __all__ = ["Leaderboard"]
 
 
-@dataclass(frozen=True, eq=False)
-class Leaderboard(Mapping[str, "Board"]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard(Shown, Mapping[str, "Board"]):
     """Systems over many data sets: `leaderboard["nDCG@10"].standings["bm25"].macro`.
 
     A mapping from measure to its board; `print(leaderboard)` is the table, `to_dict()` the JSON, `to_frame()` a row per
     cell.
     """
 
+    shown_by: ClassVar[str] = "leaderboard"
+
     name: str
     boards: dict[str, Board]
     ways: Ways
     protocols: dict[str, dict[str, Any]]  # data set → its rules
     cells: Cells
+
+    @property
+    def title(self) -> str:
+        """The measures, and how much was measured."""
+        return f"{', '.join(self)}: {len(self.first.standings):,} systems, {len(self.first.cells):,} data sets"
 
     def __getitem__(self, measure: str) -> Board:
         for name in (measure, *([str(parse(measure))] if measure not in self.boards else [])):
@@ -100,16 +107,6 @@ class Leaderboard(Mapping[str, "Board"]):
         from rankgauge.comparison.leaderboard.notes import notes
 
         return notes(self)
-
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.leaderboard import show
-
-        return show(self).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        from rankgauge.show.sections.leaderboard import html
-
-        return html(self)
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__

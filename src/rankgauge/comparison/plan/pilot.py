@@ -29,13 +29,14 @@ class Deviation:
     largest: float | None = None
 
     @property
-    def words(self) -> str:
-        """Where it comes from."""
-        if not self.systems:
-            return "given"
-        low, high = self.interval or (math.nan, math.nan)
-        words = f"{self.measure} of {len(self.systems)} systems on {self.queries:,} queries"
-        return f"{words}; 95 % interval {low:.4f} to {high:.4f}"
+    def sentence(self) -> str:
+        """How large it is, and where it comes from."""
+        words = (
+            f"{self.measure} of {len(self.systems)} systems on {self.queries:,} queries" if self.systems else "given"
+        )
+        if self.interval:
+            words += f"; 95 % interval {self.interval[0]:.4f} to {self.interval[1]:.4f}"
+        return f"Deviation of the differences: {self.value:.4f} ({words})."
 
 
 def deviation_of(values: Values) -> Deviation:

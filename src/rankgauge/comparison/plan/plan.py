@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Final
 
 from rankgauge.comparison.plan.pilot import Deviation
 from rankgauge.comparison.plan.questions import QUESTIONS, Question, Setting
 from rankgauge.errors import InputError
+from rankgauge.shown import Shown, clean
+from rankgauge.stats.estimate import Estimate
 
 __all__ = ["QUESTIONS", "Answer", "Plan", "Question", "Setting", "plan"]
 
@@ -33,9 +35,11 @@ class Answer:
     at_most: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Shown):
     """Queries needed, and what sets of queries show."""
+
+    shown_by: ClassVar[str] = "plan"
 
     deviation: Deviation
     setting: Setting
@@ -48,10 +52,33 @@ class Plan:
         of = self.deviation.value if deviation is None else deviation
         return [QUESTIONS[question].size(self.setting, of, queries) for queries in numbers]
 
-    def __str__(self) -> str:
-        from rankgauge.show.sections.plan import as_table
+    @property
+    def title(self) -> str:
+        """What was asked."""
+        return "How many queries"
 
-        return as_table(self)
+    @property
+    def meanings(self) -> list[str]:
+        """What each question asks, in words."""
+        return [f"{question}: {QUESTIONS[question].words(self.setting)}." for question in self.questions]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON: NaN is None."""
+        pilot, setting = self.deviation, self.setting
+        known = {"measure": pilot.measure, "queries": pilot.queries, "systems": pilot.systems}
+        data = {
+            "deviation": Estimate(pilot.value, *pilot.interval or ()),
+            "pilot": known if pilot.systems else None,
+            "power": setting.power,
+            "alpha": setting.alpha,
+            "systems": setting.systems,
+            "comparisons": setting.comparisons,
+            "expected": setting.expected,
+            "needed": [asdict(each) for each in self.answers],
+            "sets": [{"queries": queries, **sizes} for queries, sizes in self.sets.items()],
+        }
+        cleaned: dict[str, Any] = clean(data)
+        return cleaned
 
 
 def plan(

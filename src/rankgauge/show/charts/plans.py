@@ -94,6 +94,6 @@ def _marks(frame: Frame, source: Plan, x: Any, y: Any, colour: Any) -> list[Any]
 def _words(source: Plan) -> str:
     pilot = source.deviation
     shade = f"Shade: {source.questions[0]}, with the deviation at either end of its interval" if pilot.interval else ""
-    parts = [f"Deviation of the differences, query by query: {pilot.value:.4f} ({pilot.words})"]
+    parts = [pilot.sentence]
     parts += [f"{question}: {QUESTIONS[question].words(source.setting)}" for question in source.questions]
     return ". ".join(part.rstrip(".") for part in [*parts, shade] if part) + "."

@@ -1,103 +1,89 @@
-"""Checks → text for a terminal, Markdown for a pull request, JUnit XML for a CI server, JSON for machines."""
+"""A check: the answer, the measures against baseline and minimums, the queries that lost most, what would settle it."""
 
 from __future__ import annotations
 
-import json
-import math
-import re
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.show.grid import markdown_grid, short, text_grid
-from rankgauge.shown import clean
+from rankgauge.show.cells import interval_text, number_text
+from rankgauge.show.model import Block, Bullets, Column, Fold, Mark, Notes, Section, Table, Text
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.doubts import Doubt
     from rankgauge.comparison.gate.check import Check, Compared, Minimum
 
-__all__ = ["FORMATS", "as_json", "as_junit", "as_markdown", "as_table"]
+__all__ = ["sections"]
 
-MARKS: Final = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️"}
-NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-LOST_HEADS: Final = ["query", "candidate", "baseline", "difference"]
-
-
-# ---- what there is to say -------------------------------------------------------------------------------------------
+# Answer → the kind of its text and of its cell.
+KINDS: Final = {"pass": "good", "fail": "bad", "inconclusive": "warn"}
 
 
-def headline(found: Check) -> str:
-    """The answer and who was checked against whom."""
-    against = f" against {found.baseline}" if found.baseline else ""
-    return f"{found.answer.upper()}: {found.name}{against}"
+def sections(check: Check) -> Iterator[Section]:
+    """The whole; the queries that lost most are folded away where something can be."""
+    blocks: list[Block] = [Text(check.title, KINDS[check.answer])]
+    blocks += [_compared_table(check)] if check.compared else []
+    blocks += [_minimums_table(check)] if check.minimums else []
+    findings = [*_findings(check)]
+    blocks += [*([Bullets(findings)] if findings else []), *_lost(check)]
+    blocks += [Bullets([f"{doubt.text}." for doubt in check.warnings], "warning")] if check.warnings else []
+    yield Section("check", "Check", [*blocks, Notes([*_notes(check)])])
 
 
-def _number(value: float) -> str:
-    return "–" if not math.isfinite(value) else f"{value:.4f}"
+# ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _signed(value: float) -> str:
-    return "–" if not math.isfinite(value) else f"{value:+.4f}"
-
-
-def compared_cells(found: Check) -> tuple[list[str], list[list[str]]]:
+def _compared_table(check: Check) -> Table:
     """A row for each measure that is compared."""
-    heads = ["measure", "candidate", "baseline", "difference", "lower", "upper", "margin", "queries", "answer"]
+    columns = [Column("measure"), Column("candidate", "number"), Column("baseline", "number")]
+    columns += [*_bounds("difference", "signed"), Column("margin", "grade"), Column("queries", "count")]
     rows = [
-        [
-            each.measure, _number(each.candidate), _number(each.baseline), *map(_signed, each.bounds),
-            f"{each.margin:g}", f"{each.queries:,}", each.answer.upper(),
-        ]
-        for each in found.compared
-    ]  # fmt: skip
-    return heads, rows
+        [each.measure, each.candidate, each.baseline, *each.bounds, each.margin, each.queries, _answer(each)]
+        for each in check.compared
+    ]
+    return Table("measures", "", [*columns, Column("answer")], rows)
 
 
-def minimum_cells(found: Check) -> tuple[list[str], list[list[str]]]:
+def _minimums_table(check: Check) -> Table:
     """A row for each minimum."""
-    heads = ["measure", "mean", "lower", "upper", "minimum", "queries", "answer"]
-    rows = [
-        [each.measure, *map(_number, each.bounds), f"{each.minimum:g}", f"{each.queries:,}", each.answer.upper()]
-        for each in found.minimums
-    ]
-    return heads, rows
+    columns = [Column("measure"), *_bounds("mean", "number"), Column("minimum", "grade"), Column("queries", "count")]
+    rows = [[each.measure, *each.bounds, each.minimum, each.queries, _answer(each)] for each in check.minimums]
+    return Table("minimums", "", [*columns, Column("answer")], rows)
 
 
-def lost_cells(found: Check, measure: str) -> list[list[str]]:
-    """The queries that lost most in a measure."""
-    return [
-        [short(each.query_id, 40), _number(each.candidate), _number(each.baseline), _signed(each.difference)]
-        for each in found.lost_most
-        if each.measure == measure
-    ]
+def _bounds(name: str, kind: str) -> list[Column]:
+    return [Column(name, kind), Column("lower", kind, key=f"{name}_low"), Column("upper", kind, key=f"{name}_high")]
 
 
-def notes(found: Check) -> Iterator[str]:
-    """What the answers mean, what would settle them, what was dropped, and the drift."""
-    for compared in found.compared:
-        yield from _settling_words(compared)
-    for minimum in found.minimums:
-        yield from _settling_words(minimum)
-    for pair in found.compared:
-        if pair.dropped:
-            query, why = next(iter(pair.dropped.items()))
-            yield f"{pair.measure}: {len(pair.dropped):,} queries do not count, such as {short(query)}: {why}."
-        if pair.drift:
-            yield _drift_words(pair)
-    yield from (f"Beware: {doubt.text}." for doubt in _doubts(found))
-    if found.compared:
-        yield "lower and upper: one-sided 95 % bounds of the difference. PASS: lower ≥ −margin; FAIL: upper < −margin."
-    if found.minimums:
-        yield "A minimum: PASS if the one-sided 95 % lower bound of the mean reaches it; FAIL if the upper does not."
-    rules = {rule: found.protocol[rule] for rule in found.candidate.protocol.changed}
-    if rules:
-        yield f"Rules: {' '.join(f'{rule}={value}' for rule, value in rules.items())}"
+def _answer(each: Compared | Minimum) -> Mark:
+    return Mark(each.answer.upper(), KINDS[each.answer])
 
 
-def _doubts(found: Check) -> list[Doubt]:
-    """Where the bounds should not be trusted; what is true of a difference and of a mean is said once."""
-    tests: list[Compared | Minimum] = [*found.compared, *found.minimums]
-    return [*dict.fromkeys(doubt for each in tests for doubt in each.doubts)]
+def _lost(check: Check) -> Iterator[Fold]:
+    """The queries that lost most, of each measure."""
+    columns = [Column("query", "query"), Column("candidate", "number"), Column("baseline", "number")]
+    columns += [Column("difference", "signed")]
+    for measure in dict.fromkeys(each.measure for each in check.lost_most):
+        rows: list[list[Any]] = [
+            [each.query_id, each.candidate, each.baseline, each.difference]
+            for each in check.lost_most
+            if each.measure == measure
+        ]
+        key = f"lost {measure}"
+        yield Fold(key, f"The queries that lost most {measure}", [Table(key, "", columns, rows)])
+
+
+# ---- words -----------------------------------------------------------------------------------------------------------
+
+
+def _findings(check: Check) -> Iterator[str]:
+    """What would settle the answers, what was dropped, and the drift."""
+    for test in check.tests:
+        yield from _settling_words(test)
+    for compared in check.compared:
+        if compared.dropped:
+            query, why = next(iter(compared.dropped.items()))
+            yield f"{compared.measure}: {len(compared.dropped):,} queries do not count, such as {query}: {why}."
+        if compared.drift:
+            yield _drift_words(compared)
 
 
 def _settling_words(each: Compared | Minimum) -> Iterator[str]:
@@ -113,131 +99,22 @@ def _settling_words(each: Compared | Minimum) -> Iterator[str]:
         yield f"{what}; about {each.queries_needed:,} like these would (power 0.80, at what was observed)."
 
 
-def _drift_words(pair: Compared) -> str:
-    assert pair.drift is not None
-    bounds, words = pair.drift.bounds, f"{pair.measure} since the first of {pair.drift.baselines} baselines"
-    text = f"{words}: {_signed(bounds.value)} (bounds {_signed(bounds.low)} to {_signed(bounds.high)})"
-    if pair.drift.answer == "fail":
-        return f"{text}. Small losses have added up to more than the margin."
-    return f"{text}."
+def _drift_words(compared: Compared) -> str:
+    assert compared.drift is not None
+    bounds, words = compared.drift.bounds, f"{compared.measure} since the first of {compared.drift.baselines} baselines"
+    ends = interval_text(bounds[1:], sign=True)
+    text = f"{words}: {number_text(bounds.value, sign=True)} (bounds {ends})."
+    if compared.drift.answer == "fail":
+        return f"{text} Small losses have added up to more than the margin."
+    return text
 
 
-# ---- formats --------------------------------------------------------------------------------------------------------
-
-
-def as_table(found: Check) -> str:
-    """For a terminal."""
-    parts = [f"{headline(found)}\n"]
-    if found.compared:
-        parts.append(text_grid(*compared_cells(found), left=1))
-    if found.minimums:
-        parts.append(text_grid(*minimum_cells(found), left=1))
-    for each in found.compared:
-        rows = lost_cells(found, each.measure)
-        if rows:
-            parts.append(f"Lost most {each.measure}:\n" + text_grid(LOST_HEADS, rows, left=1))
-    return "\n".join([*parts, "\n".join(notes(found)) + "\n"])
-
-
-def as_markdown(found: Check) -> str:
-    """For a pull request: the answer and the numbers open, the queries folded away."""
-    parts = [f"### {MARKS[found.answer]} {_escaped(headline(found))}\n"]
-    if found.compared:
-        parts.append(markdown_grid(*compared_cells(found), left=1))
-    if found.minimums:
-        parts.append(markdown_grid(*minimum_cells(found), left=1))
-    parts.append("".join(f"- {_escaped(note)}\n" for note in notes(found)))
-    for each in found.compared:
-        rows = lost_cells(found, each.measure)
-        if rows:
-            table = markdown_grid(LOST_HEADS, [[_escaped(cell) for cell in row] for row in rows], left=1)
-            head = f"<details><summary>The queries that lost most {each.measure}</summary>"
-            parts.append(f"{head}\n\n{table}\n</details>\n")
-    return "\n".join(parts)
-
-
-def _escaped(text: str) -> str:
-    """Names and ids as text, whatever they hold."""
-    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", text)
-
-
-def as_data(found: Check) -> dict[str, Any]:
-    """What the JSON holds, as a value."""
-    data = {
-        "answer": found.answer,
-        "candidate": found.name,
-        "baseline": found.baseline or None,
-        "measures": {each.measure: _compared_data(each) for each in found.compared},
-        "minimums": {each.measure: _minimum_data(each) for each in found.minimums},
-        "lost_most": [
-            {
-                "query_id": each.query_id,
-                "candidate": each.candidate,
-                "baseline": each.baseline,
-                "difference": each.difference,
-                "measure": each.measure,
-            }
-            for each in found.lost_most
-        ],
-        "warnings": list(_doubts(found)),
-        "protocol": found.protocol,
-        "fingerprints": found.fingerprints,
-    }
-    cleaned: dict[str, Any] = clean(data)
-    return cleaned
-
-
-def _compared_data(each: Compared) -> dict[str, Any]:
-    drift = each.drift and {
-        "first": each.drift.first, "difference": each.drift.bounds, "baselines": each.drift.baselines,
-    }  # fmt: skip
-    return {
-        "candidate": each.candidate,
-        "baseline": each.baseline,
-        "difference": each.bounds,
-        "margin": each.margin,
-        "answer": each.answer,
-        "queries": each.queries,
-        "dropped": len(each.dropped),
-        "dropped_ids": each.dropped,
-        "queries_needed": each.queries_needed,
-        "drift": drift,
-    }
-
-
-def _minimum_data(each: Minimum) -> dict[str, Any]:
-    return {
-        **each.bounds._asdict(),
-        "minimum": each.minimum,
-        "answer": each.answer,
-        "queries": each.queries,
-        "queries_needed": each.queries_needed,
-    }
-
-
-def as_json(found: Check) -> str:
-    """For machines."""
-    return json.dumps(as_data(found), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-def as_junit(found: Check, inconclusive: str | None = None) -> str:
-    """For a CI server: a test for every measure; an inconclusive one is skipped where that counts as passing."""
-    tests: list[tuple[Compared | Minimum, str]]
-    tests = [(each, f"{each.measure} may lose {each.margin:g}") for each in found.compared]
-    tests += [(each, f"{each.measure} is at least {each.minimum:g}") for each in found.minimums]
-    table = NOT_XML.sub("�", as_table(found))
-    suite = ElementTree.Element("testsuite", name="rankgauge check", tests=str(len(tests)), errors="0")
-    for each, name in tests:
-        case = ElementTree.SubElement(suite, "testcase", classname="rankgauge.check", name=NOT_XML.sub("�", name))
-        passes = each.answer == "pass" or (each.answer == "inconclusive" and inconclusive == "pass")
-        if each.answer != "pass":
-            words = NOT_XML.sub("�", f"{each.measure}: {each.answer}")
-            outcome = ElementTree.SubElement(case, "skipped" if passes else "failure", message=words, type=each.answer)
-            outcome.text = table
-    for kind in ("failure", "skipped"):
-        suite.set(f"{kind}s".replace("skippeds", "skipped"), str(len(suite.findall(f"testcase/{kind}"))))
-    ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=False) + "\n"
-
-
-FORMATS: Final[dict[str, Callable[[Check], str]]] = {"table": as_table, "markdown": as_markdown, "json": as_json}
+def _notes(check: Check) -> Iterator[str]:
+    """What the answers mean."""
+    if check.compared:
+        yield "lower and upper: one-sided 95 % bounds of the difference. PASS: lower ≥ −margin; FAIL: upper < −margin."
+    if check.minimums:
+        yield "A minimum: PASS if the one-sided 95 % lower bound of the mean reaches it; FAIL if the upper does not."
+    rules = {rule: check.protocol[rule] for rule in check.candidate.protocol.changed}
+    if rules:
+        yield f"Rules: {' '.join(f'{rule}={value}' for rule, value in rules.items())}"
