@@ -50,9 +50,11 @@ class Seen:
 
 
 @contextmanager
-def opened(browser: Browser, path: Path, width: int, theme: Any) -> Iterator[Seen]:
+def opened(browser: Browser, path: Path, width: int, theme: Any, *, scripts: bool = True) -> Iterator[Seen]:
     """A file, opened with the network off."""
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=theme, offline=True)
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=theme, offline=True, java_script_enabled=scripts
+    )
     seen = Seen(context.new_page())
     seen.page.on("console", lambda message: seen.complaints.append(message.text))
     seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
@@ -60,3 +62,12 @@ def opened(browser: Browser, path: Path, width: int, theme: Any) -> Iterator[See
     seen.page.goto(path.as_uri())
     yield seen
     context.close()
+
+
+def draw_all(seen: Seen) -> int:
+    """Bring every chart into view, wait until the live one is there, and count them."""
+    places = seen.page.locator(".plot")
+    for at in range(places.count()):
+        places.nth(at).scroll_into_view_if_needed()
+        seen.page.locator(".plot.done").nth(at).wait_for(state="attached")
+    return places.count()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -21,9 +22,11 @@ from rankgauge import Comparison, Result, charts
 from rankgauge.cli import plot
 from rankgauge.comparison.values import Values
 from rankgauge.errors import InputError, MeasureError
+from rankgauge.show.charts import still as picture
 from rankgauge.show.charts.pairs import ENDS, MANY
 from rankgauge.show.charts.source import defined
 from rankgauge.show.charts.theme import DARK_PALETTE, PALETTE
+from rankgauge.show.formats import FORMATS, SUFFIXES
 from rankgauge.stats.power import power_of
 
 QRELS = {f"q{i}": {f"d{j}": (i * j) % 4 for j in range(8)} for i in range(1, 13)}
@@ -246,6 +249,28 @@ def test_an_svg_shows_names_as_text() -> None:
     assert "<script" not in picture
 
 
+@pytest.mark.parametrize("suffix", ["svg", "png", "html"])
+def test_a_control_character_in_a_name_is_drawn_as_a_sign_for_it(suffix: str, files: Path) -> None:
+    """In a process of its own, which the converter would end."""
+    (files / "by.csv").write_text("query_id,group\n" + "".join(f"q{i},g\x01{i % 2}\n" for i in range(1, 13)))
+    line = [
+        sys.executable,
+        "-m",
+        "rankgauge",
+        "plot",
+        "groups",
+        "qrels.txt",
+        "a\x1b=s2.run",
+        "s5.run",
+        "--by",
+        "by.csv",
+    ]
+    done = subprocess.run([*line, "-o", f"x.{suffix}"], cwd=files, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    if suffix == "svg":
+        assert {"g\ufffd0", "a\ufffd"} <= set(ET.fromstring((files / "x.svg").read_text()).itertext())
+
+
 def test_thousands_of_queries_have_no_limit_and_few_rows() -> None:
     random = np.random.default_rng(7)
     queries, systems = [f"q{i:04d}" for i in range(7000)], [f"s{j}" for j in range(5)]
@@ -262,7 +287,8 @@ def test_thousands_of_queries_have_no_limit_and_few_rows() -> None:
     assert {row["query"]: (row["a"], row["b"]) for row in points} == {
         query: (a, b) for query, a, b in zip(queries, values.of("s0"), values.of("s1"), strict=True)
     }
-    assert len(charts.figure(functools.partial(charts.scatter, values))) < 1_000_000
+    assert len(charts.page({"scatter": functools.partial(charts.scatter, values)})) < 1_700_000  # the library: 600,000
+    assert len(picture.still(picture.apart(charts.scatter(values))[2], "s")) < 150_000
     for kind in ("forest", "distribution"):
         assert len(json.dumps(charts.KINDS[kind](values).to_dict())) < 60_000
 
@@ -319,9 +345,31 @@ def test_a_notebook_shows_tables_and_pictures(results: dict[str, Result], compar
     assert "Distribution of nDCG@3" in one
     assert "every pair" in several
     assert "currentColor" in one
-    assert "#010203" not in one + several
     assert "<table" in one
     assert "<table" in several
+
+
+def test_a_notebook_shows_a_chart_without_a_network(comparison: Comparison) -> None:
+    (kind, picture), *others = charts.forest(comparison)._repr_mimebundle_().items()
+    assert (kind, others) == ("image/svg+xml", [])
+    assert not re.search(r"https?://(?!www\.w3\.org/)", picture)
+    assert "s2" in list(ET.fromstring(picture).itertext())
+
+
+def test_without_jinja_a_notebook_shows_text_and_a_page_says_what_it_needs(
+    results: dict[str, Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rankgauge.show import page
+    from rankgauge.show.html import html, notebook
+    from rankgauge.show.model import Options, Page, Section, Text
+
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    page._environment.cache_clear()
+    shown = Page("<b>", [Section("one", "", [Text("a < b")])], dict)
+    assert notebook(shown) == "<pre>a &lt; b\n</pre>"
+    with pytest.raises(InputError, match=r"pip install 'rankgauge\[charts\]'"):
+        html(shown, Options())
+    monkeypatch.undo()
 
 
 def test_without_the_chart_library_a_notebook_shows_tables(
@@ -408,10 +456,11 @@ def refused(done: Any) -> str:
 
 
 def test_the_command_knows_every_kind_and_every_file() -> None:
-    from rankgauge.show.charts.files import FILES
-
     assert list(plot.KINDS) == list(charts.KINDS)
-    assert list(plot.ENDINGS) == list(FILES)
+    assert {SUFFIXES[ending] for ending in plot.ENDINGS} == {
+        "html",
+        *(n for n, each in FORMATS.items() if each.picture),
+    }
 
 
 @pytest.mark.parametrize("kind", charts.KINDS)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rankgauge
-from browser import Seen, launched, opened
+from browser import Seen, draw_all, launched, opened
 from test_report import EVIL, made
 
 
@@ -46,23 +46,34 @@ def visit(browser: Any, path: Path) -> Iterator[Seen]:
         assert seen.requests == [path.as_uri()]
 
 
-def charts(seen: Seen) -> int:
-    """Wait until every chart is drawn, and count them."""
-    number = seen.page.locator(".plot").count()
-    for at in range(number):
-        seen.page.locator(".plot.done").nth(at).wait_for(state="attached")
-    return number
-
-
 def column(visit: Seen, table: str, at: int) -> list[str]:
     cells = visit.page.locator(f"[data-table='{table}'] tbody tr:not([hidden]) > :nth-child({at})")
     return [str(text) for text in cells.all_inner_texts()]
 
 
 def test_every_chart_is_drawn(visit: Seen) -> None:
-    assert charts(visit) == CHARTS
-    assert visit.page.locator(".plot svg, .plot canvas").count() == CHARTS
-    assert visit.page.locator(".plot svg g.mark-rect, .plot svg g.mark-line, .plot svg g.mark-symbol").count() > 8
+    assert draw_all(visit) == CHARTS
+    assert visit.page.locator(".live svg, .live canvas").count() == CHARTS
+    assert visit.page.locator(".live svg g.mark-rect, .live svg g.mark-line, .live svg g.mark-symbol").count() > 8
+    assert visit.page.locator(".still:visible").count() == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_without_scripts_every_chart_is_a_picture_in_the_colours_of_the_theme(
+    browser: Any, path: Path, theme: str
+) -> None:
+    with opened(browser, path, 1280, theme, scripts=False) as seen:
+        pictures = seen.page.locator(".still svg")
+        assert pictures.count() == CHARTS
+        assert all(pictures.nth(at).is_visible() for at in range(CHARTS))
+        assert not seen.page.locator("#theme, .tools").first.is_visible()
+        words = seen.page.locator("[data-chart=forest] .still text").all_inner_texts()
+        assert {"<i>s0", "<i>s1", "<i>s2"} <= set(words)
+        name = seen.page.locator("[data-chart=forest] .still text", has_text="<i>s0")
+        ink = name.evaluate("element => getComputedStyle(element).fill")
+        wanted = rankgauge.charts.THEMES[theme].text
+        assert ink == f"rgb({', '.join(str(int(wanted[at : at + 2], 16)) for at in (1, 3, 5))})"
+        assert (seen.complaints, seen.requests) == ([], [path.as_uri()])
 
 
 @pytest.mark.parametrize("program", ["(0, eval)('1')", "new Function('return 1')()"])
@@ -81,9 +92,9 @@ def test_the_policy_refuses_another_script(browser: Any, path: Path) -> None:
 
 
 def test_nothing_given_by_a_user_runs_or_becomes_markup(visit: Seen) -> None:
-    charts(visit)
+    draw_all(visit)
     assert visit.page.title() == "nDCG@10 of 3 systems"
-    assert visit.page.locator("main :is(script, img, i, b)").count() == 0
+    assert visit.page.locator("main :is(script, img, i, b, u)").count() == 0
     assert EVIL in visit.page.locator("[data-table='every-query'] tbody").inner_text()
 
 
@@ -117,7 +128,7 @@ def test_a_table_is_searched(visit: Seen) -> None:
 
 
 def test_hovering_tells_the_query(visit: Seen) -> None:
-    charts(visit)
+    draw_all(visit)
     bar = visit.page.locator("[data-chart='differences'] g.mark-rect path").first
     bar.scroll_into_view_if_needed()
     bar.hover(force=True)
@@ -127,12 +138,14 @@ def test_hovering_tells_the_query(visit: Seen) -> None:
     assert EVIL in text
     assert tooltip.locator("script").count() == 0
     assert tooltip.evaluate("element => getComputedStyle(element).position") == "fixed"
+    sizes = tooltip.locator("td").evaluate_all("all => all.map(e => parseFloat(getComputedStyle(e).fontSize))")
+    assert max(sizes) < 16
 
 
 def test_the_other_theme_is_a_click_away(visit: Seen) -> None:
-    charts(visit)
+    draw_all(visit)
     background = "() => getComputedStyle(document.body).backgroundColor"
-    axis = "() => document.querySelector('[data-chart=forest] .role-axis-label text').getAttribute('fill')"
+    axis = "() => document.querySelector('[data-chart=forest] .live .role-axis-label text').getAttribute('fill')"
     light, ink = visit.page.evaluate(background), visit.page.evaluate(axis)
     visit.page.locator("#theme").click()
     assert visit.page.locator("html").get_attribute("data-theme") == "dark"
@@ -154,20 +167,39 @@ def test_a_link_opens_the_query_that_it_leads_to(visit: Seen) -> None:
 
 
 def test_it_prints_whole_and_on_white(visit: Seen, tmp_path: Path) -> None:
-    charts(visit)
+    draw_all(visit)
     visit.page.locator("#theme").click()
     visit.page.emulate_media(media="print")
     assert visit.page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not visit.page.locator("nav").is_visible()
     data = visit.page.pdf(path=str(tmp_path / "report.pdf"), prefer_css_page_size=True)
+    assert seen_in_print(visit) == [CHARTS, 0]
     assert data.startswith(b"%PDF")
     assert len(data) > 50_000
+
+
+def seen_in_print(visit: Seen) -> list[int]:
+    """How many pictures, and how many live charts, are on paper."""
+    return [visit.page.locator(f"{kind}:visible").count() for kind in (".still svg", ".live")]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_table_that_is_too_wide_scrolls_in_its_box(browser: Any, path: Path, width: int) -> None:
+    with opened(browser, path, width, "light") as seen:
+        boxes = ".scroll:visible"
+        wide = seen.page.locator(boxes).evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth + 1).length")
+        assert wide > 0
+        looks = "all => [...new Set(all.map(e => getComputedStyle(e).overflowX))]"
+        assert seen.page.locator(boxes).evaluate_all(looks) == ["auto"]
+        assert "gradient" in seen.page.locator(boxes).first.evaluate("e => getComputedStyle(e).backgroundImage")
+        cut = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.id)"
+        assert seen.page.locator("section, .table, details").evaluate_all(cut) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_fits_a_telephone(browser: Any, path: Path, theme: str) -> None:
     with opened(browser, path, 390, theme) as seen:
-        assert charts(seen) == CHARTS
+        assert draw_all(seen) == CHARTS
         assert seen.page.evaluate("() => document.documentElement.scrollWidth") == 390
         widths = seen.page.locator(".plot").evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
         assert all(needed <= there for needed, there in widths)

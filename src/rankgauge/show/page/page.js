@@ -138,6 +138,7 @@
     await made.view.resize().runAsync(); // a legend that took more lines than it was given makes room for itself
     drawn.set(place, { width, night, view: made });
     place.classList.add("done");
+    place.dataset.drawn = `${night ? "dark" : "light"} ${width}`;
   };
   const places = [...document.querySelectorAll("[data-chart]")];
   let queue = Promise.resolve();
