@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from typing import NamedTuple
 
 __all__ = [
+    "Doubt",
     "DuplicateError",
     "FormatError",
     "InputError",
@@ -62,6 +64,13 @@ class ProtocolError(RankgaugeError):
 
 class RankgaugeWarning(UserWarning):
     """A number was computed, and here is what to know about it."""
+
+
+class Doubt(NamedTuple):
+    """A reason for not trusting an answer: a code that does not change, and what to know and to do."""
+
+    code: str
+    text: str
 
 
 def warn(message: str) -> None:

@@ -13,8 +13,8 @@ from rankgauge.show.grid import markdown_grid, short, text_grid
 from rankgauge.shown import clean
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.doubts import Doubt
     from rankgauge.comparison.gate.check import Check, Compared, Minimum
+    from rankgauge.errors import Doubt
 
 __all__ = ["FORMATS", "as_json", "as_junit", "as_markdown", "as_table"]
 

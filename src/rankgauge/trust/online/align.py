@@ -8,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rankgauge.errors import InputError
+from rankgauge.errors import Doubt, InputError
 from rankgauge.shown import clean
 from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, first_of_best, nested
 from rankgauge.stats.correlation import Share, reliability, wilson
 from rankgauge.trust.online.settings import Settings
 from rankgauge.trust.online.tracked import Tracked, tracked
 from rankgauge.trust.online.units import Units, read_units
-
-if TYPE_CHECKING:
-    from rankgauge.trust.online.doubts import Doubt
 
 __all__ = ["Alignment", "Choice", "Settings", "Tracked", "Units", "align"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rankgauge.errors import Doubt
 from rankgauge.stats.correlation import is_constant
 from rankgauge.trust.online.tracked import outcomes
 from rankgauge.trust.online.units import measure_of
@@ -15,7 +16,7 @@ from rankgauge.trust.online.units import measure_of
 if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
 
-__all__ = ["CODES", "Doubt", "doubts"]
+__all__ = ["CODES", "doubts"]
 
 FEW: Final = 20
 WINNERS: Final = 0.9
@@ -38,13 +39,6 @@ CODES: Final = {
     "repeated": "a name is there more than once",
     "many-measures": "as many offline columns as a third of the units, or more",
 }
-
-
-class Doubt(NamedTuple):
-    """A reason for not trusting an answer: a code that does not change, and what to know and to do."""
-
-    code: str
-    text: str
 
 
 def doubts(found: Alignment) -> list[Doubt]:
