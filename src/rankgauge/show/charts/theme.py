@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.errors import InputError, choices, nearest
+from rankgauge.errors import InputError, choices, unknown
 from rankgauge.show.svg import drawing
 
 if TYPE_CHECKING:
@@ -80,9 +80,7 @@ def theme_named(name: str) -> Theme:
     if name == INHERIT.name:
         return INHERIT
     if name not in THEMES:
-        close = nearest(str(name), THEMES)
-        meant = f"; did you mean {close!r}?" if close else ""
-        raise InputError(f"theme={name!r} is not known; expected {choices(THEMES)}{meant}")
+        raise InputError(unknown(f"theme={name!r} is not known", name, THEMES, f"expected {choices(THEMES)}"))
     return THEMES[name]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rankgauge.errors import Doubt, InputError
+from rankgauge.errors import Doubt, InputError, unknown
 from rankgauge.shown import clean
 from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, first_of_best, nested
 from rankgauge.stats.correlation import Share, reliability, wilson
@@ -76,7 +76,7 @@ class Alignment:
         for each in self.tracked:
             if each.name == name:
                 return each
-        raise InputError(f"there is no offline column {name!r}; there are {', '.join(self.units.offline)}")
+        raise InputError(unknown(f"there is no offline column {name!r}", name, self.units.offline))
 
     def rows(self) -> list[dict[str, Any]]:
         """Each unit with its differences, and Pearson's r and the slope of the first offline column without it."""
