@@ -558,7 +558,7 @@ def test_a_column_has_one_role(roles: dict[str, Any]) -> None:
 
 
 def test_a_setting_that_is_not_known_is_refused_with_the_names() -> None:
-    with pytest.raises(InputError, match="stp= is no setting of align; did you mean step"):
+    with pytest.raises(InputError, match="stp= is no setting of align; did you mean 'step'"):
         align(SMALL, stp=1)
 
 

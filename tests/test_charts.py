@@ -402,7 +402,7 @@ def bad_calls() -> Iterator[tuple[str, Any, type[Exception], str]]:
     yield "nothing", lambda: charts.forest([]), InputError, "got nothing"
     yield "theme", lambda: charts.forest(two, theme="drak"), InputError, "did you mean 'dark'"
     yield "width", lambda: charts.forest(two, width=10), InputError, "240 or more"
-    yield "system", lambda: charts.scatter(two, pair=("only", "othr")), InputError, "did you mean other"
+    yield "system", lambda: charts.scatter(two, pair=("only", "othr")), InputError, "did you mean 'other'"
     yield "same", lambda: charts.scatter(two, pair=("only", "only")), InputError, "given twice"
     yield "measure", lambda: charts.forest(two, "P@5"), MeasureError, "P@5 was not evaluated"
     yield "no k", lambda: charts.at_k(two, "Rprec"), MeasureError, "has no cut-off"
@@ -478,8 +478,8 @@ def test_the_command_writes_every_kind(kind: str, files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["forrest", "qrels.txt", "s2.run", "-o", "x.png"], "Did you mean forest?"),
-        (["at_k", "qrels.txt", "s2.run", "-o", "x.png"], "Did you mean at-k?"),
+        (["forrest", "qrels.txt", "s2.run", "-o", "x.png"], "did you mean 'forest'? There are "),
+        (["at_k", "qrels.txt", "s2.run", "-o", "x.png"], "did you mean 'at-k'? There are "),
         (["forest", "qrels.txt", "s2.run", "-o", "x.pdf"], ".png, .svg or .html, not to '.pdf'"),
         (["forest", "qrels.txt", "s2.run"], "Missing option '-o'"),
         (["forest", "qrels.txt", "s2.run", "s5.run", "--baseline", "s3", "-o", "x.svg"], "there are s2, s5"),

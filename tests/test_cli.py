@@ -756,8 +756,8 @@ def test_a_judgment_repeated_is_a_warning(cli: Cli, here: Path) -> None:
 
 ALL = "'rankgauge measures' lists all"
 BAD_MEASURE_NAMES = {
-    "ndgc@10": f"unknown measure 'ndgc@10'; did you mean nDCG@10? {ALL}",
-    "Recal@5": f"unknown measure 'Recal@5'; did you mean recall@5? {ALL}",
+    "ndgc@10": f"unknown measure 'ndgc@10'; did you mean 'nDCG@10'? {ALL}",
+    "Recal@5": f"unknown measure 'Recal@5'; did you mean 'recall@5'? {ALL}",
     "xyzzy": f"unknown measure 'xyzzy'; {ALL}",
     "P": "P: P needs a cut-off; write P@10",
     "P@0": "P@0: k is a whole number, 1 or more and at most 1,000,000,000, not '0'",
@@ -791,7 +791,7 @@ def test_bad_rules(rules: list[str], message: str, cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["evl"], "No such command 'evl'. Did you mean 'eval'?"),
+        (["evl"], "there is no command 'evl'; did you mean 'eval'? 'rankgauge --help' lists all"),
         (["eval", "qrels.txt"], "Missing argument '[NAME=]RUN...'."),
         (["eval", "qrels.txt", "good.run", "--ties", "avg"], "'avg' is not one of 'id', 'id-ascending', 'given', "),
         (["eval", "qrels.txt", "good.run", "--format", "xml"], "'xml' is not one of 'table', 'json', "),
@@ -865,8 +865,11 @@ def test_grades_are_not_truncated(cli: Cli, here: Path) -> None:
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("mapp", "trec_eval has no measure 'mapp' that works on judgments; did you mean map? It has runid, num_q, "),
-        ("ndcg_cutt.10", "trec_eval has no measure 'ndcg_cutt' that works on judgments; did you mean ndcg_cut? It has"),
+        ("mapp", "trec_eval has no measure 'mapp' that works on judgments; did you mean 'map'? It has runid, num_q, "),
+        (
+            "ndcg_cutt.10",
+            "trec_eval has no measure 'ndcg_cutt' that works on judgments; did you mean 'ndcg_cut'? It has",
+        ),
         ("xyzzy", "trec_eval has no measure 'xyzzy' that works on judgments; it has runid, num_q, num_ret, num_rel, "),
         ("P.x", "'x' is not a list of numbers such as 5,10,20\n"),
         ("utility.1", "utility.1: expected 4 numbers, got 1\n"),
@@ -903,7 +906,7 @@ def test_measures_explains_one(name: str, cli: Cli) -> None:
 
 
 def test_measures_does_not_know_one(cli: Cli) -> None:
-    fails(cli("measures", "ndgc"), f"unknown measure 'ndgc'; did you mean nDCG? {ALL}")
+    fails(cli("measures", "ndgc"), f"unknown measure 'ndgc'; did you mean 'nDCG'? {ALL}")
 
 
 def test_convert(cli: Cli, here: Path) -> None:

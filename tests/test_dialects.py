@@ -386,7 +386,8 @@ class TestUndefinedTies:
         data = json.loads(Evaluation.of([result]).show("json", per_query=True))["runs"][0]
         low, high = bands.mean[2:4]
         assert data["measures"]["nDCG@5"] == {"mean": None, "value": None, "low": low, "high": high, "exact": True}
-        assert data["per_query"]["q"]["nDCG@5"] == {"low": bands["q"].low, "high": bands["q"].high, "exact": True}
+        ends = {"low": bands["q"].low, "high": bands["q"].high}
+        assert data["per_query"]["q"]["nDCG@5"] == {"value": None, **ends, "exact": True}
         assert data["per_query"]["p"]["nDCG@5"] == bands["p"].value
         (row,) = csv.DictReader(io.StringIO(Evaluation.of([result]).show("csv")))
         assert (row["nDCG@5"], float(row["nDCG@5_low"]), float(row["nDCG@5_high"])) == ("", low, high)

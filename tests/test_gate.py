@@ -513,7 +513,7 @@ def test_a_run_of_a_file_of_several_is_named(cli: Callable[..., Outcome]) -> Non
     check = ("check", "qrels.txt", "good.run", "--margin", "0", "--format", "json", "--baseline")
     assert "must be alone in a file" in cli(*check, "good=two.json", "--ratchet").err
     assert "holds 2 runs; say which: good=two.json" in cli(*check, "two.json").err
-    assert "no run 'brokn2', did you mean broken2?" in cli(*check, "brokn2=two.json").err
+    assert "no run 'brokn2'; did you mean 'broken2'?" in cli(*check, "brokn2=two.json").err
     assert json.loads(cli(*check, "broken2=two.json").out)["measures"]["nDCG@10"]["difference"][
         "value"
     ] == pytest.approx(0.05)

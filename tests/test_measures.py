@@ -363,8 +363,8 @@ class TestText:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("ndgc@10", r"unknown measure 'ndgc@10'; did you mean nDCG@10\? 'rankgauge measures' lists all"),
-            ("recal@10", "did you mean recall@10"),
+            ("ndgc@10", r"unknown measure 'ndgc@10'; did you mean 'nDCG@10'\? 'rankgauge measures' lists all"),
+            ("recal@10", "did you mean 'recall@10'"),
             ("xyzzy", "unknown measure 'xyzzy'; 'rankgauge measures' lists all"),
             ("nDCG@0", "k is a whole number, 1 or more and at most 1,000,000,000, not '0'"),
             ("nDCG@ten", "k is a whole number"),

@@ -411,7 +411,7 @@ class TestRealFiles:
 
 
 def test_an_unknown_format(file: Make) -> None:
-    with pytest.raises(InputError, match=r"unknown format 'cvs'; expected trec, .* or arrow; did you mean 'csv'"):
+    with pytest.raises(InputError, match=r"unknown format 'cvs'; did you mean 'csv'\? Expected trec, .* or arrow"):
         read_run(file(RUN), format="cvs")
 
 

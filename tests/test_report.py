@@ -169,7 +169,7 @@ def test_the_json_has_the_comparison_that_compare_makes() -> None:
     compared = rankgauge.compare(judgments, runs).to_dict()
     assert data["comparison"] == compared
     systems = next(table for section in data["sections"] for table in tables_of(section["blocks"]))
-    means = {name: system["mean"] for name, system in compared["measures"]["nDCG@10"]["systems"].items()}
+    means = {name: system["mean"]["value"] for name, system in compared["measures"]["nDCG@10"]["systems"].items()}
     assert {row[0]: row[1] for row in systems["rows"]} == means
 
 

@@ -240,7 +240,7 @@ def test_unknown_queries_are_named() -> None:
 
 def test_unknown_runs_are_named() -> None:
     sheet = sheet_of({"q": {"a": 2}}, {"bm25": {"q": {"a": 1.0}}})
-    with pytest.raises(InputError, match="did you mean bm25"):
+    with pytest.raises(InputError, match="did you mean 'bm25'"):
         bounds_of_run(sheet, "bm52")
     with pytest.raises(InputError, match="no run"):
         sheet_of({"q": {"a": 2}}, {})

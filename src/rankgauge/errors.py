@@ -14,9 +14,11 @@ RankgaugeWarning          a number was computed, and here is what to know about 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 __all__ = [
+    "Doubt",
     "DuplicateError",
     "FormatError",
     "InputError",
@@ -28,6 +30,7 @@ __all__ = [
     "choices",
     "counted",
     "nearest",
+    "unknown",
     "warn",
 ]
 
@@ -64,6 +67,13 @@ class RankgaugeWarning(UserWarning):
     """A number was computed, and here is what to know about it."""
 
 
+class Doubt(NamedTuple):
+    """A reason for not trusting an answer: a code that does not change, and what to know and to do."""
+
+    code: str
+    text: str
+
+
 def warn(message: str) -> None:
     """Tell the user something about a result that was computed all the same."""
     warnings.warn(message, RankgaugeWarning, stacklevel=3)
@@ -87,3 +97,14 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     by_lower = {name.lower(): name for name in known}
     found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[found[0]] if found else None
+
+
+def unknown(words: str, value: object, known: Iterable[str], tail: str = "", spelt: Callable[[str], str] = str) -> str:
+    """Why a name is refused, what was most likely meant, and what there is: the known names, or what `tail` says.
+
+    >>> unknown("there is no run 'bm52'", "bm52", ["bm25", "bert"])
+    "there is no run 'bm52'; did you mean 'bm25'? There are bm25, bert"
+    """
+    listed = list(known)
+    close, tail = nearest(str(value), listed), tail or f"there are {', '.join(listed)}"
+    return f"{words}; did you mean {spelt(close)!r}? {tail[0].upper()}{tail[1:]}" if close else f"{words}; {tail}"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
-from rankgauge.errors import ProtocolError, choices, nearest
+from rankgauge.errors import ProtocolError, choices, unknown
 
 __all__ = ["BY_GRADE", "DEFAULT", "REPEATING", "RULES", "SIGNED", "SPOKEN", "Protocol", "check_independent"]
 
@@ -136,9 +136,8 @@ class Protocol:
         for rule, allowed in RULES.items():
             value = getattr(self, rule)
             if not isinstance(value, str) or value not in allowed:
-                hint = nearest(str(value), allowed)
-                meant = f"; did you mean {hint!r}?" if hint else ""
-                raise ProtocolError(f"{rule}={value!r} is not a rule; expected {choices(allowed)}{meant}")
+                words = f"{rule}={value!r} is not a rule"
+                raise ProtocolError(unknown(words, value, allowed, f"expected {choices(allowed)}"))
         object.__setattr__(self, "rel", _number(self.rel, "rel"))
         if self.depth is not None:
             object.__setattr__(self, "depth", int(_number(self.depth, "depth")))

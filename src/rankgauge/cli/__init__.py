@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from rankgauge import __version__
-from rankgauge.errors import RankgaugeError, RankgaugeWarning
+from rankgauge.errors import RankgaugeError, RankgaugeWarning, unknown
 
 __all__ = ["main"]
 
@@ -86,11 +86,8 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from rankgauge.errors import nearest
-
-            close = nearest(args[0], COMMANDS)
-            hint = f" Did you mean {close!r}?" if close else ""
-            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
+            words = f"there is no command {args[0]!r}"
+            raise click.UsageError(unknown(words, args[0], COMMANDS, "'rankgauge --help' lists all"), ctx)
         return super().resolve_command(ctx, args)
 
 

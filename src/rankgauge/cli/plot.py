@@ -12,7 +12,7 @@ import click
 from rankgauge.cli.agree import REPEATED
 from rankgauge.cli.judgments import grades_given
 from rankgauge.cli.options import FILE, complete_measures, measures_from_option, protocol_options, reading_options
-from rankgauge.errors import choices, nearest
+from rankgauge.errors import choices, unknown
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -44,9 +44,7 @@ COMPARING: Final = frozenset({"forest", "matrix", "detectable"})  # of two syste
 def known_kind(context: click.Context, parameter: click.Parameter, value: str) -> str:
     """The kind of chart; of another word, the nearest is named."""
     if value not in KINDS:
-        close = nearest(value.replace("_", "-"), KINDS)
-        meant = f" Did you mean {close}?" if close else ""
-        raise click.BadParameter(f"there is no chart {value!r}.{meant} There are {', '.join(KINDS)}.")
+        raise click.BadParameter(unknown(f"there is no chart {value!r}", value.replace("_", "-"), KINDS))
     return value
 
 
@@ -179,9 +177,7 @@ def _source(kind: str, named: Evaluation, baseline: str | None) -> Any:
     from rankgauge.comparison.compare import Settings, compare_results
 
     if baseline is not None and baseline not in named:
-        close = nearest(baseline, named)
-        meant = f"; did you mean {close}?" if close else ""
-        raise click.UsageError(f"--baseline {baseline}: there is no such system{meant}; there are {', '.join(named)}")
+        raise click.UsageError(unknown(f"--baseline: there is no system {baseline!r}", baseline, named))
     alone = kind == "forest" and baseline is None and len(named.first.query_ids) < 2  # means can be shown, not compared
     if len(named) < 2 or alone or (kind not in COMPARING and baseline is None) or kind in ("at-k", "precision-recall"):
         return named

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.comparison import Compared, Comparison, System
-from rankgauge.comparison.doubts import Doubt, doubts_of_family, doubts_of_groups, doubts_of_pairs, doubts_of_results
+from rankgauge.comparison.doubts import doubts_of_family, doubts_of_groups, doubts_of_pairs, doubts_of_results
 from rankgauge.comparison.pairs import Family, compare_groups, compare_pairs
 from rankgauge.comparison.settings import Settings
 from rankgauge.comparison.value_tables import on_judgments, values_of_tables
 from rankgauge.comparison.values import Values, values_of_results, with_clusters, without_weightless
-from rankgauge.errors import InputError
+from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure
 from rankgauge.measures.queries import groups_of, masks_of, query_table, weights_of

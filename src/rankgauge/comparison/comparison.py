@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankgauge.comparison.doubts import Doubt
 from rankgauge.comparison.pairs import Pair
 from rankgauge.comparison.settings import Settings
-from rankgauge.errors import InputError, MeasureError
+from rankgauge.errors import Doubt, InputError, MeasureError
 from rankgauge.measures import Measure
 from rankgauge.shown import Shown, clean
 from rankgauge.stats.estimate import Estimate

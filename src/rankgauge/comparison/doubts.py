@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rankgauge.errors import Doubt
 from rankgauge.stats.methods import TUKEYS
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.result import Result
 
-__all__ = ["CODES", "Doubt", "doubts_of_family", "doubts_of_groups", "doubts_of_pairs", "doubts_of_results"]
+__all__ = ["CODES", "doubts_of_family", "doubts_of_groups", "doubts_of_pairs", "doubts_of_results"]
 
 FEW: Final = 25
 SKEWED: Final = 0.25
@@ -36,13 +37,6 @@ CODES: Final = {
     "dropped-queries": "queries without a value for every system were left out",
     "few-flips": "so few flips that no p can fall below the level; under Holm, BH or BY, below their first step",
 }
-
-
-class Doubt(NamedTuple):
-    """A reason for not trusting an answer: a code that does not change, and what to know and to do."""
-
-    code: str
-    text: str
 
 
 def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:

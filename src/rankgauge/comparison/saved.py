@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from rankgauge.errors import FormatError, InputError, MeasureError, nearest
+from rankgauge.errors import FormatError, InputError, MeasureError, unknown
 from rankgauge.measures import parse
 from rankgauge.result import Evaluation
 
@@ -179,7 +179,5 @@ def one_run(found: list[Saved], name: str | None, source: str) -> Saved:
     if name is None:
         raise InputError(f"{source} holds {len(found)} runs; say which: {names[0]}={source}")
     if name not in names:
-        close = nearest(name, names)
-        meant = f", did you mean {close}?" if close else ""
-        raise InputError(f"{source} has no run {name!r}{meant}; it has {', '.join(names)}")
+        raise InputError(unknown(f"{source} has no run {name!r}", name, names))
     return found[names.index(name)]

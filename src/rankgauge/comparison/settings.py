@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rankgauge.errors import InputError, choices, nearest
+from rankgauge.errors import InputError, choices, unknown
 from rankgauge.stats.methods import ALSO, METHODS
 
 __all__ = ["Settings"]
@@ -45,6 +45,4 @@ class Settings:
 
 def _known(name: str, value: Any, table: dict[str, str]) -> None:
     if value not in table:
-        close = nearest(str(value), table)
-        meant = f"; did you mean {close!r}?" if close else ""
-        raise InputError(f"{name}={value!r} is not known; expected {choices(table)}{meant}")
+        raise InputError(unknown(f"{name}={value!r} is not known", value, table, f"expected {choices(table)}"))

@@ -17,7 +17,7 @@ import numpy as np
 
 from rankgauge.comparison.saved import read_saved
 from rankgauge.comparison.values import Values, comparable, one_definition
-from rankgauge.errors import FormatError, InputError, MeasureError, RankgaugeError, choices, nearest
+from rankgauge.errors import FormatError, InputError, MeasureError, RankgaugeError, unknown
 from rankgauge.measures import parse
 from rankgauge.read.frames import is_frame
 from rankgauge.read.query_tables import frame_table, is_query_column, table_of_file
@@ -95,9 +95,7 @@ class _Table:
             return self.columns[NAMELESS]
         spelled = {_spelling(name): name for name in self.columns}
         if _spelling(measure) not in spelled:
-            close = nearest(measure, self.columns)
-            meant = f", did you mean {close}?" if close else ""
-            raise MeasureError(f"{self.name}: holds no {measure}{meant}; there is {choices(self.columns)}")
+            raise MeasureError(unknown(f"{self.name}: holds no {measure}", measure, self.columns))
         return self.columns[spelled[_spelling(measure)]]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import InputError, MeasureError, ProtocolError, nearest
+from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import Protocol
 
@@ -65,9 +65,7 @@ class Values:
     def index(self, system: str) -> int:
         """The column of a system."""
         if system not in self.systems:
-            close = nearest(system, self.systems)
-            meant = f"; did you mean {close}?" if close else ""
-            raise InputError(f"there is no system {system!r}{meant}; there are {', '.join(self.systems)}")
+            raise InputError(unknown(f"there is no system {system!r}", system, self.systems))
         return self.systems.index(system)
 
     def mean(self, system: str) -> float:

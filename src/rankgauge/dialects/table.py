@@ -10,7 +10,7 @@ from typing import Final
 
 from rankgauge.dialects.dialect import Dialect, Own, Owned, Rounding
 from rankgauge.dialects.presets import PRESETS
-from rankgauge.errors import ProtocolError, nearest
+from rankgauge.errors import ProtocolError, unknown
 
 __all__ = ["DIALECTS", "Dialect", "Own", "Owned", "Rounding", "find_dialect"]
 
@@ -27,6 +27,4 @@ def find_dialect(name: str | Dialect) -> Dialect:
         return name
     if name in DIALECTS:
         return DIALECTS[name]
-    close = nearest(name, DIALECTS)
-    meant = f"; did you mean {close!r}?" if close else ";"
-    raise ProtocolError(f"unknown dialect {name!r}{meant} 'rankgauge dialects' lists all")
+    raise ProtocolError(unknown(f"unknown dialect {name!r}", name, DIALECTS, "'rankgauge dialects' lists all"))

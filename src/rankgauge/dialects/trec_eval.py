@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import MeasureError, nearest, warn
+from rankgauge.errors import MeasureError, unknown, warn
 from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.read import read_judgments, read_run
@@ -206,9 +206,8 @@ def _with_underscore(name: str, given: str) -> tuple[str, str]:
     measure, _, number = given.rpartition("_")
     if measure in BY_NAME and re.fullmatch(r"[-0-9.,=]+", number):
         return measure, number
-    close = nearest(name, [*BY_NAME, *SETS])
-    hint = f"did you mean {close}? It has" if close else "it has"
-    raise MeasureError(f"trec_eval has no measure {name!r} that works on judgments; {hint} {', '.join(BY_NAME)}")
+    words = f"trec_eval has no measure {name!r} that works on judgments"
+    raise MeasureError(unknown(words, name, [*BY_NAME, *SETS], f"it has {', '.join(BY_NAME)}"))
 
 
 def _values_of(row: Row, parameters: str | None, documents: int) -> Iterator[Line]:

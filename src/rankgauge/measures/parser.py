@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final
 
-from rankgauge.errors import MeasureError, nearest
+from rankgauge.errors import MeasureError, unknown
 from rankgauge.measures.gains import discount_function, gain_text
 from rankgauge.measures.registry import MEASURES, Definition, Measure
 
@@ -167,11 +167,8 @@ def _unknown(name: str, text: str) -> str:
     names = [*MEASURES, *(key.rstrip("*") for key in SPELLINGS)]
     if f"{name.lower()}*" in SPELLINGS:
         return f"{text} needs a number: write {name}_10 or {SPELLINGS[f'{name.lower()}*'].replace('*', '10')}"
-    close = nearest(name, names)
-    if close is None:
-        return f"unknown measure {text!r}; {_SEE_ALL}"
-    ours = _our_spelling(close)
-    return f"unknown measure {text!r}; did you mean {text.replace(name, ours, 1)}? {_SEE_ALL}"
+    words = f"unknown measure {text!r}"
+    return unknown(words, name, names, _SEE_ALL, lambda close: text.replace(name, _our_spelling(close), 1))
 
 
 def _our_spelling(close: str) -> str:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from rankgauge.errors import FormatError, InputError, choices, nearest
+from rankgauge.errors import FormatError, InputError, choices, unknown
 from rankgauge.read import frames, ltr, tables
 from rankgauge.read import trec as lines
 from rankgauge.read.names import has_role, is_beir, looks_like_header
@@ -55,9 +55,7 @@ UNSURE: Final = ("trec", "tsv")
 def format_named(name: str) -> Format:
     """The format of this name."""
     if name not in FORMATS:
-        hint = nearest(name, FORMATS)
-        meant = f"; did you mean {hint!r}?" if hint else ""
-        raise InputError(f"unknown format {name!r}; expected {choices(FORMATS)}{meant}")
+        raise InputError(unknown(f"unknown format {name!r}", name, FORMATS, f"expected {choices(FORMATS)}"))
     return FORMATS[name]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rankgauge.errors import FormatError, choices, nearest
+from rankgauge.errors import FormatError, choices, unknown
 from rankgauge.read.rows import Ask
 
 __all__ = ["SPELLINGS", "find_columns", "has_role", "is_beir", "looks_like_header", "number_role"]
@@ -73,11 +73,8 @@ def is_beir(names: Sequence[str]) -> bool:
 def _check_mapping(found: Sequence[str], columns: Mapping[str, str], name: str) -> None:
     for role, column in columns.items():
         if role not in SPELLINGS:
-            hint = nearest(role, SPELLINGS)
-            raise FormatError(
-                f"columns maps {role!r}, which is no role; expected {choices(SPELLINGS)}"
-                + (f"; did you mean {hint!r}?" if hint else "")
-            )
+            words = f"columns maps {role!r}, which is no role"
+            raise FormatError(unknown(words, role, SPELLINGS, f"expected {choices(SPELLINGS)}"))
         if column not in found:
             raise FormatError(f"{name}: there is no column {column!r}; the columns are {', '.join(map(str, found))}")
 

@@ -1,4 +1,4 @@
-"""Correlations of two columns with intervals, shares with intervals, and what noise in a column takes from them.
+"""Correlations of two columns and of two orders, shares, their intervals, and what noise in a column takes from them.
 
 NaN stands for what does not exist: a correlation with a constant column, an interval of too few rows or of ±1.
 """
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COEFFICIENTS", "Coefficient", "Share", "corrected", "correlated", "dependent_difference", "effective_number",
-    "fisher", "is_constant", "kendall", "pearson", "reliability", "spearman", "weighted_pearson", "wilson",
+    "fisher", "is_constant", "kendall", "pearson", "rbo", "reliability", "spearman", "tau_ap", "weighted_pearson",
+    "wilson",
 ]  # fmt: skip
 
 SAME: Final = 1e-12  # of the largest value: a column that varies less is constant but for rounding
@@ -99,6 +100,54 @@ def _inversions(values: Ints) -> int:
         of_group = np.repeat(before[starts], np.diff(starts, append=len(values)))
         found += int(((before - of_group) * (1 - one)).sum())
     return found
+
+
+# ---- orders of systems -----------------------------------------------------------------------------------------------
+# Where the formula needs an order, the value is the expectation over all orders of tied systems, in closed form.
+
+
+def tau_ap(reference: Floats, other: Floats) -> float:
+    """τ_AP of an order against a reference: mistakes at the top of `other` count more. Not symmetric.
+
+    τ_AP = 2/(n − 1) · Σ over ranks i ≥ 2 of C(i)/(i − 1) − 1, where C(i) is the number of systems above rank i that the
+    reference has above it too (Yilmaz, Aslam and Robertson, SIGIR 2008).
+    """
+    systems = len(reference)
+    if systems < 2:
+        return float("nan")
+    above = (reference[:, None] > reference) + 0.5 * (reference[:, None] == reference)
+    total = 0.0
+    for value in np.unique(other):
+        group, before = np.flatnonzero(other == value), np.flatnonzero(other > value)
+        # A system of the group has, on average, this many of those before it rightly so; within the group half of them.
+        right = float(above[np.ix_(before, group)].sum()) / len(group)
+        for place in range(len(group)):
+            if len(before) + place:
+                total += (right + place / 2) / (len(before) + place)
+    return 2 * total / (systems - 1) - 1
+
+
+def rbo(one: Floats, other: Floats, p: float = 0.9, *, extrapolated: bool = True) -> float:
+    """Rank-biased overlap of two orders of the same systems: the overlap at each depth, the first depths first.
+
+    (1 − p) · Σ p^(d − 1) · overlap(d) / d; extrapolated, the overlap at the end goes on for ever, else nothing follows
+    (Webber, Moffat and Zobel, TOIS 2010; ties as their expectation).
+    """
+    systems = len(one)
+    if systems == 0:
+        return float("nan")
+    depth = np.arange(1, systems + 1)
+    overlap = (_reached(one, depth) * _reached(other, depth)).sum(axis=0) / depth
+    value = float((1 - p) * (p ** (depth - 1.0) * overlap).sum())
+    return value + float(p**systems * overlap[-1]) if extrapolated else value
+
+
+def _reached(values: Floats, depth: Ints) -> Floats:
+    """System × depth: the chance to be among the first so many."""
+    before = (values > values[:, None]).sum(axis=1)
+    tied = (values == values[:, None]).sum(axis=1)
+    result: Floats = np.clip((depth - before[:, None]) / tied[:, None], 0.0, 1.0)
+    return result
 
 
 # ---- intervals -------------------------------------------------------------------------------------------------------

@@ -40,21 +40,17 @@ def holm(p: Floats) -> Floats:
     return np.minimum(result, 1.0)
 
 
-def benjamini_hochberg(p: Floats) -> Floats:
+def benjamini_hochberg(p: Floats, factor: float = 1.0) -> Floats:
     """Benjamini and Hochberg 1995: the k-th smallest times m / k, never above that of a larger one."""
     order = np.argsort(p, kind="stable")[::-1]
     result = np.empty_like(p)
-    result[order] = np.minimum.accumulate(p[order] * len(p) / np.arange(len(p), 0, -1))
+    result[order] = np.minimum.accumulate(p[order] * len(p) * factor / np.arange(len(p), 0, -1))
     return np.minimum(result, 1.0)
 
 
 def benjamini_yekutieli(p: Floats) -> Floats:
     """Benjamini and Yekutieli 2001: the same times 1 + 1/2 + … + 1/m, which holds under any dependence."""
-    order = np.argsort(p, kind="stable")[::-1]
-    result = np.empty_like(p)
-    harmonic = float((1 / np.arange(1, len(p) + 1)).sum())
-    result[order] = np.minimum.accumulate(p[order] * len(p) * harmonic / np.arange(len(p), 0, -1))
-    return np.minimum(result, 1.0)
+    return benjamini_hochberg(p, float((1 / np.arange(1, len(p) + 1)).sum()))
 
 
 def residual_square(table: Floats) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import InputError, MeasureError, choices, counted
+from rankgauge.errors import InputError, MeasureError, choices, counted, unknown
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
@@ -82,11 +82,10 @@ class PredictionPowered:
     pairs: list[Powered]
 
     def __getitem__(self, name: str) -> Powered:
-        for each in [*self.systems, *self.pairs]:
-            if each.name == name:
-                return each
-        known = ", ".join(each.name for each in [*self.systems, *self.pairs])
-        raise InputError(f"there is no {name!r}; there are {known}")
+        known = {each.name: each for each in [*self.systems, *self.pairs]}
+        if name not in known:
+            raise InputError(unknown(f"there is no {name!r}", name, known))
+        return known[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rankgauge.errors import InputError, MeasureError, counted
+from rankgauge.errors import InputError, MeasureError, counted, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.bands.bands import is_text
 from rankgauge.read import JudgmentsSource, RunSource
@@ -69,5 +69,5 @@ def _without(ignored: set[str], drafts: Iterable[Draft]) -> list[Draft]:
 
 def _known(code: str) -> str:
     if code.upper() not in CODES:
-        raise InputError(f"unknown code {code!r}; there are {', '.join(CODES)}")
+        raise InputError(unknown(f"unknown code {code!r}", code, CODES))
     return code.upper()

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.comparison.doubts import FEW, SKEWED, Doubt
+from rankgauge.comparison.doubts import FEW, SKEWED
 from rankgauge.comparison.gate.baseline import read_baseline, values_of
 from rankgauge.comparison.saved import Saved
-from rankgauge.errors import InputError
+from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate
 from rankgauge.measures import Measure, parse, parse_all
 from rankgauge.measures.aggregates import aggregate

@@ -11,7 +11,7 @@ from rankgauge.comparison.leaderboard.board import Board, Standing, Ways, board_
 from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.leaderboard import Leaderboard
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
-from rankgauge.errors import InputError, MeasureError, ProtocolError
+from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
 from rankgauge.measures import Measure, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
 
@@ -90,7 +90,7 @@ def _check(suite: Suite, ways: Ways) -> None:
     """Whether the data sets have anything to do with each other, and whether the baseline is there."""
     names, systems = list(suite.datasets), suite.systems
     if ways.baseline is not None and ways.baseline not in systems:
-        raise InputError(f"there is no system {ways.baseline!r} to be the baseline; there are {', '.join(systems)}")
+        raise InputError(unknown(f"there is no system {ways.baseline!r} to be the baseline", ways.baseline, systems))
     lacking = [name for name, each in suite.datasets.items() if ways.baseline not in (None, *each.runs)]
     if lacking:
         raise InputError(

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from rankgauge.errors import FormatError, InputError, choices, nearest
+from rankgauge.errors import FormatError, InputError, choices, unknown
 from rankgauge.read.formats import bare_name
 
 __all__ = ["Dataset", "Suite", "find_suite"]
@@ -74,9 +74,7 @@ def _known(what: str, asked: Sequence[str], there: Iterable[str]) -> list[str]:
     listed = list(there)
     for name in asked:
         if name not in listed:
-            close = nearest(name, listed)
-            meant = f"; did you mean {close!r}?" if close else ""
-            raise InputError(f"there is no {what} {name!r}{meant}; there are {', '.join(listed)}")
+            raise InputError(unknown(f"there is no {what} {name!r}", name, listed))
     return list(dict.fromkeys(asked)) or listed
 
 
@@ -110,8 +108,9 @@ def _on_disk(path: str, split: str) -> Suite:
         inside = os.path.join(path, FILE)
         return _of_file(inside) if os.path.isfile(inside) else _of_folder(path, split)
     if not os.path.exists(path):
-        close = nearest(os.path.basename(path), _listed(os.path.dirname(path) or "."))
-        raise InputError(f"{path}: there is no such folder or file" + (f"; did you mean {close}?" if close else ""))
+        beside = _listed(os.path.dirname(path) or ".")
+        words = f"{path}: there is no such folder or file"
+        raise InputError(unknown(words, os.path.basename(path), beside, "check the path"))
     if not path.lower().endswith(".toml"):
         raise InputError(f"{path}: a suite is a folder of data sets or a file {FILE}")
     return _of_file(path)
@@ -230,6 +229,5 @@ def _table(path: str, where: str, told: Any) -> dict[str, Any]:
 def _check_keys(path: str, told: Mapping[str, Any], known: Sequence[str], where: str = "") -> None:
     for key in told:
         if key not in known:
-            close = nearest(key, known)
-            meant = f"; did you mean {close!r}?" if close else f"; expected {choices(known)}"
-            raise FormatError(f"{path}: unknown key {'.'.join(filter(None, (where, key)))!r}{meant}")
+            words = f"{path}: unknown key {'.'.join(filter(None, (where, key)))!r}"
+            raise FormatError(unknown(words, key, known, f"expected {choices(known)}"))

@@ -13,7 +13,7 @@ from os import PathLike
 from typing import Any
 
 from rankgauge.comparison.values import cluster_numbers
-from rankgauge.errors import InputError, warn
+from rankgauge.errors import InputError, unknown, warn
 from rankgauge.explanation.funnel.cross import Cross, cross_of
 from rankgauge.explanation.funnel.notes import missing_cell, notes_of, tie_bands, tie_line, tie_warning
 from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
@@ -134,7 +134,7 @@ def _cells(retrievers: list[Any], names: list[Any]) -> dict[Any, tuple[str, str]
         else:
             cell = _split(str(name), retrievers)
         if cell[0] not in retrievers:
-            raise InputError(f"{name!r}: there is no retrieved run {cell[0]!r}; there are {', '.join(retrievers)}")
+            raise InputError(unknown(f"{name!r}: there is no retrieved run {cell[0]!r}", cell[0], retrievers))
         found[name] = cell
     return found
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.errors import InputError, nearest
+from rankgauge.errors import InputError, unknown
 from rankgauge.explanation.funnel.system import LOSSES, PARTS
 from rankgauge.shown import Shown, clean
 from rankgauge.stats.estimate import Estimate
@@ -110,9 +110,7 @@ class Funnel(Shown):
     def system(self, name: str) -> System:
         """A reranked run by its name."""
         if name not in self.systems:
-            close = nearest(name, self.systems)
-            meant = f"; did you mean {close}?" if close else ""
-            raise InputError(f"there is no reranked run {name!r}{meant}; there are {', '.join(self.systems)}")
+            raise InputError(unknown(f"there is no reranked run {name!r}", name, self.systems))
         return self.systems[name]
 
     @property

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from rankgauge.errors import InputError, choices, nearest
+from rankgauge.errors import InputError, choices, unknown
 from rankgauge.show.charts.convert import altair, drawable, svg
 from rankgauge.show.svg import drawing
 
@@ -66,9 +66,7 @@ THEMES: Final = {
 def theme_named(name: str) -> Theme:
     """The theme of this name."""
     if name not in THEMES:
-        close = nearest(str(name), THEMES)
-        meant = f"; did you mean {close!r}?" if close else ""
-        raise InputError(f"theme={name!r} is not known; expected {choices(THEMES)}{meant}")
+        raise InputError(unknown(f"theme={name!r} is not known", name, THEMES, f"expected {choices(THEMES)}"))
     return THEMES[name]
 
 

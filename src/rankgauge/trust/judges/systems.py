@@ -12,7 +12,7 @@ from rankgauge.comparison.compare import Settings, compare_results
 from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.read import Judgments, RunSource
-from rankgauge.stats.orders import rbo, tau_ap, tau_b
+from rankgauge.stats.correlation import kendall, rbo, tau_ap
 from rankgauge.trust.unjudged.sheet import named_runs
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ def _orders(
             turned += [pair] if here != there else []
         lost += [pair] if claims == [True, False] else []
         gained += [pair] if claims == [False, True] else []
-    among = tau_b(one[chosen], other[chosen])
-    orders = tau_b(one, other), tau_ap(one, other), rbo(one, other, p)
+    among = kendall(one[chosen], other[chosen])
+    orders = kendall(one, other), tau_ap(one, other), rbo(one, other, p)
     return Orders(judge, *orders, best, among, kept if tested else None, lost, gained, turned)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
@@ -149,5 +149,5 @@ Found = TypeVar("Found")
 
 def _known(name: str, known: Mapping[str, Found]) -> Found:
     if name not in known:
-        raise InputError(f"there is no {name}; there are {', '.join(known) or 'no runs'}")
+        raise InputError(unknown(f"there is no {name}", name, known, "" if known else "there are no runs"))
     return known[name]

@@ -8,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rankgauge.errors import InputError
+from rankgauge.errors import Doubt, InputError, unknown
 from rankgauge.shown import Shown
 from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, first_of_best, nested
 from rankgauge.stats.correlation import Share, reliability, wilson
 from rankgauge.trust.online.settings import Settings
 from rankgauge.trust.online.tracked import Tracked, tracked
 from rankgauge.trust.online.units import Units, read_units
-
-if TYPE_CHECKING:
-    from rankgauge.trust.online.doubts import Doubt
 
 __all__ = ["Alignment", "Choice", "Settings", "Tracked", "Units", "align"]
 
@@ -86,7 +83,7 @@ class Alignment(Shown):
         for each in self.tracked:
             if each.name == name:
                 return each
-        raise InputError(f"there is no offline column {name!r}; there are {', '.join(self.units.offline)}")
+        raise InputError(unknown(f"there is no offline column {name!r}", name, self.units.offline))
 
     def rows(self) -> list[dict[str, Any]]:
         """Each unit with its differences, and Pearson's r and the slope of the first offline column without it."""

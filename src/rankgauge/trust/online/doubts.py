@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rankgauge.comparison.doubts import Doubt
+from rankgauge.errors import Doubt
 from rankgauge.stats.correlation import is_constant
 from rankgauge.trust.online.tracked import outcomes
 from rankgauge.trust.online.units import measure_of
@@ -16,7 +16,7 @@ from rankgauge.trust.online.units import measure_of
 if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
 
-__all__ = ["CODES", "Doubt", "doubts"]
+__all__ = ["CODES", "doubts"]
 
 FEW: Final = 20
 WINNERS: Final = 0.9

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from rankgauge.errors import InputError, choices, nearest
+from rankgauge.errors import InputError, choices, unknown
 from rankgauge.stats.choice import CRITERIA
 from rankgauge.trust.online.units import LARGEST
 
@@ -37,9 +37,7 @@ class Settings:
         known = [each.name for each in fields(cls)]
         for name in given:
             if name not in known:
-                close = nearest(name, known)
-                meant = f"; did you mean {close}?" if close else ""
-                raise InputError(f"{name}= is no setting of align{meant}; the settings are {', '.join(known)}")
+                raise InputError(unknown(f"{name}= is no setting of align", name, known))
         return cls(**given)
 
     def __post_init__(self) -> None:

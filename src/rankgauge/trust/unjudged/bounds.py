@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.errors import InputError, counted, nearest
+from rankgauge.errors import InputError, counted, unknown
 from rankgauge.matching.hits import sum_by
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.stats.estimate import Estimate
@@ -60,8 +60,8 @@ class Bounds:
 
     def __getitem__(self, query: str) -> Estimate:
         if query not in self.queries:
-            close = nearest(str(query), self.queries)
-            raise InputError(f"there is no judged query {query!r}{f'; did you mean {close!r}?' if close else ''}")
+            tail = f"judged: {', '.join(self.queries[:3])}, …"
+            raise InputError(unknown(f"there is no judged query {query!r}", query, self.queries, tail))
         at = self.queries.index(query)
         return Estimate(float(self.value[at]), float(self.low[at]), float(self.high[at]))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.errors import InputError, ProtocolError, counted, nearest
+from rankgauge.errors import InputError, ProtocolError, counted, unknown
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
@@ -47,9 +47,7 @@ class Sheet:
     def known(self, name: str) -> str:
         """The name of a run, or an error that says which there are."""
         if name not in self.results:
-            close = nearest(name, self.results)
-            meant = f"; did you mean {close}?" if close else ""
-            raise InputError(f"there is no run {name!r}{meant}; there are {', '.join(self.results)}")
+            raise InputError(unknown(f"there is no run {name!r}", name, self.results))
         return name
 
     def values(self, name: str) -> Floats:
