@@ -356,6 +356,9 @@ def test_eval_compare_and_report_give_the_same_notes(cli: Cli, here: Path) -> No
     assert "RG202 the rank column contradicts the scores: 1 of 2 queries (worse)." in checks
     runs = {command: json.loads(cli(command, *files).out)["runs"] for command in ("eval", "report")}
     assert runs["eval"] == runs["report"]
+    for command in ("eval", "compare"):
+        lines = " ".join(cli(command, *files[:4]).out.split())
+        assert all(" ".join(note.split()) in lines for note in said["eval"])
 
 
 def test_a_progress_bar_where_there_is_much_to_read(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,6 +416,17 @@ def test_standard_input(qrels: str, run: str, cli: Cli) -> None:
 @pytest.mark.parametrize("words", [["-", "-"], ["qrels.txt", "-", "--by", "-"], ["-", "good.run", "--weights", "-"]])
 def test_standard_input_is_one_file(words: list[str], cli: Cli) -> None:
     fails(cli("eval", *words, stdin=RUN), "standard input (-) can be only one of the files")
+
+
+ONCE = ["agree a=- b=-", "agree qrels.txt - --runs - good.run", "check - - --min nDCG@10=0", "compare - - good.run"]
+ONCE += ["compare qrels.txt good.run worse.run --by - --clusters -", "dialects - -", "explain - - --query q1"]
+ONCE += ["funnel - --retrieved - --reranked good.run", "judgments - good.run --confusion -", "plan - - good.run"]
+ONCE += ["plot forest - - -o x.svg", "ppi - - good.run", "report - - --format md", "validate - -"]
+
+
+@pytest.mark.parametrize("words", ONCE)
+def test_standard_input_is_one_file_of_every_command(words: str, cli: Cli) -> None:
+    fails(cli(*words.split(), stdin=RUN), "standard input (-) can be only one of the files")
 
 
 TAIL = [("q2", "tail"), ("q3", "tail")]

@@ -254,6 +254,16 @@ class TestRuns:
         skipped = compare(None, part, protocol=Protocol(missing="skip"))
         assert skipped.first.values.dropped == {"q03": "no value for b"}
 
+    def test_a_dialect_takes_what_is_written_before_its_own(self) -> None:
+        """Linear gain is our default and not xgboost's: written out, it is kept, as `evaluate` keeps it."""
+        measure = "nDCG(gain=linear)@10"
+        tied = {query: dict.fromkeys(docs, 1.0) for query, docs in self.GOOD.items()}
+        found = compare(self.JUDGMENTS, {"bad": self.worse(9), "tied": tied}, measure, dialect="trec_eval")
+        assert found.first.values.measure == measure
+        found = compare(self.JUDGMENTS, {"good": self.GOOD, "bad": self.worse(9)}, measure, dialect="xgboost")
+        alone = rankgauge.evaluate(self.JUDGMENTS, self.worse(9), measure, dialect="xgboost")
+        assert found.first.systems["bad"].mean == pytest.approx(alone[measure], abs=1e-12)
+
     def test_a_dialect_is_compared_in(self) -> None:
         found = compare(self.JUDGMENTS, {"good": self.GOOD, "worse": self.worse(9)}, dialect="sklearn")
         assert found.pair("good", "worse").losses == 0

@@ -8,6 +8,7 @@ import math
 import statistics
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -20,6 +21,7 @@ import pytest
 import rankgauge
 from rankgauge import Evaluation, Protocol, Result
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError
+from rankgauge.read import Run, RunSource
 from rankgauge.show.formats import FORMATS
 
 JUDGMENTS = {
@@ -91,6 +93,42 @@ class TestAggregates:
         assert result.get("P@5") is None
         assert result.get("R@10") == 0.5
         assert len({result, result}) == 1
+
+
+class TestSeveralRuns:
+    def test_names_in_the_order_given_and_what_is_common(self) -> None:
+        runs = {"b": RUN, "a": {"q1": {"c": 1.0}}}
+        evaluation = rankgauge.evaluate_runs(JUDGMENTS, runs, ["R@10", "RR"], weights=dict.fromkeys(JUDGMENTS, 2))
+        assert list(evaluation) == [result.name for result in evaluation.values()] == ["b", "a"]
+        assert evaluation["b"].to_dict() == rankgauge.evaluate(JUDGMENTS, RUN, ["R@10", "RR"]).to_dict()
+        assert evaluation["a"]["R@10"] == 0.1
+        assert (evaluation.protocol, evaluation.dialect) == (Protocol(), None)
+        assert evaluation.definitions == evaluation["a"].definitions
+        assert repr(evaluation).startswith("run  queries    R@10")
+        assert evaluation._repr_html_().count("<tr") == 3
+
+    def test_a_run_is_let_go_before_the_next_is_read(self) -> None:
+        read: list[weakref.ref[Run]] = []
+
+        class Watched(RunSource):
+            def _read(self, protocol: Protocol) -> Run:
+                assert all(each() is None for each in read)
+                run = super()._read(protocol)
+                read.append(weakref.ref(run))
+                return run
+
+        rankgauge.evaluate_runs(JUDGMENTS, {name: Watched(RUN) for name in "abc"}, dialect="trec_eval")
+        assert len(read) == 3  # once each, however many rules a dialect has
+
+    def test_a_source_that_is_kept_is_read_once_for_each_way(self, tmp_path: Path) -> None:
+        path = tmp_path / "run.txt"
+        path.write_text("q1 Q0 a 2 9 t\nq1 Q0 b 1 8 t\n")
+        source = RunSource(path)
+        assert source.is_small
+        assert source.read() is not source.read()
+        kept = source.kept()
+        assert kept.read() is kept.kept().read(Protocol(ties="average"))
+        assert kept.read(Protocol(order="rank")).nested == {"q1": {"a": -2.0, "b": -1.0}}
 
 
 class TestQueries:

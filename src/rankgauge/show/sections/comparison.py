@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, percent
@@ -31,7 +32,7 @@ def sections(
     blocks = [_paper_table(comparison, deltas), *_tables(comparison, every_pair, details)]
     verdicts = [f"{pair.verdict}." for each in comparison.values() if len(each.pairs) <= SPOKEN for pair in each.pairs]
     blocks += [Bullets(verdicts)] if verdicts else []
-    blocks += [Notes([*_notes(comparison)]), Table.of_rows(comparison.rows())]
+    blocks += [Notes(_Lines(comparison)), Table.of_rows(comparison.rows())]
     yield Section("comparison", "Comparison", blocks)
 
 
@@ -191,8 +192,25 @@ def _legend(comparison: Comparison, deltas: str) -> str:
 # ---- notes -----------------------------------------------------------------------------------------------------------
 
 
+class _Lines(Sequence[str]):
+    """The lines of the notes; the checks behind them are made where they are shown, and CSV does not show them."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return [*_notes(self.comparison)]
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.lines[at]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """How the p-values came about, and what not to trust."""
+    """How the p-values came about, what not to trust, and what there is to know about the runs."""
     first, settings = comparison.first, comparison.settings
     drawn = f"all {first.flips:,} flips" if first.exact else f"{first.flips:,} random flips, seed {settings.seed}"
     yield f"p: sign-flip test of the mean difference, two-sided, {drawn}.{_family_words(comparison)}"
