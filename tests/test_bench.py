@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import rankgauge
-from rankgauge.cli.bench import FORMATS, bench_suite
+from rankgauge.cli.bench import TEXTS, bench_suite
 from rankgauge.comparison.leaderboard.board import Ways, _standings
 from rankgauge.comparison.leaderboard.cells import CACHE
 from rankgauge.comparison.leaderboard.suite import find_suite
@@ -741,7 +741,7 @@ def test_unanswered_queries_are_said() -> None:
 
 
 def test_every_format_is_offered() -> None:
-    assert set(FORMATS) == set(BOARD_FORMATS)
+    assert set(TEXTS) == set(BOARD_FORMATS)
 
 
 @pytest.mark.parametrize(
