@@ -24,7 +24,7 @@ def main() -> None:
     run("eval", "demo/qrels.txt", RUNS[2], "-m", "nDCG@10", "-m", "P@5", "--by", "demo/queries.tsv:segment")
     print("\nTwo stages: fields.run finds, two rerankers order what it found anew.", flush=True)
     stages = [f"demo/out/stages/fields+{reranker}.run" for reranker in ("coverage", "signals")]
-    run("funnel", "demo/qrels.txt", "--retrieved", "demo/out/fields.run", "--reranked", *stages, "--depth", "50")
+    run("funnel", "demo/qrels.txt", "--retrieved", "demo/out/fields.run", "--reranked", *stages, "--recall-depth", "50")
     texts = ("--queries", "demo/queries.tsv", "--documents", "demo/catalogue.jsonl")
     run("report", "demo/qrels.txt", *RUNS, "--by", "demo/queries.tsv:segment", *texts, "-o", "demo/out/report.html")
     print("Open demo/out/report.html in a browser: the same and much more, in one file that loads nothing.")

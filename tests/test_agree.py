@@ -16,7 +16,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 import rankgauge
-from rankgauge.cli.agree import REPEATED
+from rankgauge.cli.options import REPEATED
 from rankgauge.cli.ppi import ppi
 from rankgauge.errors import DuplicateError, InputError
 from rankgauge.read.confusion import read_matrix
@@ -113,7 +113,7 @@ def test_a_policy_settles_what_is_there_more_than_once(policy: str, grade: float
 
 
 def test_the_command_offers_every_policy_and_interval() -> None:
-    assert tuple(POLICIES) == REPEATED
+    assert tuple(POLICIES) == tuple(REPEATED.choices)
     (option,) = (each for each in ppi.params if each.name == "interval")
     assert list(option.type.choices) == list(INTERVALS)  # type: ignore[attr-defined]
 
@@ -332,7 +332,7 @@ def test_two_judges_the_other_way_round() -> None:
         (["human.txt"], "only one judge (human)"),
         (["human.txt", "other.txt"], "no pair is judged by two judges"),
         (["human.txt", "dirty.txt"], "1 of them with different grades"),
-        (["human.txt", "model.txt", "--grades", "0,1"], "outside the scale 0, 1"),
+        (["human.txt", "model.txt", "--scale", "0,1"], "outside the scale 0, 1"),
         (["human.txt", "model.txt", "--runs", "x.run"], "two runs or more"),
         (["human.txt", "model.txt", "c=model.txt", "--matrix"], "is of two judges"),
         (["human.txt", "none.txt"], "none.txt"),

@@ -163,15 +163,15 @@ def test_the_choice_is_told_with_what_it_is_worth() -> None:
     assert found.choice.held_out.value < found.choice.flattered.value  # a choice judged by what made it flatters
     assert found.choice.best == max(found.tracked, key=lambda each: each.pearson.value).name
     assert align(MADE, offline="delta_nDCG@10").choice is None
-    assert align(MADE, by="spearman").choice != found.choice
+    assert align(MADE, criterion="spearman").choice != found.choice
 
 
 def test_slow_criteria_are_refused_for_many_rows() -> None:
     table = made(SLOW + 1)
     with pytest.raises(InputError, match="choose by pearson or sign"):
-        align(table, by="kendall")
-    assert align(table, by="sign").choice is not None
-    assert align(table, offline="delta_nDCG@10", by="kendall").choice is None
+        align(table, criterion="kendall")
+    assert align(table, criterion="sign").choice is not None
+    assert align(table, offline="delta_nDCG@10", criterion="kendall").choice is None
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -542,7 +542,7 @@ def test_of_columns_that_are_multiples_the_first_is_chosen(by: str) -> None:
         ndcg = random.normal(size=15) * 0.02
         table = {"nDCG@10": ndcg, "DCG@10": 7 * ndcg, "online": 10 * ndcg + random.normal(size=15) * 0.1}
         for order in (["nDCG@10", "DCG@10"], ["DCG@10", "nDCG@10"]):
-            choice = align(table, offline=order, by=by).choice
+            choice = align(table, offline=order, criterion=by).choice
             assert choice is not None
             assert (choice.best, choice.chosen[order[0]]) == (order[0], 15), seed
 

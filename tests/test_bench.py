@@ -26,7 +26,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import rankgauge
-from rankgauge.cli.bench import FORMATS, bench_suite
+from rankgauge.cli.bench import bench_suite
+from rankgauge.cli.output import TEXTS
 from rankgauge.comparison.leaderboard.board import Ways, _standings
 from rankgauge.comparison.leaderboard.cells import CACHE
 from rankgauge.comparison.leaderboard.suite import find_suite
@@ -604,7 +605,7 @@ def test_holes_everywhere_leave_the_cells() -> None:
     found = rankgauge.bench(suite)
     assert found.first.complete == []
     assert "No system has a run for every data set: there are no macro-averages and no ranks." in found.show()
-    assert all(found.show(each) for each in FORMATS)
+    assert all(found.show(each) for each in TEXTS)
     assert found.show("markdown").splitlines()[4] == "| a | 1.0000 | – | 1.0000 |".replace("1.0000", "**1.0000**")
 
 

@@ -26,7 +26,7 @@ from rankgauge.show.charts import still as picture
 from rankgauge.show.charts.pairs import ENDS, MANY
 from rankgauge.show.charts.source import defined
 from rankgauge.show.charts.theme import DARK_PALETTE, PALETTE
-from rankgauge.show.formats import FORMATS, SUFFIXES
+from rankgauge.show.formats import FORMATS
 from rankgauge.stats.power import power_of
 
 QRELS = {f"q{i}": {f"d{j}": (i * j) % 4 for j in range(8)} for i in range(1, 13)}
@@ -457,10 +457,9 @@ def refused(done: Any) -> str:
 
 def test_the_command_knows_every_kind_and_every_file() -> None:
     assert list(plot.KINDS) == list(charts.KINDS)
-    assert {SUFFIXES[ending] for ending in plot.ENDINGS} == {
-        "html",
-        *(n for n, each in FORMATS.items() if each.picture),
-    }
+    (form,) = [each for each in plot.plot_runs.params if each.name == "format"]
+    pictures = {name for name, each in FORMATS.items() if each.picture}
+    assert {*form.to_info_dict()["type"]["choices"]} == {"html", *pictures}
 
 
 @pytest.mark.parametrize("kind", charts.KINDS)

@@ -554,8 +554,8 @@ def test_output_to_a_file(cli: Cli, here: Path) -> None:
 def test_a_suffix_that_names_no_format_is_refused(cli: Cli, here: Path, command: str) -> None:
     words = (command, "qrels.txt", "good.run", "other=good.run")
     for more, message in (
-        (["-o", "out.pdf"], ".pdf names no format; expected .json, .csv, .md, .tex or .txt, or give --format"),
-        (["-o", "out.parquet"], ".parquet names no format"),
+        (["-o", "out.pdf"], "no format has the suffix .pdf; expected .txt, .md, .tex, "),
+        (["-o", "out.parquet"], "no format has the suffix .parquet"),
         (["-o", "out.svg", "--format", "csv"], ".svg is not for csv"),
     ):
         outcome = cli(*words, *more)
@@ -810,7 +810,7 @@ def test_bad_rules(rules: list[str], message: str, cli: Cli) -> None:
         (["eval", "qrels.txt", "good.run", "--ties", "avg"], "'avg' is not one of 'id', 'id-ascending', 'given', "),
         (["eval", "qrels.txt", "good.run", "--format", "xml"], "'xml' is not one of 'table', 'json', "),
         (["eval", "qrels.txt", "good.run", "--column", "a=b"], "'a=b' is not ROLE=NAME; the roles are query_id, "),
-        (["eval", "qrels.txt", "good.run", "--depth", "0"], "0 is not in the range x>=1."),
+        (["eval", "qrels.txt", "good.run", "--depth", "0"], "0 is not in the range 1<=x<=2147483647."),
         (["trec_eval", "-R", "prefs", "qrels.txt", "good.run"], "No such option"),
     ],
 )

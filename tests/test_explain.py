@@ -100,11 +100,13 @@ def test_rows_add_up_where_ties_are_averaged(measure: Measure, case: Cases) -> N
 
 @pytest.mark.parametrize("name", ["RBPResidual", "utility", "nDCGrel"])
 def test_only_what_belongs_to_no_rank_is_in_the_rest(name: str) -> None:
-    found = explain(grades=[1, None, 0, 2], ideal=[1, 0, 2, 2], measure=f"{name}(c=1)" if name == "utility" else name)
+    found = explain(
+        ranked_grades=[1, None, 0, 2], ideal_grades=[1, 0, 2, 2], measure=f"{name}(c=1)" if name == "utility" else name
+    )
     assert found.rest is not None
     for measure in ADDING:
         if measure.name not in ("RBPResidual", "utility", "nDCGrel"):
-            assert explain(grades=[1, None, 0, 2], ideal=[1, 0, 2, 2], measure=measure).rest is None
+            assert explain(ranked_grades=[1, None, 0, 2], ideal_grades=[1, 0, 2, 2], measure=measure).rest is None
 
 
 def changed(docs: list[str], change: Change) -> list[str]:
@@ -196,7 +198,7 @@ def test_many_swaps_have_the_same_best(
 def test_a_long_ranking_needs_few_swaps() -> None:
     dice = random.Random(1)
     grades = [dice.choice([None, None, 0, 1, 2, 3]) for _ in range(1000)]
-    found = explain(grades=grades, measure="AP", top=5)
+    found = explain(ranked_grades=grades, measure="AP", top=5)
     assert found.notes == ()
     relevant = [rank for rank, grade in enumerate(grades, 1) if grade]
     others = [rank for rank, grade in enumerate(grades, 1) if not grade]
@@ -206,10 +208,10 @@ def test_a_long_ranking_needs_few_swaps() -> None:
 def test_too_many_swaps_are_said_to_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a measure that need not like better documents higher."""
     grades = [0, 1, None, 2, 0, 1, None, 2, 3]
-    whole = explain(grades=grades, measure="infAP", top=100)
+    whole = explain(ranked_grades=grades, measure="infAP", top=100)
     monkeypatch.setattr(CHANGES, "MUCH", 14)
     monkeypatch.setattr(CHANGES, "MOST", 10)
-    some = explain(grades=grades, measure="infAP", top=100)
+    some = explain(ranked_grades=grades, measure="infAP", top=100)
     assert whole.notes == ()
     assert re.fullmatch(
         r"of \d\d swaps, 10 were looked at: those that bring a better document into the first \d ranks", some.notes[0]
@@ -238,7 +240,7 @@ class TestWorkedExamples:
     A = (3, 2, 3, 0, 1, 2, 0, 1, 0, 2)
 
     def test_example_a(self) -> None:
-        found = explain(grades=self.A, gain="exp")
+        found = explain(ranked_grades=self.A, gain="exp")
         assert (found.measure, found.retrieved) == ("nDCG(gain=exp)@10", 10)
         assert found.dcg == pytest.approx(15.030923, abs=5e-7)
         assert found.idcg == pytest.approx(16.058637, abs=5e-7)
@@ -252,42 +254,42 @@ class TestWorkedExamples:
         assert (found.would_raise[0].kind, found.would_raise[0].ranks) == ("swap", (2, 3))
 
     def test_a_judged_document_that_was_not_ranked_would_be_inserted_at_its_ideal_rank(self) -> None:
-        found = explain(grades=self.A, ideal=[*self.A, 3], gain="exp")
+        found = explain(ranked_grades=self.A, ideal_grades=[*self.A, 3], gain="exp")
         assert found.value == pytest.approx(0.7875, abs=5e-5)
         best = found.would_raise[0]
         assert (best.kind, best.ranks, best.grades) == ("insert", (3,), (3.0,))
 
     def test_a_pick_is_carried_by_the_deciding_rank(self) -> None:
         for measure, rank in (("RR", 3), ("Success@5", 3), ("IPrec@0.5", 4)):
-            found = explain(grades=[0, None, 1, 2, 0, 1], measure=measure)
+            found = explain(ranked_grades=[0, None, 1, 2, 0, 1], measure=measure)
             assert [row.rank for row in found.rows if row.contribution] == [rank], measure
 
     def test_the_best_of_several_precisions_decides(self) -> None:
-        found = explain(grades=[0, 1, 1, 0, 1], measure="IPrec@0.1")
+        found = explain(ranked_grades=[0, 1, 1, 0, 1], measure="IPrec@0.1")
         assert [row.contribution for row in found.rows] == pytest.approx([0, 0, 2 / 3, 0, 0])
 
     def test_accuracy_is_shared_by_what_stands_behind(self) -> None:
-        found = explain(grades=[1, 0, None, 1, 0], measure="Accuracy")
+        found = explain(ranked_grades=[1, 0, None, 1, 0], measure="Accuracy")
         assert [row.contribution for row in found.rows] == pytest.approx([1 / 2, 0, 0, 1 / 6, 0])
 
     def test_the_ideal_follows_the_gain_and_not_the_grade(self) -> None:
-        found = explain(grades=[2, 1, 3, 0], measure="nDCG(gain={0:-1,1:9,3:0})@4")
+        found = explain(ranked_grades=[2, 1, 3, 0], measure="nDCG(gain={0:-1,1:9,3:0})@4")
         assert [row.grade for row in found.ideal] == [1, 2, 3]
         assert found.ideal_value == pytest.approx(1.0)
 
     def test_a_set_is_shared_equally(self) -> None:
         for measure in ("F@5", "SetF", "SetAP", "SetP", "SetR", "SetRelP"):
-            found = explain(grades=[1, 0, None, 2], ideal=[1, 0, 2, 1], measure=measure)
+            found = explain(ranked_grades=[1, 0, None, 2], ideal_grades=[1, 0, 2, 1], measure=measure)
             shares = [row.contribution for row in found.rows]
             assert shares == pytest.approx([found.value / 2, 0, 0, found.value / 2]), measure
 
     def test_levels(self) -> None:
-        found = explain(grades=[1, 0, 1], measure="11pt_avg")
+        found = explain(ranked_grades=[1, 0, 1], measure="11pt_avg")
         assert [level.name for level in found.levels] == [f"recall {n / 10:g}" for n in range(11)]
         assert [level.rank for level in found.levels] == [1] * 6 + [3] * 5
 
     def test_what_is_not_judged_adds_to_a_residual(self) -> None:
-        found = explain(grades=[1, None, 0, None], measure="RBPResidual(p=0.5)")
+        found = explain(ranked_grades=[1, None, 0, None], measure="RBPResidual(p=0.5)")
         assert [row.contribution for row in found.rows] == pytest.approx([0, 0.25, 0, 0.0625])
         assert found.rest is not None
         assert found.rest.contribution == pytest.approx(0.0625)
@@ -295,7 +297,7 @@ class TestWorkedExamples:
     def test_bare_grades_and_a_run_say_the_same(self) -> None:
         run = {"q": {f"#{rank}": -rank for rank in range(1, 6)}}
         by_run = explain({"q": {"#1": 2, "#3": 1, "x": 3}}, run, "q", "nDCG@5")
-        bare = explain(grades=[2, None, 1, None, None], ideal=[3, 2, 1], measure="nDCG@5")
+        bare = explain(ranked_grades=[2, None, 1, None, None], ideal_grades=[3, 2, 1], measure="nDCG@5")
         assert [row.contribution for row in by_run.rows] == [row.contribution for row in bare.rows]
         assert by_run.value == bare.value
 
@@ -303,7 +305,7 @@ class TestWorkedExamples:
 @pytest.mark.parametrize("measure", [m for m in EVERY if m not in ADDING], ids=str)
 def test_what_has_no_ranks_to_share_says_why(measure: Measure) -> None:
     with pytest.raises(MeasureError, match=r"geometric mean|a count|a text"):
-        explain(grades=[1, 0], measure=measure)
+        explain(ranked_grades=[1, 0], measure=measure)
 
 
 def test_every_rule_is_that_of_a_measure() -> None:
@@ -317,7 +319,7 @@ def test_a_measure_of_the_users_own() -> None:
         return hits.sum(hits.grade / 2) + 100.0
 
     try:
-        found = explain(grades=[3, None, 1], measure="HalfGrades")
+        found = explain(ranked_grades=[3, None, 1], measure="HalfGrades")
         assert [row.contribution for row in found.rows] == [1.5, 0, 0.5]
         assert found.rest is not None
         assert found.rest.contribution == 100
@@ -372,15 +374,15 @@ class TestBadInput:
     @pytest.mark.parametrize(
         "arguments",
         [
-            {"grades": [1, "x"]},
-            {"grades": "3,2"},
-            {"grades": []},
-            {"grades": [1, math.inf]},
-            {"grades": [3], "ideal": [1]},
-            {"grades": [3], "measure": "nDCG@5", "k": 3},
-            {"grades": [3], "judgments": JUDGED},
+            {"ranked_grades": [1, "x"]},
+            {"ranked_grades": "3,2"},
+            {"ranked_grades": []},
+            {"ranked_grades": [1, math.inf]},
+            {"ranked_grades": [3], "ideal_grades": [1]},
+            {"ranked_grades": [3], "measure": "nDCG@5", "k": 3},
+            {"ranked_grades": [3], "judgments": JUDGED},
             {"judgments": JUDGED, "run": RUN},
-            {"judgments": JUDGED, "run": RUN, "query": "q1", "ideal": [1]},
+            {"judgments": JUDGED, "run": RUN, "query": "q1", "ideal_grades": [1]},
             {},
         ],
     )

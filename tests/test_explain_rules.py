@@ -159,19 +159,24 @@ class TestWorked:
         found = explained(Q, {"b": 3.0, "c": 2.0, "a": 1.0}, "AP@2", Protocol(ideal="retrieved"))
         assert [row.contribution for row in found.rows] == pytest.approx([0, 0.25])
         found = explain(
-            grades=[1, 3, None, 2, -1], ideal=[3, 3, 2, 1, -1, -1], k=3, protocol=Protocol(ideal="retrieved")
+            ranked_grades=[1, 3, None, 2, -1],
+            ideal_grades=[3, 3, 2, 1, -1, -1],
+            k=3,
+            protocol=Protocol(ideal="retrieved"),
         )
         assert [row.doc_id for row in found.ideal] == ["#2", "#4", "#1"]
 
     @pytest.mark.parametrize(("depth", "size"), [("k", 5), ("returned", 2), ("all", 6)])
     def test_the_depth_of_the_ideal(self, depth: str, size: int) -> None:
-        found = explain(grades=[3, 3], ideal=[3, 3, 2, 1, 2, 2], k=5, protocol=Protocol(ideal_depth=depth))
+        found = explain(
+            ranked_grades=[3, 3], ideal_grades=[3, 3, 2, 1, 2, 2], k=5, protocol=Protocol(ideal_depth=depth)
+        )
         assert len(found.ideal) == size
         assert found.ideal_value == 1.0
         assert any("the ideal ranking is" in note for note in found.notes) == (depth != "k")
 
     def test_a_negative_grade_that_counts_as_it_is(self) -> None:
-        found = explain(grades=[3, -1, 2], k=3, protocol=Protocol(negative="as-is"))
+        found = explain(ranked_grades=[3, -1, 2], k=3, protocol=Protocol(negative="as-is"))
         assert found.rows[1].gain == -1
         assert found.rows[1].term == pytest.approx(-1 / math.log2(3))
         assert [row.grade for row in found.ideal] == [3, 2, -1]
@@ -201,11 +206,17 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (["--grades", "3,,2"], "--grades, place 2: nothing is there"),
-            (["--grades", "3,2,"], "--grades, place 3: nothing is there"),
-            (["--grades", "nan,1"], "--grades, place 1: 'nan' is not a finite number"),
-            (["--grades", "3", "--ideal-grades", "3,u"], "--ideal-grades, place 2: the ideal is made of judgments"),
-            (["--grades", "3", "-o", "w.pdf"], "name the file .md, .json, .txt, .svg, .png, .html"),
+            (["--ranked-grades", "3,,2"], "--ranked-grades, place 2: nothing is there"),
+            (["--ranked-grades", "3,2,"], "--ranked-grades, place 3: nothing is there"),
+            (["--ranked-grades", "nan,1"], "--ranked-grades, place 1: 'nan' is not a finite number"),
+            (
+                ["--ranked-grades", "3", "--ideal-grades", "3,u"],
+                "--ideal-grades, place 2: the ideal is made of judgments",
+            ),
+            (
+                ["--ranked-grades", "3", "-o", "w.pdf"],
+                "no format has the suffix .pdf; expected .txt, .md, .html, .htm, .json, .svg or .png",
+            ),
         ],
     )
     def test_what_is_refused(self, arguments: list[str], words: str) -> None:
@@ -214,7 +225,7 @@ class TestCommand:
         assert words in " ".join(found.stderr.split())
 
     def test_grades_may_stand_apart(self) -> None:
-        assert self.run("--grades", "3 2, u ,1").stdout == self.run("--grades", "3,2,u,1").stdout
+        assert self.run("--ranked-grades", "3 2, u ,1").stdout == self.run("--ranked-grades", "3,2,u,1").stdout
 
     def test_two_runs_as_markdown_have_the_rest_and_the_notes(self) -> None:
         one, two = (explained(Q, run, "utility(c=-2)", Protocol()) for run in (TIES, {"b": 3.0, "y|*z": 0.5}))

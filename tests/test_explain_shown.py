@@ -56,7 +56,7 @@ class TestText:
         assert bar(0.0, 0.0) == ""
 
     def test_long_rankings_are_cut_where_nothing_is_added(self) -> None:
-        found = explain(grades=[1, *[0] * 40, 1, *[None] * 200], measure="AP")
+        found = explain(ranked_grades=[1, *[0] * 40, 1, *[None] * 200], measure="AP")
         kept = kept_rows(found.rows)
         assert [row if isinstance(row, int) else row.rank for row in kept] == [*range(1, 11), 31, 42, 200]
         assert "200 more" in repr(found)
@@ -215,10 +215,14 @@ class TestCommand:
         assert out.startswith("nDCG@10 of query q1 in good\n\n  nDCG@10 = 0.8212\n")
 
     def test_grades(self, here: Path) -> None:
-        code, out, _ = command(here, "--grades", "3,2,3,0,1,2,0,1,0,2", "--gain", "exp", "-k", "10", "--format", "json")
+        code, out, _ = command(
+            here, "--ranked-grades", "3,2,3,0,1,2,0,1,0,2", "--gain", "exp", "-k", "10", "--format", "json"
+        )
         assert code == 0
         assert json.loads(out)["value"] == pytest.approx(0.936002, abs=5e-7)
-        code, out, _ = command(here, "--grades", "3,u,2", "--ideal-grades", "3 3 2 0", "-m", "AP", "--format", "json")
+        code, out, _ = command(
+            here, "--ranked-grades", "3,u,2", "--ideal-grades", "3 3 2 0", "-m", "AP", "--format", "json"
+        )
         assert [row["grade"] for row in json.loads(out)["rows"]] == [3, None, 2]
         assert json.loads(out)["value"] == pytest.approx((1 + 2 / 3) / 3)
 
@@ -251,19 +255,19 @@ class TestCommand:
             (["qrels.txt", "good.run", "--query", "q01"], "neither in qrels.txt nor in good.run; did you mean 'q1'"),
             (["qrels.txt", "good.run", "--query", "zzz"], "there are 'q1', 'q2', 'q3'"),
             (["qrels.txt", "good.run", "--query", "q9"], "query 'q9' has no judgments in qrels.txt"),
-            (["--grades", "3,x,2"], "--grades, place 2: 'x' is neither a number nor u"),
-            (["--grades", ""], "there is no grade to explain"),
-            (["--grades", "3,2", "--ideal-grades", "3"], "it must hold the grades of all judgments"),
-            (["--grades", "3,inf"], "not a finite number"),
-            (["--grades", "3", "--query", "q1"], "leave out the files, --query and --worst"),
-            (["--grades", "3", "-m", "nDCG@5", "-k", "3"], "write them into 'nDCG@5'"),
+            (["--ranked-grades", "3,x,2"], "--ranked-grades, place 2: 'x' is neither a number nor u"),
+            (["--ranked-grades", ""], "there is no grade to explain"),
+            (["--ranked-grades", "3,2", "--ideal-grades", "3"], "it must hold the grades of all judgments"),
+            (["--ranked-grades", "3,inf"], "not a finite number"),
+            (["--ranked-grades", "3", "--query", "q1"], "--query and --ranked-grades exclude each other"),
+            (["--ranked-grades", "3", "-m", "nDCG@5", "-k", "3"], "write them into 'nDCG@5'"),
             (["qrels.txt", "good.run"], "which query?"),
-            (["qrels.txt"], "give QRELS and one run"),
-            (["qrels.txt", "good.run", "worse.run", "--worst", "2"], "--worst is of one run"),
+            (["qrels.txt", "--query", "q1"], "give QRELS and one run"),
+            (["qrels.txt", "good.run", "worse.run", "--worst", "2"], "give QRELS and one run, or with --query ID two"),
             (["qrels.txt", "good.run", "--worst", "2", "-o", "x.svg"], "a picture shows one query"),
-            (["qrels.txt", "good.run", "--query", "q1", "-o", "x.svg", "--format", "json"], "--format is for text"),
+            (["qrels.txt", "good.run", "--query", "q1", "-o", "x.svg", "--format", "json"], ".svg is not for json"),
             (["qrels.txt", "good.run", "--query", "q1", "-m", "gm_map"], "geometric mean"),
-            (["qrels.txt", "good.run", "--query", "q1", "--ideal-grades", "3"], "--ideal-grades goes with --grades"),
+            (["qrels.txt", "good.run", "--query", "q1", "--ideal-grades", "3"], "goes with --ranked-grades"),
             (["none.txt", "good.run", "--query", "q1"], "none.txt"),
         ],
     )  # fmt: skip
@@ -291,7 +295,7 @@ def test_the_value_of_a_column_of_a_large_file_and_of_a_dict_are_the_same(tmp_pa
 
 
 def test_colours_change_nothing_but_the_colour() -> None:
-    found = explain(grades=[3, 2, 3, 0, None, 2], ideal=[3, 3, 3, 2, 2, 0], gain="exp", k=6)
+    found = explain(ranked_grades=[3, 2, 3, 0, None, 2], ideal_grades=[3, 3, 3, 2, 2, 0], gain="exp", k=6)
     text = as_table(found)
     painted = coloured(text)
     assert re.sub(r"\x1b\[\d+m", "", painted) == text
@@ -308,7 +312,7 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch, plain: str, 
     if plain:
         monkeypatch.setenv("NO_COLOR", plain)
     mine, other = pty.openpty()
-    command = [sys.executable, "-m", "rankgauge", "explain", "--grades", "3,0,2"]
+    command = [sys.executable, "-m", "rankgauge", "explain", "--ranked-grades", "3,0,2"]
     done = subprocess.run(command, stdout=other, stderr=subprocess.PIPE, check=True, timeout=60)
     os.close(other)
     shown = os.read(mine, 100_000).decode()

@@ -89,7 +89,7 @@ def _survives(first: Nested, second: Nested, judgments: Nested, candidates: int)
 @given(pipelines())
 def test_stages_are_what_evaluate_says_of_them(case: Any) -> None:
     judgments, first, second = case
-    found = funnel(judgments, retrieved=first, reranked={"x": second}, measure="nDCG@5", depth=4, resamples=100)
+    found = funnel(judgments, retrieved=first, reranked={"x": second}, measure="nDCG@5", recall_depth=4, resamples=100)
     condensed = rankgauge.evaluate(judgments, second, "nDCG@5", protocol=Protocol(unjudged="condensed"))
     before, after = (rankgauge.evaluate(judgments, run, ["nDCG@5", "R@4"]) for run in (first, second))
     wanted = {"retrieved": before["nDCG@5"], "value": after["nDCG@5"]}

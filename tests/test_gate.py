@@ -487,7 +487,7 @@ def test_a_fault_of_ours_is_never_the_answer_fail(
     def broken_down(*more: Any, **named: Any) -> None:
         raise KeyError("a fault")
 
-    monkeypatch.setattr("rankgauge.cli.checking.check_result", broken_down)
+    monkeypatch.setattr("rankgauge.comparison.gate.check.check_result", broken_down)
     monkeypatch.setattr(sys, "argv", ["rankgauge", "check", "qrels.txt", "good.run", "--min", "P@1=0.5"])
     with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
         command_line.main()
@@ -498,7 +498,7 @@ def test_a_fault_of_ours_is_never_the_answer_fail(
 def test_the_margin_is_asked_for(cli: Callable[..., Outcome]) -> None:
     done = cli("check", "qrels.txt", "good.run", "--baseline", "baseline.json")
     assert done.code == 2
-    assert "--margin is missing: how much may be lost?" in done.err
+    assert "--baseline goes with --margin: how much may be lost?" in done.err
 
 
 def test_a_run_can_be_the_baseline_even_the_same_one(cli: Callable[..., Outcome]) -> None:

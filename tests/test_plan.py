@@ -62,7 +62,7 @@ def test_the_ladder_has_no_margin_that_is_never_kept(deviation: float, expected:
 
 @pytest.mark.parametrize(("alpha", "words"), [(0.05, "95 %"), (0.1, "90 %"), (0.07, "93 %"), (1e-9, "99.9999999 %")])
 def test_the_level_of_an_interval_has_all_its_digits(alpha: float, words: str) -> None:
-    assert f"the {words} interval" in plan(0.2, widths=[0.1], setting=Setting(alpha=alpha)).show()
+    assert f"the {words} interval" in plan(0.2, interval_widths=[0.1], setting=Setting(alpha=alpha)).show()
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -145,7 +145,7 @@ def test_a_pilot_that_tells_nothing_is_refused(table: Any, words: str) -> None:
         {"deviation": math.nan},
         {"deviation": 0.2, "differences": [0.0]},
         {"deviation": 0.2, "margins": [-0.01]},
-        {"deviation": 0.2, "widths": [math.inf]},
+        {"deviation": 0.2, "interval_widths": [math.inf]},
         {"deviation": 0.2, "queries": [1]},
         {"deviation": 0.2, "setting": Setting(systems=1)},
         {"deviation": 0.2, "setting": Setting(power=1.0)},
@@ -195,7 +195,7 @@ def test_the_chart_marks_what_was_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"queries": [2]}, {"differences": [1e-5]}, {"widths": [3.0], "queries": [10**7]}]
+    "asked", [{}, {"queries": [2]}, {"differences": [1e-5]}, {"interval_widths": [3.0], "queries": [10**7]}]
 )
 @pytest.mark.parametrize("systems", [2, 30])
 def test_every_plan_can_be_drawn(asked: dict[str, Any], systems: int) -> None:
@@ -261,8 +261,8 @@ def test_the_suffix_says_what_to_write(here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "give one of these"),
-        (["--deviation", "0.2", "--pilot", "x.json"], "give one of these"),
+        ([], "give --deviation, --pilot or [QRELS"),
+        (["--deviation", "0.2", "--pilot", "x.json"], "--deviation and --pilot exclude each other"),
         (["qrels.txt", "a.run"], "two runs or more"),
         (["--pilot", "none.json"], "none.json"),
         (["--pilot", "one.json"], "takes two"),
@@ -271,7 +271,7 @@ def test_the_suffix_says_what_to_write(here: Path) -> None:
         (["--pilot", "broken.csv"], "is not a number"),
         (["--deviation", "-0.1"], "more than 0"),
         (["--deviation", "0.2", "--queries", "1"], "--queries"),
-        (["--deviation", "0.2", "-o", "x.svg", "--format", "json"], "is to be a picture"),
+        (["--deviation", "0.2", "-o", "x.svg", "--format", "json"], ".svg is not for json"),
     ],
 )
 def test_bad_input(here: Path, arguments: list[str], words: str) -> None:

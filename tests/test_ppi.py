@@ -132,7 +132,7 @@ RUNS = runs_of(TRUTH)
 
 
 def test_values_of_runs_are_estimated() -> None:
-    found = rankgauge.ppi(SOME, MODEL, RUNS, width=0.05)
+    found = rankgauge.ppi(SOME, MODEL, RUNS, interval_width=0.05)
     for name, run in RUNS.items():
         human, model = rankgauge.evaluate(SOME, run).to_dict(), rankgauge.evaluate(MODEL, run).to_dict()
         truth = np.array([human[query]["nDCG@10"] for query in sorted(SOME)])
@@ -204,7 +204,7 @@ def test_the_interval_of_real_queries_holds_the_mean_of_all(shared: Path) -> Non
 
 
 def test_forms() -> None:
-    found = rankgauge.ppi(SOME, MODEL, RUNS, width=0.05)
+    found = rankgauge.ppi(SOME, MODEL, RUNS, interval_width=0.05)
     assert [each["system"] for each in json.loads(show(found, "json"))["systems"]] == ["good", "poor"]
     rows = list(csv.DictReader(io.StringIO(show(found, "csv"))))
     assert float(rows[0]["powered_low"]) == found["good"].powered.low

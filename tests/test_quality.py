@@ -358,7 +358,7 @@ def test_a_matrix_is_put_in_the_order_of_its_heads(text: str, tmp_path: Path) ->
 def test_a_matrix_of_other_grades_than_the_scale(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("t,0,1\n0,1,2\n1,3,4\n")
     with pytest.raises(InputError, match="the scale is 0, 1, 2, and the confusion matrix is of grades 0, 1"):
-        rankgauge.label_noise({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}}, confusion=tmp_path / "m.csv", grades=[0, 1, 2])
+        rankgauge.label_noise({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}}, confusion=tmp_path / "m.csv", scale=[0, 1, 2])
 
 
 @pytest.mark.parametrize(
@@ -492,8 +492,8 @@ def test_the_command_prints_and_writes(files: Path) -> None:
         (["--leave-one-out"], "are about runs"),
         (["x.run", "--leave-one-out"], "two runs or more"),
         (["x.run", "--settle", "x", "y"], "goes with --to-judge"),
-        (["x.run", "--grades", "0,1"], "grade 2, which is outside the scale 0, 1"),
-        (["x.run", "--grades", "low"], "write the scale as 0,1,2,3"),
+        (["x.run", "--scale", "0,1"], "grade 2, which is outside the scale 0, 1"),
+        (["x.run", "--scale", "low"], "write the scale as 0,1,2,3"),
         (["x.run", "--confusion", "small.txt"], "is 2 × 2; expected 3 × 3"),
         (["x.run", "--confusion", "none.txt"], "none.txt"),
         (["x.run", "-m", "AP"], "for nDCG only"),
@@ -501,7 +501,7 @@ def test_the_command_prints_and_writes(files: Path) -> None:
         (["x.run", "--to-judge", "3", "-o", "p.svg"], "--to-judge gives no picture"),
         (["x.run", "y.run", "--leave-one-out", "-o", "p.svg"], "--leave-one-out gives no picture"),
         (["x.run", "--per-query", "-o", "p.html"], "--per-query gives no picture"),
-        (["x.run", "--to-judge", "3", "--per-query"], "--to-judge and --per-query are different questions"),
+        (["x.run", "--to-judge", "3", "--per-query"], "--to-judge and --per-query exclude each other"),
         (["x.run", "--to-judge", "3", "--leave-one-out"], "ask one at a time"),
         (["x.run", "--per-query", "--error-rate", "0.1"], "ask one at a time"),
         (["x.run", "--draws", "10"], "--draws goes with --error-rate or --confusion"),

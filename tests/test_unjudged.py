@@ -88,7 +88,7 @@ def test_without_a_cut_off_every_unjudged_document_is_open() -> None:
 
 def test_a_high_grade_lowers_the_value_where_the_ideal_moves_more() -> None:
     judgments, run = {"q": {"a": 1}}, {"q": {"a": 2.0, "u": 1.0}}
-    found = unjudged_bounds(judgments, run, measure="nDCG(gain=exp)@10", grades=[0, 1, 2, 3])
+    found = unjudged_bounds(judgments, run, measure="nDCG(gain=exp)@10", scale=[0, 1, 2, 3])
     assert found.mean.value == found.mean.high == 1.0
     assert found.mean.low == pytest.approx((1 + 7 / log2(3)) / (7 + 1 / log2(3)))
     assert f"{found.mean.low:.2f}" == "0.71"
@@ -122,7 +122,7 @@ def test_the_difference_of_bounds_can_exclude_what_can_be() -> None:
 @pytest.mark.parametrize(("empty", "low", "high"), [("zero", 0.0, 1.0), ("one", 0.63, 1.0)])
 def test_a_query_without_relevant_documents(empty: str, low: float, high: float) -> None:
     """Without any gain, the rule says what it counts; with a relevant second document it has 1 / log2(3)."""
-    found = unjudged_bounds({"q": {"a": 0}}, {"q": {"a": 2.0, "u": 1.0}}, protocol={"empty": empty}, grades=[0, 1])
+    found = unjudged_bounds({"q": {"a": 0}}, {"q": {"a": 2.0, "u": 1.0}}, protocol={"empty": empty}, scale=[0, 1])
     assert (found.mean.low, found.mean.high) == pytest.approx((low, high if empty == "one" else 0.63), abs=0.001)
 
 

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.eval import SUFFIXES, emit
-from rankgauge.cli.judgments import grades_given, write_picture
-from rankgauge.cli.options import FILE, output_options, protocol_options, reading_options
-from rankgauge.cli.together import PICTURES, Together, check_together
+from rankgauge.cli.judgments import PICTURES, write_picture
+from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.output import output_options, write_text
+from rankgauge.cli.strict import Strict
+from rankgauge.protocol import RULES
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
+    from rankgauge.cli.output import Output
     from rankgauge.protocol import Protocol
     from rankgauge.trust.judges.agree import Agreement
 
 __all__ = ["agree"]
 
-FORMATS = ("table", "json", "csv", "markdown")
-TOGETHER = Together(
-    needs={"apart": ("adjudicate",), "shared": ("runs",), "top": ("runs",), "measure": ("runs",)},
-    apart=(("matrix",), ("adjudicate",), ("per_query",), ("runs",)),
-    lists=("matrix", "adjudicate", "per_query"),
-)
-REPEATED = ("first", "last", "majority", "mean")
+RANKING = dict.fromkeys((*RULES, "rel", "depth", "run_format"), "runs")  # what says nothing of judges
 
 
-class ManyRuns(click.Command):
+class ManyRuns(Strict):
     """`--runs A B C`: everything up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -47,26 +42,23 @@ class ManyRuns(click.Command):
         return super().parse_args(ctx, spread)
 
 
-@click.command("agree", cls=ManyRuns)
+@command(
+    "agree",
+    cls=ManyRuns,
+    needs={"apart": "adjudicate", "shared": "runs", "top": "runs", "measure": "runs", **RANKING},
+    excludes=[("matrix", "adjudicate", "per_query", "runs")],
+    renamed={"--grades": "--scale"},
+)
 @click.argument("sets", nargs=-1, required=True, type=FILE, metavar="[NAME=]QRELS [NAME=]QRELS...")
 @click.option("--runs", multiple=True, type=FILE, metavar="[NAME=]RUN...", help="Systems to order under each judge.")
-@click.option("-m", "--measure", default="nDCG@10", help="With --runs: the measure.  [nDCG@10]")
-@click.option(
-    "--repeated", type=click.Choice(REPEATED), help="Pairs judged more than once with different grades: which."
-)
-@click.option(
-    "--grades", metavar="LIST", callback=grades_given, help="The scale: 0,1,2,3.  [the grades that are there]"
-)
-@click.option("-q", "--per-query", is_flag=True, help="Agreement on every query.")
+@shared("repeated", "scale", measure="With --runs: the measure.  [nDCG@10]", per_query="Agreement on every query.")
 @click.option("--adjudicate", is_flag=True, help="The list of pairs on which judges are far apart.")
 @click.option("--apart", type=click.FloatRange(0, min_open=True), default=2.0, help="With it: how far.  [2]")
 @click.option("--matrix", is_flag=True, help="The confusion matrix of two judges, for `judgments --confusion`.")
 @click.option("--shared", is_flag=True, help="With --runs: only the pairs that all judges judged.")
 @click.option("--top", type=click.IntRange(2), metavar="N", help="With --runs: τ among the best N.  [half, 3 or more]")
-@click.option("--alpha", type=float, default=0.05, help="The level of intervals.  [0.05]")
-@click.option("--seed", type=click.IntRange(0), default=0, help="The seed of resampled queries.  [0]")
-@click.option("--format", "format", type=click.Choice(FORMATS), help="How to print.  [by -o's suffix, or table]")
-@output_options
+@shared("alpha", "seed")
+@output_options()
 @partial(protocol_options, without=("grades",))
 @reading_options
 def agree(
@@ -75,8 +67,7 @@ def agree(
     adjudicate: bool,
     apart: float,
     matrix: bool,
-    format: str | None,
-    output: str,
+    output: Output,
     **asked: Any,
 ) -> None:
     """How well judges agree: kappas, alphas, bias, confusion; with runs, what the choice of judge does to systems.
@@ -94,21 +85,21 @@ def agree(
     """
     from rankgauge.show.sections.judges import show, show_disputes, show_matrix
 
-    check_together(TOGETHER)
+    if (matrix or adjudicate or per_query) and output.format in PICTURES:
+        raise click.UsageError("a list gives no picture; write it as .csv, .json, .md or .txt")
     found = _found(sets, **asked)
-    suffix = os.path.splitext(output)[1].lower()
-    chosen = format or SUFFIXES.get(suffix, "table")
     if matrix:
-        emit(show_matrix(_only(found, "--matrix"), format or SUFFIXES.get(suffix, "csv")), output)
+        form = "csv" if output.format == "table" else output.format  # what `judgments --confusion` reads
+        write_text(output.path, show_matrix(_only(found, "--matrix"), form))
     elif adjudicate:
         disputes = found.disputes(apart)
         if not disputes:
             click.echo(f"note: nothing to adjudicate: no pair is {apart:g} grades apart or more", err=True)
-        emit(show_disputes(found, disputes, chosen), output)
-    elif suffix in PICTURES and format is None:
-        _picture(found, output, suffix)
+        write_text(output.path, show_disputes(found, disputes, output.format))
+    elif output.format in PICTURES:
+        _picture(found, output)
     else:
-        emit(show(found, chosen, per_query=per_query), output)
+        write_text(output.path, show(found, output.format, per_query=per_query))
 
 
 def _found(
@@ -127,14 +118,14 @@ def _only(found: Agreement, option: str) -> Any:
     return found.pairs[0]
 
 
-def _picture(found: Agreement, output: str, suffix: str) -> None:
+def _picture(found: Agreement, output: Output) -> None:
     from rankgauge.show.sections.judges import tables
     from rankgauge.show.svg.judges import confusion_svg, orders_svg
 
     pictures = [confusion_svg(pair) for pair in found.pairs if pair.shared]
     if found.systems is not None:
         pictures += [orders_svg(found.systems, each.judge) for each in found.systems.orders]
-    if suffix != ".html" and len(found.pairs) != 1:
+    if output.format != "html" and len(found.pairs) != 1:
         raise click.UsageError(f"a picture is of two judges; for {len(found.sets.judges)} write a page: -o FILE.html")
-    drawn = "\n".join(pictures) if suffix == ".html" else pictures[0]
-    write_picture(drawn, "Agreement", "".join(table.html() for table in tables(found)), output, suffix)
+    drawn = "\n".join(pictures) if output.format == "html" else pictures[0]
+    write_picture(drawn, "Agreement", "".join(table.html() for table in tables(found)), output)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.eval import format_for, write
-from rankgauge.cli.judgments import FORMATS, PICTURES
-from rankgauge.cli.options import FILE, Once, output_options
+from rankgauge.cli.options import FILE, command, shared
+from rankgauge.cli.output import deliver, output_options
+
+if TYPE_CHECKING:
+    from rankgauge.cli.output import Output
 
 __all__ = ["align"]
 
@@ -18,7 +20,7 @@ LABELS = ("judgments", "clicks")
 UNITS = ("experiments", "queries")
 
 
-@click.command("align", cls=Once)
+@command("align", renamed={"--by": "--criterion"})
 @click.argument("table", type=FILE)
 @click.option(
     "--offline",
@@ -47,17 +49,16 @@ UNITS = ("experiments", "queries")
 @click.option("--step", type=float, default=0.01, help="Predict the online change for this offline one.  [0.01]")
 @click.option("--above", type=float, default=0.0, help="Ship when the offline difference is above it.  [0]")
 @click.option(
-    "--by", type=click.Choice(CRITERIA), default="pearson", help="How the best offline column is chosen.  [pearson]"
+    "--criterion",
+    type=click.Choice(CRITERIA),
+    default="pearson",
+    help="How the best offline column is chosen.  [pearson]",
 )
 @click.option("--labels", type=click.Choice(LABELS), default="judgments", help="Where grades come from.  [judgments]")
-@click.option("--alpha", type=float, default=0.05, help="The level of intervals.  [0.05]")
+@shared("alpha")
 @click.option("--per-unit", is_flag=True, help="A row for each experiment or query, with r and slope without it.")
-@click.option("--format", "format", type=click.Choice(FORMATS), help="How to print.  [by -o's suffix, or table]")
-@click.option("--digits", type=click.IntRange(1, 17), default=4, help="Digits in tables.  [4]")
-@output_options
-def align(
-    table: str, offline: tuple[str, ...], per_unit: bool, format: str | None, digits: int, output: str, **asked: Any
-) -> None:
+@output_options()
+def align(table: str, offline: tuple[str, ...], per_unit: bool, output: Output, **asked: Any) -> None:
     """Offline beside online: do differences of a measure go with those of the business, and which measure's do best?
 
     TABLE has a row for each experiment (or query) and a header: CSV, TSV, JSON, JSON lines, Parquet or Arrow; - is
@@ -74,14 +75,12 @@ def align(
     Examples:
       rankgauge align experiments.csv
       rankgauge align experiments.csv --offline ndcg10 --online revenue_lift --se revenue_se
-      rankgauge align experiments.csv --offline ndcg5 --offline ndcg10 --offline dcg10 --by spearman
+      rankgauge align experiments.csv --offline ndcg5 --offline ndcg10 --offline dcg10 --criterion spearman
       rankgauge align queries.parquet --offline ndcg_change --online ctr_change --weight searches --unit queries
       rankgauge align experiments.csv --per-unit -o influence.csv
       rankgauge align experiments.csv -o align.svg
     """
     from rankgauge.trust.online.align import align as aligned
 
-    chosen = format_for(output, format, FORMATS, PICTURES)
-    if per_unit and chosen in PICTURES[:2]:
-        raise click.UsageError("--per-unit is a table, which a picture does not show; write .csv, .json, .md or .html")
-    write(aligned(table, offline=offline or None, **asked).page(per_unit=per_unit), chosen, digits, output)
+    output.refuse_pictures(per_unit=per_unit)
+    deliver(aligned(table, offline=offline or None, **asked), output, per_unit=per_unit)

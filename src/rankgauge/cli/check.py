@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rankgauge.cli.options import (
-    FILE,
-    complete_measures,
-    measures_from_option,
-    output_options,
-    protocol_options,
-    reading_options,
-)
+from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.output import TEXTS, deliver, output_options, write_text
+from rankgauge.cli.strict import TARGET
+from rankgauge.errors import InputError, RankgaugeError, warn
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
+    from rankgauge.cli.output import Output
+    from rankgauge.comparison.gate.check import Check
+    from rankgauge.comparison.saved import Saved
     from rankgauge.protocol import Protocol
 
 __all__ = ["check_run"]
 
+EXITS: Final = {"pass": 0, "fail": 1, "inconclusive": 3}
+MARGIN: Final = (
+    "how much may be lost? It is in units of the measure (0.01 is one point) and has no default, because only you know "
+    "what does not matter; 'rankgauge plan' says what your queries can show"
+)
 
-@click.command("check")
+
+@command(
+    "check",
+    needs={"baseline": "margins", "margins": "baseline", "measures": "baseline", "ratchet": "baseline"},
+    requires=[("baseline", "minimums")],
+    hints={"margins": MARGIN, "minimums": "there is nothing to check"},
+    replaces={"save_baseline": "baseline"},
+)
 @click.argument("qrels", type=FILE)
 @click.argument("run", type=FILE, metavar="[NAME=]RUN")
-@click.option("--baseline", metavar="[NAME=]FILE", help="A run, or what eval --per-query --format json saved.")
 @click.option(
-    "-m", "--measure", "measures", multiple=True, help="A measure; repeat for more.  [nDCG@10]",
-    shell_complete=complete_measures,
-)  # fmt: skip
-@measures_from_option
+    "--baseline", type=FILE, metavar="[NAME=]FILE", help="A run, or what eval --per-query --format json saved."
+)
+@shared("measures", "measures_from")
 @click.option(
     "--margin", "margins", multiple=True, metavar="[MEASURE=]M", help="The loss that does not matter; no default."
 )
@@ -39,16 +50,21 @@ __all__ = ["check_run"]
 )
 @click.option("--inconclusive", type=click.Choice(["pass", "fail"]), help="Exit with 0 or 1 instead of 3.")
 @click.option("--lost", type=click.IntRange(0), default=5, metavar="N", help="Name the N queries that lost most.  [5]")
-@click.option("--markdown", metavar="FILE", help="Write Markdown for a pull request, too.")
-@click.option("--junit", metavar="FILE", help="Write JUnit XML, too.")
-@click.option("--save-baseline", metavar="FILE", help="If it passed, save its values as a baseline.")
+@click.option("--markdown", type=TARGET, metavar="FILE", help="Write Markdown for a pull request, too.")
+@click.option("--junit", type=TARGET, metavar="FILE", help="Write JUnit XML, too.")
+@click.option("--save-baseline", type=TARGET, metavar="FILE", help="If it passed, save its values as a baseline.")
 @click.option("--ratchet", is_flag=True, help="If it passed and is better, replace the baseline.")
-@click.option("--format", "format", type=click.Choice(["table", "markdown", "json"]), help="How to print.  [table]")
-@output_options
+@output_options(TEXTS)
 @protocol_options
 @reading_options
 def check_run(
-    qrels: str, run: str, protocol: Protocol, reading: Reading, inconclusive: str | None, lost: int, **options: Any
+    output: Output,
+    inconclusive: str | None,
+    markdown: str | None,
+    junit: str | None,
+    save_baseline: str | None,
+    ratchet: bool,
+    **asked: Any,
 ) -> int:
     """Check that a run is not worse than a baseline by more than a margin: PASS, FAIL or INCONCLUSIVE.
 
@@ -64,8 +80,134 @@ def check_run(
       rankgauge check qrels.txt new.run --baseline old.run --margin 0.01 --min R@100=0.8
       rankgauge check qrels.txt new.run --baseline baseline.json --margin 0.02 --ratchet --markdown check.md
     """
-    from rankgauge.cli.checking import Asked, checked, deliver
+    from rankgauge.show.junit import junit as junit_xml
 
-    asked = Asked(**options)
-    found = checked(qrels, run, asked, protocol, reading, lost)
-    return deliver(found, asked, inconclusive)
+    check = _check(saved_to=save_baseline, ratchet=ratchet, **asked)
+    if markdown is not None:
+        write_text(markdown, check.show("markdown"))
+    if junit is not None:
+        write_text(junit, junit_xml(check, inconclusive))
+    deliver(check, output)
+    answer = inconclusive if check.answer == "inconclusive" and inconclusive else check.answer
+    _save(check, answer, save_baseline, asked["baseline"] if ratchet else None)
+    return EXITS[answer]
+
+
+def _check(
+    qrels: str,
+    run: str,
+    *,
+    baseline: str | None,
+    measures: tuple[str, ...],
+    margins: tuple[str, ...],
+    minimums: tuple[str, ...],
+    lost: int,
+    protocol: Protocol,
+    reading: Reading,
+    saved_to: str | None,
+    ratchet: bool,
+) -> Check:
+    """Read the files and check."""
+    from rankgauge.cli.inputs import Inputs
+    from rankgauge.comparison.gate.check import check_result, margins_of, minimums_of
+    from rankgauge.comparison.saved import Saved
+    from rankgauge.measures import parse
+
+    names = [str(parse(each)) for each in measures or ("nDCG@10",)] if baseline else []
+    at_least = minimums_of(_numbers("--min", minimums, named=True))
+    allowed = margins_of(names, _numbers("--margin", margins))
+    old = _saved_values(qrels, run, baseline)
+    if baseline is not None and (ratchet or saved_to):
+        _check_replaced(baseline, old, saved_to, ratchet=ratchet)
+    kept = old.values if old is not None and (ratchet or saved_to) else ()
+    everything = tuple(dict.fromkeys([*names, *at_least, *kept]))  # a new baseline has all that the old one had
+    runs = [run] if old is not None or baseline is None else [run, _apart(baseline, run)]
+    new, *others = Inputs(reading, qrels, runs).evaluate(everything, protocol).values()
+    return check_result(new, old or (Saved.of(others[0]) if others else None), allowed, at_least, lost=lost)
+
+
+def _check_replaced(baseline: str, old: Saved | None, saved_to: str | None, *, ratchet: bool) -> None:
+    """Refuse to replace a run, or a file that holds more than the baseline."""
+    from rankgauge.cli.inputs import split_name
+
+    name, path = split_name(baseline)
+    if ratchet and (path == "-" or name):
+        raise click.UsageError(
+            "--ratchet replaces the whole file: the baseline must be alone in a file, without a name"
+        )
+    if ratchet and old is None:
+        raise click.UsageError(
+            "--ratchet replaces saved values, and the baseline is a run; --save-baseline makes a file"
+        )
+    same = saved_to and os.path.isfile(path) and os.path.isfile(saved_to) and os.path.samefile(saved_to, path)
+    if same and old is None:
+        raise click.UsageError(f"--save-baseline {saved_to}: the baseline is a run, and would be replaced")
+
+
+def _saved_values(qrels: str, run: str, baseline: str | None) -> Saved | None:
+    """The saved values, or None where the baseline is a run."""
+    from rankgauge.cli.inputs import one_standard_input, split_name
+    from rankgauge.comparison.gate.baseline import saved_at
+
+    if baseline is None:
+        return None
+    name, path = split_name(baseline)
+    one_standard_input([qrels, split_name(run)[1], path])
+    saved = saved_at(path, name)
+    if saved is None and path == "-":
+        raise InputError("standard input holds no saved values; a baseline that is a run must be a file")
+    return saved
+
+
+def _apart(baseline: str, run: str) -> str:
+    """The baseline, named so that it can be told from the run, even where it is the same file."""
+    from rankgauge.cli.inputs import split_name
+
+    name, path = split_name(baseline)
+    return f"baseline={path}" if name is None and path == split_name(run)[1] else baseline
+
+
+def _numbers(option: str, texts: Iterable[str], *, named: bool = False) -> dict[str, float]:
+    """`R@100=0.8` → {"R@100": 0.8}; a number alone has no name."""
+    numbers: dict[str, float] = {}
+    usual = 0.8 if named else 0.01
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            words = f"how much? Write {option} {text}={usual}" if _is_measure(text) else f"{number!r} is not a number"
+            raise click.UsageError(f"{option} {text}: {words}") from None
+        if named and not equals:
+            raise click.UsageError(f"{option} {text}: of which measure? Write {option} nDCG@10={text}")
+        if name in numbers:
+            raise click.UsageError(f"{option} is given twice for {name or 'all measures'}")
+        numbers[name] = value
+    return numbers
+
+
+def _is_measure(text: str) -> bool:
+    from rankgauge.measures import parse
+
+    try:
+        parse(text)
+    except RankgaugeError:
+        return False
+    return True
+
+
+def _save(check: Check, answer: str, saved_to: str | None, ratcheted: str | None) -> None:
+    """Only what passed becomes a baseline."""
+    from rankgauge.comparison.gate.baseline import save_baseline
+
+    if answer != "pass":
+        if saved_to or ratcheted:
+            warn(f"the baseline is not saved: the answer is {check.answer}")
+        return
+    if saved_to:
+        save_baseline(check, saved_to)
+    if ratcheted and check.better:
+        save_baseline(check, ratcheted)
+        click.echo(f"{check.baseline} now holds the values of {check.name}", err=True)
+    elif ratcheted:
+        click.echo(f"{check.baseline} stays: {check.name} passed and is not better", err=True)

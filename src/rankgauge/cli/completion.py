@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from rankgauge.cli.options import command
 from rankgauge.errors import RankgaugeError
 
 
-@click.command("completion")
+@command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of a shell.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rankgauge.cli.inputs import one_standard_input
-from rankgauge.cli.options import columns_option
+from rankgauge.cli.options import FILE, columns_option, command
 from rankgauge.errors import InputError, choices
 from rankgauge.protocol import RULES
 from rankgauge.read import read_judgments, read_run
@@ -40,7 +40,7 @@ Formats (a suffix {COMPRESSED} compresses any of them):
 EXAMPLES += f"\n  lightgbm {LTR_FORMATS['lightgbm']}"
 
 
-@click.command(epilog=EXAMPLES)
+@command("convert", epilog=EXAMPLES)
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option("--judgments", "kind", flag_value="judgments", help="IN holds judgments.")
@@ -55,8 +55,12 @@ EXAMPLES += f"\n  lightgbm {LTR_FORMATS['lightgbm']}"
     show_default=True,
     help="What to do with a document that is there twice in one ranking.",
 )
-@click.option("--ltr", metavar="FILE", help="IN holds scores for the rows of this learning-to-rank file; OUT is a run.")
-@click.option("--query-sizes", metavar="FILE", help="The number of rows of each query.  [FILE.query or FILE.group]")
+@click.option(
+    "--ltr", type=FILE, metavar="FILE", help="IN holds scores for the rows of this learning-to-rank file; OUT is a run."
+)
+@click.option(
+    "--query-sizes", type=FILE, metavar="FILE", help="The number of rows of each query.  [FILE.query or FILE.group]"
+)
 @click.option("--tag", help="The name of the run in its sixth column; by default the one it has.")
 def convert(
     source: str,

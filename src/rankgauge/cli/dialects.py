@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.eval import emit
-from rankgauge.cli.options import measures_from_option, output_options, reading_options
+from rankgauge.cli.options import FILE, command, reading_options, shared
+from rankgauge.cli.output import TEXTS, output_options, write_text
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
+    from rankgauge.cli.output import Output
     from rankgauge.dialects.reproduce import Candidate, Files, Row
 
 __all__ = ["dialects"]
@@ -24,16 +25,13 @@ FORMATS = ("table", "json", "csv", "markdown")
 HEADS = ("dialect", "value", "difference", "low", "high", "reason")
 
 
-@click.command("dialects")
-@click.argument("qrels", required=False)
-@click.argument("run", required=False)
-@click.option("-m", "--measure", default="nDCG@10", help="A measure.  [nDCG@10]")
-@measures_from_option
+@command("dialects", needs={"told": "qrels"}, hints={"qrels": "--match looks for a number that files give"})
+@click.argument("qrels", required=False, type=FILE)
+@click.argument("run", required=False, type=FILE)
+@shared("measure", "measures_from")
 @click.option("--only", metavar="NAME,…", help="Only these dialects; with --match, nothing else.")
 @click.option("--match", "told", metavar="NUMBER", help="Which convention gives this number? 0.6885, or 68.9%.")
-@click.option("--format", "format", type=click.Choice(FORMATS), default="table", help="How to print.  [table]")
-@click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
-@output_options
+@output_options(TEXTS)
 @reading_options
 def dialects(
     qrels: str | None,
@@ -41,9 +39,7 @@ def dialects(
     measure: str,
     only: str | None,
     told: str | None,
-    format: str,
-    digits: int,
-    output: str,
+    output: Output,
     reading: Reading,
 ) -> None:
     """Say what other tools say of the same files, and why; without files, list the tools.
@@ -55,10 +51,8 @@ def dialects(
       rankgauge dialects qrels.txt run.txt -m nDCG@10 --only sklearn,xgboost --format markdown
       rankgauge dialects qrels.txt run.txt -m nDCG@10 --match 0.6885
     """
-    if qrels is None and told is not None:
-        raise click.UsageError("Missing arguments 'QRELS RUN': --match looks for a number that files give.")
     if qrels is None:
-        emit(_listed(only, format), output)
+        write_text(output.path, _listed(only, output.format))
         return
     if run is None:
         raise click.UsageError("Missing argument 'RUN': judgments without a run.")
@@ -73,10 +67,13 @@ def dialects(
     (source,) = inputs.runs.values()
     files = Files(inputs.judgments.read(), source.kept())
     if number is not None:
-        emit(_matches(files, asked, number, chosen if only else None, format, digits), output)
+        named = chosen if only else None
+        text = _matches(files, asked, number, named, output.format, output.digits)
     else:
-        heads = HEADS if format in ("json", "csv") else ("dialect", "value", "difference", "reason")
-        emit(_shown([_cells(row, digits, format) for row in compare(files, asked, chosen)], heads, format), output)
+        heads = HEADS if output.format in ("json", "csv") else ("dialect", "value", "difference", "reason")
+        rows = [_cells(row, output.digits, output.format) for row in compare(files, asked, chosen)]
+        text = _shown(rows, heads, output.format)
+    write_text(output.path, text)
 
 
 def _chosen(only: str | None) -> list[Any]:

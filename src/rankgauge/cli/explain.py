@@ -2,49 +2,60 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from rankgauge.cli.options import measures_from_option, output_options, protocol_options, reading_options
+from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.output import output_options, write_text
+from rankgauge.errors import FormatError
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
+    from rankgauge.cli.output import Output
+    from rankgauge.explanation.query.explain import Difference, Explanation
     from rankgauge.protocol import Protocol
+
+    Explained: TypeAlias = Sequence[Explanation] | Explanation | Difference
 
 __all__ = ["explain_values"]
 
 
-@click.command("explain")
-@click.argument("files", nargs=-1, metavar="[QRELS [NAME=]RUN [[NAME=]RUN]]")
+@command(
+    "explain",
+    needs={"ideal_grades": "ranked_grades"},
+    requires=[("files", "ranked_grades"), ("query", "worst", "ranked_grades")],
+    excludes=[("files", "ranked_grades"), ("query", "worst", "ranked_grades")],
+    renamed={"--grades": "--ranked-grades"},
+    hints={"query": "which query?"},
+)
+@click.argument("files", nargs=-1, type=FILE, metavar="[QRELS [NAME=]RUN [[NAME=]RUN]]")
 @click.option("--query", metavar="ID", help="The query to explain.")
 @click.option("--worst", type=click.IntRange(1), metavar="N", help="Explain the N queries of the lowest values.")
-@click.option("-m", "--measure", help="The measure.  [nDCG@10]")
-@measures_from_option
-@click.option("--grades", metavar="LIST", help="Explain these grades, in rank order: 3,2,3,0,u,2 (u: unjudged).")
-@click.option("--ideal-grades", metavar="LIST", help="The grades of all judgments, ranked or not.  [those ranked]")
+@shared("measures_from", measure={"default": None})
+@click.option("--ranked-grades", metavar="LIST", help="Explain these grades, in rank order: 3,2,3,0,u,2 (u: unjudged).")
+@click.option(
+    "--ideal-grades", metavar="LIST", help="With it: the grades of all judgments, ranked or not.  [those ranked]"
+)
 @click.option("--gain", help="nDCG's gain, without -m: linear, exp, binary or {grade:gain,…}.  [linear]")
 @click.option("-k", type=click.IntRange(1), help="nDCG's cut-off, without -m.  [10]")
-@click.option("--top", type=click.IntRange(0), default=5, help="So many changes that would raise the value.  [5]")
-@click.option("--format", "format", type=click.Choice(["table", "markdown", "json"]), help="How to print.  [table]")
-@output_options
+@click.option("--top", type=click.IntRange(0), default=5, metavar="N", help="The N most valuable changes.  [5]")
+@output_options()
 @partial(protocol_options, without=("grades",))
 @reading_options
 def explain_values(
+    output: Output,
     files: tuple[str, ...],
+    ranked_grades: str | None,
+    ideal_grades: str | None,
+    reading: Reading,
     query: str | None,
     worst: int | None,
-    grades: str | None,
-    ideal_grades: str | None,
-    measure: str | None,
-    gain: str | None,
-    k: int | None,
-    top: int,
-    protocol: Protocol,
-    reading: Reading,
-    format: str | None,
-    output: str,
+    **asked: Any,
 ) -> None:
     """Explain a value: what every rank adds to it, beside the ideal ranking, and what would raise it most.
 
@@ -57,10 +68,79 @@ def explain_values(
       rankgauge explain qrels.txt run.txt --query 17 -o q17.svg
       rankgauge explain qrels.txt run.txt --worst 3 -m AP
       rankgauge explain qrels.txt bm25.run reranked.run --query 17
-      rankgauge explain --grades 3,2,3,0,u,2 --ideal-grades 3,3,3,2,2,0 --gain exp -k 10
+      rankgauge explain --ranked-grades 3,2,3,0,u,2 --ideal-grades 3,3,3,2,2,0 --gain exp -k 10
     """
-    from rankgauge.cli.explaining import Wanted, deliver, explain_files, explain_grades
+    from rankgauge.show.sections.explanation import coloured
+    from rankgauge.show.svg.page import PICTURES, picture, show
 
-    wanted = Wanted(query, worst, grades, ideal_grades, measure, gain, k, top, protocol)
-    found = explain_grades(wanted, files) if grades is not None else explain_files(wanted, files, reading)
-    deliver(found, format, output)
+    if ranked_grades is not None:
+        explained: Explained = _grades_explained(ranked_grades, ideal_grades, **asked)
+    else:
+        explained = _files_explained(files, reading, query, worst, **asked)
+    if f".{output.format}" in PICTURES:
+        write_text(output.path, picture(explained, f".{output.format}"))
+    else:
+        text = show(explained, output.format)
+        write_text(output.path, coloured(text) if output.options.colours and output.format == "table" else text)
+
+
+def _grades_explained(ranked: str, ideal: str | None, **asked: Any) -> Explanation:
+    from rankgauge.explanation.query.explain import explain
+
+    best = None if ideal is None else _grades("--ideal-grades", ideal, unjudged=False)
+    known = None if best is None else [grade for grade in best if grade is not None]
+    return explain(ranked_grades=_grades("--ranked-grades", ranked), ideal_grades=known, **asked)
+
+
+def _files_explained(
+    files: tuple[str, ...],
+    reading: Reading,
+    query: str | None,
+    worst: int | None,
+    *,
+    measure: str | None,
+    gain: str | None,
+    k: int | None,
+    protocol: Protocol,
+    top: int,
+) -> Explained:
+    """The explanation of one query, of the worst ones, or of two runs side by side."""
+    from rankgauge.cli.inputs import Inputs
+    from rankgauge.explanation.query.explain import difference, explain, wanted_measure, worst_queries
+
+    if len(files) not in (2, 3) or (worst is not None and len(files) == 3):
+        raise click.UsageError("give QRELS and one run, or with --query ID two to compare")
+    qrels, *paths = files
+    inputs = Inputs(reading, qrels, paths)
+    chosen = wanted_measure(measure, gain, k)
+    if worst is not None:
+        ((name, run),) = inputs.runs.items()
+        return worst_queries(inputs.judgments, run, worst, chosen, protocol=protocol, top=top, name=name)
+    explained = [
+        explain(inputs.judgments, run, query, chosen, protocol=protocol, top=top, name=name)
+        for name, run in inputs.runs.items()
+    ]
+    return explained[0] if len(explained) == 1 else difference(*explained)
+
+
+def _grades(option: str, text: str, *, unjudged: bool = True) -> list[float | None]:
+    """`3,2,u` → 3, 2, unjudged; blanks separate as commas do."""
+    if not text.strip():
+        return []
+    parts = re.split(r"\s*,\s*|\s+", text.strip())
+    return [_grade(part, f"{option}, place {place}", unjudged) for place, part in enumerate(parts, 1)]
+
+
+def _grade(part: str, where: str, unjudged: bool) -> float | None:
+    if part.lower() == "u":
+        if unjudged:
+            return None
+        raise FormatError(f"{where}: the ideal is made of judgments, so u (unjudged) is none of it; leave it out")
+    try:
+        grade = float(part)
+    except ValueError:
+        bad = f"{part!r} is neither a number nor u (unjudged)" if part else "nothing is there"
+        raise FormatError(f"{where}: {bad}; write 3,2,0,u,1") from None
+    if not math.isfinite(grade):
+        raise FormatError(f"{where}: {part!r} is not a finite number")
+    return grade

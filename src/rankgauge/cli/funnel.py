@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.eval import format_for, write
-from rankgauge.cli.options import FILE, Once, complete_measures, output_options, protocol_options, reading_options
+from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.output import deliver, output_options
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
+    from rankgauge.cli.output import Output
     from rankgauge.explanation.funnel.funnel import Funnel
     from rankgauge.protocol import Protocol
 
 __all__ = ["funnel_runs"]
 
-FORMATS = ("table", "json", "csv", "markdown", "html")
-PICTURES = (".svg", ".png", ".html")
 
-
-@click.command("funnel", cls=Once)
+@command("funnel", renamed={"--depth": "--recall-depth"})
 @click.argument("qrels", type=FILE)
 @click.option(
     "--retrieved",
@@ -35,22 +33,13 @@ PICTURES = (".svg", ".png", ".html")
     "--reranked", multiple=True, required=True, type=FILE, metavar="[NAME=]RUN...", help="What was made of them."
 )
 @click.argument("more", nargs=-1, type=FILE, metavar="[--reranked ...] [[NAME=]RUN]...")
-@click.option(
-    "-m", "--measure", default="nDCG@10", help="nDCG at a cut-off, with any gain.  [nDCG@10]",
-    shell_complete=complete_measures,
-)  # fmt: skip
-@click.option("--depth", type=click.IntRange(1), default=100, help="Recall is taken at this depth.  [100]")
-@click.option("--candidates", type=click.IntRange(1), metavar="N", help="Only the first N retrieved are candidates.")
-@click.option("--restrict", is_flag=True, help="Drop reranked documents that are no candidates.  [an error]")
-@click.option("-q", "--per-query", is_flag=True, help="The parts of every query.")
-@click.option("--weights", metavar="FILE", help="Weights of queries: a table with a query and a weight column.")
-@click.option("--clusters", metavar="FILE", help="Queries that belong together: a query and a cluster column.")
-@click.option("--alpha", type=float, default=0.05, help="The level of intervals.  [0.05]")
+@shared(measure="nDCG at a cut-off, with any gain.  [nDCG@10]")
+@click.option("--recall-depth", type=click.IntRange(1), default=100, help="Recall is taken at this depth.  [100]")
+@shared("candidates", "restrict", per_query="The parts of every query.")
+@shared("weights", "clusters", "alpha")
 @click.option("--resamples", type=click.IntRange(100), help="Of the bootstrap.  [10000; fewer of very many queries]")
-@click.option("--seed", type=click.IntRange(0), default=0, help="The seed of the bootstrap.  [0]")
-@click.option("--format", "format", type=click.Choice(FORMATS), help="How to print.  [by -o's suffix, or table]")
-@click.option("--digits", type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]")
-@output_options
+@shared("seed")
+@output_options()
 @partial(protocol_options, without=("depth",))
 @reading_options
 def funnel_runs(
@@ -59,9 +48,7 @@ def funnel_runs(
     reranked: tuple[str, ...],
     more: tuple[str, ...],
     per_query: bool,
-    format: str | None,
-    digits: int,
-    output: str,
+    output: Output,
     **asked: Any,
 ) -> None:
     """Tell retriever and reranker apart: what each reached, where the rest was lost, what could have been won.
@@ -83,10 +70,8 @@ def funnel_runs(
       rankgauge funnel qrels.txt --retrieved a=bm25.run --retrieved b=dense.run \\
         --reranked a+old=1.run --reranked a+new=2.run --reranked b+old=3.run --reranked b+new=4.run
     """
-    chosen = format_for(output, format, FORMATS, PICTURES)
-    if per_query and chosen in PICTURES[:2]:
-        raise click.UsageError("--per-query is a table, which a picture does not show; write .csv, .json, .md or .html")
-    write(_funnel(qrels, retrieved, (*reranked, *more), **asked).page(per_query=per_query), chosen, digits, output)
+    output.refuse_pictures(per_query=per_query)
+    deliver(_funnel(qrels, retrieved, (*reranked, *more), **asked), output, per_query=per_query)
 
 
 def _funnel(

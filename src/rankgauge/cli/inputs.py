@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.errors import InputError, choices
+from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import as_written, parse, parse_all
-from rankgauge.protocol import DEFAULT, RULES, Protocol
+from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.read.formats import bare_name
 
@@ -33,15 +33,14 @@ MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 class Reading:
     """How the user wants files to be read: names of columns and of formats, where these are not recognised.
 
-    `ltr` is a file of learning-to-rank rows in place of judgments and runs; `scores` are files of scores for them, and
-    may be a rule of the protocol.
+    `ltr` is a file of learning-to-rank rows in place of judgments and runs; `predictions` are files of scores for them.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
     qrels_format: str | None = None
     run_format: str | None = None
     ltr: str | None = None
-    scores: tuple[str, ...] = ()
+    predictions: tuple[str, ...] = ()
     query_sizes: str | None = None
 
 
@@ -58,8 +57,8 @@ class Inputs:
         judges: Sequence[str] = (),
         tables: Sequence[str | None] = (),
     ) -> None:
-        self.reading, self.rows = reading, _ltr_rows(reading, qrels, runs)
-        names = named_runs(runs if self.rows is None else _score_files(reading))
+        self.reading, self.rows = reading, _ltr_rows(reading, qrels)
+        names = named_runs(runs if self.rows is None else reading.predictions)
         first, sets = named_runs(retrieved), named_runs(judges)
         self.paths = [each for each in (reading.ltr or qrels, *names.values(), *first.values(), *sets.values()) if each]
         one_standard_input([*self.paths, *tables])
@@ -178,27 +177,15 @@ class ScoredRows(RunSource):
         return self.ltr_rows.ltr.run(read_scores(self._watched))
 
 
-def _score_files(reading: Reading) -> list[str]:
-    return [each for each in reading.scores if each not in RULES["scores"]]
-
-
-def _ltr_rows(reading: Reading, qrels: str | None, runs: Sequence[str]) -> LtrRows | None:
+def _ltr_rows(reading: Reading, qrels: str | None) -> LtrRows | None:
     """The rows of `--ltr`, where there are any; what does not go together is refused."""
-    context, scores = click.get_current_context(), _score_files(reading)
+    context = click.get_current_context()
     if reading.ltr is None:
         _refuse_missing(context)
-        if scores:
-            expected = choices(RULES["scores"])
-            words = f"--scores is {expected}, or with --ltr FILE a file of scores: {scores[0]!r}"
-            raise click.UsageError(words, context)
-        if reading.query_sizes:
-            raise click.UsageError("--query-sizes is for the rows of --ltr FILE", context)
         return None
     if qrels is not None:
-        words = f"--ltr holds the judgments, and the files of --scores are the runs: what is {qrels!r} for?"
+        words = f"--ltr holds the judgments, and --predictions are the runs: what is {qrels!r} for?"
         raise click.UsageError(words, context)
-    if not scores:
-        raise click.UsageError("--ltr needs the scores of a model for its rows: --scores FILE", context)
     if reading.columns or reading.qrels_format or reading.run_format:
         raise click.UsageError(
             "--column, --qrels-format and --run-format are for QRELS and RUN, not for --ltr", context
@@ -215,8 +202,6 @@ def _refuse_missing(context: click.Context) -> None:
 
 
 def _rules_of_rows(reading: Reading, protocol: Protocol, dialect: str | None) -> Protocol:
-    """The protocol with the rule that `--scores` names; of rows, which are all that is known, the ideal is theirs."""
-    rules = [each for each in reading.scores if each in RULES["scores"]]
-    protocol = replace(protocol, scores=rules[-1]) if rules else protocol
+    """The protocol; of rows, which are all that is known, the ideal is theirs."""
     unknown = reading.ltr is not None and dialect is None and protocol.depth is None
     return replace(protocol, ideal="retrieved") if unknown else protocol

@@ -6,14 +6,14 @@ import re
 
 import click
 
-from rankgauge.cli.options import measures_from_option
+from rankgauge.cli.options import command, shared
 
 __all__ = ["list_measures"]
 
 
-@click.command("measures")
+@command("measures")
 @click.argument("names", nargs=-1)
-@measures_from_option
+@shared("measures_from")
 def list_measures(names: tuple[str, ...]) -> None:
     """List the measures, or explain some: formula, parameters, paper, and what happens with little to find.
 

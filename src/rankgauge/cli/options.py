@@ -4,43 +4,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
+from rankgauge.cli.strict import FILE, Strict
 from rankgauge.protocol import RULES, Protocol
+from rankgauge.show.marks import DELTAS
 
-__all__ = [
-    "FILE",
-    "Once",
-    "columns_option",
-    "complete_measures",
-    "measures_from_option",
-    "output_options",
-    "protocol_options",
-    "reading_options",
-]
+__all__ = ["FILE", "columns_option", "command", "protocol_options", "reading_options", "shared"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Once(click.Command):
-    """A command that refuses an option given twice which takes one value: the last would win in silence."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not ctx.resilient_parsing:
-            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-            single = [each for each in order if isinstance(each, click.Option) and not (each.multiple or each.is_flag)]
-            for option in single:
-                if single.count(option) > 1:
-                    raise click.UsageError(f"{max(option.opts, key=len)} is given twice, and takes one value", ctx)
-        return super().parse_args(ctx, args)
-
-
-FILE = click.Path(allow_dash=True)  # the shell completes it; whether it can be read is for the reader to say
+MOST: Final = 2**31 - 1  # documents of a ranking
 
 # The roles of read/names.py, which help must not import: it loads numpy.
 ROLES = ("query_id", "doc_id", "relevance", "score", "rank")
+
+
+def command(name: str, *, cls: type[Strict] = Strict, **rules: Any) -> Callable[[Callable[..., Any]], Strict]:
+    """A command with the rules of its options, as `Strict` has them."""
+    return click.command(name, cls=cls, **rules)
 
 
 def protocol_options(command: Command, *, without: tuple[str, ...] = ()) -> Any:
@@ -58,7 +43,9 @@ def protocol_options(command: Command, *, without: tuple[str, ...] = ()) -> Any:
 
     wrapped: Any = with_protocol
     if "depth" in numbers:
-        wrapped = click.option("--depth", type=click.IntRange(1), help="Use only the first so many documents.")(wrapped)
+        wrapped = click.option(
+            "--depth", type=click.IntRange(1, MOST), metavar="N", help="Use only the first N documents."
+        )(wrapped)
     wrapped = click.option(
         "--rel", type=float, default=1.0, metavar="GRADE", help="The smallest relevant grade for binary measures.  [1]"
     )(wrapped)
@@ -69,21 +56,6 @@ def protocol_options(command: Command, *, without: tuple[str, ...] = ()) -> Any:
             f"--{rule.replace('_', '-')}", type=click.Choice(list(meanings)), default=default, help=words
         )(wrapped)
     return wrapped
-
-
-def complete_measures(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Measures that begin with what was typed."""
-    from rankgauge.measures import MEASURES
-
-    names = [f"{name}@10" if row.cutoff == "k" else name for name, row in MEASURES.items()]
-    return [name for name in names if name.lower().startswith(incomplete.lower())]
-
-
-def output_options(command: Command) -> Command:
-    """Where to write."""
-    return click.option("-o", "--output", default="-", metavar="FILE", help="Write to a file.  [standard output]")(
-        command
-    )
 
 
 def columns_option(command: Command) -> Command:
@@ -103,7 +75,7 @@ def reading_options(command: Command, *, rows: bool = False) -> Any:
 
     `rows`: with learning-to-rank rows and scores for them, which take the place of QRELS and RUN.
     """
-    names = ("columns", "qrels_format", "run_format", *(("ltr", "scores", "query_sizes") if rows else ()))
+    names = ("columns", "qrels_format", "run_format", *(("ltr", "predictions", "query_sizes") if rows else ()))
 
     @functools.wraps(command)
     def with_reading(*args: Any, **options: Any) -> Any:
@@ -118,19 +90,16 @@ def reading_options(command: Command, *, rows: bool = False) -> Any:
     return wrapped
 
 
-RULE = f"Or a rule, {'; '.join(f'{value}: {words}' for value, words in RULES['scores'].items())}.  [float64]"
-
-
 def ltr_options(command: Any) -> Any:
     """Rows of a learning-to-rank file and scores for them."""
-    for flags, words in (
-        (["--query-sizes"], "The number of rows of each query, one a line.  [FILE.query or FILE.group beside FILE]"),
-        (["--scores"], f"With --ltr: a model's score for each row, one a line; repeat for more models. {RULE}"),
-        (["--ltr"], "Learning-to-rank rows (svmlight, LETOR; qid: or query sizes) instead of QRELS and RUN."),
+    for flag, words in (
+        ("--query-sizes", "The number of rows of each query, one a line.  [FILE.query or FILE.group beside FILE]"),
+        ("--predictions", "With --ltr: a model's score for each row, one a line; repeat for more models."),
+        ("--ltr", "Learning-to-rank rows (svmlight, LETOR; qid: or query sizes) instead of QRELS and RUN."),
     ):
-        many = flags == ["--scores"]
+        many = flag == "--predictions"
         form = "[NAME=]FILE" if many else "FILE"
-        command = click.option(*flags, multiple=many, type=FILE, metavar=form, help=words)(command)
+        command = click.option(flag, multiple=many, type=FILE, metavar=form, help=words)(command)
     return command
 
 
@@ -143,19 +112,6 @@ def columns_given(context: click.Context, parameter: click.Parameter, values: tu
     return dict(value.split("=", 1) for value in values)
 
 
-def measures_from_option(command: Command) -> Command:
-    """Measures of the user's own."""
-    return click.option(
-        "--measures-from",
-        multiple=True,
-        metavar="FILE.py",
-        callback=load_measures,
-        expose_value=False,
-        is_eager=True,
-        help="A Python file with measures of your own (@rankgauge.measure).",
-    )(command)
-
-
 def load_measures(context: click.Context, parameter: click.Parameter, paths: tuple[str, ...]) -> None:
     """Run the user's files, which puts their measures into the table."""
     if paths:
@@ -163,3 +119,117 @@ def load_measures(context: click.Context, parameter: click.Parameter, paths: tup
 
         for path in paths:
             load(path)
+
+
+def complete_measures(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Measures that begin with what was typed."""
+    from rankgauge.measures import MEASURES
+
+    names = [f"{name}@10" if row.cutoff == "k" else name for name, row in MEASURES.items()]
+    return [name for name in names if name.lower().startswith(incomplete.lower())]
+
+
+def scale_given(context: click.Context, parameter: click.Parameter, value: str | None) -> list[float] | None:
+    """`0,1,2,3` → numbers."""
+    if value is None:
+        return None
+    try:
+        return [float(part) for part in value.replace(",", " ").split()]
+    except ValueError as error:
+        raise click.BadParameter(f"{error}; write the scale as 0,1,2,3") from None
+
+
+# ---- options of several commands, each typed once --------------------------------------------------------------------
+
+REPEATED = click.Choice(["first", "last", "majority", "mean"])
+DELTA_WORDS = "; ".join(f"{name}: {words}" for name, words in DELTAS.items())
+
+
+def _file(spelling: str, words: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    return (spelling,), {"type": FILE, "metavar": "FILE", "help": words}
+
+
+# Name → spellings and settings.
+SHARED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
+    "measures": (
+        ("-m", "--measure", "measures"),
+        {"multiple": True, "help": "A measure; repeat for more.  [nDCG@10]", "shell_complete": complete_measures},
+    ),
+    "measure": (
+        ("-m", "--measure"),
+        {"default": "nDCG@10", "help": "The measure.  [nDCG@10]", "shell_complete": complete_measures},
+    ),
+    "measures_from": (
+        ("--measures-from",),
+        {
+            "multiple": True, "type": FILE, "metavar": "FILE.py", "callback": load_measures, "expose_value": False,
+            "is_eager": True, "help": "A Python file with measures of your own (@rankgauge.measure); it is executed.",
+        },
+    ),
+    "per_query": (("-q", "--per-query"), {"is_flag": True, "help": "The values of every query."}),
+    "dialect": (
+        ("--dialect",), {"metavar": "NAME", "help": "Say what another tool says; 'rankgauge dialects' lists them."}
+    ),
+    "baseline": (
+        ("--baseline",), {"metavar": "NAME", "help": "Compare each system with this one only.  [every pair]"}
+    ),
+    "by": _file("--by", "Groups of queries: a table with a query and a group column."),
+    "weights": _file("--weights", "Weights of queries: a table with a query and a weight column."),
+    "clusters": _file("--clusters", "Queries that belong together: a query and a cluster column."),
+    "alpha": (
+        ("--alpha",),
+        {"type": float, "default": 0.05, "metavar": "A", "help": "The level of decisions and intervals.  [0.05]"},
+    ),
+    "flips": (
+        ("--flips",), {"type": click.IntRange(1), "default": 100_000, "help": "Random sign flips.  [100000]"}
+    ),
+    "seed": (
+        ("--seed",), {"type": click.IntRange(0), "default": 0, "help": "The seed of whatever is drawn at random.  [0]"}
+    ),
+    "scale": (
+        ("--scale",),
+        {"metavar": "LIST", "callback": scale_given, "help": "The scale of grades: 0,1,2,3.  [those that are there]"},
+    ),
+    "repeated": (
+        ("--repeated",),
+        {"type": REPEATED, "help": "Pairs that one judge judged more than once, with different grades: which grade."},
+    ),
+    "second": (
+        ("--second",),
+        {
+            "multiple": True, "type": FILE, "metavar": "[NAME=]QRELS",
+            "help": "The judgments of another judge; repeat for more. QRELS may have a NAME= too.",
+        },
+    ),
+    "candidates": (
+        ("--candidates",),
+        {"type": click.IntRange(1), "metavar": "N", "help": "Only the first N retrieved are candidates."},
+    ),
+    "restrict": (
+        ("--restrict",), {"is_flag": True, "help": "Drop reranked documents that are no candidates.  [an error]"}
+    ),
+    "error_rate": (
+        ("--error-rate",),
+        {"type": click.FloatRange(0, 1), "metavar": "X", "help": "Label noise: the share of wrong labels."},
+    ),
+    "confusion": _file("--confusion", "Label noise: a matrix, rows true, columns label."),
+    "deltas": (
+        ("--deltas",),
+        {"type": click.Choice(list(DELTAS)), "default": "absolute", "help": f"With --baseline: {DELTA_WORDS}."},
+    ),
+}  # fmt: skip
+
+
+def shared(*names: str, **changed: str | dict[str, Any]) -> Callable[[Command], Command]:
+    """Options that several commands have, by name; of those that are `changed`, the help or some settings differ."""
+
+    def declared(command: Command) -> Command:
+        for name in reversed([*names, *changed]):
+            spellings, settings = SHARED[name]
+            change = changed.get(name, {})
+            command = click.option(*spellings, **settings | ({"help": change} if isinstance(change, str) else change))(
+                command
+            )
+        return command
+
+    return declared

@@ -6,52 +6,63 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.options import (
-    complete_measures,
-    measures_from_option,
-    output_options,
-    protocol_options,
-    reading_options,
-)
+from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.output import deliver, output_options
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
+    from rankgauge.cli.output import Output
+    from rankgauge.comparison.plan.pilot import Deviation
+    from rankgauge.comparison.values import Values
     from rankgauge.protocol import Protocol
 
 __all__ = ["plan_queries"]
 
+DEFAULT = "nDCG@10"
 
-@click.command("plan")
-@click.argument("files", nargs=-1, metavar="[QRELS [NAME=]RUN [NAME=]RUN...]")
-@click.option("--pilot", metavar="FILE", help="Values of queries: of eval --per-query --format json, or a CSV.")
+
+@command(
+    "plan",
+    requires=[("deviation", "pilot", "files")],
+    excludes=[("deviation", "pilot", "files")],
+    renamed={"--width": "--interval-width"},
+)
+@click.argument("files", nargs=-1, type=FILE, metavar="[QRELS [NAME=]RUN [NAME=]RUN...]")
+@click.option(
+    "--pilot", type=FILE, metavar="FILE", help="Values of queries: of eval --per-query --format json, or a CSV."
+)
 @click.option("--deviation", type=float, metavar="S", help="The standard deviation of the differences, if known.")
-@click.option("-m", "--measure", help="The measure of the pilot.  [nDCG@10]", shell_complete=complete_measures)
-@measures_from_option
+@shared("measures_from", measure={"default": None, "help": "The measure of the pilot.  [nDCG@10]"})
 @click.option("--difference", "differences", type=float, multiple=True, metavar="D", help="Detect it (0.02: 2 points).")
 @click.option("--margin", "margins", type=float, multiple=True, metavar="M", help="Pass a gate with this margin.")
-@click.option("--width", "widths", type=float, multiple=True, metavar="W", help="Have a 95 % interval this wide.")
-@click.option("--queries", "numbers", type=click.IntRange(2), multiple=True, metavar="N", help="What N queries show.")
+@click.option(
+    "--interval-width", "interval_widths", type=float, multiple=True, metavar="W",
+    help="Have a 95 % interval this wide.",
+)  # fmt: skip
+@click.option("--queries", type=click.IntRange(2), multiple=True, metavar="N", help="What N queries show.")
 @click.option("--systems", type=click.IntRange(2), default=2, metavar="N", help="Compare so many systems.  [2]")
 @click.option("--baseline", is_flag=True, help="Compare each system with one of them, not every pair.")
 @click.option(
     "--expected", type=float, default=0.0, metavar="D", help="The true difference that a gate will meet.  [0]"
 )
 @click.option("--power", type=float, default=0.8, metavar="P", help="The chance of finding what is there.  [0.8]")
-@click.option("--alpha", type=float, default=0.05, metavar="A", help="The chance of finding what is not.  [0.05]")
-@click.option("--format", "format", type=click.Choice(["table", "markdown", "json"]), help="How to print.  [table]")
-@output_options
+@shared(alpha="Significance level: the chance of finding what is not there.  [0.05]")
+@output_options()
 @protocol_options
 @reading_options
 def plan_queries(
+    output: Output,
     files: tuple[str, ...],
     pilot: str | None,
     deviation: float | None,
     measure: str | None,
     protocol: Protocol,
     reading: Reading,
-    format: str | None,
-    output: str,
-    **asked: Any,
+    differences: tuple[float, ...],
+    margins: tuple[float, ...],
+    interval_widths: tuple[float, ...],
+    queries: tuple[int, ...],
+    **setting: Any,
 ) -> None:
     """How many queries an experiment needs, and what a set of queries can show.
 
@@ -68,7 +79,47 @@ def plan_queries(
       rankgauge plan --deviation 0.15 --systems 10 --difference 0.03
       rankgauge plan --deviation 0.15 --margin 0.01 -o plan.svg
     """
-    from rankgauge.cli.planning import deliver, deviation_from, planned
+    from rankgauge.comparison.plan.plan import Setting, plan
 
-    found = planned(deviation_from(files, pilot, deviation, measure, protocol, reading), **asked)
-    deliver(found, format, output)
+    planned = plan(
+        _deviation(files, pilot, deviation, measure, protocol, reading), differences=differences, margins=margins,
+        interval_widths=interval_widths, queries=queries, setting=Setting(**setting),
+    )  # fmt: skip
+    deliver(planned, output)
+
+
+def _deviation(
+    files: tuple[str, ...],
+    pilot: str | None,
+    deviation: float | None,
+    measure: str | None,
+    protocol: Protocol,
+    reading: Reading,
+) -> Deviation:
+    """The deviation that was given, or that of the pilot."""
+    from rankgauge.cli.inputs import Inputs
+    from rankgauge.comparison.plan.pilot import Deviation, deviation_of
+    from rankgauge.comparison.values import values_of_results
+
+    if deviation is not None:
+        return Deviation(deviation)
+    if pilot is not None:
+        return deviation_of(_pilot_values(pilot, measure, skip=protocol.missing == "skip"))
+    if len(files) < 3:
+        raise click.UsageError("a pilot is QRELS and two runs or more: how differences vary takes two systems")
+    qrels, *runs = files
+    evaluation = Inputs(reading, qrels, runs).evaluate([measure or DEFAULT], protocol)
+    (values,) = values_of_results(evaluation).values()
+    return deviation_of(values)
+
+
+def _pilot_values(pilot: str, measure: str | None, *, skip: bool) -> Values:
+    """Values of queries, from what `eval` saved or from a table."""
+    from rankgauge.comparison.value_tables import values_of_tables
+    from rankgauge.errors import InputError
+    from rankgauge.measures import parse
+
+    values = values_of_tables([pilot], [str(parse(measure))] if measure else None, skip=skip)
+    if len(values) > 1 and DEFAULT not in values:
+        raise InputError(f"{pilot} has {', '.join(values)}; say which with -m")
+    return values.get(DEFAULT) or next(iter(values.values()))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rankgauge.cli.agree import REPEATED
-from rankgauge.cli.judgments import grades_given
-from rankgauge.cli.options import FILE, complete_measures, measures_from_option, protocol_options, reading_options
-from rankgauge.errors import choices, unknown
+from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.output import output_options
+from rankgauge.errors import unknown
 
 if TYPE_CHECKING:
-    from rankgauge.cli.inputs import Reading
+    from rankgauge.cli.inputs import Inputs, Reading
+    from rankgauge.cli.output import Output
+    from rankgauge.protocol import Protocol
     from rankgauge.result import Evaluation
+    from rankgauge.trust.judges.agree import Agreement
+    from rankgauge.trust.judgments.quality import LabelNoise, Quality
 
 __all__ = ["plot_runs"]
 
@@ -37,8 +40,21 @@ KINDS: Final = {
     "confusion": "which grades two judges gave to the same pairs (--second; no runs)",
     "judges": "the runs under each judge (--second)",
 }
-ENDINGS: Final = (".png", ".svg", ".html")
+TRUST: Final = ("unjudged", "unjudged-pairs", "noise", "confusion", "judges")
 COMPARING: Final = frozenset({"forest", "matrix", "detectable"})  # of two systems or more
+OTHERS: Final = tuple(f"kind={kind}" for kind in KINDS if kind not in TRUST)
+JUDGES: Final = ("kind=confusion", "kind=judges")
+# Option → the kinds of chart that it changes something in.
+NEEDS: Final = {
+    "pair": ("kind=differences", "kind=scatter", "kind=detectable", "kind=confusion"),
+    "to": "kind=at-k",
+    "second": JUDGES,
+    "repeated": JUDGES,
+    "scale": tuple(f"kind={kind}" for kind in TRUST),
+    "error_rate": "kind=noise",
+    "confusion": "kind=noise",
+    **dict.fromkeys(("by", "weights", "baseline", "dialect"), OTHERS),
+}
 
 
 def known_kind(context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -53,38 +69,28 @@ def complete_kinds(context: click.Context, parameter: click.Parameter, incomplet
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-@click.command("plot")
+@command("plot", needs=NEEDS, excludes=[("error_rate", "confusion")])
 @click.argument("kind", callback=known_kind, shell_complete=complete_kinds)
 @click.argument("qrels", type=FILE)
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
-@click.option("-o", "--output", required=True, metavar="FILE", help=f"What to write: {choices(ENDINGS)}.")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, help="The measure, one.  [nDCG@10]", shell_complete=complete_measures
-)
-@measures_from_option
+@output_options(("png", "svg", "html"), required=True)
+@shared("measures_from", measures="The measure, one.  [nDCG@10]")
 @click.option("--pair", nargs=2, metavar="A B", help="Two systems: A − B; confusion: two judges.  [the first two]")
-@click.option("--baseline", metavar="NAME", help="Compare each system with this one only.  [every pair]")
+@shared("baseline")
 @click.option("--to", type=click.IntRange(2, 10_000), help="at-k: the last cut-off.  [100]")
-@click.option(
-    "--second", multiple=True, type=FILE, metavar="[NAME=]QRELS", help="confusion, judges: another judge's judgments."
-)
-@click.option("--repeated", type=click.Choice(REPEATED), help="With it: pairs judged more than once, which grade.")
-@click.option("--error-rate", type=click.FloatRange(0, 1), metavar="X", help="noise: the share of wrong labels.")
-@click.option("--confusion", type=FILE, metavar="FILE", help="noise: a matrix, rows true, columns label.")
-@click.option(
-    "--scale",
-    metavar="LIST",
-    callback=grades_given,
-    help="unjudged, noise, confusion, judges: the grades, as 0,1,2,3.  [those that are there]",
+@shared(
+    second="confusion, judges: another judge's judgments; repeat for more.",
+    repeated="With it: pairs that one judge judged more than once: which grade.",
+    error_rate="noise: the share of wrong labels.",
+    confusion="noise: a matrix, rows true, columns label.",
+    scale="unjudged, noise, confusion, judges: the grades, as 0,1,2,3.  [those that are there]",
 )
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", help="Of a PNG or SVG.  [light]")
 @click.option("--width", type=click.IntRange(240, 4000), default=720, help="Pixels of a PNG or SVG.  [720]")
-@click.option("--dialect", metavar="NAME", help="Plot what another tool says; 'rankgauge dialects' lists them.")
-@click.option("--by", metavar="FILE", help="Groups of queries: a table with a query and a group column.")
-@click.option("--weights", metavar="FILE", help="Weights of queries: a table with a query and a weight column.")
+@shared("dialect", "by", "weights")
 @protocol_options
 @reading_options
-def plot_runs(kind: str, output: str, theme: str, width: int, **asked: Any) -> None:
+def plot_runs(kind: str, output: Output, theme: str, width: int, **asked: Any) -> None:
     """Draw a chart of runs: KIND, the judgments, and one run or more.
 
     A PNG is twice as fine as its width says. A page (.html) loads nothing, shows the numbers under the pointer, and
@@ -102,16 +108,12 @@ def plot_runs(kind: str, output: str, theme: str, width: int, **asked: Any) -> N
       rankgauge plot confusion people=qrels.txt --second model=model.txt -o confusion.svg
       rankgauge plot judges people=qrels.txt bm25.run reranked.run --second model=model.txt -o judges.svg
     """
-    ending = os.path.splitext(output)[1].lower()
-    if ending not in ENDINGS:
-        found = repr(ending) if ending else "a name without an ending"
-        raise click.UsageError(f"-o {output}: a chart is written to {choices(ENDINGS)}, not to {found}")
     from rankgauge.show.files import save
     from rankgauge.show.model import Chart, Page, Section
 
     draw = _draw(kind, **asked)
-    look = draw if ending == ".html" else functools.partial(draw, theme=theme, width=width)
-    save(Page(kind, [Section(kind, "", [Chart(kind, "", "", look)])], dict), output)
+    look = draw if output.format == "html" else functools.partial(draw, theme=theme, width=width)
+    save(Page(kind, [Section(kind, "", [Chart(kind, "", "", look)])], dict), output.path, output.format)
 
 
 plot_runs.help = f"{inspect.cleandoc(plot_runs.help or '')}\n\n\b\nKinds:\n" + "\n".join(
@@ -134,12 +136,12 @@ def _draw(
 ) -> Any:
     """The chart as a function of theme and width."""
     from rankgauge.cli.inputs import Inputs
-    from rankgauge.cli.plotting import TRUST, check_options
     from rankgauge.show import charts
     from rankgauge.show.charts.theme import altair
 
     altair()  # before there is work to be lost
-    check_options(kind, {"pair": pair, "baseline": baseline, "to": to, "runs": runs, "second": second, **asked})
+    if kind != "confusion" and not runs:
+        raise click.UsageError("Missing argument '[NAME=]RUN...'.")
     measure = _one_measure(kind, measures)
     more: dict[str, Any] = {name: value for name, value in (("pair", pair), ("to", to)) if value}
     if measure is not None and kind == "precision-recall":
@@ -148,8 +150,8 @@ def _draw(
         reading, None if second else qrels, runs, judges=(qrels, *second) if second else (),
         tables=[asked[name] for name in ("by", "weights", "confusion")],
     )  # fmt: skip
-    if kind in TRUST:
-        source = TRUST[kind](inputs, measure or "nDCG@10", **asked)
+    if kind in SOURCES:
+        source = SOURCES[kind](inputs, measure or "nDCG@10", **asked)
     else:
         about = {name: asked[name] for name in ("dialect", "by", "weights")}
         source = _source(kind, inputs.evaluate([measure or "nDCG@10"], asked["protocol"], **about), baseline)
@@ -182,3 +184,50 @@ def _source(kind: str, named: Evaluation, baseline: str | None) -> Any:
     if len(named) < 2 or alone or (kind not in COMPARING and baseline is None) or kind in ("at-k", "precision-recall"):
         return named
     return compare_results(named, Settings(baseline=baseline))
+
+
+# ---- judgments and judges --------------------------------------------------------------------------------------------
+
+
+def _quality(inputs: Inputs, measure: str, *, protocol: Protocol, scale: Any, **others: Any) -> Quality:
+    from rankgauge.trust.judgments.quality import quality
+
+    return quality(inputs.judgments, inputs.runs, measure, scale=scale, protocol=protocol)
+
+
+def _noise(
+    inputs: Inputs, measure: str, *, protocol: Protocol, scale: Any, error_rate: Any, confusion: Any, **others: Any
+) -> LabelNoise:
+    from rankgauge.trust.judgments.quality import label_noise
+
+    if error_rate is None and confusion is None:
+        raise click.UsageError("noise needs --error-rate X or --confusion FILE, one of the two")
+    wrong = {"error_rate": error_rate, "confusion": confusion}
+    return label_noise(inputs.judgments, inputs.runs, measure, scale=scale, protocol=protocol, **wrong)
+
+
+def _agreement(
+    inputs: Inputs, measure: str, *, protocol: Protocol, scale: Any, repeated: str | None, **others: Any
+) -> Agreement:
+    from rankgauge.trust.judges.agree import agree
+
+    if not inputs.judges:
+        raise click.UsageError("this chart is of two judges; give the other's judgments: --second [NAME=]QRELS")
+    rules = {"scale": scale, "repeated": repeated, "protocol": protocol}
+    return agree(inputs.judges, runs=inputs.runs or None, measure=measure, **rules)
+
+
+def _confusion(inputs: Inputs, measure: str, **asked: Any) -> Agreement:
+    for run in inputs.runs.values():
+        raise click.UsageError(f"confusion is of judges and shows no runs; leave {run.origin} out, or take judges")
+    return _agreement(inputs, measure, **asked)
+
+
+# Kind of chart → what it is made from.
+SOURCES: Final[dict[str, Callable[..., Any]]] = {
+    "unjudged": _quality,
+    "unjudged-pairs": _quality,
+    "noise": _noise,
+    "confusion": _confusion,
+    "judges": _agreement,
+}

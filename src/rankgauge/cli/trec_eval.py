@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from rankgauge.cli.options import FILE
+from rankgauge.cli.options import FILE, command
 
 __all__ = ["trec_eval"]
 
 
-@click.command("trec_eval", context_settings={"help_option_names": ["-h", "--help"]})
+@command("trec_eval", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-q", "per_query", is_flag=True, help="In addition to the summary, the values of every query.")
 @click.option("-n", "no_summary", is_flag=True, help="No summary over the queries.")
 @click.option("-c", "complete", is_flag=True, help="Average over all judged queries; those not in the run count 0.")

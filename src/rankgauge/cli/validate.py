@@ -6,29 +6,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgauge.cli.options import FILE, complete_measures, measures_from_option, output_options, reading_options
+from rankgauge.cli.options import FILE, command, reading_options, shared
+from rankgauge.cli.output import TEXTS, output_options, write_text
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
+    from rankgauge.cli.output import Output
 
 __all__ = ["validate"]
 
 
-@click.command("validate")
+@command("validate")
 @click.argument("qrels", type=FILE)
 @click.argument("runs", nargs=-1, type=FILE, metavar="[[NAME=]RUN]...")
-@click.option(
-    "-m",
-    "--measure",
-    default="nDCG@10",
-    help="The measure that effects are told in.  [nDCG@10]",
-    shell_complete=complete_measures,
-)
-@measures_from_option
+@shared("measures_from", measure="The measure that effects are told in.  [nDCG@10]")
 @click.option("--ignore", multiple=True, metavar="CODE", help="A finding to leave out; repeat for more.")
 @click.option("--strict", is_flag=True, help="Exit with 1 where there is an error or a warning.")
-@click.option("--format", type=click.Choice(["table", "json", "markdown"]), default="table", help="[table]")
-@output_options
+@output_options(TEXTS)
 @reading_options
 def validate(
     qrels: str,
@@ -36,8 +30,7 @@ def validate(
     measure: str,
     ignore: tuple[str, ...],
     strict: bool,
-    format: str,
-    output: str,
+    output: Output,
     reading: Reading,
 ) -> None:
     """Look for what is wrong or odd in judgments and runs, and measure what it does to the score.
@@ -49,7 +42,6 @@ def validate(
       rankgauge validate qrels.txt bm25.run --ignore RG204 --strict --format json
       rankgauge validate qrels.tsv old=runs/7.parquet new=runs/8.parquet
     """
-    from rankgauge.cli.eval import emit
     from rankgauge.cli.inputs import Inputs
     from rankgauge.show.sections.findings import show_findings
     from rankgauge.validation.validate import validate as find
@@ -59,6 +51,6 @@ def validate(
     names = [name if run.origin != argument else argument for argument, (name, run) in named]
     with inputs.progress():
         findings = find(inputs.judgments, *inputs.runs.values(), names=names, measure=measure, ignore=ignore)
-    emit(show_findings(findings, format), output)
+    write_text(output.path, show_findings(findings, output.format))
     if strict and any(finding.kind.severity != "note" for finding in findings):
         raise click.exceptions.Exit(1)

@@ -121,7 +121,7 @@ def read_letor(source: Source, ask: Ask) -> Found:
     if ask.kind == "run":
         raise FormatError(
             f"{source.name}: holds labels and features, not a ranking; give the scores of a model for its rows: "
-            f"rankgauge eval --ltr {source.name} --scores FILE"
+            f"rankgauge eval --ltr {source.name} --predictions FILE"
         )
     rows = read_ltr(source)
     found = rows.judgments()

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from rankgauge.errors import InputError, choices
 from rankgauge.read.sources import split_suffixes
-from rankgauge.show.formats import SUFFIXES, render
+from rankgauge.show.formats import FORMATS, SUFFIXES, render
 from rankgauge.show.model import Options, Page
 from rankgauge.writers.write import opened
 
 __all__ = ["format_of", "save"]
 
 
-def format_of(path: str) -> str:
-    """The format that a file's suffix names, compressed or not."""
+def format_of(path: str, formats: Collection[str] = FORMATS) -> str:
+    """The one of the formats that a file's suffix names, compressed or not."""
     suffix, _ = split_suffixes(path)
-    if suffix not in SUFFIXES:
-        raise InputError(f"{path}: no format has the suffix {suffix}; expected {choices(filter(None, SUFFIXES))}")
-    return SUFFIXES[suffix]
+    known = {each: name for each, name in SUFFIXES.items() if name in formats}
+    if suffix not in known:
+        bad = f"no format has the suffix {suffix}" if suffix else "a name without a suffix names no format"
+        raise InputError(f"{path}: {bad}; expected {choices(filter(None, known))}")
+    return known[suffix]
 
 
 def save(page: Page, path: str, format: str | None = None, options: Options | None = None) -> None:

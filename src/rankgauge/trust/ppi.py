@@ -131,7 +131,7 @@ def ppi(
     runs: Mapping[str, Any],
     measure: str | Measure = "nDCG@10",
     *,
-    width: float | None = None,
+    interval_width: float | None = None,
     interval: str = "t",
     alpha: float = 0.05,
     repeated: str | None = None,
@@ -140,24 +140,26 @@ def ppi(
     """The mean of every run under people's judgments, from a few that they made and all that a model made.
 
     Queries that people judged must be judged by them in full, pair by pair as the model did: partly judged ones are
-    refused, for their value is not that of people. They must be a random sample of all queries. `width`: how wide an
-    interval may be, to learn how many queries people must judge. `interval`: "t", or "ppi_py" for that package's.
+    refused, for their value is not that of people. They must be a random sample of all queries. `interval_width`:
+    how wide an interval may be, to learn how many queries people must judge. `interval`: "t", or "ppi_py" for that
+    package's.
     """
     protocol = Protocol.of(protocol)
     measure = parse(str(measure))
-    _check(measure, runs, interval, alpha, width)
+    _check(measure, runs, interval, alpha, interval_width)
     human, machine = judged_once(people, repeated), judged_once(model, repeated)
     _same_pool(human, machine)
     columns = {}
     for name, run in runs.items():
         columns[name] = _values(human, machine, RunSource.of(run).read(protocol), measure, protocol)
-    found = {name: _powered(name, *each, width, interval, alpha) for name, each in columns.items()}
+    found = {name: _powered(name, *each, interval_width, interval, alpha) for name, each in columns.items()}
     pairs = []
     for a, b in combinations(columns, 2):
         truth, predicted, others = (one - other for one, other in zip(columns[a], columns[b], strict=True))
-        pairs.append(_powered(f"{a} − {b}", truth, predicted, others, width, interval, alpha))
+        pairs.append(_powered(f"{a} − {b}", truth, predicted, others, interval_width, interval, alpha))
     judged, queries = len(human.queries), len(machine.queries)
-    return PredictionPowered(str(measure), judged, queries, interval, alpha, width, list(found.values()), pairs)
+    settings = interval, alpha, interval_width
+    return PredictionPowered(str(measure), judged, queries, *settings, list(found.values()), pairs)
 
 
 def _check(measure: Measure, runs: Any, interval: str, alpha: float, width: float | None) -> None:
@@ -166,7 +168,7 @@ def _check(measure: Measure, runs: Any, interval: str, alpha: float, width: floa
     if interval not in INTERVALS:
         raise InputError(f"interval={interval!r} is not known; expected {choices(INTERVALS)}")
     if not 0 < alpha < 1 or (width is not None and not 0 < width < float("inf")):
-        raise InputError(f"alpha={alpha!r}, width={width!r}: alpha is between 0 and 1, a width above 0")
+        raise InputError(f"alpha={alpha!r}, interval_width={width!r}: alpha is between 0 and 1, a width above 0")
     if measure.definition.aggregate != "mean":
         raise MeasureError(f"{measure} is not a mean over queries, and only means are estimated; take nDCG@10")
 

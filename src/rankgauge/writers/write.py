@@ -20,7 +20,7 @@ from rankgauge.read.sources import split_suffixes
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["WRITERS", "write"]
+__all__ = ["STANDARD_OUTPUT", "WRITERS", "check_target", "opened", "write"]
 
 Writer: TypeAlias = "Callable[[Record, IO[bytes], str], None]"
 BITE: Final = 1 << 18
@@ -74,6 +74,20 @@ def opened(path: str) -> Iterator[IO[bytes]]:
             yield plain
     except OSError as error:
         raise _unwritable(path, error) from error
+
+
+def check_target(path: str) -> None:
+    """Refuse a path that cannot be written to, before there is work to be lost."""
+    real = os.path.realpath(path)
+    folder = os.path.dirname(real)
+    if path in STANDARD_OUTPUT or (os.path.exists(real) and not os.path.isfile(real) and not os.path.isdir(real)):
+        return
+    if os.path.isdir(real):
+        raise _unwritable(real, IsADirectoryError())
+    if not os.path.isdir(folder):
+        raise _unwritable(real, FileNotFoundError())
+    if not os.access(folder, os.W_OK):
+        raise _unwritable(real, PermissionError())
 
 
 @contextlib.contextmanager

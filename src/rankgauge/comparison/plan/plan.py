@@ -86,7 +86,7 @@ def plan(
     *,
     differences: Iterable[float] = (),
     margins: Iterable[float] = (),
-    widths: Iterable[float] = (),
+    interval_widths: Iterable[float] = (),
     queries: Iterable[int] = (),
     setting: Setting | None = None,
 ) -> Plan:
@@ -100,7 +100,7 @@ def plan(
     """
     given = deviation if isinstance(deviation, Deviation) else Deviation(float(deviation))
     setting = setting or Setting()
-    asked = {"difference": [*differences], "margin": [*margins], "width": [*widths]}
+    asked = {"difference": [*differences], "margin": [*margins], "width": [*interval_widths]}
     sets = [*queries]
     _check(given, asked, sets)
     ladder = not any(asked.values()) and not sets

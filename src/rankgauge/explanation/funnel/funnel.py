@@ -38,7 +38,7 @@ def funnel(
     retrieved: Any,
     reranked: Any,
     measure: str | Measure = "nDCG@10",
-    depth: int = 100,
+    recall_depth: int = 100,
     candidates: int | None = None,
     restrict: bool = False,
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
@@ -52,8 +52,8 @@ def funnel(
 
     `retrieved` is the run whose documents are the candidates (its first `candidates`, or all), `reranked` maps names to
     runs that order them anew. A reranked document that is no candidate is an error; `restrict` drops it. Recall is
-    taken at `depth`. With several retrievers (name → run), reranked runs are named "retriever+reranker"; two × two are
-    attributed, the first of each being the old one.
+    taken at `recall_depth`. With several retrievers (name → run), reranked runs are named "retriever+reranker"; two ×
+    two are attributed, the first of each being the old one.
 
     >>> found = funnel({"q": {"a": 3, "b": 1}}, retrieved={"q": ["b", "c"]}, reranked={"x": {"q": ["c", "b"]}})
     >>> {part: round(each.value, 3) for part, each in found["x"].items() if part in PARTS}
@@ -62,7 +62,7 @@ def funnel(
     protocol = Protocol.of(protocol)
     check_fit(protocol)
     wanted = parse(str(measure))
-    _check_numbers(depth=depth, candidates=candidates, resamples=resamples)
+    _check_numbers(recall_depth=recall_depth, candidates=candidates, resamples=resamples)
     if resamples is not None and resamples < FEWEST:
         raise InputError(f"resamples={resamples}: an interval needs {FEWEST} or more")
     if not 0 < alpha < 1:
@@ -74,14 +74,14 @@ def funnel(
     for cell, run in runs.items():
         name = cell[1] if len(sources) == 1 else BETWEEN.join(cell)
         stage = second_stage(judged, name, run, protocol, stages[cell[0]], restrict=restrict)
-        systems[cell] = system_of(name, stages[cell[0]], stage, worth, depth)
+        systems[cell] = system_of(name, stages[cell[0]], stage, worth, recall_depth)
     named = {system.name: system for system in systems.values()}
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
     ties = [*tie_bands(named, wanted, sampling)]
     for tie in ties:
         warn(tie_warning(tie))
-    notes = [*notes_of(named, depth, candidates), *missing_cell(systems, BETWEEN), *tie_line(ties)]
-    return Funnel(wanted, depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
+    notes = [*notes_of(named, recall_depth, candidates), *missing_cell(systems, BETWEEN), *tie_line(ties)]
+    return Funnel(wanted, recall_depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 
 def _first_stages(

@@ -39,8 +39,8 @@ def explain(
     query: Any = None,
     measure: str | Measure | None = None,
     *,
-    grades: Iterable[float | None] | None = None,
-    ideal: Iterable[float] | None = None,
+    ranked_grades: Iterable[float | None] | None = None,
+    ideal_grades: Iterable[float] | None = None,
     gain: str | Mapping[float, float] | None = None,
     k: int | None = None,
     protocol: Protocol = DEFAULT,
@@ -49,23 +49,23 @@ def explain(
 ) -> Explanation:
     """Explain the value of one query of a run, or of grades in rank order (None: unjudged): rank by rank.
 
-    Judgments and run as for `evaluate`. Without a measure it is nDCG@10; `gain` and `k` set its parameters. `ideal` are
-    the grades of all judgments, where more were judged than ranked. `top` is how many changes to keep that would raise
-    the value.
+    Judgments and run as for `evaluate`. Without a measure it is nDCG@10; `gain` and `k` set its parameters.
+    `ideal_grades` are those of all judgments, where more were judged than ranked. `top` is how many changes to keep
+    that would raise the value.
 
-    >>> round(explain(grades=[3, 2, 3, 0, 1, 2, 0, 1, 0, 2], gain="exp").value, 6)
+    >>> round(explain(ranked_grades=[3, 2, 3, 0, 1, 2, 0, 1, 0, 2], gain="exp").value, 6)
     0.936002
     """
     wanted = wanted_measure(measure, gain, k)
     check_explainable(wanted)
-    if grades is not None:
+    if ranked_grades is not None:
         if judgments is not None or run is not None or query is not None:
-            raise InputError("give either grades, or judgments, a run and a query")
-        return explained(ranking_of_grades(grades, ideal, protocol), wanted, protocol, top=top, name=name)
+            raise InputError("give either ranked_grades, or judgments, a run and a query")
+        return explained(ranking_of_grades(ranked_grades, ideal_grades, protocol), wanted, protocol, top=top, name=name)
     if judgments is None or run is None or query is None:
-        raise InputError("what is to be explained? Give judgments, a run and a query, or grades in rank order")
-    if ideal is not None:
-        raise InputError("ideal goes with grades; with judgments, the ideal is made of all of them")
+        raise InputError("what is to be explained? Give judgments, a run and a query, or ranked_grades")
+    if ideal_grades is not None:
+        raise InputError("ideal_grades goes with ranked_grades; with judgments, the ideal is made of all of them")
     ranked = RunSource.of(run).read(protocol)
     ranking = ranking_of_query(read_judgments(judgments), ranked, id_text(query), protocol)
     return explained(ranking, wanted, protocol, top=top, name=name or ranked.source)

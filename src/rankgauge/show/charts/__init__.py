@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from rankgauge.show.charts.convert import png, svg
 from rankgauge.show.charts.depth import at_k, precision_recall
-from rankgauge.show.charts.notebook import in_notebook
 from rankgauge.show.charts.online import alignment
 from rankgauge.show.charts.pages import page
 from rankgauge.show.charts.pairs import detectable, differences, matrix, scatter
@@ -25,7 +24,7 @@ from rankgauge.show.charts.trust import confusion, judges, noise, unjudged, unju
 
 __all__ = [
     "KINDS", "PALETTE", "THEMES", "alignment", "at_k", "confusion", "detectable", "differences", "distribution",
-    "forest", "groups", "in_notebook", "judges", "matrix", "noise", "page", "plan", "png", "ppi", "precision_recall",
+    "forest", "groups", "judges", "matrix", "noise", "page", "plan", "png", "ppi", "precision_recall",
     "scatter", "svg", "unjudged", "unjudged_pairs",
 ]  # fmt: skip
 

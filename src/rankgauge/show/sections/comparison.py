@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, percent
 from rankgauge.errors import counted
 from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, delta_column, legend, letter
-from rankgauge.show.model import Block, Bullets, Column, Mark, Notes, Section, Table, ranked
+from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Notes, Section, Table, ranked
 from rankgauge.stats.methods import ALSO, INTERVALS
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = ["decision_mark", "details_table", "pairs_table", "sections", "systems
 
 CLEAREST: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
 DETAILED: Final = 10  # pairs, up to which there are details without being asked for
+MOST_BARS: Final = 500  # queries; a chart of more would make a page large
 SPOKEN: Final = 3  # pairs, up to which there is a sentence for each
 # Decision → the mark of its cell.
 DECISIONS: Final = {BETTER: "good", WORSE: "bad", NOT_SEPARABLE: "quiet"}
@@ -34,6 +35,18 @@ def sections(
     blocks += [Bullets(verdicts)] if verdicts else []
     blocks += [Notes(_Lines(comparison)), Table.of_rows(comparison.rows())]
     yield Section("comparison", "Comparison", blocks)
+
+
+def _charts(comparison: Comparison) -> Iterator[Chart]:
+    """The intervals of systems, and every pair, or of two systems every query."""
+    from rankgauge.show import charts
+
+    values = comparison.first.values
+    yield Chart("forest", "", "", lambda: charts.forest(comparison))
+    if len(values.systems) > 2:
+        yield Chart("matrix", "", "", lambda: charts.matrix(comparison))
+    elif len(values.queries) <= MOST_BARS:
+        yield Chart("differences", "", "", lambda: charts.differences(comparison))
 
 
 def decision_mark(decision: str) -> Mark:

@@ -107,7 +107,7 @@ def agree(
     *sets: Any,
     runs: Mapping[str, Any] | None = None,
     measure: str | Measure = "nDCG@10",
-    grades: Iterable[float] | None = None,
+    scale: Iterable[float] | None = None,
     repeated: str | None = None,
     top: int | None = None,
     p: float = 0.9,
@@ -118,10 +118,10 @@ def agree(
 ) -> Agreement:
     """How well sets of judgments agree: one mapping from judges' names to sets, or two sets or more by themselves.
 
-    A set may be whatever `evaluate` takes, and they may overlap in part. `repeated` says what to do where a set judges
-    a pair more than once with different grades: first, last, majority or mean. With `runs`, what the choice of judge
-    does to systems: `top` of them by the first judge, `p` of rank-biased overlap, `shared` for the pairs that all
-    judges judged and no others.
+    A set may be whatever `evaluate` takes, and they may overlap in part. `scale`: the grades there are. `repeated` says
+    what to do where a set judges a pair more than once with different grades: first, last, majority or mean. With
+    `runs`, what the choice of judge does to systems: `top` of them by the first judge, `p` of rank-biased overlap,
+    `shared` for the pairs that all judges judged and no others.
 
     >>> found = agree({"q": {"a": 2, "b": 0, "c": 1}}, {"q": {"a": 2, "b": 1, "c": 1}})
     >>> round(found.pairs[0].kappa["quadratic"].value, 3)
@@ -129,7 +129,7 @@ def agree(
     """
     if not 0 < alpha < 1 or not 0 < p < 1:
         raise InputError(f"alpha={alpha!r}, p={p!r}: both lie between 0 and 1")
-    made = sets_of(_named(sets), grades=grades, repeated=repeated)
+    made = sets_of(_named(sets), grades=scale, repeated=repeated)
     systems = None
     if runs is not None:
         protocol = Protocol.of(protocol)

@@ -127,7 +127,7 @@ def label_noise(
     *,
     error_rate: float | None = None,
     confusion: Any = None,
-    grades: Iterable[float] | None = None,
+    scale: Iterable[float] | None = None,
     draws: int = 1_000,
     seed: int = 0,
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
@@ -147,19 +147,19 @@ def label_noise(
     if not named_runs(runs) or draws < 1:
         raise InputError("label noise needs a run or more, and a draw or more")
     judged = read_judgments(judgments)
-    rows, (confusion, grades) = numbered(judged), _matrix(confusion, grades)
-    scale = grades_of(rows.number, grades)
-    label = np.searchsorted(scale, rows.number)
-    counts = np.bincount(label[rows.number >= 0], minlength=len(scale))
-    truth = _truth(scale, counts, error_rate, confusion)
+    rows, (confusion, scale) = numbered(judged), _matrix(confusion, scale)
+    grades = grades_of(rows.number, scale)
+    label = np.searchsorted(grades, rows.number)
+    counts = np.bincount(label[rows.number >= 0], minlength=len(grades))
+    truth = _truth(grades, counts, error_rate, confusion)
     read = {name: RunSource.of(run).read(protocol) for name, run in runs.items()}
     results = evaluate_runs(judged, read, measure, protocol=protocol)
     value = np.array([result[measure] for result in results.values()])
     traced = [trace(rows, run, protocol) for run in read.values()]
     known = np.where(rows.number < 0, -1, label)
-    means = means_of(rows, traced, measure, scale, protocol)
+    means = means_of(rows, traced, measure, grades, protocol)
     table = _drawn(means, known, truth, draws, seed) + (value - means(known[None, :])[0])  # rounded as `value` is
-    return LabelNoise(str(measure), list(read), value, table, truth, scale, seed)
+    return LabelNoise(str(measure), list(read), value, table, truth, grades, seed)
 
 
 def _matrix(confusion: Any, grades: Iterable[float] | None) -> tuple[Any, Iterable[float] | None]:

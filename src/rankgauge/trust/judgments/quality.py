@@ -107,7 +107,7 @@ def quality(
     runs: Mapping[str, Any] | None = None,
     measure: str | Measure = "nDCG@10",
     *,
-    grades: Iterable[float] | None = None,
+    scale: Iterable[float] | None = None,
     leave_one_out: bool = False,
     pool_depth: int | None = None,
     error_rate: float | None = None,
@@ -118,7 +118,7 @@ def quality(
 ) -> Quality:
     """What judgments hold, and with runs how far their values can be trusted.
 
-    `grades` is the scale (else the grades that are there). `leave_one_out` asks how unfair the judgments are to a run
+    `scale`: the grades there are (else those that are used). `leave_one_out` asks how unfair the judgments are to a run
     that had no part in choosing what to judge; `error_rate` or `confusion` what wrong labels would do.
 
     >>> quality({"q": {"a": 2, "b": 0}}).summary.grades
@@ -127,7 +127,7 @@ def quality(
     protocol = Protocol.of(protocol)
     judged = read_judgments(judgments)
     summary, measure = summarise(judged, protocol), parse(str(measure))
-    scale = list(grades) if grades is not None else None
+    scale = list(scale) if scale is not None else None
     if runs is None or not named_runs(runs):
         if leave_one_out or error_rate is not None or confusion is not None:
             raise InputError("leaving runs out and label noise are about runs; give one or more")
@@ -136,7 +136,7 @@ def quality(
     sheet = sheet_of(judged, runs, measure, grades=scale, protocol=protocol)
     noise = None
     if error_rate is not None or confusion is not None:
-        noise = label_noise(judged, sheet.runs, measure, error_rate=error_rate, confusion=confusion, grades=scale,
+        noise = label_noise(judged, sheet.runs, measure, error_rate=error_rate, confusion=confusion, scale=scale,
                             draws=draws, seed=seed, protocol=protocol)  # fmt: skip
     if leave_one_out and len(runs) < 2:
         raise InputError("leaving a run out of the pool needs two runs or more")

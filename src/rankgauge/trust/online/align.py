@@ -137,7 +137,7 @@ def align(
     `table` is a file, a frame, a dict of columns or rows as dicts; the other names are those of its columns, where they
     are not recognised: offline differences (several to compare measures), the online difference, its standard error,
     that of the (first) offline one, traffic, the unit's name, whether it was shipped. `unit` is "experiments" or
-    "queries". Settings: step, above, by, labels, alpha (see `Settings`).
+    "queries". Settings: step, above, criterion, labels, alpha (see `Settings`).
 
     >>> made = {"delta_nDCG@10": [0.02, -0.01, 0.03, 0.0, 0.01], "delta_ctr": [0.4, -0.3, 0.5, 0.1, 0.1]}
     >>> round(align(made).first.pearson.value, 4)
@@ -146,10 +146,10 @@ def align(
     chosen = Settings.of(settings)
     columns = {"offline": offline, "online": online, "se": se, "offline_se": offline_se}
     units = read_units(table, {**columns, "weight": weight, "name": name, "shipped": shipped}, unit)
-    if len(units) > SLOW and len(units.offline) > 1 and chosen.by not in QUICK:
+    if len(units) > SLOW and len(units.offline) > 1 and chosen.criterion not in QUICK:
         raise InputError(
-            f"by={chosen.by!r} starts anew for every one of {len(units):,} {units.kind}; "
-            f"beyond {SLOW:,} choose by {' or '.join(QUICK)} (--by)"
+            f"criterion={chosen.criterion!r} starts anew for every one of {len(units):,} {units.kind}; "
+            f"beyond {SLOW:,} choose by {' or '.join(QUICK)} (--criterion)"
         )
     every = [tracked(units, column, chosen) for column in units.offline]
     share = None if units.error is None else reliability(units.online, units.error)
@@ -159,12 +159,12 @@ def align(
 
 def _choice(units: Units, columns: list[Tracked], settings: Settings) -> Choice:
     names = list(units.offline)
-    held = nested(np.stack(list(units.offline.values())), units.online, settings.by)
+    held = nested(np.stack(list(units.offline.values())), units.online, settings.criterion)
     column = [names[at] for at in held.column.tolist()]
     counted = held.agrees[~np.isnan(held.agrees)]
-    best = _best(units, settings.by)
+    best = _best(units, settings.criterion)
     return Choice(
-        settings.by,
+        settings.criterion,
         {name: column.count(name) for name in names},
         wilson(float(counted.sum()), len(counted), settings.alpha),
         best,

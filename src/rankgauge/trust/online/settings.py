@@ -27,7 +27,7 @@ class Settings:
 
     step: float = 0.01
     above: float = 0.0
-    by: str = "pearson"
+    criterion: str = "pearson"
     labels: str = "judgments"
     alpha: float = 0.05
 
@@ -49,6 +49,6 @@ class Settings:
             raise InputError(f"step={self.step!r}: give a change of at most {LARGEST:g}; the columns are no larger")
         if not math.isfinite(self.above):
             raise InputError(f"above={self.above!r}: give the offline difference above which a change is shipped")
-        for name, value, known in (("by", self.by, CRITERIA), ("labels", self.labels, LABELS)):
+        for name, value, known in (("criterion", self.criterion, CRITERIA), ("labels", self.labels, LABELS)):
             if value not in known:
                 raise InputError(f"{name}={value!r} is not known; expected {choices(known)}")
