@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -688,9 +687,8 @@ def nasty(number: int = len(NASTY)) -> rankgauge.Leaderboard:
 def test_names_are_escaped_in_every_format() -> None:
     found = nasty()
     names = set(NASTY)
-    assert names <= set(cells_of(rendered(found.show("markdown"))))
     for page in (rendered(found.show("markdown")), found.show("html"), found._repr_html_()):
-        assert all(name in unescape(page) for name in names)
+        assert names <= set(cells_of(page))
         assert "<script>alert" not in page
     assert names == {row["system"] for row in csv.DictReader(io.StringIO(found.show("csv")))}
     assert names == {each["system"] for each in json.loads(found.show("json"))["measures"]["nDCG@10"]["standings"]}
@@ -755,9 +753,10 @@ def test_the_command_writes_by_suffix(name: str, start: str, tmp_path: Path) -> 
 
 def test_the_command_refuses_an_unknown_suffix(tmp_path: Path) -> None:
     suite = made_suite(tmp_path / "suite", 1, 2)
-    done = CliRunner().invoke(bench_suite, [str(suite), "-o", str(tmp_path / "b.xyz")])
-    assert done.exit_code == 2
-    assert "'.xyz' names no format" in done.output
+    words = [sys.executable, "-m", "rankgauge", "bench", str(suite), "-o", str(tmp_path / "b.xyz")]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no format has the suffix .xyz" in done.stderr
     assert not (tmp_path / "b.xyz").exists()
 
 

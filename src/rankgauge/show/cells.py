@@ -75,7 +75,7 @@ TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
     "text": lambda value, digits: str(value),
     "query": lambda value, digits: str(value),
     "count": lambda value, digits: f"{round(value):,}",
-    "plain": lambda value, digits: f"{value:,.10g}",  # a count or a sum of weights, whatever its size
+    "plain": lambda value, digits: f"{value:,.10g}",  # as short as it is: a limit, a sum of weights
     "rank": lambda value, digits: str(value),
     "grade": lambda value, digits: f"{value:g}",
     "gain": lambda value, digits: f"{value:g}",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.comparison.plan.questions import QUESTIONS
 from rankgauge.show.charts.source import counted
 from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
 
@@ -92,8 +91,5 @@ def _marks(frame: Frame, source: Plan, x: Any, y: Any, colour: Any) -> list[Any]
 
 
 def _words(source: Plan) -> str:
-    pilot = source.deviation
-    shade = f"Shade: {source.questions[0]}, with the deviation at either end of its interval" if pilot.interval else ""
-    parts = [pilot.sentence]
-    parts += [f"{question}: {QUESTIONS[question].words(source.setting)}" for question in source.questions]
-    return ". ".join(part.rstrip(".") for part in [*parts, shade] if part) + "."
+    shade = f"Shade: {source.questions[0]}, with the deviation at either end of its interval."
+    return " ".join([source.deviation.sentence, *source.meanings, *([shade] if source.deviation.interval else [])])

@@ -34,7 +34,7 @@ def sections(check: Check) -> Iterator[Section]:
 def _compared_table(check: Check) -> Table:
     """A row for each measure that is compared."""
     columns = [Column("measure"), Column("candidate", "number"), Column("baseline", "number")]
-    columns += [*_bounds("difference", "signed"), Column("margin", "grade"), Column("queries", "count")]
+    columns += [*_bounds("difference", "signed"), Column("margin", "plain"), Column("queries", "count")]
     rows = [
         [each.measure, each.candidate, each.baseline, *each.bounds, each.margin, each.queries, _answer(each)]
         for each in check.compared
@@ -44,7 +44,7 @@ def _compared_table(check: Check) -> Table:
 
 def _minimums_table(check: Check) -> Table:
     """A row for each minimum."""
-    columns = [Column("measure"), *_bounds("mean", "number"), Column("minimum", "grade"), Column("queries", "count")]
+    columns = [Column("measure"), *_bounds("mean", "number"), Column("minimum", "plain"), Column("queries", "count")]
     rows = [[each.measure, *each.bounds, each.minimum, each.queries, _answer(each)] for each in check.minimums]
     return Table("minimums", "", [*columns, Column("answer")], rows)
 
