@@ -227,7 +227,7 @@ def test_systems_on_shared_pairs_only() -> None:
     [
         ((HUMAN,), {}, "only one judge"),
         ((HUMAN, {"q": {"z": 1}}), {}, "no pair is judged by two judges"),
-        ((HUMAN, MODEL), {"grades": [0, 1, 2]}, "grade 3, which is outside the scale 0, 1, 2"),
+        ((HUMAN, MODEL), {"scale": [0, 1, 2]}, "grade 3, which is outside the scale 0, 1, 2"),
         ((HUMAN, MODEL), {"repeated": "worst"}, "expected first, last, majority or mean"),
         ((HUMAN, MODEL), {"runs": {"x": {"q": {"a": 1.0}}}}, "two runs or more"),
         ((HUMAN, MODEL), {"alpha": 0}, "between 0 and 1"),
@@ -336,12 +336,12 @@ def test_two_judges_the_other_way_round() -> None:
         (["human.txt", "model.txt", "--runs", "x.run"], "two runs or more"),
         (["human.txt", "model.txt", "c=model.txt", "--matrix"], "is of two judges"),
         (["human.txt", "none.txt"], "none.txt"),
-        (["human.txt", "model.txt", "--adjudicate", "-o", "d.svg"], "--adjudicate gives no picture"),
-        (["human.txt", "model.txt", "--matrix", "-o", "d.png"], "--matrix gives no picture"),
+        (["human.txt", "model.txt", "--adjudicate", "-o", "d.svg"], "a list gives no picture"),
+        (["human.txt", "model.txt", "--matrix", "-o", "d.png"], "a list gives no picture"),
         (["human.txt", "model.txt", "--shared"], "--shared goes with --runs"),
         (["human.txt", "model.txt", "--apart", "1"], "--apart goes with --adjudicate"),
-        (["human.txt", "model.txt", "--matrix", "--runs", "x.run", "y.run"], "--matrix and --runs are different"),
-        (["human.txt", "model.txt", "--per-query", "--adjudicate"], "ask one at a time"),
+        (["human.txt", "model.txt", "--matrix", "--runs", "x.run", "y.run"], "--matrix and --runs exclude each other"),
+        (["human.txt", "model.txt", "--per-query", "--adjudicate"], "give one of them"),
     ],
 )
 def test_mistakes_are_told(arguments: list[str], said: str, files: Path) -> None:

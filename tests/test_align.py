@@ -264,7 +264,8 @@ def test_what_cannot_be_aligned_is_refused(table: dict[str, Any], message: str) 
 
 def test_options_are_checked() -> None:
     bad: list[tuple[dict[str, Any], str]] = [
-        ({"alpha": 1.0}, "alpha=1.0"), ({"step": 0.0}, "step=0.0"), ({"by": "luck"}, "expected pearson, spearman"),
+        ({"alpha": 1.0}, "alpha=1.0"), ({"step": 0.0}, "step=0.0"),
+        ({"criterion": "luck"}, "expected pearson, spearman"),
         ({"labels": "x"}, "expected judgments or clicks"), ({"unit": "days"}, "expected experiments or queries"),
         ({"above": float("nan")}, "above=nan"), ({"offline": "nope"}, "the columns are experiment, delta_nDCG@10"),
         ({"offline": ["delta_nDCG@10"] * 2}, "name each column once"), ({"se": "standard_eror"}, "did you mean"),
@@ -583,7 +584,7 @@ def test_tables_of_queries_with_traffic_say_what_is_not_weighted() -> None:
     ("more", "message"),
     [
         (["--online", "a", "--online", "b"], "--online is given twice"),
-        (["-o", "o.pdf"], ".pdf names no format"),
+        (["-o", "o.pdf"], "no format has the suffix .pdf"),
         (["--format", "json", "-o", "o.png"], ".png is not for json"),
         (["--per-unit", "-o", "o.svg"], "--per-unit is a table"),
     ],

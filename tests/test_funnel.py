@@ -611,7 +611,7 @@ def test_the_report_has_a_section_of_two_stages(files: Path) -> None:
     ("more", "code", "message"),
     [
         (("--retrieved", "first.run"), 2, "are no candidates of first"),
-        (("--candidates", "3"), 2, "--candidates and --restrict go with --retrieved RUN"),
+        (("--candidates", "3"), 2, "--candidates goes with --retrieved"),
         (("--retrieved", "first.run", "-m", "AP"), 2, "error: --retrieved (retrieved= in Python) asks for"),
         (("--retrieved", "first.run", "--ties", "average"), 2, "error: --retrieved (retrieved= in Python) asks for"),
         (("--retrieved", "first.run", "--retrieved", "second.run"), 2, "--retrieved is given twice"),
@@ -722,9 +722,12 @@ def test_every_query_tells_judged_shares_harm_and_the_documents_that_fell() -> N
     ("more", "message"),
     [
         (["-m", "nDCG@10", "-m", "nDCG@5"], "--measure is given twice"),
-        (["--depth", "5", "--depth", "10"], "--depth is given twice"),
-        (["-o", "o.parquet"], ".parquet names no format; expected .json, .csv, .md, .txt, .svg, .png or .html"),
-        (["-o", "o.pdf"], ".pdf names no format"),
+        (["--recall-depth", "5", "--depth", "10"], "--recall-depth is given twice"),
+        (
+            ["-o", "o.parquet"],
+            "no format has the suffix .parquet; expected .txt, .md, .html, .htm, .json, .csv, .svg or .png",
+        ),
+        (["-o", "o.pdf"], "no format has the suffix .pdf"),
         (["--format", "csv", "-o", "o.svg"], ".svg is not for csv"),
         (["--per-query", "-o", "o.svg"], "--per-query is a table"),
     ],

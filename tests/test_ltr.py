@@ -256,7 +256,7 @@ class TestEval:
         scores = file("".join(f"{score!r}\n" for score in model.predict(features_of_test).tolist()), "pred.txt")
         asked = [word for k in (1, 10) for word in ("-m", f"nDCG@{k}", "-m", f"AP@{k}")]
         done = invoke(
-            evaluate_runs, "--ltr", test, "--scores", scores, "--dialect", "lightgbm", *asked, "--format", "json"
+            evaluate_runs, "--ltr", test, "--predictions", scores, "--dialect", "lightgbm", *asked, "--format", "json"
         )
         found = json.loads(done.stdout)["runs"][0]["measures"]
         for k in (1, 10):
@@ -265,7 +265,9 @@ class TestEval:
 
     def test_several_models_and_all_outputs(self, file: Make) -> None:
         path, one, two = file(LETOR), file("1\n2\n3\n", "one.txt"), file("2\n1\n3\n", "two.txt")
-        done = invoke(evaluate_runs, "--ltr", path, "--scores", one, "--scores", f"best={two}", "-q", "--format", "csv")
+        done = invoke(
+            evaluate_runs, "--ltr", path, "--predictions", one, "--predictions", f"best={two}", "-q", "--format", "csv"
+        )
         lines = done.stdout.splitlines()
         assert [line.split(",")[:2] for line in lines[1:] if ",7," in line or ",10," in line] == [
             ["one", "10"], ["one", "7"], ["best", "10"], ["best", "7"],
@@ -273,21 +275,21 @@ class TestEval:
         assert "1.0" in lines[-1]
 
     def test_the_ideal_is_said_to_be_the_candidates(self, file: Make) -> None:
-        words = "--ltr", file("1 qid:1 1:1\n3 qid:1 1:1\n"), "--scores", file("2\n1\n", "p.txt")
+        words = "--ltr", file("1 qid:1 1:1\n3 qid:1 1:1\n"), "--predictions", file("2\n1\n", "p.txt")
         assert "ideal=retrieved" in invoke(evaluate_runs, *words).output
         found = json.loads(invoke(evaluate_runs, *words, "--format", "json").output)
         assert found["protocol"]["ideal"] == "retrieved"
         assert invoke(evaluate_runs, *words, "--dialect", "lightgbm").exit_code == 0
 
-    def test_scores_may_still_be_a_rule(self, file: Make) -> None:
+    def test_the_rule_about_scores(self, file: Make) -> None:
         """Two scores that 32 bits cannot tell apart: with `--scores float32` beside the file they are tied."""
         path, scores = file("0 qid:1 1:1\n1 qid:1 1:1\n"), file("1.00000000001\n1.00000000002\n", "p.txt")
-        apart = invoke(evaluate_runs, "--ltr", path, "--scores", scores, "--ties", "given", "--format", "json")
+        apart = invoke(evaluate_runs, "--ltr", path, "--predictions", scores, "--ties", "given", "--format", "json")
         tied = invoke(
             evaluate_runs,
             "--ltr",
             path,
-            "--scores",
+            "--predictions",
             scores,
             "--scores",
             "float32",
@@ -309,26 +311,24 @@ class TestEval:
     def test_labels_that_a_trainer_does_not_take(self, text: str, dialect: str, message: str, file: Make) -> None:
         path, scores = file(text), file("1\n2\n", "p.txt")
         with pytest.raises(FormatError, match=re.escape("rows.txt") + message):
-            invoke(evaluate_runs, "--ltr", path, "--scores", scores, "--dialect", dialect)
+            invoke(evaluate_runs, "--ltr", path, "--predictions", scores, "--dialect", dialect)
 
     def test_unequal_numbers(self, file: Make) -> None:
         path, scores = file(LETOR), file("1\n2\n", "p.txt")
         with pytest.raises(InputError, match=r"p.txt: holds 2 scores, and .*rows.txt 3 rows; give one score a row"):
-            invoke(evaluate_runs, "--ltr", path, "--scores", scores)
+            invoke(evaluate_runs, "--ltr", path, "--predictions", scores)
 
     @pytest.mark.parametrize(
         ("words", "message"),
         [
             ([], "Missing argument 'QRELS'"),
             (["qrels"], "Missing argument '[NAME=]RUN...'"),
-            (["--ltr", "rows"], "--ltr needs the scores of a model for its rows: --scores FILE"),
-            (["--ltr", "rows", "--scores", "p", "qrels"], "what is 'qrels' for?"),
-            (
-                ["qrels", "run", "--scores", "p"],
-                "--scores is float64 or float32, or with --ltr FILE a file of scores: 'p'",
-            ),
-            (["qrels", "run", "--query-sizes", "p"], "--query-sizes is for the rows of --ltr FILE"),
-            (["--ltr", "rows", "--scores", "p", "--run-format", "trec"], "are for QRELS and RUN, not for --ltr"),
+            (["--ltr", "rows"], "--ltr goes with --predictions: the scores of a model for its rows"),
+            (["--ltr", "rows", "--predictions", "p", "qrels"], "what is 'qrels' for?"),
+            (["qrels", "run", "--predictions", "p"], "--predictions goes with --ltr"),
+            (["--ltr", "rows", "--scores", "p"], "What --scores was is --predictions now."),
+            (["qrels", "run", "--query-sizes", "p"], "--query-sizes goes with --ltr"),
+            (["--ltr", "rows", "--predictions", "p", "--run-format", "trec"], "are for QRELS and RUN, not for --ltr"),
         ],
     )
     def test_what_does_not_go_together(self, words: list[str], message: str) -> None:
@@ -338,10 +338,12 @@ class TestEval:
 
     def test_scores_or_rows_in_the_wrong_place(self, file: Make) -> None:
         path, scores = file(LETOR), file("1\n2\n3\n", "p.txt")
-        with pytest.raises(FormatError, match=r"one number a line looks like a model's scores .* --ltr ROWS --scores"):
+        with pytest.raises(
+            FormatError, match=r"one number a line looks like a model's scores .* --ltr ROWS --predictions"
+        ):
             invoke(evaluate_runs, path, scores)
         with pytest.raises(
-            FormatError, match=r"holds labels and features, not a ranking; .* --ltr .*rows.txt --scores"
+            FormatError, match=r"holds labels and features, not a ranking; .* --ltr .*rows.txt --predictions"
         ):
             invoke(evaluate_runs, path, path)
 

@@ -165,7 +165,7 @@ def without(judgments: dict[str, dict[str, float]], query: str, doc: str) -> dic
         ({"q000": SOME["q000"]}, MODEL, {}, "people judged 1 query"),
         (SOME, MODEL, {"interval": "wald"}, "expected t or ppi_py"),
         (SOME, MODEL, {"alpha": 1.0}, "between 0 and 1"),
-        (SOME, MODEL, {"width": 0.0}, "a width above 0"),
+        (SOME, MODEL, {"interval_width": 0.0}, "a width above 0"),
         (
             {**SOME, "q000": dict.fromkeys(SOME["q000"], 0.0)},
             MODEL,
@@ -227,7 +227,7 @@ def test_the_command(tmp_path: Path) -> None:
         line = [sys.executable, "-m", "rankgauge", "ppi", *arguments]
         return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
 
-    done = command("people.txt", "model.txt", "good.run", "--width", "0.02")
+    done = command("people.txt", "model.txt", "good.run", "--interval-width", "0.02")
     assert (done.returncode, done.stderr) == (0, "")
     assert "with model" in done.stdout
     assert command("people.txt", "model.txt", "good.run", "-o", "p.svg").returncode == 0

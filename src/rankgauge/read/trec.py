@@ -233,7 +233,7 @@ class CarefulParser:
     def _likeness(self, found: int) -> str:
         """What the line looks like instead."""
         if found == 1 and self.layout.what == "score":
-            return "; one number a line looks like a model's scores for rows: rankgauge eval --ltr ROWS --scores FILE"
+            return "; one number a line looks like a model's scores: rankgauge eval --ltr ROWS --predictions FILE"
         for kind in ("judgments", "run", "msmarco"):
             other = LAYOUTS[kind]
             if other.width == found and other.fields != self.layout.fields:
