@@ -8,19 +8,19 @@ from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgauge.measures import Measure
-from rankgauge.result.result import Result
 from rankgauge.shown import Shown, clean
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.measures.bands.band import Band
     from rankgauge.protocol import Protocol
+    from rankgauge.result.result import Result
 
 __all__ = ["Evaluation", "TieBands"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Shown, Mapping[str, Result]):
+class Evaluation(Shown, Mapping[str, "Result"]):
     """Several runs measured on the same judgments under the same rules: name → Result, in the order given.
 
     What is common to all of them is here, and `notes` has what to know about the numbers, over all runs.

@@ -1,4 +1,4 @@
-"""Result: the values of one run, with everything that is needed to trust and to repeat them. Evaluation: several."""
+"""Result: the values of one run, with everything that is needed to trust and to repeat them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from rankgauge.errors import MeasureError
 from rankgauge.measures import Measure, as_written, parse
 from rankgauge.measures.aggregates import AGGREGATES, aggregate, quantile
+from rankgauge.result.evaluation import Evaluation
 from rankgauge.shown import Shown
 
 if TYPE_CHECKING:
@@ -247,9 +248,7 @@ class Result(Shown, Mapping[str, float]):
     @property
     def notes(self) -> list[str]:
         """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
-        from rankgauge.result.evaluation import Evaluation
-
-        return Evaluation({self.name: self}).notes
+        return Evaluation.of([self]).notes
 
     @cached_property
     def open_values(self) -> list[TieNote]:
@@ -302,8 +301,6 @@ class Result(Shown, Mapping[str, float]):
 
     def page(self, **choices: Any) -> Page:
         """What is shown of a single run."""
-        from rankgauge.result.evaluation import Evaluation
-
         return Evaluation.of([self]).page(**choices)
 
     def value_or_band(self, measure: Measure) -> float | Band:
