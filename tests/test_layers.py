@@ -9,9 +9,9 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 # From the bottom to the top; a module belongs to the longest name that it begins with.
 ROOMS = (
-    "errors shown stats protocol read writers matching measures dialects validation show.sections.result_data result "
-    "arrays evaluate dialects.reproduce dialects.trec_eval comparison explanation trust show reports pytest_plugin cli "
-    "__main__"
+    "errors dtypes shown stats protocol read writers matching measures dialects validation show.sections.result_data "
+    "result arrays evaluate dialects.reproduce dialects.trec_eval comparison explanation trust show reports "
+    "pytest_plugin cli __main__"
 )
 LAYERS = ROOMS.split()
 # A result shows itself: the one way up. These say which module of show/ does it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,13 +14,10 @@ from rankgauge.measures.gains import gain_function
 from rankgauge.protocol import SIGNED
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rankgauge.arrays.rows import Batch, Rows
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Array, Floats, Ints
     from rankgauge.protocol import Protocol
 
-    Array = NDArray[Any]
 
 __all__ = ["measured"]
 

@@ -11,9 +11,7 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from rankgauge.dtypes import Array
 
 __all__ = ["array_of", "as_numbers", "is_nested", "numbers_of"]
 

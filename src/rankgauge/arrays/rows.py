@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from rankgauge.dtypes import Array, Bools, Ints
 
-    from rankgauge.matching.hits import Bools, Ints
-
-    Array = NDArray[Any]
 
 __all__ = ["Batch", "Ragged", "Rows"]
 

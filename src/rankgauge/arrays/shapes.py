@@ -15,11 +15,8 @@ from rankgauge.matching.parts import stable_order
 from rankgauge.measures.aggregates import checked_weights
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from rankgauge.dtypes import Array, Floats, Ints
 
-    from rankgauge.matching.hits import Floats, Ints
-
-    Array = NDArray[Any]
 
 __all__ = ["rows_of", "weights_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,11 +12,8 @@ from rankgauge.errors import ProtocolError, choices
 from rankgauge.matching.hits import sum_by
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from rankgauge.dtypes import Array, Bools, Floats, Ints
 
-    from rankgauge.matching.hits import Bools, Floats, Ints
-
-    Array = NDArray[Any]
 
 __all__ = ["TIES", "Cut", "Top", "cut_at", "highest", "merged", "top"]
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgauge.errors import counted
 from rankgauge.measures.aggregates import aggregate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Array, Floats
 
 __all__ = ["Value"]
 
@@ -29,7 +27,7 @@ class Value:
     per_query: Floats
     definition: str
     weights: Floats | None = None
-    queries: NDArray[Any] | None = None
+    queries: Array | None = None
 
     @cached_property
     def mean(self) -> float:

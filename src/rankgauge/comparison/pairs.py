@@ -21,7 +21,7 @@ from rankgauge.stats.ranks import sign_test, wilcoxon
 
 if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
-    from rankgauge.matching.hits import Bools, Floats
+    from rankgauge.dtypes import Bools, Floats
     from rankgauge.stats.paired import Interval, Moments, Units
 
 UNLIKE: Final = 2.0**20  # columns that are further apart in size are not rounded to the same step

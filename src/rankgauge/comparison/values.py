@@ -18,7 +18,7 @@ from rankgauge.measures import Measure, parse
 from rankgauge.protocol import Protocol
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.result import Result
 
 __all__ = [

@@ -14,7 +14,7 @@ from rankgauge.measures import Measure
 from rankgauge.protocol import DEFAULT, Protocol
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
 
 __all__ = ["Dialect", "Own", "Owned", "Rounding"]
 

@@ -22,7 +22,7 @@ from rankgauge.protocol import DEFAULT, RULES, Protocol
 from rankgauge.result import SAME
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.matching.match import Found, Hits
     from rankgauge.read import Judgments, RunSource
     from rankgauge.result import Result

@@ -19,7 +19,8 @@ from rankgauge.read import read_judgments, read_run
 from rankgauge.result import Evaluation, Result
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Hits
+    from rankgauge.dtypes import Floats
+    from rankgauge.matching.hits import Hits
     from rankgauge.protocol import Protocol
 
 __all__ = ["Report", "trec_lines", "trec_report"]

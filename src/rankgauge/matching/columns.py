@@ -22,8 +22,8 @@ from rankgauge.read.records import Columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.matching.grouping import Grouped
-    from rankgauge.matching.hits import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
     from rankgauge.read.records import Judgments, Record, Run
 

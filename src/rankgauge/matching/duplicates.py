@@ -16,7 +16,7 @@ from rankgauge.protocol import REPEATING
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgauge.matching.hits import Ints
+    from rankgauge.dtypes import Ints
     from rankgauge.protocol import Protocol
     from rankgauge.read.records import Columns, Judgments, Run
 

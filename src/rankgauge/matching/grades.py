@@ -13,7 +13,7 @@ from rankgauge.matching.parts import Parts, assemble, ordered
 from rankgauge.protocol import DEFAULT, Protocol
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
 
 __all__ = ["hits_of_grades"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rankgauge.matching.hits import Bools, Ints
+    from rankgauge.dtypes import Bools, Ints
     from rankgauge.read.records import Columns
 
     Keys = NDArray[np.uint64]

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgauge.protocol import DEFAULT, SIGNED, Protocol
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Ints: TypeAlias = NDArray[np.int64]
-    Floats: TypeAlias = NDArray[np.float64]
-    Bools: TypeAlias = NDArray[np.bool_]
+    from rankgauge.dtypes import Bools, Floats, Ints
 
 __all__ = ["Hits", "Ideal", "positions_within", "sum_by"]
 

@@ -18,8 +18,8 @@ from rankgauge.protocol import DEFAULT, REPEATING, Protocol
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Bools
     from rankgauge.matching.grouping import Grouped
-    from rankgauge.matching.hits import Bools
 
 __all__ = ["Found", "Hits", "Ideal", "find", "match", "searching", "settled"]
 

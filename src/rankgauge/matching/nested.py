@@ -19,7 +19,7 @@ from rankgauge.matching.unpack import Batch, numbers_of, sizes_of, text_keys, un
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Ints
+    from rankgauge.dtypes import Ints
     from rankgauge.protocol import Protocol
     from rankgauge.read.records import Judgments, Run
 

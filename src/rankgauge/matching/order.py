@@ -6,14 +6,12 @@ Rankings lie end to end in one array, each between a start and an end.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rankgauge.matching.hits import Bools, Floats, Ints
+    from rankgauge.dtypes import Array, Bools, Floats, Ints
 
 __all__ = ["as_float32", "blocks_of_equal_size", "count_before", "descending_within", "sort_within", "tie_groups"]
 
@@ -58,9 +56,7 @@ def sort_within(values: Floats, sizes: Ints) -> None:
     np.negative(values, out=values)
 
 
-def count_before(
-    ordered: NDArray[Any], starts: Ints, ends: Ints, value: NDArray[Any], comes_before: np.ufunc = np.greater
-) -> Ints:
+def count_before(ordered: Array, starts: Ints, ends: Ints, value: Array, comes_before: np.ufunc = np.greater) -> Ints:
     """For each value, how many of ordered[start:end] come before it: they are higher, or what else is asked.
 
     What comes before must lie in front of what does not. All values are bisected at once, a window at a time.
@@ -72,7 +68,7 @@ def count_before(
     return result
 
 
-def _bisect(ordered: NDArray[Any], starts: Ints, ends: Ints, value: NDArray[Any], comes_before: np.ufunc) -> Ints:
+def _bisect(ordered: Array, starts: Ints, ends: Ints, value: Array, comes_before: np.ufunc) -> Ints:
     """The first place in ordered[start:end] that does not come before the value.
 
     All are bisected in steps of the longest; what lies behind an end does not come before.

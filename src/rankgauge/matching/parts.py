@@ -11,7 +11,7 @@ from rankgauge.matching.hits import Hits, positions_within
 from rankgauge.protocol import DEFAULT, SIGNED
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
 
     Rows = tuple[Ints, Ints, Ints, Ints, Floats]  # the columns of hits: query, rank, first, tied, grade

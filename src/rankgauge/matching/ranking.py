@@ -22,8 +22,8 @@ from rankgauge.read.records import Columns, Run
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.matching.grouping import Grouped
-    from rankgauge.matching.hits import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
 
 __all__ = ["Whole", "only_queries", "whole"]

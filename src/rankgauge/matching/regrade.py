@@ -17,7 +17,8 @@ from rankgauge.matching.rules import under_rules
 from rankgauge.read import Columns, Judgments
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.matching.hits import Hits
     from rankgauge.protocol import Protocol
     from rankgauge.read import Run
 

@@ -12,7 +12,7 @@ from rankgauge.errors import FormatError
 from rankgauge.matching.parts import Parts, by_rank, positions_within_group
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats
+    from rankgauge.dtypes import Bools, Floats
     from rankgauge.protocol import Protocol
 
 __all__ = ["refusals", "under_rules"]

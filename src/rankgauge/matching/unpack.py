@@ -21,7 +21,7 @@ from rankgauge.errors import DuplicateError, FormatError
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.protocol import Protocol
     from rankgauge.read.records import Judgments, Record, Run
 

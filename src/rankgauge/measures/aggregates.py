@@ -13,7 +13,7 @@ import numpy as np
 from rankgauge.errors import InputError
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
 
     Aggregate = Callable[[Floats, Floats | None], float]
 

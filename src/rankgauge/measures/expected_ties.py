@@ -14,7 +14,8 @@ import numpy as np
 from rankgauge.matching.hits import positions_within, sum_by
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.matching.hits import Hits
 
 __all__ = ["expected_precision_sum", "expected_reciprocal_rank", "expected_stops", "expected_success"]
 

@@ -12,7 +12,8 @@ import numpy as np
 from rankgauge.errors import MeasureError
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Hits, Ints
+    from rankgauge.dtypes import Floats, Ints
+    from rankgauge.matching.hits import Hits
 
 __all__ = ["Discount", "Gain", "discount_function", "discounted", "gain_function", "gain_text", "number_text"]
 

@@ -14,7 +14,8 @@ from rankgauge.measures.ranked import divide, in_turn, running_sum
 from rankgauge.measures.registry import measure
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Hits, Ints
+    from rankgauge.dtypes import Floats, Ints
+    from rankgauge.matching.hits import Hits
 
 
 @measure(needs="gain", averages=True)

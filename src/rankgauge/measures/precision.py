@@ -13,7 +13,8 @@ from rankgauge.measures.ranked import divide, running_count, within
 from rankgauge.measures.registry import measure
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Hits
+    from rankgauge.dtypes import Floats
+    from rankgauge.matching.hits import Hits
 
 
 def found(hits: Hits, k: int | None, rel: float | None) -> Floats:

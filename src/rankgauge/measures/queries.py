@@ -12,7 +12,7 @@ from rankgauge.measures.aggregates import checked_weights
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats
+    from rankgauge.dtypes import Bools, Floats
 
 __all__ = ["groups_of", "masks_of", "query_table", "weights_of"]
 

@@ -10,7 +10,8 @@ import numpy as np
 from rankgauge.matching.hits import positions_within
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.matching.hits import Hits
 
 __all__ = ["divide", "in_turn", "running_count", "running_sum", "within"]
 

@@ -19,7 +19,8 @@ from rankgauge.matching.hits import sum_by
 from rankgauge.measures.gains import gain_function, number_text
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats, Hits
+    from rankgauge.dtypes import Bools, Floats
+    from rankgauge.matching.hits import Hits
 
     Function = Callable[..., Floats]
 

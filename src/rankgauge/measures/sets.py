@@ -11,7 +11,8 @@ from rankgauge.measures.ranked import divide, within
 from rankgauge.measures.registry import measure
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Hits
+    from rankgauge.dtypes import Floats
+    from rankgauge.matching.hits import Hits
 
 
 @measure(also=("set_P",))

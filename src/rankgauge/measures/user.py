@@ -16,7 +16,8 @@ from rankgauge.measures.parser import as_written, parse
 from rankgauge.measures.registry import MEASURES, Definition
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Hits
+    from rankgauge.dtypes import Floats
+    from rankgauge.matching.hits import Hits
 
 __all__ = ["load"]
 

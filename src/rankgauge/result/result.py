@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dialects import Dialect
-    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.matching.hits import Hits
     from rankgauge.measures.bands.band import Band
     from rankgauge.measures.bands.bands import TieBand
     from rankgauge.measures.bands.notes import TieNote

@@ -16,10 +16,7 @@ import numpy as np
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from rankgauge.dtypes import Floats, Ints
 
 __all__ = [
     "LEVELS",

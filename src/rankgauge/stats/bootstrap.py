@@ -10,7 +10,8 @@ import numpy as np
 from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
-    from rankgauge.stats.paired import Floats, Units
+    from rankgauge.dtypes import Floats
+    from rankgauge.stats.paired import Units
 
 __all__ = ["KINDS", "MOST_VARY", "RESAMPLES", "bca", "bootstrap_intervals", "draws"]
 

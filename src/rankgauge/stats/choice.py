@@ -15,10 +15,7 @@ from rankgauge.stats.correlation import SAME, is_constant, kendall, pearson, spe
 from rankgauge.stats.line import without_each
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from rankgauge.dtypes import Floats, Ints
 
 __all__ = ["CRITERIA", "QUICK", "SLOW", "Chosen", "Criterion", "first_of_best", "nested"]
 

@@ -10,10 +10,7 @@ import numpy as np
 from rankgauge.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from rankgauge.dtypes import Floats, Ints
 
 __all__ = ["truth_given_label"]
 

@@ -14,10 +14,7 @@ from rankgauge.stats.estimate import NAN, Estimate
 from rankgauge.stats.ranks import midranks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from rankgauge.dtypes import Floats, Ints
 
 __all__ = [
     "COEFFICIENTS", "Coefficient", "Share", "corrected", "correlated", "dependent_difference", "effective_number",

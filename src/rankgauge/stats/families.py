@@ -14,7 +14,7 @@ import numpy as np
 from rankgauge.stats.flips import whole_numbers
 
 if TYPE_CHECKING:
-    from rankgauge.stats.paired import Floats
+    from rankgauge.dtypes import Floats
 
 __all__ = [
     "adjusted",

@@ -21,8 +21,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from rankgauge.dtypes import Bools, Floats, Ints
+
     Bytes = NDArray[np.uint8]
 
 __all__ = ["Flipped", "centred", "sign_flips", "whole_numbers"]
@@ -42,7 +42,7 @@ class Flipped:
     adjusted: Floats
     number: int
     exact: bool
-    exact_pairs: NDArray[np.bool_]  # pairs whose own p comes from all their flips
+    exact_pairs: Bools  # pairs whose own p comes from all their flips
 
 
 @dataclass(frozen=True, eq=False, slots=True)

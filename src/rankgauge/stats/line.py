@@ -11,9 +11,7 @@ from rankgauge.stats.correlation import SAME
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from rankgauge.dtypes import Floats
 
 __all__ = ["Line", "fitted", "without_each"]
 

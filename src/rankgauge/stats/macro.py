@@ -18,9 +18,7 @@ from rankgauge.stats.paired import Interval
 from rankgauge.stats.ranks import midranks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rankgauge.stats.paired import Floats, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
 
 __all__ = ["borda", "groups_of", "macro_flips", "macro_interval", "macro_means", "rank_intervals", "ranks_of"]
 
@@ -101,7 +99,7 @@ def borda(cells: Floats) -> Floats:
     return points
 
 
-def groups_of(systems: int, apart: NDArray[np.bool_]) -> list[list[int]]:
+def groups_of(systems: int, apart: Bools) -> list[list[int]]:
     """The largest sets of systems of which no two are separable, in the order of their first systems.
 
     `apart` has a row and a column for each system. The relation is not transitive, so a system may be in several.

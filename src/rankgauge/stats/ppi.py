@@ -16,9 +16,7 @@ import numpy as np
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from rankgauge.dtypes import Floats
 
 __all__ = ["INTERVALS", "needed", "needed_alone", "plain_mean", "power", "prediction_powered"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from rankgauge.stats.paired import TIE, wins_ties_losses
 
 if TYPE_CHECKING:
-    from rankgauge.stats.paired import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
 
 __all__ = ["midranks", "sign_test", "wilcoxon"]
 

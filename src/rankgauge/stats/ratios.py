@@ -12,7 +12,7 @@ import numpy as np
 from rankgauge.stats.bootstrap import MOST_VARY, RESAMPLES, bca, draws
 
 if TYPE_CHECKING:
-    from rankgauge.stats.paired import Floats
+    from rankgauge.dtypes import Floats
 
 __all__ = ["ratio_intervals", "ratios", "resamples_for"]
 

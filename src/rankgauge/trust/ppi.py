@@ -21,7 +21,7 @@ from rankgauge.trust.judges.sets import judged_once
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
     from rankgauge.read import Judgments
 
 __all__ = ["Powered", "PredictionPowered", "ppi"]

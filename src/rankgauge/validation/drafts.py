@@ -10,7 +10,7 @@ from rankgauge.validation.codes import Finding
 from rankgauge.validation.table import EXAMPLES, Table
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Ints
+    from rankgauge.dtypes import Ints
 
 __all__ = ["Draft", "Example", "about_queries", "finish"]
 

@@ -11,7 +11,7 @@ from rankgauge.validation.drafts import Draft, Example, about_queries
 from rankgauge.validation.table import EXAMPLES, Table
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
 
 __all__ = ["check_judgments", "flipped", "look_inverted"]
 

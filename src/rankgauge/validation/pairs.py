@@ -23,7 +23,7 @@ from rankgauge.validation.spelling import respelled, spelled_otherwise
 from rankgauge.validation.table import Table
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats
+    from rankgauge.dtypes import Bools, Floats
     from rankgauge.measures import Measure
     from rankgauge.read import Columns
 

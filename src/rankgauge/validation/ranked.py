@@ -15,7 +15,7 @@ from rankgauge.validation.sample import contradicting
 from rankgauge.validation.table import EXAMPLES, Table
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Ints
+    from rankgauge.dtypes import Bools, Ints
 
 __all__ = ["check_run", "short_queries"]
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -14,10 +14,8 @@ from rankgauge.errors import counted
 from rankgauge.matching.diagnose import alike
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgauge.dtypes import Array, Floats, Ints
     from rankgauge.matching.diagnose import Side
-    from rankgauge.matching.hits import Floats, Ints
     from rankgauge.validation.peek import Peek
 
 __all__ = ["contradicting", "sample_notes"]
@@ -38,7 +36,7 @@ class Sample(NamedTuple):
         return int(self.query.max()) + 1
 
 
-def contradicting(query: NDArray[Any], rank: Ints, score: Floats) -> Ints:
+def contradicting(query: Array, rank: Ints, score: Floats) -> Ints:
     """Where a document has a worse rank and a better score than the one before it by rank; ordered by query and rank.
 
     The rows of a query stand together, and queries are numbered in their order.

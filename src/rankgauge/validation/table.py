@@ -25,7 +25,8 @@ from rankgauge.validation.places import Places
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
+
 
 __all__ = ["EXAMPLES", "Table", "read_table"]
 

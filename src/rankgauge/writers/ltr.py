@@ -16,7 +16,7 @@ from rankgauge.read.sources import Source, find_source, split_suffixes
 from rankgauge.writers.write import STANDARD_OUTPUT, grade_text, opened
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Ints
+    from rankgauge.dtypes import Ints
 
 __all__ = ["LTR_FORMATS", "rewrite_ltr", "write_ltr"]
 

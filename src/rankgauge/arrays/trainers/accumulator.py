@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rankgauge.dialects import Dialect
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
 
 __all__ = ["Accumulator"]
 

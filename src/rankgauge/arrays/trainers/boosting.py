@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgauge.dialects import Dialect
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Array, Floats, Ints
 
 __all__ = ["CatBoostMetric", "LightGBMMetric", "XGBoostMetric", "catboost", "lightgbm", "xgboost"]
 
@@ -127,7 +127,7 @@ class CatBoostMetric:
 
     no_jit = True  # CatBoost would try to compile it, and complain
 
-    def __init__(self, metric: Metric, known: list[tuple[Floats, NDArray[Any]]]) -> None:
+    def __init__(self, metric: Metric, known: list[tuple[Floats, Array]]) -> None:
         if not known:
             raise InputError("CatBoost tells a metric no groups; name the pools: catboost('nDCG@10', train, valid)")
         for at, (labels, ids) in enumerate(known):
@@ -162,7 +162,7 @@ class CatBoostMetric:
         return error / weight if weight else 0.0
 
 
-def _labels_and_groups(pool: Any) -> tuple[Floats, NDArray[Any]]:
+def _labels_and_groups(pool: Any) -> tuple[Floats, Array]:
     """The labels, in the 32 bits that CatBoost keeps, and the group of every row."""
     labels, ids = (pool.get_label(), pool.get_group_id_hash()) if hasattr(pool, "get_group_id_hash") else pool
     grades = np.asarray(labels, np.float32).astype(np.float64)

@@ -16,7 +16,7 @@ from rankgauge.measures.aggregates import aggregate, checked_weights
 from rankgauge.protocol import Protocol
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
 
 __all__ = ["Metric", "metrics_of"]
 

@@ -32,8 +32,9 @@ from rankgauge.stats.power import ALPHA, queries_needed
 
 if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
+    from rankgauge.dtypes import Floats
     from rankgauge.result import Result
-    from rankgauge.stats.paired import Floats, Moments
+    from rankgauge.stats.paired import Moments
 
 __all__ = [
     "ANSWERS",

@@ -16,7 +16,7 @@ from rankgauge.stats.ranks import midranks
 
 if TYPE_CHECKING:
     from rankgauge.comparison.leaderboard.cells import Cell
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
     from rankgauge.stats.paired import Interval
 
 __all__ = ["Board", "MacroPair", "Standing", "Ways", "board_of"]

@@ -33,7 +33,7 @@ from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
     from rankgauge.comparison.leaderboard.suite import Dataset, Suite
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments

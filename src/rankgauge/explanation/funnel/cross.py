@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from rankgauge.explanation.funnel.system import PARTS
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Floats
     from rankgauge.explanation.funnel.system import System
-    from rankgauge.matching.hits import Floats
 
 __all__ = ["EFFECTS", "Cross", "cross_of"]
 

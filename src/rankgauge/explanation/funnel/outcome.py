@@ -20,9 +20,9 @@ from rankgauge.stats.ratios import ratio_intervals, ratios, resamples_for
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.explanation.funnel.cross import Cross
     from rankgauge.explanation.funnel.system import Move, System
-    from rankgauge.matching.hits import Floats, Ints
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
 

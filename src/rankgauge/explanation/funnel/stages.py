@@ -17,7 +17,8 @@ from rankgauge.protocol import check_independent
 from rankgauge.read import Columns, Judgments
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Hits, Ints
+    from rankgauge.dtypes import Bools, Ints
+    from rankgauge.matching.hits import Hits
     from rankgauge.protocol import Protocol
     from rankgauge.read import Run
 

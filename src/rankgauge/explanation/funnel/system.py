@@ -13,9 +13,9 @@ from rankgauge.measures import parse
 from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.explanation.funnel.stages import Stage
     from rankgauge.explanation.funnel.worth import Worth
-    from rankgauge.matching.hits import Bools, Floats, Ints
     from rankgauge.measures import Measure
 
 __all__ = ["LOSSES", "PARTS", "Move", "System", "system_of"]

@@ -13,7 +13,8 @@ from rankgauge.measures import MEASURES
 from rankgauge.measures.gains import discount_function, gain_function
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.matching.hits import Hits
     from rankgauge.measures import Measure
 
 __all__ = ["Worth", "worth_of"]

@@ -10,8 +10,9 @@ import numpy as np
 from rankgauge.matching.parts import Parts, assemble, ordered
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.explanation.query.ranking import Ranking
-    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+    from rankgauge.matching.hits import Hits
     from rankgauge.measures import Measure
 
 __all__ = ["Cases", "as_is", "evaluated", "hits_of", "showing", "with_its_ideal"]

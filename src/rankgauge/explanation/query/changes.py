@@ -13,8 +13,8 @@ from rankgauge.explanation.query.worth import best_ranking, reach
 from rankgauge.measures.bands.worth import prefers_better_higher
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.explanation.query.ranking import Ranking
-    from rankgauge.matching.hits import Bools, Floats, Ints
     from rankgauge.measures import Measure
 
 __all__ = ["changes"]

@@ -26,8 +26,8 @@ from rankgauge.read import RunSource, read_judgments
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Floats
     from rankgauge.explanation.query.ranking import Ranking
-    from rankgauge.matching.hits import Floats
 
 __all__ = ["Change", "Difference", "Explanation", "Level", "Rest", "Row", "Share"]
 __all__ += ["difference", "explain", "wanted_measure", "worst_queries"]

@@ -16,8 +16,8 @@ from rankgauge.protocol import RULES, SIGNED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.explanation.query.ranking import Ranking
-    from rankgauge.matching.hits import Floats, Ints
     from rankgauge.measures import Measure
 
 __all__ = ["ideal_gains", "ideal_notes", "ideal_ranking", "ideal_terms"]

@@ -23,7 +23,7 @@ from rankgauge.read import Columns, Judgments, Run
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
 
 __all__ = ["Ranking", "ranking_of_grades", "ranking_of_query"]
 

@@ -25,8 +25,8 @@ from rankgauge.measures.gains import gain_function
 from rankgauge.measures.ranked import divide
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Bools, Floats
     from rankgauge.explanation.query.ranking import Ranking
-    from rankgauge.matching.hits import Bools, Floats
 
 __all__ = ["RULES", "Terms", "check_explainable", "terms", "value_of"]
 

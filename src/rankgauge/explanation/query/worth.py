@@ -11,8 +11,8 @@ from rankgauge.measures.gains import discount_function, gain_function
 from rankgauge.protocol import SIGNED
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Bools, Floats
     from rankgauge.explanation.query.ranking import Ranking
-    from rankgauge.matching.hits import Bools, Floats
     from rankgauge.protocol import Protocol
 
 __all__ = ["DCG_FAMILY", "best_ranking", "dcg_measure", "discounts_of", "gains_of", "given", "has_gain", "reach"]

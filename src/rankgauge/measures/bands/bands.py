@@ -22,7 +22,8 @@ from rankgauge.measures.bands.worth import sorting_is_exact, worth
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.matching.hits import Hits
 
 __all__ = ["AGGREGATES", "Band", "TieBand", "is_text", "tie_band", "tie_ends"]
 

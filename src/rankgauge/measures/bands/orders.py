@@ -17,9 +17,8 @@ import numpy as np
 from rankgauge.matching.hits import positions_within
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rankgauge.matching.hits import Bools, Floats, Hits, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.matching.hits import Hits
     from rankgauge.protocol import Protocol
 
 __all__ = ["Tied", "arranged", "averaged", "drawn", "in_order", "tied_rows"]
@@ -79,7 +78,7 @@ def drawn(hits: Hits, tied: Tied, seed: int) -> Iterator[Hits]:
 
 def _chosen(random: np.random.Generator, draws: int, size: int, count: int) -> Ints:
     """For each draw, `count` different places of `size`."""
-    places: NDArray[np.int64] = random.permuted(np.tile(np.arange(size), (draws, 1)), axis=1)
+    places: Ints = random.permuted(np.tile(np.arange(size), (draws, 1)), axis=1)
     return places[:, :count]
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from rankgauge.measures.gains import gain_function
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Hits
+    from rankgauge.dtypes import Floats
+    from rankgauge.matching.hits import Hits
     from rankgauge.measures import Measure
 
     Worth = Callable[[Hits, dict[str, Any]], Floats]

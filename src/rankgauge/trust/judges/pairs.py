@@ -25,7 +25,7 @@ from rankgauge.stats.agreement import (
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
     from rankgauge.trust.judges.sets import Sets
 
 __all__ = [

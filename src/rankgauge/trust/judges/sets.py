@@ -16,7 +16,8 @@ from rankgauge.read import Columns, Judgments, read_judgments
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
+
 
 __all__ = ["POLICIES", "Sets", "judged_once", "sets_of"]
 

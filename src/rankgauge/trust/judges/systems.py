@@ -16,7 +16,7 @@ from rankgauge.stats.correlation import kendall, rbo, tau_ap
 from rankgauge.trust.unjudged.sheet import named_runs
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
     from rankgauge.result import Evaluation

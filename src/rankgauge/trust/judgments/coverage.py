@@ -16,7 +16,7 @@ from rankgauge.trust.unjudged.bounds import Bounds, bounds_of_pair, bounds_of_ru
 from rankgauge.trust.unjudged.expected import expected_values
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats
+    from rankgauge.dtypes import Floats
     from rankgauge.trust.unjudged.sheet import Sheet
 
 __all__ = ["PairCoverage", "RunCoverage", "cover_pairs", "cover_runs"]

@@ -30,7 +30,7 @@ from rankgauge.trust.unjudged.sheet import named_runs
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.trust.judgments.drawn import Means
 
 __all__ = ["Flip", "LabelNoise", "Noisy", "label_noise"]

@@ -24,13 +24,10 @@ from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.line import Line, fitted, without_each
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.trust.online.settings import Settings
     from rankgauge.trust.online.units import Units
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 __all__ = ["ONLINE", "Decisions", "Tracked", "online_interval", "outcomes", "tracked"]
 

@@ -16,9 +16,7 @@ from rankgauge.read.query_tables import is_query_column
 from rankgauge.stats.correlation import is_constant
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from rankgauge.dtypes import Bools, Floats
 
 __all__ = ["FEWEST", "LARGEST", "ROLES", "UNITS", "Units", "measure_of", "read_units"]
 
@@ -57,7 +55,7 @@ class Units:
     error: Floats | None = None
     offline_error: Floats | None = None
     weight: Floats | None = None
-    shipped: NDArray[np.bool_] | None = None
+    shipped: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.names)

@@ -17,7 +17,7 @@ from rankgauge.trust.unjudged.extremes import extremes
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.trust.unjudged.scale import Scale
     from rankgauge.trust.unjudged.sheet import Sheet
     from rankgauge.trust.unjudged.tops import Top

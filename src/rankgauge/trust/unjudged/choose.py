@@ -18,7 +18,7 @@ from rankgauge.trust.unjudged.bounds import Open, open_of_pair, open_of_run, sol
 from rankgauge.trust.unjudged.expected import bin_of, chances
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.trust.unjudged.sheet import Sheet
 
 __all__ = ["ToJudge", "to_judge"]

@@ -18,7 +18,7 @@ import numpy as np
 from rankgauge.trust.unjudged.bounds import open_of_run
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools, Floats, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.trust.unjudged.extremes import Setting
     from rankgauge.trust.unjudged.sheet import Sheet
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
 
 __all__ = ["Setting", "extremes", "padded"]
 

@@ -16,7 +16,7 @@ from rankgauge.measures.aggregates import aggregate
 from rankgauge.trust.unjudged.tops import pool_of
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Bools
+    from rankgauge.dtypes import Bools
     from rankgauge.read import Columns
     from rankgauge.trust.unjudged.sheet import Sheet
     from rankgauge.trust.unjudged.tops import Pool

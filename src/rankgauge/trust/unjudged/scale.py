@@ -13,7 +13,7 @@ from rankgauge.measures.gains import discount_function, gain_function, number_te
 from rankgauge.trust.unjudged.extremes import Setting
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.measures import Measure
 
 __all__ = ["Scale", "grades_of", "scale_of"]

@@ -21,7 +21,7 @@ from rankgauge.trust.unjudged.scale import Scale, grades_of, scale_of
 from rankgauge.trust.unjudged.tops import Pool, judged_of, pool_of
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.result import Result
 
 __all__ = ["Sheet", "named_runs", "sheet_of", "sheet_of_results"]

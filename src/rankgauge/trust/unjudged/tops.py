@@ -20,7 +20,7 @@ from rankgauge.read import Columns, Judgments
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgauge.matching.hits import Bools, Floats, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
     from rankgauge.read import Record, Run
 
