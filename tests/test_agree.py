@@ -20,9 +20,8 @@ from rankgauge.cli.options import REPEATED
 from rankgauge.cli.ppi import ppi
 from rankgauge.errors import DuplicateError, InputError
 from rankgauge.read.confusion import read_matrix
-from rankgauge.show.sections.judges import matrix_csv, show
 from rankgauge.stats.ppi import INTERVALS
-from rankgauge.trust.judges.agree import POLICIES
+from rankgauge.trust.judges.agree import POLICIES, ConfusionMatrix
 from rankgauge.trust.judges.sets import judged_once
 
 HUMAN = {"q": {"a": 2, "b": 0, "c": 1, "d": 3}, "r": {"a": 0, "b": 1, "x": 2}, "s": {"a": 1}}
@@ -190,7 +189,7 @@ def test_a_significant_difference_that_is_turned_round() -> None:
     assert found.systems is not None
     assert found.systems.orders[0].turned == [("x", "y")]
     assert found.systems.orders[0].tau_b == -1
-    assert "turns a significant difference round: x and y" in repr(found)
+    assert "Significant differences turned round under B: x and y." in repr(found)
 
 
 def test_the_first_judge_is_the_reference_of_the_order() -> None:
@@ -247,16 +246,16 @@ def test_what_cannot_be_compared_is_refused(sets: tuple[Any, ...], more: dict[st
 
 def test_forms_of_an_agreement(tmp_path: Path) -> None:
     found = rankgauge.agree({"human": HUMAN, "model": MODEL}, runs={"x": {"q": {"a": 1.0}}, "y": {"q": {"b": 1.0}}})
-    data = json.loads(show(found, "json", per_query=True))
+    data = json.loads(found.show("json", per_query=True))
     assert list(data) == [
         "judges", "judgments", "grades", "alpha", "overall", "pairs", "systems", "per_query",
     ]  # fmt: skip
-    (row,) = csv.DictReader(io.StringIO(show(found, "csv")))
+    (row,) = csv.DictReader(io.StringIO(found.show("csv")))
     assert float(row["kappa_linear"]) == found.pairs[0].kappa["linear"].value
-    assert len(list(csv.DictReader(io.StringIO(show(found, "csv", per_query=True))))) == 2
-    assert "| a | b | pairs |" in show(found, "markdown")
+    assert len(list(csv.DictReader(io.StringIO(found.show("csv", per_query=True))))) == 2
+    assert "| a | b | pairs |" in found.show("markdown")
     assert "<svg" in found._repr_html_()
-    (tmp_path / "judge.csv").write_text(matrix_csv(found.pairs[0]))
+    (tmp_path / "judge.csv").write_text(ConfusionMatrix(found.pairs[0]).to_csv())
     assert read_matrix(tmp_path / "judge.csv").counts.tolist() == found.pairs[0].matrix.tolist()
 
 
@@ -336,8 +335,11 @@ def test_two_judges_the_other_way_round() -> None:
         (["human.txt", "model.txt", "--runs", "x.run"], "two runs or more"),
         (["human.txt", "model.txt", "c=model.txt", "--matrix"], "is of two judges"),
         (["human.txt", "none.txt"], "none.txt"),
-        (["human.txt", "model.txt", "--adjudicate", "-o", "d.svg"], "a list gives no picture"),
-        (["human.txt", "model.txt", "--matrix", "-o", "d.png"], "a list gives no picture"),
+        (
+            ["human.txt", "model.txt", "--adjudicate", "-o", "d.svg"],
+            "--adjudicate is a table, which a picture does not show",
+        ),
+        (["human.txt", "model.txt", "--matrix", "-o", "d.png"], "--matrix is a table, which a picture does not show"),
         (["human.txt", "model.txt", "--shared"], "--shared goes with --runs"),
         (["human.txt", "model.txt", "--apart", "1"], "--apart goes with --adjudicate"),
         (["human.txt", "model.txt", "--matrix", "--runs", "x.run", "y.run"], "--matrix and --runs exclude each other"),

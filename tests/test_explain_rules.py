@@ -20,7 +20,6 @@ from rankgauge.errors import MatchError, ProtocolError, RankgaugeWarning
 from rankgauge.explanation.query.difference import difference
 from rankgauge.measures import MEASURES, Measure, parse
 from rankgauge.protocol import RULES
-from rankgauge.show.svg.page import show
 from samples import DOCS, GRADES
 
 CUT = {"k": "@3", "recall": "@0.4", "multiple": "@0.6"}
@@ -229,15 +228,15 @@ class TestCommand:
 
     def test_two_runs_as_markdown_have_the_rest_and_the_notes(self) -> None:
         one, two = (explained(Q, run, "utility(c=-2)", Protocol()) for run in (TIES, {"b": 3.0, "y|*z": 0.5}))
-        text = show(difference(one, two), "markdown")
+        text = difference(one, two).show("markdown")
         assert "- not retrieved: +4.0000" in text
         unanswered = explained(Q, {}, "nDCG@10", Protocol())
         answered = explained(Q, TIES, "nDCG@10", Protocol())
-        assert "- Note on B: the run does not answer this query." in show(difference(answered, unanswered), "markdown")
+        assert "- Note on B: the run does not answer this query." in difference(answered, unanswered).show("markdown")
 
     def test_no_difference_to_what_is_left_out(self) -> None:
         rule = Protocol(missing="skip")
         found = difference(explained(Q, TIES, "nDCG@10", rule), explained(Q, {}, "nDCG@10", rule))
         assert found.to_dict()["points"] is None
-        assert "A − B = –" in show(found)
-        assert '"points": null' in show(found, "json")
+        assert "A − B = –" in found.show()
+        assert '"points": null' in found.show("json")

@@ -16,7 +16,6 @@ from scipy.stats import ttest_1samp
 
 import rankgauge
 from rankgauge.errors import InputError, MeasureError
-from rankgauge.show.sections.ppi import show
 from rankgauge.stats.ppi import needed, needed_alone, plain_mean, power, prediction_powered
 
 
@@ -205,10 +204,10 @@ def test_the_interval_of_real_queries_holds_the_mean_of_all(shared: Path) -> Non
 
 def test_forms() -> None:
     found = rankgauge.ppi(SOME, MODEL, RUNS, interval_width=0.05)
-    assert [each["system"] for each in json.loads(show(found, "json"))["systems"]] == ["good", "poor"]
-    rows = list(csv.DictReader(io.StringIO(show(found, "csv"))))
+    assert [each["system"] for each in json.loads(found.show("json"))["systems"]] == ["good", "poor"]
+    rows = list(csv.DictReader(io.StringIO(found.show("csv"))))
     assert float(rows[0]["powered_low"]) == found["good"].powered.low
-    assert "| good |" in show(found, "markdown")
+    assert "| good |" in found.show("markdown")
     assert "20 of 60 queries judged by them" in repr(found)
     assert "Fewer than 25 queries" in repr(found)
     frame = found.to_frame()

@@ -20,7 +20,6 @@ from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.matching.regrade import numbered, trace
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read.confusion import read_matrix
-from rankgauge.show.sections.judgments import Look, show
 from rankgauge.stats.confusion import truth_given_label
 from rankgauge.trust.judgments import drawn
 from rankgauge.trust.judgments.quality import quality
@@ -425,13 +424,13 @@ def test_judged_shares_are_those_of_the_measure_and_of_the_union() -> None:
     assert found.run("x").judged == rankgauge.evaluate(judgments, runs["x"], "Judged@10")["Judged@10"] == 0.5
     assert found.run("y").judged == pytest.approx(2 / 3)
     assert found.pair("x", "y").judged == 0.5  # a, b of a, b, u, v
-    with pytest.raises(InputError, match="there is no y − x; there are x − y"):
+    with pytest.raises(InputError, match="there is no y − x; did you mean 'x − y'"):
         found.pair("y", "x")
 
 
 def test_forms_of_a_quality() -> None:
     found = quality(JUDGED, RUNS, leave_one_out=True, error_rate=0.1, draws=20)
-    data = json.loads(show(found, "json", Look(per_query=True)))
+    data = json.loads(found.show("json", per_query=True))
     assert list(data) == [
         "judgments",
         "measure",
@@ -443,10 +442,10 @@ def test_forms_of_a_quality() -> None:
         "noise",
         "per_query",
     ]
-    rows = list(csv.DictReader(io.StringIO(show(found, "csv"))))
+    rows = list(csv.DictReader(io.StringIO(found.show("csv"))))
     assert [float(row["high"]) for row in rows] == [each.bounds.mean.high for each in found.runs]
-    assert len(list(csv.DictReader(io.StringIO(show(found, "csv", Look(per_query=True)))))) == 4
-    assert "| run | Judged@10 |" in show(found, "markdown")
+    assert len(list(csv.DictReader(io.StringIO(found.show("csv", per_query=True))))) == 4
+    assert "| run | Judged@10 |" in found.show("markdown")
     assert "<svg" in found._repr_html_()
     assert "Leave one run out" in repr(found)
     assert "order turned round" in repr(found.noise)
@@ -497,10 +496,10 @@ def test_the_command_prints_and_writes(files: Path) -> None:
         (["x.run", "--confusion", "small.txt"], "is 2 × 2; expected 3 × 3"),
         (["x.run", "--confusion", "none.txt"], "none.txt"),
         (["x.run", "-m", "AP"], "for nDCG only"),
-        (["-o", "p.svg"], "a picture shows runs"),
-        (["x.run", "--to-judge", "3", "-o", "p.svg"], "a list gives no picture"),
-        (["x.run", "y.run", "--leave-one-out", "-o", "p.svg"], "--leave-one-out gives no picture"),
-        (["x.run", "--per-query", "-o", "p.html"], "a list gives no picture"),
+        (["-o", "p.svg"], "there is no picture here"),
+        (["x.run", "--to-judge", "3", "-o", "p.svg"], "--to-judge is a table, which a picture does not show"),
+        (["x.run", "y.run", "--leave-one-out", "-o", "p.svg"], "there is no picture here"),
+        (["x.run", "--per-query", "-o", "p.png"], "--per-query is a table, which a picture does not show"),
         (["x.run", "--to-judge", "3", "--per-query"], "--to-judge and --per-query exclude each other"),
         (["x.run", "--to-judge", "3", "--leave-one-out"], "give one of them"),
         (["x.run", "--per-query", "--error-rate", "0.1"], "give one of them"),
@@ -550,12 +549,11 @@ def test_frames_and_tables_of_bounds_and_noise() -> None:
 
 
 def test_pictures_in_a_notebook_are_no_wider_than_their_place() -> None:
-    found = quality(JUDGED, RUNS)._repr_html_()
-    assert 'style="max-width:100%;height:auto"' in found[found.index("<svg") : found.index(">", found.index("<svg"))]
+    assert "max-width: 100%" in quality(JUDGED, RUNS)._repr_html_()
 
 
 def test_a_notebook_shows_pictures_of_noise_too() -> None:
     found = quality(JUDGED, RUNS, error_rate=0.2, draws=20)
-    assert found._repr_html_().count("</svg>") == 2
+    assert found._repr_html_().count("<figure") == 2
     assert found.noise is not None
-    assert found.noise._repr_html_().count("</svg>") == 1
+    assert found.noise._repr_html_().count("<figure") == 1

@@ -9,7 +9,7 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import InputError
-from rankgauge.show.sections.findings import FINDING_FORMATS, show_findings
+from rankgauge.show.formats import FORMATS
 from rankgauge.validation.judged import look_inverted
 from rankgauge.validation.validate import CODES, SEVERITIES, Finding, validate
 
@@ -130,9 +130,9 @@ def test_an_unknown_code_is_an_error() -> None:
         validate({"q": {"a": 1}}, ignore=["RG999"])
 
 
-@pytest.mark.parametrize("format", FINDING_FORMATS)
+@pytest.mark.parametrize("format", [name for name, each in FORMATS.items() if not each.picture])
 def test_formats_hold_everything(format: str) -> None:
-    shown = show_findings(validate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}), format)
+    shown = validate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}).show(format)
     for text in ("RG206", "warning", CODES["RG206"].title, CODES["RG206"].remedy, "run, row 1", "0.6309 to 1.0000"):
         assert text in shown
 

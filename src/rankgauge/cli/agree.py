@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.judgments import PICTURES, write_picture
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
-from rankgauge.cli.output import output_options, write_text
+from rankgauge.cli.output import deliver, output_options
 from rankgauge.cli.strict import Strict
 from rankgauge.protocol import RULES
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rankgauge.cli.output import Output
     from rankgauge.protocol import Protocol
     from rankgauge.trust.judges.agree import Agreement
+    from rankgauge.trust.judges.pairs import PairAgreement
 
 __all__ = ["agree"]
 
@@ -83,26 +84,24 @@ def agree(
       rankgauge agree human.txt model.txt --repeated majority --format json
       rankgauge agree human.txt model.txt --matrix -o judge.csv
     """
-    from rankgauge.show.sections.judges import show, show_disputes, show_matrix
+    from rankgauge.trust.judges.agree import ConfusionMatrix, Disputes
 
-    if (matrix or adjudicate or per_query) and output.format in PICTURES:
-        raise click.UsageError("a list gives no picture; write it as .csv, .json, .md or .txt")
-    found = _found(sets, **asked)
+    output.refuse_pictures(matrix=matrix, adjudicate=adjudicate, per_query=per_query)
+    agreement = _agreement(sets, **asked)
     if matrix:
-        form = "csv" if output.format == "table" else output.format  # what `judgments --confusion` reads
-        write_text(output.path, show_matrix(_only(found, "--matrix"), form))
+        if output.format == "table":
+            output = replace(output, format="csv")  # what `judgments --confusion` reads
+        deliver(ConfusionMatrix(_only(agreement)), output)
     elif adjudicate:
-        disputes = found.disputes(apart)
+        disputes = agreement.disputes(apart)
         if not disputes:
             click.echo(f"note: nothing to adjudicate: no pair is {apart:g} grades apart or more", err=True)
-        write_text(output.path, show_disputes(found, disputes, output.format))
-    elif output.format in PICTURES:
-        _picture(found, output)
+        deliver(Disputes(agreement.sets.judges, disputes), output)
     else:
-        write_text(output.path, show(found, output.format, per_query=per_query))
+        deliver(agreement, output, per_query=per_query)
 
 
-def _found(
+def _agreement(
     sets: tuple[str, ...], *, runs: tuple[str, ...], protocol: Protocol, reading: Reading, **asked: Any
 ) -> Agreement:
     from rankgauge.cli.inputs import Inputs
@@ -112,20 +111,7 @@ def _found(
     return find(inputs.judges, runs=inputs.runs or None, protocol=protocol, **asked)
 
 
-def _only(found: Agreement, option: str) -> Any:
-    if len(found.pairs) != 1:
-        raise click.UsageError(f"{option} is of two judges; there are {len(found.sets.judges)}")
-    return found.pairs[0]
-
-
-def _picture(found: Agreement, output: Output) -> None:
-    from rankgauge.show.sections.judges import tables
-    from rankgauge.show.svg.judges import confusion_svg, orders_svg
-
-    pictures = [confusion_svg(pair) for pair in found.pairs if pair.shared]
-    if found.systems is not None:
-        pictures += [orders_svg(found.systems, each.judge) for each in found.systems.orders]
-    if output.format != "html" and len(found.pairs) != 1:
-        raise click.UsageError(f"a picture is of two judges; for {len(found.sets.judges)} write a page: -o FILE.html")
-    drawn = "\n".join(pictures) if output.format == "html" else pictures[0]
-    write_picture(drawn, "Agreement", "".join(table.html() for table in tables(found)), output)
+def _only(agreement: Agreement) -> PairAgreement:
+    if len(agreement.pairs) != 1:
+        raise click.UsageError(f"--matrix is of two judges; there are {len(agreement.sets.judges)}")
+    return agreement.pairs[0]

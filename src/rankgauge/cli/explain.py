@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
-from rankgauge.cli.output import output_options, write_text
+from rankgauge.cli.output import deliver, output_options
 from rankgauge.errors import FormatError
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
     from rankgauge.cli.output import Output
-    from rankgauge.explanation.query.explain import Difference, Explanation
+    from rankgauge.explanation.query.explanation import Explanation
     from rankgauge.protocol import Protocol
-
-    Explained: TypeAlias = Sequence[Explanation] | Explanation | Difference
+    from rankgauge.shown import Shown
 
 __all__ = ["explain_values"]
 
@@ -70,18 +68,10 @@ def explain_values(
       rankgauge explain qrels.txt bm25.run reranked.run --query 17
       rankgauge explain --ranked-grades 3,2,3,0,u,2 --ideal-grades 3,3,3,2,2,0 --gain exp -k 10
     """
-    from rankgauge.show.sections.explanation import coloured
-    from rankgauge.show.svg.page import PICTURES, picture, show
-
     if ranked_grades is not None:
-        explained: Explained = _grades_explained(ranked_grades, ideal_grades, **asked)
+        deliver(_grades_explained(ranked_grades, ideal_grades, **asked), output)
     else:
-        explained = _files_explained(files, reading, query, worst, **asked)
-    if f".{output.format}" in PICTURES:
-        write_text(output.path, picture(explained, f".{output.format}"))
-    else:
-        text = show(explained, output.format)
-        write_text(output.path, coloured(text) if output.options.colours and output.format == "table" else text)
+        deliver(_files_explained(files, reading, query, worst, **asked), output)
 
 
 def _grades_explained(ranked: str, ideal: str | None, **asked: Any) -> Explanation:
@@ -103,10 +93,11 @@ def _files_explained(
     k: int | None,
     protocol: Protocol,
     top: int,
-) -> Explained:
+) -> Shown:
     """The explanation of one query, of the worst ones, or of two runs side by side."""
     from rankgauge.cli.inputs import Inputs
     from rankgauge.explanation.query.explain import difference, explain, wanted_measure, worst_queries
+    from rankgauge.explanation.query.explanation import Explanations
 
     if len(files) not in (2, 3) or (worst is not None and len(files) == 3):
         raise click.UsageError("give QRELS and one run, or with --query ID two to compare")
@@ -115,7 +106,7 @@ def _files_explained(
     chosen = wanted_measure(measure, gain, k)
     if worst is not None:
         ((name, run),) = inputs.runs.items()
-        return worst_queries(inputs.judgments, run, worst, chosen, protocol=protocol, top=top, name=name)
+        return Explanations(worst_queries(inputs.judgments, run, worst, chosen, protocol=protocol, top=top, name=name))
     explained = [
         explain(inputs.judgments, run, query, chosen, protocol=protocol, top=top, name=name)
         for name, run in inputs.runs.items()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
-from rankgauge.cli.output import output_options, write_text
+from rankgauge.cli.output import deliver, output_options
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.trust.judgments.quality import Quality
 
-__all__ = ["FORMATS", "PICTURES", "judgments", "write_picture"]
-
-FORMATS = ("table", "json", "csv", "markdown", "svg", "png", "html")
-PICTURES = ("svg", "png", "html")
+__all__ = ["judgments"]
 
 
 @command(
@@ -70,33 +67,28 @@ def judgments(
       rankgauge judgments qrels.txt runs/*.run --leave-one-out
       rankgauge judgments qrels.txt a.run b.run --confusion judge.csv --scale 0,1,2,3
     """
-    from rankgauge.show.sections.judgments import Look, show, show_to_judge
+    from rankgauge.trust.unjudged.choose import ToJudgeList
 
-    _check_shown(output.format, lists=per_query or to_judge is not None, **asked)
-    found = _found(qrels, runs, **asked)
-    if to_judge is not None:
-        pairs = found.to_judge(to_judge, settle or ())
-        if not pairs:
-            click.echo("note: nothing is left to judge: no open document could move the value", err=True)
-        write_text(output.path, show_to_judge(pairs, output.format))
-    elif output.format in PICTURES:
-        _picture(found, output)
-    else:
-        write_text(output.path, show(found, output.format, Look(per_query, output.digits, asked_only=True)))
+    _check_shown(output.format, **asked)
+    output.refuse_pictures(per_query=per_query, to_judge=to_judge is not None)
+    quality = _quality(qrels, runs, **asked)
+    if to_judge is None:
+        deliver(quality, output, per_query=per_query, asked_only=True)
+        return
+    pairs = quality.to_judge(to_judge, settle or ())
+    if not pairs:
+        click.echo("note: nothing is left to judge: no open document could move the value", err=True)
+    deliver(ToJudgeList(pairs), output)
 
 
-def _check_shown(format: str, *, lists: bool, leave_one_out: bool, **asked: Any) -> None:
+def _check_shown(format: str, *, leave_one_out: bool, **asked: Any) -> None:
     """Refuse forms that have no room for all that is asked for."""
     noise = asked["error_rate"] is not None or asked["confusion"] is not None
-    if lists and format in PICTURES:
-        raise click.UsageError("a list gives no picture; write it as .csv, .json, .md or .txt")
-    if leave_one_out and format in ("svg", "png"):
-        raise click.UsageError("--leave-one-out gives no picture; write a page (.html), .csv, .json or .md")
     if leave_one_out and noise and format == "csv":
         raise click.UsageError("CSV is one table: ask for --leave-one-out or for label noise; json has both")
 
 
-def _found(
+def _quality(
     qrels: str, runs: tuple[str, ...], *, measure: str, protocol: Protocol, reading: Reading, **asked: Any
 ) -> Quality:
     from rankgauge.cli.inputs import Inputs
@@ -104,21 +96,3 @@ def _found(
 
     inputs = Inputs(reading, qrels, runs, tables=[asked["confusion"]])
     return quality(inputs.judgments, inputs.runs, measure, protocol=protocol, **asked)
-
-
-def _picture(found: Quality, output: Output) -> None:
-    from rankgauge.show.sections.judgments import tables
-    from rankgauge.show.svg.judgments import intervals_svg, noise_svg
-
-    if found.sheet is None:
-        raise click.UsageError("a picture shows runs; give one or more")
-    drawn = intervals_svg(found) if found.noise is None else noise_svg(found.noise)
-    write_picture(drawn, found.measure, "".join(table.html() for table in tables(found)), output)
-
-
-def write_picture(svg: str, title: str, tables: str, output: Output) -> None:
-    """An SVG, a PNG, or a page with the tables below the picture."""
-    from rankgauge.show.svg.drawing import page, png
-
-    made = {"svg": lambda: svg.encode(), "png": lambda: png(svg), "html": lambda: page(title, svg + tables)}
-    write_text(output.path, made[output.format]())

@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.judgments import PICTURES, write_picture
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
-from rankgauge.cli.output import output_options, write_text
+from rankgauge.cli.output import deliver, output_options
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
     from rankgauge.cli.output import Output
-    from rankgauge.protocol import Protocol
-    from rankgauge.trust.ppi import PredictionPowered
 
 __all__ = ["ppi"]
 
@@ -32,7 +29,7 @@ __all__ = ["ppi"]
 @output_options()
 @protocol_options
 @reading_options
-def ppi(people: str, model: str, runs: tuple[str, ...], output: Output, **asked: Any) -> None:
+def ppi(people: str, model: str, runs: tuple[str, ...], reading: Reading, output: Output, **asked: Any) -> None:
     """Prediction-powered values: PEOPLE judged a few queries, MODEL all of them, on the same pool.
 
     Estimates the mean of each run, and of the difference of each pair, under people's judgments; the model's judgments
@@ -44,20 +41,8 @@ def ppi(people: str, model: str, runs: tuple[str, ...], output: Output, **asked:
       rankgauge ppi human.txt model.txt bm25.run -m nDCG@10 --interval-width 0.05
       rankgauge ppi human.txt model.txt bm25.run --interval ppi_py --alpha 0.1 --format json
     """
-    from rankgauge.show.sections.ppi import powered_svg, powered_table, show
-
-    found = _found(people, model, runs, **asked)
-    if output.format in PICTURES:
-        write_picture(powered_svg(found), found.measure, powered_table(found, output.digits).html(), output)
-        return
-    write_text(output.path, show(found, output.format, output.digits))
-
-
-def _found(
-    people: str, model: str, runs: tuple[str, ...], *, protocol: Protocol, reading: Reading, **asked: Any
-) -> PredictionPowered:
     from rankgauge.cli.inputs import Inputs
-    from rankgauge.trust.ppi import ppi as find
+    from rankgauge.trust.ppi import ppi as estimate
 
     inputs = Inputs(reading, people, runs, tables=[model])
-    return find(inputs.judgments, inputs.judged(model), inputs.runs, protocol=protocol, **asked)
+    deliver(estimate(inputs.judgments, inputs.judged(model), inputs.runs, **asked), output)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgauge.cli.options import FILE, command, reading_options, shared
-from rankgauge.cli.output import TEXTS, output_options, write_text
+from rankgauge.cli.output import TEXTS, deliver, output_options
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -43,7 +43,6 @@ def validate(
       rankgauge validate qrels.tsv old=runs/7.parquet new=runs/8.parquet
     """
     from rankgauge.cli.inputs import Inputs
-    from rankgauge.show.sections.findings import show_findings
     from rankgauge.validation.validate import validate as find
 
     inputs = Inputs(reading, qrels, runs)
@@ -51,6 +50,6 @@ def validate(
     names = [name if run.origin != argument else argument for argument, (name, run) in named]
     with inputs.progress():
         findings = find(inputs.judgments, *inputs.runs.values(), names=names, measure=measure, ignore=ignore)
-    write_text(output.path, show_findings(findings, output.format))
+    deliver(findings, output)
     if strict and any(finding.kind.severity != "note" for finding in findings):
         raise click.exceptions.Exit(1)

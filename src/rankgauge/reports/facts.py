@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rankgauge.read import Judgments, JudgmentsSource, RunSource
     from rankgauge.result import Evaluation, Result
     from rankgauge.trust.online.align import Alignment
-    from rankgauge.validation.validate import Finding
+    from rankgauge.validation.validate import Findings
 
 __all__ = ["Explained", "Facts", "Source", "Wanted", "gather", "oriented"]
 
@@ -53,7 +53,7 @@ class Source:
         """The judgments, read once."""
         return self.judged.read()
 
-    def check(self, measure: Measure) -> list[Finding]:
+    def check(self, measure: Measure) -> Findings:
         """What is wrong or odd in the files, line by line."""
         from rankgauge.validation.validate import validate
 
@@ -119,7 +119,7 @@ class Facts:
     values: dict[str, Values]
     comparison: Comparison | None
     focus: tuple[str, ...]
-    findings: list[Finding] | None
+    findings: Findings | None
     unchecked: str
     explained: list[Explained]
     unexplained: str = ""
@@ -196,7 +196,7 @@ def _units(values: Values) -> int:
     return len(paired.units_of(counted.table, counted.weights, counted.clusters))
 
 
-def _checked(source: Source, measure: Measure, rows: int) -> tuple[list[Finding] | None, str]:
+def _checked(source: Source, measure: Measure, rows: int) -> tuple[Findings | None, str]:
     """What the checks found; None and the reason where they were not made."""
     if rows > LOOKED_AT:
         return None, "the files are large"

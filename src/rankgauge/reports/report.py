@@ -21,7 +21,6 @@ from rankgauge.reports.sections import sections
 from rankgauge.result import Evaluation
 from rankgauge.show.data import section_data
 from rankgauge.show.model import Section
-from rankgauge.show.sections.findings import findings_data
 from rankgauge.shown import Shown, clean
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class Report(Shown):
             "examples": [each.to_dict() for each in self.facts.explained],
             "funnel": self.facts.funnel.to_dict() if self.facts.funnel is not None else None,
             "evidence": self.facts.evidence.to_dict(),
-            "findings": None if self.facts.findings is None else findings_data(self.facts.findings),
+            "findings": None if self.facts.findings is None else self.facts.findings.rows(),
             "experiments": None if self.facts.wanted.experiments is None else self.facts.wanted.experiments.to_dict(),
             "sections": [section_data(section) for section in self.sections()],
         }

@@ -86,6 +86,7 @@ class _Spread:
 
     def __init__(self, column: Column, values: Sequence[Any]) -> None:
         name = column.key or column.head
+        self.whole = column.kind == "grade"
         self.ends = any(hasattr(value, "low") for value in values)
         self.interval = not self.ends and any(isinstance(value, tuple | list) for value in values)
         both = [f"{name}_low", f"{name}_high"]
@@ -100,7 +101,8 @@ class _Spread:
         elif self.interval:
             yield from map(_csv_cell, value if isinstance(value, tuple | list) else (None, None))
         else:
-            yield _csv_cell(value)
+            whole = self.whole and isinstance(value, float) and value.is_integer()
+            yield _csv_cell(int(value) if whole else value)
 
 
 def _csv_cell(value: Any) -> Any:

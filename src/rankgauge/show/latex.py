@@ -31,7 +31,9 @@ def latex(page: Page, options: Options) -> str:
             parts.append(_table(block, options))
         elif isinstance(block, model.Text):
             parts.append(_comments([block.words]))
-        elif isinstance(block, model.Bullets | model.Notes):
+        elif isinstance(block, model.Bullets):
+            parts.append(_comments([*([block.title] if block.title else []), *block.items]))
+        elif isinstance(block, model.Notes):
             parts.append(_comments(block.items))
     return NEEDS + "\n".join(parts)
 

@@ -27,9 +27,12 @@ def png(page: Page, options: Options) -> bytes:
 
 
 def _picture(page: Page, options: Options) -> Chart | Picture:
+    """The one that is named; else the first chart, or the only drawing."""
     pictures = [block for block in every_block(page.sections) if isinstance(block, Chart | Picture)]
     chosen = [block for block in pictures if options.only in ("", block.key)]
+    known = f"; there are {choices([block.key for block in pictures])}" if pictures else ""
     if not chosen:
-        known = f"; there are {choices([block.key for block in pictures])}" if pictures else ""
         raise InputError(f"there is no picture {options.only!r}{known}" if options.only else "there is no picture here")
+    if len(chosen) > 1 and isinstance(chosen[0], Picture):
+        raise InputError(f"a file holds one picture{known}; choose one: --table KEY, or write a page (.html)")
     return chosen[0]

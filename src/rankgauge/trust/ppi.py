@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import RunSource
+from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.ppi import INTERVALS, needed, needed_alone, plain_mean, power, prediction_powered
 from rankgauge.trust.judges.sets import judged_once
@@ -68,9 +69,11 @@ class Powered:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class PredictionPowered:
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionPowered(Shown):
     """Estimates of the mean under people's judgments: of every system, and of the difference of every pair."""
+
+    shown_by: ClassVar[str] = "ppi"
 
     measure: str
     judged: int  # queries that people judged
@@ -80,6 +83,11 @@ class PredictionPowered:
     width: float | None
     systems: list[Powered]
     pairs: list[Powered]
+
+    @property
+    def title(self) -> str:
+        """What this is about."""
+        return f"{self.measure} under people's judgments"
 
     def __getitem__(self, name: str) -> Powered:
         known = {each.name: each for each in [*self.systems, *self.pairs]}
@@ -113,16 +121,6 @@ class PredictionPowered:
             row |= {"model": each.model, "lambda": each.power, "narrower": each.narrower}
             rows.append(row | {"needed": each.needed, "needed_alone": each.needed_alone})
         return pl.DataFrame(rows, infer_schema_length=None)
-
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.ppi import show
-
-        return show(self).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        from rankgauge.show.sections.ppi import html
-
-        return html(self)
 
 
 def ppi(

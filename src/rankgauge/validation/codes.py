@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
-__all__ = ["CODES", "SEVERITIES", "Finding", "Kind"]
+from rankgauge.shown import Shown
+
+__all__ = ["CODES", "SEVERITIES", "Finding", "Findings", "Kind"]
 
 SEVERITIES: Final = ("error", "warning", "note")
 
@@ -78,3 +80,28 @@ class Finding:
     def kind(self) -> Kind:
         """Severity, title and remedy."""
         return CODES[self.code]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for machines."""
+        kind = self.kind
+        data = {"code": self.code, "severity": kind.severity, "title": kind.title, "source": self.source}
+        return data | {"count": self.count, "examples": self.examples, "effect": self.effect, "remedy": kind.remedy}
+
+
+class Findings(Shown, list[Finding]):
+    """Everything that was found, the worst first."""
+
+    shown_by: ClassVar[str] = "findings"
+
+    @property
+    def title(self) -> str:
+        """What this is."""
+        return "Checks of the files"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Everything, a row for each finding."""
+        return [finding.to_dict() for finding in self]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for machines."""
+        return {"findings": self.rows()}

@@ -10,12 +10,12 @@ from rankgauge.errors import InputError, MeasureError, counted, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.bands.bands import is_text
 from rankgauge.read import JudgmentsSource, RunSource
-from rankgauge.validation.codes import CODES, SEVERITIES, Finding, Kind
+from rankgauge.validation.codes import CODES, SEVERITIES, Finding, Findings, Kind
 
 if TYPE_CHECKING:
     from rankgauge.validation.drafts import Draft
 
-__all__ = ["CODES", "SEVERITIES", "Finding", "Kind", "validate"]
+__all__ = ["CODES", "SEVERITIES", "Finding", "Findings", "Kind", "validate"]
 
 
 def validate(
@@ -27,7 +27,7 @@ def validate(
     run_format: str | None = None,
     columns: Mapping[str, str] | None = None,
     names: Sequence[str] = (),
-) -> list[Finding]:
+) -> Findings:
     """Everything that is wrong or odd in judgments and runs, the worst first.
 
     Effects are told in `measure`; `ignore` are codes of findings to leave out; `names` is what to call the runs.
@@ -59,7 +59,7 @@ def validate(
             about_judgments = list(effects(about_judgments, pair, run.name if len(runs) > 1 else ""))
         found += finish(list(effects(_without(ignored, [*check_run(run), *check_pair(pair)]), pair)))
     kept = [*finish(about_judgments), *found]
-    return sorted(kept, key=lambda finding: SEVERITIES.index(finding.kind.severity))
+    return Findings(sorted(kept, key=lambda finding: SEVERITIES.index(finding.kind.severity)))
 
 
 def _without(ignored: set[str], drafts: Iterable[Draft]) -> list[Draft]:

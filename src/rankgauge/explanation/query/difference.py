@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from rankgauge.errors import InputError
 from rankgauge.explanation.query.explanation import Explanation, Rest, Row
+from rankgauge.shown import Shown
 
 __all__ = ["Difference", "Share", "difference"]
 
@@ -25,9 +26,11 @@ class Share:
     points: float
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Difference:
+@dataclass(frozen=True, repr=False)
+class Difference(Shown):
     """Two runs side by side: the points of the shares (and of the rest) add up to `points`, A's value minus B's."""
+
+    shown_by: ClassVar[str] = "explanation"
 
     measure: str
     query: str
@@ -37,22 +40,18 @@ class Difference:
     shares: tuple[Share, ...]
     rest: Rest | None = None
 
+    @property
+    def title(self) -> str:
+        """What was measured, and the difference."""
+        points = "–" if math.isnan(self.points) else f"{self.points:+.4f}" if self.points else "0.0000"
+        return f"{self.measure} of query {self.query}: A − B = {points}"
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, for machines; there is no difference (None) to a value that the protocol leaves out."""
         points = None if math.isnan(self.points) else self.points
         data = {"measure": self.measure, "query_id": self.query} | asdict(self)
         del data["query"]
         return data | {"a": self.a.to_dict(), "b": self.b.to_dict(), "points": points}
-
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.explanation import difference_table
-
-        return difference_table(self).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        from rankgauge.show.svg.explanation import difference_svg
-
-        return difference_svg(self)
 
 
 def difference(a: Explanation, b: Explanation) -> Difference:

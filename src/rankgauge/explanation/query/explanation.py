@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-__all__ = ["Change", "Explanation", "Level", "Rest", "Row"]
+from rankgauge.shown import Shown
+
+__all__ = ["Change", "Explanation", "Explanations", "Level", "Rest", "Row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,16 @@ class Change:
     points: float
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """A measure's value for one query: the contributions of the `rows` (and of the `rest`) add up to it.
 
     `ideal` is the ideal ranking with its own rows; `dcg` and `idcg` are there for the measures of that family;
     `would_raise` has the swaps and insertions that would raise the value most, best first; `ranks` every document's
     rank, beyond the rows too.
     """
+
+    shown_by: ClassVar[str] = "explanation"
 
     measure: str
     query: str
@@ -79,6 +83,12 @@ class Explanation:
     notes: tuple[str, ...] = ()
 
     @property
+    def title(self) -> str:
+        """What was measured, of what."""
+        what = f"query {self.query}" if self.query else "the grades given"
+        return f"{self.measure} of {what}" + (f" in {self.run}" if self.run else "")
+
+    @property
     def retrieved(self) -> int:
         """How many documents were ranked."""
         return len(self.ranks)
@@ -89,12 +99,20 @@ class Explanation:
         del data["ranks"], data["query"]
         return data | {key: None if math.isnan(data[key]) else data[key] for key in ("value", "ideal_value")}
 
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.explanation import as_table
 
-        return as_table(self).rstrip("\n")
+@dataclass(frozen=True, repr=False)
+class Explanations(Shown):
+    """Several queries, explained one after the other."""
 
-    def _repr_html_(self) -> str:
-        from rankgauge.show.svg.explanation import svg
+    shown_by: ClassVar[str] = "explanation"
 
-        return svg(self)
+    explanations: Sequence[Explanation]
+
+    @property
+    def title(self) -> str:
+        """What was measured, of what."""
+        return "; ".join(each.title for each in self.explanations)
+
+    def data(self, **choices: Any) -> list[dict[str, Any]]:
+        """Everything about every query."""
+        return [each.to_dict() for each in self.explanations]

@@ -1,260 +1,199 @@
-"""Agreement → tables: one function for each section, each of which returns a Table."""
+"""Agreement of judges: coefficients, confusion, grades, systems under each judge, pairs to adjudicate."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
-from rankgauge.measures.gains import number_text
-from rankgauge.show.grid import short
-from rankgauge.show.sections.judgments import as_csv
-from rankgauge.show.titled import Table
+from rankgauge.show import charts
+from rankgauge.show.model import Block, Bullets, Chart, Column, Section, Table
 from rankgauge.stats.agreement import LEVELS, WEIGHTS
-from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from rankgauge.trust.judges.agree import Agreement, Dispute
+    from rankgauge.trust.judges.agree import Agreement, ConfusionMatrix, Disputes
     from rankgauge.trust.judges.pairs import PairAgreement
+    from rankgauge.trust.judges.systems import Orders, Systems
 
-__all__ = [
-    "AGREEMENT_FORMATS",
-    "UNTESTED",
-    "binarised_table",
-    "confusion_table",
-    "grades_table",
-    "html",
-    "matrix_csv",
-    "orders_table",
-    "overall_table",
-    "pairs_table",
-    "queries_table",
-    "show",
-    "show_disputes",
-    "show_matrix",
-    "values_table",
-]
+__all__ = ["agreement_table", "dispute_sections", "disputes_table", "judge_blocks", "matrix_sections", "sections"]
+__all__ += ["system_blocks"]
 
 DETAILED: Final = 3  # pairs of judges, up to which each has its own tables
-MISSING: Final = "–"
+NAMED: Final = 5  # pairs of systems that a sentence names
 UNTESTED: Final = "There is one query only, on which no difference can be tested."
-NAMES: Final = {"none": "κ", "linear": "κ linear", "quadratic": "κ quadratic"}
+KAPPAS: Final = {"none": "κ", "linear": "κ linear", "quadratic": "κ quadratic"}
 
 
-def overall_table(found: Agreement) -> Table:
+def sections(agreement: Agreement, *, per_query: bool = False) -> Iterator[Section]:
+    """All judges, every two of them, and with runs what the choice of judge does to systems."""
+    if per_query:
+        yield Section("queries", "Every query", [_queries_table(agreement)])
+        return
+    blocks = [*judge_blocks(agreement)]
+    blocks += system_blocks(agreement, agreement.systems) if agreement.systems is not None else []
+    yield Section("judges", "Agreement of judges", [*blocks, Table.of_rows(agreement.rows())])
+
+
+def judge_blocks(agreement: Agreement) -> Iterator[Block]:
+    """The coefficients, and for few judges the matrices behind them."""
+    yield agreement_table(agreement)
+    yield _pairs_table(agreement)
+    if len(agreement.pairs) > DETAILED:
+        return
+    for at, pair in enumerate(agreement.pairs, 1):
+        if pair.shared:
+            title = f"Grades by {pair.a} and {pair.b}"
+            yield Chart(f"confusion-{at}", title, "", lambda pair=pair: charts.confusion(pair))  # type: ignore[misc]
+            yield from (_confusion_table(pair, at), _binarised_table(pair, at), _grades_table(pair, at))
+
+
+def agreement_table(agreement: Agreement) -> Table:
     """All judges together: Krippendorff's alpha and Fleiss' kappa with their intervals."""
-    overall = found.overall
-    rows = [[f"Krippendorff's α, {level}", *_estimate(overall.alpha[level]), f"{overall.pairs:,}"] for level in LEVELS]
-    rows.append(["Fleiss' κ", *_estimate(overall.fleiss), f"{overall.complete:,}"])
-    judges = ", ".join(f"{short(judge)} ({len(each):,})" for judge, each in found.sets.judgments.items())
-    level = f"{100 * (1 - found.alpha):g} %"
-    notes = (f"Intervals of {level} are of resampled queries: the pairs of a query stay together.",)
-    return Table(f"{len(found.sets.judges)} judges: {judges}", ["", "value", "interval", "pairs"], rows, 1, notes)
+    overall, level = agreement.overall, percent(agreement.alpha)
+    columns = [Column("", key="coefficient"), Column("value", "number"), Column("interval", "interval", key="value")]
+    rows = [[f"Krippendorff's α, {name}", *_estimate(overall.alpha[name]), overall.pairs] for name in LEVELS]
+    rows.append(["Fleiss' κ", *_estimate(overall.fleiss), overall.complete])
+    judges = ", ".join(f"{judge} ({len(each):,})" for judge, each in agreement.sets.judgments.items())
+    caption = f"{len(agreement.sets.judges)} judges: {judges}"
+    note = f"Intervals of {level} are of resampled queries: the pairs of a query stay together."
+    return Table("agreement", caption, [*columns, Column("pairs", "count")], rows, [note])
 
 
-def pairs_table(found: Agreement) -> Table:
+def _estimate(each: Any) -> list[Any]:
+    return [each.value, (each.low, each.high)]
+
+
+def _pairs_table(agreement: Agreement) -> Table:
     """Every two judges: agreement, kappas, bias."""
-    rows = []
-    for pair in found.pairs:
-        numbers = [_number(pair.agreement.value, 3)]
-        for name in WEIGHTS:
-            numbers += [" ".join(_estimate(pair.kappa[name], 3))]
-        numbers += [_number(pair.alpha["ordinal"].value, 3), _number(pair.bias.value, 3, sign=True)]
-        rows.append([short(pair.a, 20), short(pair.b, 20), f"{pair.shared:,}", *numbers])
-    heads = ["a", "b", "pairs", "same", *(NAMES[name] for name in WEIGHTS), "α ordinal", "bias"]
-    return Table("", heads, rows, 2, ("Bias: the mean of b − a; above 0, b is the more lenient.",))
+    columns = [
+        Column("a"),
+        Column("b"),
+        Column("pairs", "count", key="shared"),
+        Column("same", "number", 3, key="agreement"),
+    ]
+    for name in WEIGHTS:
+        columns += [Column(KAPPAS[name], "number", 3), Column("interval", "interval", 3, key=KAPPAS[name])]
+    columns += [Column("α ordinal", "number", 3), Column("bias", "signed", 3)]
+    rows = [
+        [
+            *(pair.a, pair.b, pair.shared, pair.agreement.value),
+            *(cell for name in WEIGHTS for cell in _estimate(pair.kappa[name])),
+            *(pair.alpha["ordinal"].value, pair.bias.value),
+        ]
+        for pair in agreement.pairs
+    ]
+    return Table("pairs", "", columns, rows, ["Bias: the mean of b − a; above 0, b is the more lenient."])
 
 
-def confusion_table(pair: PairAgreement) -> Table:
+def _confusion_table(pair: PairAgreement, number: int) -> Table:
     """How often a gave the grade of the row and b that of the column."""
-    names = [number_text(grade) for grade in pair.grades.tolist()]
-    rows = [
-        [name, *(f"{int(count):,}" for count in row), f"{int(row.sum()):,}"]
-        for name, row in zip(names, pair.matrix, strict=True)
+    names = [f"{grade:g}" for grade in pair.grades.tolist()]
+    columns = [Column("", key="true"), *(Column(name, "count") for name in names), Column("all", "count")]
+    rows: list[list[Any]] = [
+        [name, *map(int, row), int(row.sum())] for name, row in zip(names, pair.matrix, strict=True)
     ]
-    rows.append(["all", *(f"{int(count):,}" for count in pair.matrix.sum(axis=0)), f"{pair.shared:,}"])
+    rows.append(["all", *map(int, pair.matrix.sum(axis=0)), pair.shared])
     note = f"{pair.b} gave more to {pair.over:.1%} of the pairs and less to {pair.under:.1%}."
-    return Table(f"Rows: {short(pair.a, 40)}; columns: {short(pair.b, 40)}", ["", *names, "all"], rows, 1, (note,))
+    caption = f"Rows: {pair.a}; columns: {pair.b}"
+    return Table(f"confusion-{number}", caption, columns, rows, [note], foot=1, sort=False)
 
 
-def binarised_table(pair: PairAgreement) -> Table:
+def _binarised_table(pair: PairAgreement, number: int) -> Table:
     """Agreement on whether a document has at least a grade."""
-    rows = [
-        [number_text(each.grade), *(_number(number, 3) for number in each[1:])]
-        for each in pair.binarised
-    ]  # fmt: skip
-    return Table(
-        "Grades from here up against those below", ["from grade", "same", "κ", "share of a", "share of b"], rows
-    )
+    columns = [Column("from grade", "grade"), *(Column(head, "number", 3) for head in ("same", "κ"))]
+    columns += [Column(f"share of {judge}", "number", 3) for judge in ("a", "b")]
+    rows = [list(each) for each in pair.binarised]
+    return Table(f"binarised-{number}", "Grades from here up against those below", columns, rows)
 
 
-def grades_table(pair: PairAgreement) -> Table:
+def _grades_table(pair: PairAgreement, number: int) -> Table:
     """Each grade: how often both gave it, and what b gave where a gave it."""
-    rows = [
-        [number_text(each.grade), f"{each.a:,}", f"{each.b:,}", f"{each.both:,}", *(_number(n, 3) for n in each[4:])]
-        for each in pair.per_grade
-    ]
-    return Table("", ["grade", "by a", "by b", "by both", "b given a", "a given b", "mean of b given a"], rows)
+    columns = [Column("grade", "grade"), *(Column(head, "count") for head in ("by a", "by b", "by both"))]
+    columns += [Column(head, "number", 3) for head in ("b given a", "a given b", "mean of b given a")]
+    return Table(f"grades-{number}", "", columns, [list(each) for each in pair.per_grade])
 
 
-def queries_table(found: Agreement) -> Table:
+def _queries_table(agreement: Agreement) -> Table:
     """Every query of every two judges."""
+    columns = [
+        Column("a"),
+        Column("b"),
+        Column("query", "query", key="query_id"),
+        Column("pairs", "count", key="shared"),
+    ]
+    columns += [Column("same", "number", 3, key="agreement"), Column("bias", "signed", 3)]
+    columns += [Column(KAPPAS["quadratic"], "number", 3, key="kappa")]
     rows = [
-        [short(pair.a, 20), short(pair.b, 20), each.query_id, f"{each.shared:,}", _number(each.agreement, 3),
-         _number(each.bias, 3, sign=True), _number(each.kappa, 3)]
-        for pair in found.pairs
+        [pair.a, pair.b, each.query_id, each.shared, each.agreement, each.bias, each.kappa]
+        for pair in agreement.pairs
         for each in pair.queries
-    ]  # fmt: skip
-    return Table("", ["a", "b", "query", "pairs", "same", "bias", NAMES["quadratic"]], rows, 3)
+    ]
+    return Table("queries", "", columns, rows, search=True)
 
 
-def values_table(found: Agreement, digits: int = 4) -> Table:
-    """The value of every system under every judge."""
-    systems = found.systems
-    assert systems is not None
+# ---- systems under each judge ----------------------------------------------------------------------------------------
+
+
+def system_blocks(agreement: Agreement, systems: Systems) -> Iterator[Block]:
+    """The value of every system under every judge, and what becomes of their order."""
     judges = list(systems.values)
     order = sorted(systems.systems, key=lambda name: -systems.values[judges[0]][name])
-    rows = [[short(name), *(f"{systems.values[judge][name]:.{digits}f}" for judge in judges)] for name in order]
+    rows = [[name, *(systems.values[judge][name] for judge in judges)] for name in order]
     title = f"{systems.measure} under each judge, {counted(systems.queries, 'query', 'queries')}"
-    return Table(title, ["run", *(short(judge, 24) for judge in judges)], rows)
+    yield Table("judged-by", title, [Column("run"), *(Column(judge, "number") for judge in judges)], rows)
+    yield Chart("judges", title, "", lambda: charts.judges(agreement))
+    yield _orders_table(systems)
+    changed = [words for each in systems.orders for words in _changed(each)]
+    yield from [Bullets(changed)] if changed else []
 
 
-def orders_table(found: Agreement) -> Table:
+def _orders_table(systems: Systems) -> Table:
     """The order of systems against that of the first judge, and what becomes of significant differences."""
-    systems = found.systems
-    assert systems is not None
-    rows, notes = [], []
-    for each in systems.orders:
-        numbers = [_number(number, 3) for number in (each.tau_b, each.tau_ap, each.rbo, each.tau_top)]
-        counts = [MISSING if count is None else str(count) for count in each.moved.values()]
-        rows.append([short(each.judge), *numbers, *counts])
-        notes += [f"{each.judge} turns a significant difference round: {a} and {b}." for a, b in each.turned]
-    top = systems.orders[0].top
-    heads = ["judge", "τ_b", "τ_AP", "RBO", f"τ_b of top {top}", "kept", "lost", "gained", "turned round"]
-    reference = next(iter(systems.values))
-    notes.append(f"Kept, lost, gained, turned round: significant differences under {reference} and under the judge.")
-    if any(each.kept is None for each in systems.orders):
-        notes.append(UNTESTED)
-    return Table(f"Order of systems against {reference}", heads, rows, 1, tuple(notes))
-
-
-def show_disputes(found: Agreement, disputes: Sequence[Dispute], format: str) -> str:
-    """The pairs to adjudicate, in one of the formats."""
-    judges = found.sets.judges
-    heads = ["query_id", "doc_id", *judges, "apart"]
-    if format == "json":
-        named = [
-            {"query_id": each.query_id, "doc_id": each.doc_id, "grades": dict(zip(judges, each.grades, strict=True)),
-             "apart": each.apart} for each in disputes
-        ]  # fmt: skip
-        return json.dumps(named, ensure_ascii=False, indent=1) + "\n"
-    cells = [
-        [
-            each.query_id,
-            each.doc_id,
-            *("" if g is None else number_text(g) for g in each.grades),
-            number_text(each.apart),
-        ]
-        for each in disputes
+    top, reference = systems.orders[0].top, next(iter(systems.values))
+    columns = [Column("judge"), *(Column(head, "number", 3) for head in ("τ_b", "τ_AP", "RBO", f"τ_b of top {top}"))]
+    columns += [Column(head, "count") for head in ("kept", "lost", "gained", "turned round")]
+    rows = [
+        [each.judge, each.tau_b, each.tau_ap, each.rbo, each.tau_top, *each.moved.values()] for each in systems.orders
     ]
-    if format == "csv":
-        return as_csv(heads, cells)
-    table = Table("", heads, cells, 2)
-    return table.markdown() if format == "markdown" else table.text()
+    notes = [f"Kept, lost, gained, turned round: significant differences under {reference} and under the judge."]
+    notes += [UNTESTED] if any(each.kept is None for each in systems.orders) else []
+    return Table("orders", f"Order of systems against {reference}", columns, rows, notes)
 
 
-def matrix_csv(pair: PairAgreement) -> str:
-    """The confusion matrix as `rankgauge judgments --confusion` reads it: rows a (true), columns b (label)."""
-    names = [number_text(grade) for grade in pair.grades.tolist()]
-    return as_csv(["true", *names], ([n, *map(int, row)] for n, row in zip(names, pair.matrix, strict=True)))
+def _changed(order: Orders) -> Iterator[str]:
+    """Which significant differences are not what they are under the first judge."""
+    for how, pairs in (("lost", order.lost), ("gained", order.gained), ("turned round", order.turned)):
+        named = "; ".join(f"{a} and {b}" for a, b in pairs[:NAMED])
+        more = f"; and {len(pairs) - NAMED:,} more" if len(pairs) > NAMED else ""
+        if pairs:
+            yield f"Significant differences {how} under {order.judge}: {named}{more}."
 
 
-def show_matrix(pair: PairAgreement, format: str) -> str:
-    """The confusion matrix of two judges in one of the formats; as CSV `judgments --confusion` reads it."""
-    if format == "csv":
-        return matrix_csv(pair)
-    if format == "json":
-        data = {key: pair.to_dict()[key] for key in ("a", "b", "grades", "confusion")}
-        return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
-    table = confusion_table(pair)
-    return table.markdown() if format == "markdown" else table.text()
+# ---- what to adjudicate ----------------------------------------------------------------------------------------------
 
 
-# ---- formats ---------------------------------------------------------------------------------------------------------
+def disputes_table(disputes: Disputes, most: int | None = None) -> Table:
+    """The pairs on which judges are far apart, the farthest first."""
+    columns = [Column("query", "query", key="query_id"), Column("document", key="doc_id")]
+    columns += [*(Column(judge, "grade") for judge in disputes.judges), Column("apart", "grade")]
+    rows = [[each.query_id, each.doc_id, *each.grades, each.apart] for each in disputes.pairs[:most]]
+    return Table("disputes", "", columns, rows, search=len(rows) > 20)
 
 
-def tables(found: Agreement) -> list[Table]:
-    """Every section that there is something to say in."""
-    parts = [overall_table(found), pairs_table(found)]
-    if len(found.pairs) <= DETAILED:
-        for pair in found.pairs:
-            parts += [confusion_table(pair), binarised_table(pair), grades_table(pair)] if pair.shared else []
-    return parts + ([values_table(found), orders_table(found)] if found.systems is not None else [])
+def dispute_sections(disputes: Disputes) -> Iterator[Section]:
+    """The pairs to adjudicate, all of them."""
+    yield Section("disputes", disputes.title, [disputes_table(disputes)])
 
 
-def show(found: Agreement, format: str = "table", *, per_query: bool = False) -> str:
-    """The whole in one of the formats, ending in a newline."""
-    return AGREEMENT_FORMATS[format](found, per_query)
-
-
-def _as_table(found: Agreement, per_query: bool) -> str:
-    return "\n".join(table.text() for table in ([queries_table(found)] if per_query else tables(found)))
-
-
-def _as_markdown(found: Agreement, per_query: bool) -> str:
-    return "\n".join(table.markdown() for table in ([queries_table(found)] if per_query else tables(found)))
-
-
-def _as_json(found: Agreement, per_query: bool) -> str:
-    data = found.to_dict()
-    if per_query:
-        data["per_query"] = found.to_frame().to_dicts()
-    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-def _as_csv(found: Agreement, per_query: bool) -> str:
-    """A row per two judges (or per two judges and query), every digit."""
-    if per_query:
-        rows = found.to_frame().to_dicts()
-        return as_csv(list(rows[0]), (row.values() for row in rows))
-    flat = []
-    for pair in found.pairs:
-        row: dict[str, float | str | int] = {"a": pair.a, "b": pair.b, "shared": pair.shared}
-        named = {f"kappa_{name}": each for name, each in pair.kappa.items()}
-        named |= {f"alpha_{name}": each for name, each in pair.alpha.items()}
-        for name, each in {"agreement": pair.agreement, **named, "bias": pair.bias}.items():
-            row |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
-        flat.append(row)
-    return as_csv(list(flat[0]), (row.values() for row in flat))
-
-
-AGREEMENT_FORMATS: Final[dict[str, Callable[[Agreement, bool], str]]] = {
-    "table": _as_table,
-    "json": _as_json,
-    "csv": _as_csv,
-    "markdown": _as_markdown,
-}
-
-
-def html(found: Agreement) -> str:
-    """The sections of a notebook, with the pictures of the confusion matrices."""
-    from rankgauge.show.svg.judges import confusion_svg
-
-    pictures = "".join(confusion_svg(pair) for pair in found.pairs[:DETAILED] if pair.shared)
-    return pictures + "".join(table.html() for table in tables(found))
-
-
-def _number(value: float, digits: int, *, sign: bool = False) -> str:
-    if not math.isfinite(value):
-        return MISSING
-    value = 0.0 if round(value, digits) == 0 else value  # never -0.0000
-    return f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
-
-
-def _estimate(each: Estimate, digits: int = 4) -> list[str]:
-    """The value and its interval as texts."""
-    if not math.isfinite(each.low):
-        return [_number(each.value, digits), MISSING]
-    return [_number(each.value, digits), f"[{each.low:.{digits}f}, {each.high:.{digits}f}]"]
+def matrix_sections(matrix: ConfusionMatrix) -> Iterator[Section]:
+    """The confusion matrix of two judges; as CSV `judgments --confusion` reads it: rows a (true), columns b (label)."""
+    pair = matrix.pair
+    names = [f"{grade:g}" for grade in pair.grades.tolist()]
+    rows = [
+        {"true": name, **dict(zip(names, map(int, row), strict=True))}
+        for name, row in zip(names, pair.matrix, strict=True)
+    ]
+    title = f"Grades by {pair.a} and {pair.b}"
+    chart = Chart("confusion", title, "", lambda: charts.confusion(pair))
+    yield Section("confusion", title, [chart, _confusion_table(pair, 1), Table.of_rows(rows)])

@@ -1,102 +1,64 @@
-"""Prediction-powered values → a table, a picture, JSON, CSV."""
+"""Prediction-powered values: people alone, the model alone, and people with the model's help."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
-from rankgauge.show.grid import short
-from rankgauge.show.sections.judgments import as_csv
-from rankgauge.show.svg.judgments import range_rows
-from rankgauge.show.titled import Table
-from rankgauge.shown import clean
+from rankgauge.show import charts
+from rankgauge.show.model import Chart, Column, Section, Table
 from rankgauge.stats.ppi import INTERVALS
 
 if TYPE_CHECKING:
     from rankgauge.trust.ppi import Powered, PredictionPowered
 
-__all__ = ["FEW", "FEW_WORDS", "PPI_FORMATS", "html", "powered_svg", "powered_table", "show"]
+__all__ = ["powered_table", "sections"]
 
 FEW: Final = 25  # queries judged by people, below which intervals of skewed values are too narrow
 FEW_WORDS: Final = f"Fewer than {FEW} queries are judged by people: with skewed values the intervals are too narrow."
 
 
-def powered_table(found: PredictionPowered, digits: int = 4) -> Table:
-    """People alone, the model alone, and people with the model's help."""
-    heads = ["", "people", "interval", "model", "with model", "interval", "λ", "narrower"]
-    heads += ["needed"] if found.width is not None else []
-    rows = [_row(each, found, digits) for each in [*found.systems, *found.pairs]]
-    title = f"{found.measure} under people's judgments: {found.judged:,} of {found.queries:,} queries judged by them"
-    return Table(title, heads, rows, 1, tuple(_notes(found)))
+def sections(powered: PredictionPowered) -> Iterator[Section]:
+    """The estimates as a picture and as a table."""
+    title = f"{powered.measure} under people's judgments"
+    chart = Chart("ppi", title, "", lambda: charts.ppi(powered))
+    rows = Table.of_rows(powered.to_frame().to_dicts())
+    yield Section("ppi", title, [chart, powered_table(powered), rows])
 
 
-def _row(each: Powered, found: PredictionPowered, digits: int) -> list[str]:
-    sign = "+" if each in found.pairs else ""
-    one, other = each.people, each.powered
-    cells = [short(each.name, 40), f"{one.value:{sign}.{digits}f}", f"[{one.low:.{digits}f}, {one.high:.{digits}f}]"]
-    cells += [f"{each.model:{sign}.{digits}f}", f"{other.value:{sign}.{digits}f}"]
-    cells += [f"[{other.low:.{digits}f}, {other.high:.{digits}f}]", f"{each.power:.3f}", f"{each.narrower:.1%}"]
-    if found.width is not None:
-        cells.append("–" if each.needed is None else f"{each.needed:,}")
-    return cells
+def powered_table(powered: PredictionPowered) -> Table:
+    """A row for every system and for every difference of two."""
+    interval = f"{percent(powered.alpha)} interval"
+    columns = [Column("", key="system"), Column("people", "number"), Column(interval, "interval", key="people")]
+    columns += [Column("model", "number"), Column("with model", "number", key="powered")]
+    columns += [
+        Column(interval, "interval", key="powered"),
+        Column("λ", "number", 3, key="lambda"),
+        Column("narrower", "share"),
+    ]
+    columns += [Column("needed", "count")] if powered.width is not None else []
+    rows = [_row(each, powered) for each in [*powered.systems, *powered.pairs]]
+    title = f"{powered.measure} under people's judgments: "
+    title += f"{powered.judged:,} of {powered.queries:,} queries judged by them"
+    return Table("ppi", title, columns, rows, [*_notes(powered)])
 
 
-def _notes(found: PredictionPowered) -> Iterator[str]:
-    yield f"Intervals of {100 * (1 - found.alpha):g} %: {INTERVALS[found.interval]}."
-    if found.width is not None:
-        for each in [*found.systems, *found.pairs]:
-            more = None if each.needed is None else max(0, each.needed - found.judged)
-            how = (
-                f"all {counted(found.queries, 'query', 'queries')} do not suffice"
-                if more is None
-                else f"{more:,} more judged by people"
-            )
-            yield f"For an interval of {found.width:g}, {each.name}: {how}; {each.needed_alone:,} without the model."
+def _row(each: Powered, powered: PredictionPowered) -> list[Any]:
+    people, helped = each.people, each.powered
+    row = [each.name, people.value, (people.low, people.high), each.model, helped.value, (helped.low, helped.high)]
+    return [*row, each.power, each.narrower, *([each.needed] if powered.width is not None else [])]
+
+
+def _notes(powered: PredictionPowered) -> Iterator[str]:
+    yield f"Intervals of {percent(powered.alpha)}: {INTERVALS[powered.interval]}."
+    if powered.width is not None:
+        for each in [*powered.systems, *powered.pairs]:
+            more = None if each.needed is None else max(0, each.needed - powered.judged)
+            enough = f"all {counted(powered.queries, 'query', 'queries')} do not suffice"
+            how = enough if more is None else f"{more:,} more judged by people"
+            yield f"For an interval of {powered.width:g}, {each.name}: {how}; {each.needed_alone:,} without the model."
     yield "Right on average if the queries that people judged are a random sample of all."
-    if found.judged < FEW:
+    if powered.judged < FEW:
         yield FEW_WORDS
-
-
-def powered_svg(found: PredictionPowered) -> str:
-    """Two bars for each system: the interval of people alone, and with the model's help."""
-    rows = []
-    for each in found.systems:
-        for name, one in ((f"{short(each.name, 18)}, people", each.people), ("with the model", each.powered)):
-            words = f"{one.value:.4f} in [{one.low:.4f}, {one.high:.4f}]"
-            rows.append((name, one.value, one.low, one.high, each.model, words))
-    title = f"{found.measure} under people's judgments"
-    return range_rows(title, "bar: interval; line: estimate; dashed: the model alone", rows)
-
-
-def show(found: PredictionPowered, format: str = "table", digits: int = 4) -> str:
-    """The whole in one of the formats, ending in a newline."""
-    return PPI_FORMATS[format](found, digits)
-
-
-def _as_csv(found: PredictionPowered, digits: int) -> str:
-    heads = ["system", "people", "people_low", "people_high", "model", "powered", "powered_low", "powered_high"]
-    rows = [
-        [each.name, each.people.value, each.people.low, each.people.high, each.model, each.powered.value,
-         each.powered.low, each.powered.high, each.power, each.needed]
-        for each in [*found.systems, *found.pairs]
-    ]  # fmt: skip
-    return as_csv([*heads, "lambda", "needed"], rows)
-
-
-def _as_json(found: PredictionPowered, digits: int) -> str:
-    return json.dumps(clean(found.to_dict()), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-PPI_FORMATS: Final[dict[str, Callable[[PredictionPowered, int], str]]] = {
-    "table": lambda found, digits: powered_table(found, digits).text(),
-    "json": _as_json,
-    "csv": _as_csv,
-    "markdown": lambda found, digits: powered_table(found, digits).markdown(),
-}
-
-
-def html(found: PredictionPowered) -> str:
-    """The picture and the table of a notebook."""
-    return powered_svg(found) + powered_table(found).html()

@@ -8,16 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from rankgauge.show.grid import short
-from rankgauge.show.sections.explanation import (
-    change_words,
-    grade_text,
-    headline,
-    kept_rows,
-    number,
-    signed,
-)
+from rankgauge.show.cells import number_text
+from rankgauge.show.sections.explanation import change_words, grade_text, headline, kept_rows
 from rankgauge.show.svg.drawing import document, rect, text
+from rankgauge.show.text import short
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.difference import Difference, Share
@@ -34,36 +28,40 @@ SHARE_HEADS: Final = (
 SCALE: Final = ((158, 202, 225), (18, 92, 160))  # the lowest grade that gains, the highest
 
 
-def svg(found: Explanation) -> str:
+def svg(explanation: Explanation) -> str:
     """The picture of an explanation."""
-    left, right = _cut(kept_rows(found.rows)), _cut(kept_rows(found.ideal))
-    top = max((row.grade or 0.0 for row in [*found.rows, *found.ideal]), default=0.0)
-    most = max((abs(row.contribution) for row in [*found.rows, *found.ideal]), default=0.0)
-    parts = [*_title(headline(found), number(found.value), _subtitle(found)), *_stacks(found, top)]
-    parts += [*_heads(LEFT, "ranked", found), *_heads(RIGHT, "ideal", found)]
+    left, right = _cut(kept_rows(explanation.rows)), _cut(kept_rows(explanation.ideal))
+    top = max((row.grade or 0.0 for row in [*explanation.rows, *explanation.ideal]), default=0.0)
+    most = max((abs(row.contribution) for row in [*explanation.rows, *explanation.ideal]), default=0.0)
+    parts = _title(headline(explanation), number_text(explanation.value), _subtitle(explanation))
+    parts += _stacks(explanation, top)
+    parts += [*_heads(LEFT, "ranked", explanation), *_heads(RIGHT, "ideal", explanation)]
     parts += [*_list(LEFT, left, top, most), *_list(RIGHT, right, top, most)]
     y = 282 + LINE * max(len(left), len(right), 1)
-    if found.rest:
-        parts.append(text(LEFT, y, f"{number(found.rest.contribution)}  {found.rest.words}: belongs to no rank", 16))
+    if explanation.rest:
+        value, words = number_text(explanation.rest.contribution), explanation.rest.words
+        parts.append(text(LEFT, y, f"{value}  {words}: belongs to no rank", 16))
         y += LINE
-    changes = found.would_raise[:MOST_CHANGES]
-    return _framed([*parts, *_foot(y, changes)], y + 26 * len(changes) + (44 if changes else 0), found.value)
+    changes = explanation.would_raise[:MOST_CHANGES]
+    return _framed([*parts, *_foot(y, changes)], y + 26 * len(changes) + (44 if changes else 0), explanation.value)
 
 
-def difference_svg(found: Difference) -> str:
+def difference_svg(difference: Difference) -> str:
     """The picture of two runs side by side."""
-    shares, more = found.shares[:MOST_ROWS], len(found.shares[MOST_ROWS:])
+    shares, more = difference.shares[:MOST_ROWS], len(difference.shares[MOST_ROWS:])
     top = max((share.grade or 0.0 for share in shares), default=0.0)
     most = max((abs(share.points) for share in shares), default=0.0)
-    parts = _title(f"{found.measure} of query {short(found.query, 40)}: A − B", signed(found.points), "")
-    for i, (letter, each) in enumerate((("A", found.a), ("B", found.b))):
-        parts.append(text(480, 126 + 36 * i, f"{letter} = {number(each.value)}  {short(each.run, 40)}", 20))
+    title = f"{difference.measure} of query {short(difference.query, 40)}: A − B"
+    parts = _title(title, number_text(difference.points, sign=True), "")
+    for i, (letter, each) in enumerate((("A", difference.a), ("B", difference.b))):
+        parts.append(text(480, 126 + 36 * i, f"{letter} = {number_text(each.value)}  {short(each.run, 40)}", 20))
     parts += [text(x, 236, head, 14, "rg-quiet", anchor) for x, head, anchor in SHARE_HEADS]
     parts += [part for i, share in enumerate(shares) for part in _share(274 + LINE * i, share, top, most)]
     end = 274 + LINE * len(shares)
-    rest = f"{found.rest.contribution:+.4f}  {found.rest.words}: belongs to no rank" if found.rest else ""
+    left = difference.rest
+    rest = f"{left.contribution:+.4f}  {left.words}: belongs to no rank" if left else ""
     parts += [text(LEFT, end, f"… {more:,} more" if more else "", 15, "rg-quiet"), text(480, end, rest, 15)]
-    return _framed(parts, end + 24, found.points)
+    return _framed(parts, end + 24, difference.points)
 
 
 # ---- parts of it ----------------------------------------------------------------------------------------------------
@@ -78,24 +76,24 @@ def _title(title: str, big: str, subtitle: str) -> list[str]:
     ]
 
 
-def _subtitle(found: Explanation) -> str:
-    if found.dcg is not None and found.measure.startswith("nDCG"):
-        return f"DCG {number(found.dcg)} of an ideal {number(found.idcg)}"
-    return f"the ideal ranking has {number(found.ideal_value)}" if found.dcg is None else ""
+def _subtitle(explanation: Explanation) -> str:
+    if explanation.dcg is not None and explanation.measure.startswith("nDCG"):
+        return f"DCG {number_text(explanation.dcg)} of an ideal {number_text(explanation.idcg)}"
+    return f"the ideal ranking has {number_text(explanation.ideal_value)}" if explanation.dcg is None else ""
 
 
-def _stacks(found: Explanation, top: float) -> list[str]:
+def _stacks(explanation: Explanation, top: float) -> list[str]:
     """The value and the ideal as bars, made up of what each rank adds."""
-    sums = [sum(max(row.contribution, 0.0) for row in rows) for rows in (found.rows, found.ideal)]
+    sums = [sum(max(row.contribution, 0.0) for row in rows) for rows in (explanation.rows, explanation.ideal)]
     whole = max(*sums, 1e-300)
-    normal = found.dcg is not None and found.measure.startswith("nDCG")
-    names = ("DCG", "ideal DCG") if found.dcg is not None else ("ranked", "ideal")
-    values = (found.dcg, found.idcg) if normal else (found.value, found.ideal_value)
+    normal = explanation.dcg is not None and explanation.measure.startswith("nDCG")
+    names = ("DCG", "ideal DCG") if explanation.dcg is not None else ("ranked", "ideal")
+    values = (explanation.dcg, explanation.idcg) if normal else (explanation.value, explanation.ideal_value)
     parts: list[str] = []
-    for i, (rows, name, value) in enumerate(zip((found.rows, found.ideal), names, values, strict=True)):
+    for i, (rows, name, value) in enumerate(zip((explanation.rows, explanation.ideal), names, values, strict=True)):
         y = 98 + 50 * i
         parts += [text(512, y + 25, name, 17, "rg-quiet", "end"), rect(524, y, 560, 36, "rg-empty")]
-        parts += [text(1160, y + 25, number(value, 3), 17, "rg-text", "end")]
+        parts += [text(1160, y + 25, number_text(value, 3), 17, "rg-text", "end")]
         parts += _segments(524, y, rows, 560 / whole, top)
     return parts
 
@@ -112,8 +110,8 @@ def _segments(x: float, y: float, rows: Sequence[Row], scale: float, top: float)
     return parts
 
 
-def _heads(x: int, name: str, found: Explanation) -> list[str]:
-    discounted = any(row.discount is not None for row in found.rows)
+def _heads(x: int, name: str, explanation: Explanation) -> list[str]:
+    discounted = any(row.discount is not None for row in explanation.rows)
     heads = [(x, name, "start"), (x + 206, "grade", "middle"), (x + 520, "adds", "end")]
     heads += [(x + 352, "gain ÷ discount", "end")] if discounted else []
     rule = f'<line class="rg-line" x1="{x}" x2="{x + 520}" y1="248" y2="248" stroke-width="1"/>'
@@ -135,14 +133,14 @@ def _row(x: int, y: int, row: Row, top: float, most: float) -> list[str]:
     at, longest = (x + 366, 90) if row.discount is not None else (x + 246, 200)
     width = abs(row.contribution) / most * longest if most else 0.0
     known = "rg-text" if row.grade is not None else "rg-quiet"
-    worth = f"{grade_text(row.gain)} ÷ {number(row.discount, 3)}" if row.discount is not None else ""
+    worth = f"{grade_text(row.gain)} ÷ {number_text(row.discount, 3)}" if row.discount is not None else ""
     return [
         text(x + 24, y, str(row.rank), 16, "rg-quiet", "end"),
         text(x + 36, y, short(row.doc_id, 19), 16 if len(row.doc_id) < 16 else 12, known),
         *_chip(x + 190, y - 17, row.grade, top),
         text(x + 352, y, worth, 15, "rg-quiet", "end"),
         rect(at, y - 15, width, 20, "rg-bar" if row.contribution >= 0 else "rg-loss") if width >= 0.5 else "",
-        text(x + 520, y, number(row.contribution), 16, "rg-text" if row.contribution else "rg-quiet", "end"),
+        text(x + 520, y, number_text(row.contribution), 16, "rg-text" if row.contribution else "rg-quiet", "end"),
     ]
 
 
@@ -155,7 +153,7 @@ def _share(y: int, share: Share, top: float, most: float) -> list[str]:
         *_chip(404, y - 17, share.grade, top),
         *(text(530 + 110 * i, y, rank, 16, "rg-text", "end") for i, rank in enumerate(ranks)),
         rect(at, y - 15, width, 20, loss) if width >= 0.5 else "",
-        text(1160, y, signed(share.points), 16, "rg-text" if share.points else "rg-quiet", "end"),
+        text(1160, y, number_text(share.points, sign=True), 16, "rg-text" if share.points else "rg-quiet", "end"),
     ]
 
 
@@ -208,4 +206,4 @@ def _on(grade: float | None, top: float) -> str:
 
 def _framed(parts: list[str], height: int, value: float) -> str:
     """The whole picture."""
-    return document(parts, height, f"value {number(value)}")
+    return document(parts, height, f"value {number_text(value)}")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import InputError
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.shown import clean
+from rankgauge.shown import Shown, clean
 from rankgauge.trust.judges.pairs import Overall, PairAgreement, agreement_of_all, pairs_of, turned
 from rankgauge.trust.judges.sets import POLICIES, Sets, sets_of
 from rankgauge.trust.judges.systems import Orders, Systems, systems_of
@@ -31,19 +31,42 @@ class Dispute(NamedTuple):
     apart: float
 
 
-@dataclass(frozen=True, eq=False)
-class Agreement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement(Shown):
     """How well judges agree: `print(agreement)` is the tables, `to_dict()` the JSON.
 
     `overall` is of all judges, `pairs` of every two, the first given being a; `systems` says what the choice of judge
     does to systems, where runs were given.
     """
 
+    shown_by: ClassVar[str] = "judges"
+
     sets: Sets
     overall: Overall
     pairs: list[PairAgreement]
     systems: Systems | None = None
     alpha: float = 0.05
+
+    @property
+    def title(self) -> str:
+        """What this is about."""
+        return f"Agreement of {len(self.sets.judges)} judges"
+
+    def data(self, *, per_query: bool = False) -> dict[str, Any]:
+        """What JSON holds."""
+        return self.to_dict() | ({"per_query": self.to_frame().to_dicts()} if per_query else {})
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per two judges, every digit."""
+        rows = []
+        for pair in self.pairs:
+            row: dict[str, Any] = {"a": pair.a, "b": pair.b, "shared": pair.shared}
+            named = {f"kappa_{name}": each for name, each in pair.kappa.items()}
+            named |= {f"alpha_{name}": each for name, each in pair.alpha.items()}
+            for name, each in {"agreement": pair.agreement, **named, "bias": pair.bias}.items():
+                row |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
+            rows.append(row)
+        return rows
 
     def pair(self, a: str, b: str) -> PairAgreement:
         """Judge b against judge a, in the order given."""
@@ -92,15 +115,51 @@ class Agreement:
         rows = [{"a": pair.a, "b": pair.b, **query._asdict()} for pair in self.pairs for query in pair.queries]
         return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("kappa").fill_nan(None))
 
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.judges import show
 
-        return show(self).rstrip("\n")
+@dataclass(frozen=True, eq=False, repr=False)
+class Disputes(Shown):
+    """The pairs to adjudicate, the farthest apart first."""
 
-    def _repr_html_(self) -> str:
-        from rankgauge.show.sections.judges import html
+    shown_by: ClassVar[str] = "judges:dispute_sections"
 
-        return html(self)
+    judges: list[str]
+    pairs: list[Dispute]
+
+    @property
+    def title(self) -> str:
+        """What this is about."""
+        return "Pairs to adjudicate"
+
+    def data(self, **choices: Any) -> list[dict[str, Any]]:
+        """What JSON holds."""
+        return [
+            {
+                "query_id": each.query_id,
+                "doc_id": each.doc_id,
+                "grades": dict(zip(self.judges, each.grades, strict=True)),
+            }
+            | {"apart": each.apart}
+            for each in self.pairs
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConfusionMatrix(Shown):
+    """The confusion matrix of two judges."""
+
+    shown_by: ClassVar[str] = "judges:matrix_sections"
+
+    pair: PairAgreement
+
+    @property
+    def title(self) -> str:
+        """Whose grades these are."""
+        return f"Grades by {self.pair.a} and {self.pair.b}"
+
+    def data(self, **choices: Any) -> dict[str, Any]:
+        """What JSON holds."""
+        whole = self.pair.to_dict()
+        return {key: whole[key] for key in ("a", "b", "grades", "confusion")}
 
 
 def agree(

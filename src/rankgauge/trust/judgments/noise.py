@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from rankgauge.measures.gains import number_text
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import RunSource, read_judgments
 from rankgauge.read.confusion import Matrix, read_matrix
+from rankgauge.shown import Shown
 from rankgauge.stats.confusion import truth_given_label
 from rankgauge.trust.judgments.drawn import means_of
 from rankgauge.trust.unjudged.scale import grades_of
@@ -59,9 +60,11 @@ class Flip(NamedTuple):
     equal: float
 
 
-@dataclass(frozen=True, eq=False)
-class LabelNoise:
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelNoise(Shown):
     """The distribution of every system's value over draws of the truth: `draws[i, j]` is system j in draw i."""
+
+    shown_by: ClassVar[str] = "judgments:noise_sections"
 
     measure: str
     systems: list[str]
@@ -70,6 +73,11 @@ class LabelNoise:
     truth: Floats  # label × true grade: how likely each is
     grades: Floats
     seed: int
+
+    @property
+    def title(self) -> str:
+        """What this is about."""
+        return f"{self.measure} under label noise"
 
     @property
     def scores(self) -> list[Noisy]:
@@ -107,17 +115,6 @@ class LabelNoise:
         import polars as pl
 
         return pl.DataFrame([each._asdict() for each in self.scores])
-
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.judgments import noise_tables
-
-        return "\n".join(table.text() for table in noise_tables(self)).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        from rankgauge.show.sections.judgments import noise_tables
-        from rankgauge.show.svg.judgments import noise_svg
-
-        return noise_svg(self) + "".join(table.html() for table in noise_tables(self))
 
 
 def label_noise(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from rankgauge.errors import InputError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
+from rankgauge.shown import Shown
 from rankgauge.trust.judgments.coverage import PairCoverage, RunCoverage, cover_pairs, cover_runs
 from rankgauge.trust.judgments.noise import LabelNoise, label_noise
 from rankgauge.trust.judgments.summary import Summary, summarise
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["LabelNoise", "LeftOut", "Quality", "ToJudge", "label_noise", "quality"]
 
 
-@dataclass(frozen=True, eq=False)
-class Quality:
+@dataclass(frozen=True, eq=False, repr=False)
+class Quality(Shown):
     """What is known of a set of judgments: `print(quality)` is the tables, `to_dict()` the JSON.
 
     With runs: how much of them is judged, and the interval that the rest leaves open, of each and of every pair.
     """
+
+    shown_by: ClassVar[str] = "judgments"
 
     summary: Summary
     measure: str
@@ -41,6 +44,15 @@ class Quality:
     sheet: Sheet | None = None
     seed: int = 0
     chosen: Sequence[tuple[str, str]] | None = None  # pairs of runs, where not all of them are wanted
+
+    @property
+    def title(self) -> str:
+        """What this is about."""
+        return f"Judgments in {self.summary.source}"
+
+    def data(self, *, per_query: bool = False, asked_only: bool = False) -> dict[str, Any]:
+        """What JSON holds."""
+        return self.to_dict() | ({"per_query": self.to_frame().to_dicts()} if per_query else {})
 
     @cached_property
     def runs(self) -> list[RunCoverage]:
@@ -90,16 +102,6 @@ class Quality:
             columns["judged"] = each.judged_per_query
             frames.append(frame.with_columns(pl.Series(n, c, nan_to_null=True) for n, c in columns.items()))
         return pl.concat(frames) if frames else pl.DataFrame()
-
-    def __repr__(self) -> str:
-        from rankgauge.show.sections.judgments import show
-
-        return show(self).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        from rankgauge.show.sections.judgments import html
-
-        return html(self)
 
 
 def quality(

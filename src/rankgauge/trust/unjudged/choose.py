@@ -9,11 +9,13 @@ Judging several documents narrows less than the sum of what each would do alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import InputError
+from rankgauge.shown import Shown
 from rankgauge.trust.unjudged.bounds import Open, open_of_pair, open_of_run, solved
 from rankgauge.trust.unjudged.expected import bin_of, chances
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
     from rankgauge.trust.unjudged.sheet import Sheet
 
-__all__ = ["ToJudge", "to_judge"]
+__all__ = ["ToJudge", "ToJudgeList", "to_judge"]
 
 LOOKED_AT: Final = 2_000  # candidates solved for every grade; of more, those that weigh most in the widest intervals
 
@@ -35,6 +37,24 @@ class ToJudge(NamedTuple):
     at_least: float
     best_rank: int
     runs: int  # how many of the runs have it among their first k
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ToJudgeList(Shown):
+    """The pairs to judge, what tells most first."""
+
+    shown_by: ClassVar[str] = "judgments:to_judge_sections"
+
+    pairs: Sequence[ToJudge]
+
+    @property
+    def title(self) -> str:
+        """What this is about."""
+        return "Pairs to judge next"
+
+    def data(self, **choices: Any) -> list[dict[str, Any]]:
+        """What JSON holds."""
+        return [each._asdict() for each in self.pairs]
 
 
 def to_judge(sheet: Sheet, number: int, settle: Sequence[str] = ()) -> list[ToJudge]:
