@@ -153,13 +153,13 @@ class Chart:
     draw: Callable[[], Any]
 
 
-def chart_of(kind: str, source: Any, **options: Any) -> Chart:
+def chart_of(kind: str, source: Any, *, key: str = "", **options: Any) -> Chart:
     """The chart of this kind, as `rankgauge.charts` has it; what draws it is imported when somebody does."""
 
     def draw() -> Any:
         return getattr(import_module("rankgauge.show.charts"), kind.replace("-", "_"))(source, **options)
 
-    return Chart(kind, "", "", draw)
+    return Chart(key or kind, "", "", draw)
 
 
 @dataclass(frozen=True, slots=True)
