@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ def browser() -> Iterator[Browser]:
 
 def test_the_page_has_a_policy_without_eval_and_names_no_address(page: Path) -> None:
     text = page.read_text()
-    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
+    (policy,) = map(unescape, re.findall(r'Content-Security-Policy" content="([^"]+)"', text))
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert re.search(r"script-src 'sha256-[^']+' 'sha256-[^']+';", policy)

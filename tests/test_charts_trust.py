@@ -127,3 +127,19 @@ def test_of_many_systems_those_that_move_are_coloured() -> None:
         places.setdefault(row["system"], set()).add(row["place"])
     assert {row["system"] for row in rows if row["moved"]} == {name for name, each in places.items() if len(each) > 1}
     assert "Orange: systems whose place is not the same" in caption_of(chart)
+
+
+# ---- people's judgments and a model's --------------------------------------------------------------------------------
+
+
+def test_ppi_shows_people_alone_and_with_the_model() -> None:
+    some = {query: QRELS[query] for query in list(QRELS)[:6]}
+    found = rankgauge.ppi(some, OTHERS, RUNS, "nDCG@3")
+    chart = charts.ppi(found)
+    rows = {(row["system"], row["who"]): row for row in rows_of(chart, "who")}
+    assert len(rows) == 2 * len(RUNS)
+    for each in found.systems:
+        for who, one in (("people alone", each.people), ("with the model", each.powered)):
+            row = rows[each.name, who]
+            assert (row["value"], row["low"], row["high"], row["model"]) == (one.value, one.low, one.high, each.model)
+    assert caption_of(chart).startswith("6 of 12 queries judged by people.")

@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgauge
+from rankgauge import charts
 from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError
 from rankgauge.explanation.funnel.funnel import LOSSES, PARTS, Funnel, funnel
 from rankgauge.matching.match import match
@@ -29,6 +30,7 @@ from rankgauge.stats.ratios import ratio_intervals
 from samples import DOCS, GRADES, SCORES, Nested, nested
 
 ROOT = Path(__file__).parents[1]
+DRAWN = {f"funnel-{part}": getattr(charts, f"funnel_{part}") for part in ("parts", "ceiling", "depth")}
 MEASURES = ["nDCG@3", "nDCG@10", "nDCG", "nDCG(gain=exp)@5", "nDCG(gain={0:0,1:2,2:1,3:5})@4", "nDCG(discount=none)@3",
             "nDCG(gain=binary,discount=zipf)@4", "nDCG(gain={0:1,1:2})@3", "nDCG(rel=2)@3"]  # fmt: skip
 
@@ -566,10 +568,9 @@ def test_what_is_dropped_and_what_is_not_judged_is_told(files: Path) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_charts_are_valid_and_hold_the_numbers(theme: str) -> None:
     pytest.importorskip("altair")
-    from rankgauge.show.charts.funnel import CHARTS
 
     found = crossed()
-    specs = {name: draw(found, theme=theme).to_dict() for name, draw in CHARTS.items()}
+    specs = {name: draw(found, theme=theme).to_dict() for name, draw in DRAWN.items()}
     data = {name: [row for each in spec["datasets"].values() for row in each] for name, spec in specs.items()}
     bars = {(row["run"], row["part"]): row["share"] for row in data["funnel-parts"]}
     assert bars["old+x", "mis-ranked"] == found["old+x"]["misranked"].value
@@ -747,13 +748,11 @@ def test_a_bootstrap_of_a_few_resamples_is_refused() -> None:
 
 def test_the_charts_say_whose_queries_they_show_and_draw_one_depth() -> None:
     pytest.importorskip("altair")
-    from rankgauge.show.charts.funnel import CHARTS
 
     run = {"q": ["b", "a"]}
     found = funnel({"q": {"a": 3}}, retrieved=run, reranked={"x": run, "y": run})
     rows = {
-        key: [row for each in draw(found).to_dict()["datasets"].values() for row in each]
-        for key, draw in CHARTS.items()
+        key: [row for each in draw(found).to_dict()["datasets"].values() for row in each] for key, draw in DRAWN.items()
     }
     assert [(row["run"], row["query"]) for row in rows["funnel-ceiling"] if "run" in row] == [("x", "q"), ("y", "q")]
     assert [(row["line"], row["depth"]) for row in rows["funnel-depth"]] == [

@@ -67,7 +67,7 @@ def test_without_scripts_every_chart_is_a_picture_in_the_colours_of_the_theme(
         assert pictures.count() == CHARTS
         assert all(pictures.nth(at).is_visible() for at in range(CHARTS))
         assert not seen.page.locator("#theme, .tools").first.is_visible()
-        words = seen.page.locator("[data-chart=forest] .still text").all_inner_texts()
+        words = seen.page.locator("[data-chart=forest] .still text").all_text_contents()
         assert {"<i>s0", "<i>s1", "<i>s2"} <= set(words)
         name = seen.page.locator("[data-chart=forest] .still text", has_text="<i>s0")
         ink = name.evaluate("element => getComputedStyle(element).fill")

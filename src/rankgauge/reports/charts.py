@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rankgauge.show import charts
-from rankgauge.show.model import Block, Chart
+from rankgauge.show.model import Block, chart_of
+from rankgauge.show.sections.funnel import funnel_charts as charts_of_funnel
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts
@@ -26,46 +25,44 @@ __all__ = [
 def comparison_charts(facts: Facts) -> Iterator[Block]:
     """The systems beside each other, and what this set of queries could tell apart."""
     source = facts.comparison if facts.comparison is not None else facts.first
-    yield from chart(facts, "forest", charts.forest, source)
+    yield from chart(facts, "forest", source)
     if facts.comparison is not None:
-        yield from chart(facts, "detectable", charts.detectable, facts.comparison)
-    yield from chart(facts, "distribution", charts.distribution, facts.first)
+        yield from chart(facts, "detectable", facts.comparison)
+    yield from chart(facts, "distribution", facts.first)
 
 
 def depth_charts(facts: Facts) -> Iterator[Block]:
     """The measure at every cut-off, and precision against recall."""
     if any(each.definition.cutoff == "k" for each in facts.wanted.measures):
-        yield from chart(facts, "at-k", charts.at_k, facts.results)
-    yield from chart(facts, "precision-recall", charts.precision_recall, facts.results)
+        yield from chart(facts, "at-k", facts.results)
+    yield from chart(facts, "precision-recall", facts.results)
 
 
 def group_charts(facts: Facts) -> Iterator[Block]:
     """The systems in every group of queries."""
     source = facts.comparison if facts.comparison is not None else facts.first
-    yield from chart(facts, "groups", charts.groups, source)
+    yield from chart(facts, "groups", source)
 
 
 def query_charts(facts: Facts) -> Iterator[Block]:
     """The two systems in focus, query by query."""
     if len(facts.focus) == 2:
-        yield from chart(facts, "differences", charts.differences, facts.first, pair=facts.focus)
-        yield from chart(facts, "scatter", charts.scatter, facts.first, pair=facts.focus)
+        yield from chart(facts, "differences", facts.first, pair=facts.focus)
+        yield from chart(facts, "scatter", facts.first, pair=facts.focus)
 
 
 def alignment_chart(facts: Facts) -> Iterator[Block]:
     """Offline differences against online ones."""
-    yield from chart(facts, "alignment", charts.alignment, facts.wanted.experiments)
+    yield from chart(facts, "alignment", facts.wanted.experiments)
 
 
 def funnel_charts(facts: Facts) -> Iterator[Block]:
     """The parts of two stages, ceilings against values, and the depth curve."""
-    from rankgauge.show.charts.funnel import CHARTS
-
-    for key, draw in CHARTS.items():
-        yield from chart(facts, key, draw, facts.funnel)
+    if facts.wanted.charts and facts.funnel is not None:
+        yield from charts_of_funnel(facts.funnel)
 
 
-def chart(facts: Facts, key: str, make: Callable[..., Any], source: Any, **options: Any) -> Iterator[Block]:
-    """A chart, with a title and a caption of its own; none where none are wanted."""
+def chart(facts: Facts, kind: str, source: Any, **options: Any) -> Iterator[Block]:
+    """A chart of this kind; none where none are wanted."""
     if facts.wanted.charts:
-        yield Chart(key, "", "", partial(make, source, **options))
+        yield chart_of(kind, source, **options)

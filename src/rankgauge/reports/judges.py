@@ -9,7 +9,6 @@ from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
 from rankgauge.measures.gains import number_text as grade_text
 from rankgauge.reports.charts import chart
-from rankgauge.show import charts
 from rankgauge.show.cells import interval_text, number_text
 from rankgauge.show.model import Block, Bullets, Column, Fold, Table, Text
 from rankgauge.show.sections.judges import UNTESTED
@@ -42,7 +41,7 @@ def judges_agree(facts: Facts) -> Iterator[Block]:
     yield _coefficients(found)
     for at, pair in enumerate(found.pairs[:DETAILED]):
         if pair.shared:
-            yield from chart(facts, f"confusion-{at + 1}", charts.confusion, pair)
+            yield from chart(facts, "confusion", pair, key=f"confusion-{at + 1}")
     for at, pair in enumerate(found.pairs[:DETAILED]):
         if pair.shared:
             yield _confusion(pair, at + 1)
@@ -130,7 +129,7 @@ def _systems(facts: Facts, found: Agreement, systems: Systems) -> Iterator[Block
     columns = [Column("system"), *(Column(judge, "number") for judge in judges)]
     note = f"On the {counted(systems.queries, 'query', 'queries')} that all judges have, each of which counts alike."
     yield Table("judged-by", f"{systems.measure} under each judge", columns, rows, notes=[note])
-    yield from chart(facts, "judges", charts.judges, found)
+    yield from chart(facts, "judges", found)
     yield _orders(systems)
     said = [words for order in systems.orders for words in _changed(order)]
     if said:

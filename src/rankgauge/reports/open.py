@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rankgauge.comparison.verdict import NOT_SEPARABLE
 from rankgauge.errors import counted
 from rankgauge.reports.charts import chart
-from rankgauge.show import charts
 from rankgauge.show.cells import interval_text, number_text
 from rankgauge.show.model import Block, Column, Mark, Table, Text
 
@@ -35,10 +34,10 @@ def left_open(facts: Facts) -> Iterator[Block]:
         return
     yield from _in_words(facts, quality)
     yield _systems(quality)
-    yield from chart(facts, "unjudged", charts.unjudged, quality)
+    yield from chart(facts, "unjudged", quality)
     if quality.pairs:
         yield _pairs(quality)
-        yield from chart(facts, "unjudged-pairs", charts.unjudged_pairs, quality)
+        yield from chart(facts, "unjudged-pairs", quality)
 
 
 def open_doubts(facts: Facts) -> Iterator[str]:

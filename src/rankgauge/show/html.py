@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from rankgauge.errors import InputError, MeasureError, RankgaugeError
+from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.show import model
 from rankgauge.show.cells import LEFT, Cell, cell_text, is_missing, minus, plain_value, printable, shown_rows
 from rankgauge.show.model import Block, Column, Mark, Options, Page, Table, every_block
@@ -142,19 +142,26 @@ class _Writer:
 
         from rankgauge.show.charts.still import apart, still
 
+        key = block.key if block.key not in self.specs else f"{block.key}-{len(self.specs)}"
         try:
             title, caption, spec = apart(block.draw())
-        except MeasureError as error:  # a measure that this chart cannot show
-            return self.text(model.Text(f"No chart of this: {error}.", "note")) if self.live else Markup("")
-        except RankgaugeError:
-            if self.live:
-                raise
-            return Markup("")
-        key = block.key if block.key not in self.specs else f"{block.key}-{len(self.specs)}"
+            drawn = still(spec, anchor(key)) if self.live else still(spec, anchor(str(spec)), NOTEBOOK)
+        except RankgaugeError as error:
+            return self._not_drawn(error)
         self.specs[key] = spec
-        drawn = still(spec, anchor(key)) if self.live else still(spec, anchor(str(spec)), NOTEBOOK)
         title, caption = block.title or title, block.caption or caption
         return _markup(self.macros.chart(key if self.live else "", title, caption, Markup(drawn)))
+
+    def _not_drawn(self, error: RankgaugeError) -> Markup:
+        """A page says what it cannot show, and is refused where nothing can be drawn; a notebook does without."""
+        from markupsafe import Markup
+
+        from rankgauge.show.charts.convert import check_installed
+
+        if not self.live:
+            return Markup("")
+        check_installed()
+        return self.text(model.Text(f"No chart of this: {str(error).rstrip('.')}.", "note"))
 
     def table(self, table: Table) -> Markup:
         from markupsafe import Markup

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 __all__ = ["Block", "Bullets", "Chart", "Code", "Column", "Contest", "Fold", "Mark", "Notes", "Options", "Page"]
-__all__ += ["Picture", "Section", "Table", "Text", "Tile", "Tiles", "capital", "every_block", "ranked"]
+__all__ += ["Picture", "Section", "Table", "Text", "Tile", "Tiles", "capital", "chart_of", "every_block", "ranked"]
 
 EVERYWHERE: Final[frozenset[str]] = frozenset()
 
@@ -141,12 +142,24 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart, with what it shows and how it is to be read. `draw` makes it (Altair), where somebody can draw."""
+    """A chart, with what it shows and how it is to be read. `draw` makes it (Altair), where somebody can draw.
+
+    Without a title or a caption it has those that it was drawn with.
+    """
 
     key: str
     title: str
     caption: str
     draw: Callable[[], Any]
+
+
+def chart_of(kind: str, source: Any, *, key: str = "", **options: Any) -> Chart:
+    """The chart of this kind, as `rankgauge.charts` has it; what draws it is imported when somebody does."""
+
+    def draw() -> Any:
+        return getattr(import_module("rankgauge.show.charts"), kind.replace("-", "_"))(source, **options)
+
+    return Chart(key or kind, "", "", draw)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from rankgauge.show.charts.convert import png, svg
 from rankgauge.show.charts.depth import at_k, precision_recall
+from rankgauge.show.charts.funnel import funnel_ceiling, funnel_depth, funnel_parts
 from rankgauge.show.charts.online import alignment
 from rankgauge.show.charts.pages import page
 from rankgauge.show.charts.pairs import detectable, differences, matrix, scatter
@@ -24,8 +25,8 @@ from rankgauge.show.charts.trust import confusion, judges, noise, unjudged, unju
 
 __all__ = [
     "KINDS", "PALETTE", "THEMES", "alignment", "at_k", "confusion", "detectable", "differences", "distribution",
-    "forest", "groups", "judges", "matrix", "noise", "page", "plan", "png", "ppi", "precision_recall",
-    "scatter", "svg", "unjudged", "unjudged_pairs",
+    "forest", "funnel_ceiling", "funnel_depth", "funnel_parts", "groups", "judges", "matrix", "noise", "page", "plan",
+    "png", "ppi", "precision_recall", "scatter", "svg", "unjudged", "unjudged_pairs",
 ]  # fmt: skip
 
 # Kind, as the command line spells it → the function.

@@ -11,7 +11,7 @@ from rankgauge.errors import InputError
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["altair", "drawable", "library", "png", "specification", "svg", "svg_of", "svg_to_png"]
+__all__ = ["altair", "check_installed", "drawable", "library", "png", "specification", "svg", "svg_of", "svg_to_png"]
 
 SCALE: Final = 2.0  # pixels of a PNG for each of the chart
 NO_TEXT: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML cannot hold
@@ -33,6 +33,12 @@ def _converter() -> ModuleType:
         raise InputError("a chart as a file needs vl-convert: pip install 'rankgauge[charts]'") from None
     module: ModuleType = vl_convert
     return module
+
+
+def check_installed() -> None:
+    """Refuse to go on where nothing can be drawn."""
+    altair()
+    _converter()
 
 
 def specification(chart: Any) -> dict[str, Any]:

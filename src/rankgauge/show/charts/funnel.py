@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgauge.explanation.funnel.funnel import Funnel
     from rankgauge.explanation.funnel.system import System
 
-__all__ = ["CHARTS", "LABELS", "PART_COLOURS", "Dot", "dots", "funnel_ceiling", "funnel_depth", "funnel_parts"]
+__all__ = ["LABELS", "PART_COLOURS", "Dot", "dots", "funnel_ceiling", "funnel_depth", "funnel_parts"]
 
 BAR: Final = 34
 MANY: Final = 1_500  # points, beyond which neighbours are drawn as one
@@ -171,7 +171,3 @@ def funnel_depth(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
         [drawn, dots_of], title=f"{funnel.measure} if only the first candidates had been reranked",
         caption="Large points: where a reranker reaches most. The ceiling is the best order of as many.", height=300,
     )  # fmt: skip
-
-
-# Name → the chart, in the order of pages.
-CHARTS: Final = {"funnel-parts": funnel_parts, "funnel-ceiling": funnel_ceiling, "funnel-depth": funnel_depth}

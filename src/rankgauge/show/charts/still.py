@@ -15,10 +15,10 @@ __all__ = ["apart", "colour_rules", "dark_of_light", "still"]
 STILL: Final = 520  # pixels, of which each is about one on a page
 WRITTEN: Final = 720  # pixels that charts are made for
 MANY: Final = 300  # points of one look, beyond which they are drawn as one path
-# What a picture does without: roles and labels (the figure has them), classes, what is the default, empty parts.
+# What a picture does without: roles and labels (the figure has them), classes, what is the default, what is not seen.
 NEEDLESS: Final = re.compile(
     r' (?:role|aria-[a-z]+|class|pointer-events|stroke-miterlimit|font-family|xmlns:xlink|version)="[^"]*"'
-    r'| opacity="1"|<path[^>]* display="none"/>|<path d="M0,0h0v0h0Z"/>'
+    r'| opacity="1"|<path[^>]* (?:display="none"|opacity="0")[^>]*/>|<path(?![^>]* (?:fill|stroke)=)[^>]*/>'
 )
 PLACES: Final = re.compile(r'(?<= )(?:transform|d|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 LONG: Final = re.compile(r"\d+\.\d{2,}(?:e-?\d+)?")

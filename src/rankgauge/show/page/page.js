@@ -129,7 +129,9 @@
     drawn.set(place, { width, night, view: now?.view });
     const embed = await load();
     const spec = { ...fitted(specs[place.dataset.chart], width, night), width };
-    const options = { ast: true, logLevel: 1, actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
+    const options = { ast: true, logLevel: 1, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
+    options.actions = { export: true, source: false, compiled: false, editor: false };
+    options.downloadFileName = place.dataset.chart;
     options.renderer = rows(spec) > 400000 ? "canvas" : "svg";
     now?.view?.finalize();
     const room = place.querySelector(".live") ?? place.appendChild(document.createElement("div"));

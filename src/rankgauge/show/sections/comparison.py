@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, percent
 from rankgauge.errors import counted
 from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, delta_column, legend, letter
-from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Notes, Section, Table, ranked
+from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Notes, Section, Table, chart_of, ranked
 from rankgauge.stats.methods import ALSO, INTERVALS
 
 if TYPE_CHECKING:
@@ -33,20 +33,18 @@ def sections(
     blocks = [_paper_table(comparison, deltas), *_tables(comparison, every_pair, details)]
     verdicts = [f"{pair.verdict}." for each in comparison.values() if len(each.pairs) <= SPOKEN for pair in each.pairs]
     blocks += [Bullets(verdicts)] if verdicts else []
-    blocks += [Notes(_Lines(comparison)), Table.of_rows(comparison.rows())]
+    blocks += [Notes(_Lines(comparison)), *_charts(comparison), Table.of_rows(comparison.rows())]
     yield Section("comparison", "Comparison", blocks)
 
 
 def _charts(comparison: Comparison) -> Iterator[Chart]:
     """The intervals of systems, and every pair, or of two systems every query."""
-    from rankgauge.show import charts
-
     values = comparison.first.values
-    yield Chart("forest", "", "", lambda: charts.forest(comparison))
+    yield chart_of("forest", comparison)
     if len(values.systems) > 2:
-        yield Chart("matrix", "", "", lambda: charts.matrix(comparison))
+        yield chart_of("matrix", comparison)
     elif len(values.queries) <= MOST_BARS:
-        yield Chart("differences", "", "", lambda: charts.differences(comparison))
+        yield chart_of("differences", comparison)
 
 
 def decision_mark(decision: str) -> Mark:

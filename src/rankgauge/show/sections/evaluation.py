@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.protocol import SPOKEN
-from rankgauge.show.model import Chart, Column, Notes, Section, Table, ranked
+from rankgauge.show.model import Chart, Column, Notes, Section, Table, chart_of, ranked
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
@@ -18,18 +18,18 @@ __all__ = ["sections"]
 def sections(evaluation: Evaluation, *, per_query: bool = False) -> Iterator[Section]:
     """The values of runs, or of every query of every run."""
     table = _query_table(evaluation) if per_query else _run_table(evaluation)
-    charts = [] if per_query else [*_charts(evaluation)]
+    charts = [] if per_query else _charts(evaluation)
     yield Section("values", "Values", [table, Notes([*_notes(evaluation)]), *charts])
 
 
 def _charts(evaluation: Evaluation) -> Iterator[Chart]:
-    """The distribution over queries of one run, the intervals of several; groups of queries."""
-    from rankgauge.show import charts
-
-    draw = charts.distribution if len(evaluation) == 1 else charts.forest
-    yield Chart(draw.__name__, "", "", lambda: draw(evaluation))
-    if evaluation.first.groups:
-        yield Chart("groups", "", "", lambda: charts.groups(evaluation))
+    """The distribution over queries of one run, the intervals of several; groups of queries. By the first measure."""
+    source = evaluation if len(evaluation) > 1 else evaluation.first
+    measure = next((each for each in evaluation.measures if each.definition.aggregate != "none"), None)
+    if measure is not None:
+        yield chart_of("distribution" if len(evaluation) == 1 else "forest", source, measure=measure)
+        if evaluation.first.groups:
+            yield chart_of("groups", source, measure=measure)
 
 
 def _measure_column(measure: Measure) -> Column:

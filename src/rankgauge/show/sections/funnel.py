@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent
@@ -11,7 +10,7 @@ from rankgauge.errors import counted
 from rankgauge.explanation.funnel.system import LOSSES, PARTS
 from rankgauge.measures.gains import number_text as grade_text
 from rankgauge.show.cells import MISSING, number_text
-from rankgauge.show.model import Block, Chart, Column, Mark, Notes, Section, Table, capital
+from rankgauge.show.model import Block, Chart, Column, Mark, Notes, Section, Table, capital, chart_of
 from rankgauge.stats.paired import TIE
 from rankgauge.stats.ratios import resamples_for
 
@@ -50,12 +49,9 @@ def overview(funnel: Funnel, harmed: int) -> Iterator[Block]:
     yield Notes([*funnel.notes, _interval_note(funnel)])
 
 
-def funnel_charts(funnel: Funnel) -> Iterator[Chart]:
+def funnel_charts(funnel: Funnel) -> list[Chart]:
     """The parts of 1, ceilings against values, the depth curve."""
-    from rankgauge.show.charts.funnel import CHARTS
-
-    for key, draw in CHARTS.items():
-        yield Chart(key, "", "", partial(draw, funnel))
+    return [chart_of(kind, funnel) for kind in ("funnel-parts", "funnel-ceiling", "funnel-depth")]
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

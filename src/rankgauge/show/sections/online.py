@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
 from rankgauge.show.cells import cell_text, interval_text, number_text
-from rankgauge.show.model import Block, Bullets, Chart, Column, Section, Table, capital
+from rankgauge.show.model import Block, Bullets, Column, Section, Table, capital, chart_of
 from rankgauge.stats.choice import CRITERIA
 from rankgauge.stats.correlation import COEFFICIENTS
 from rankgauge.trust.online.tracked import ONLINE
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
     from rankgauge.trust.online.tracked import Tracked
 
-__all__ = ["DECIDED", "alignment_chart", "overview", "prediction_words", "sections", "units_table", "warned"]
+__all__ = ["DECIDED", "overview", "prediction_words", "sections", "units_table", "warned"]
 __all__ += ["coefficient_names", "decision_words", "sign_names"]
 
 INFLUENTIAL: Final = 5
@@ -37,18 +36,11 @@ KINDS: Final = {"standard_error": "plain", "weight": "plain", "shipped": "yes", 
 
 def sections(alignment: Alignment, *, per_unit: bool = False) -> Iterator[Section]:
     """The whole; or the chart and a row for each experiment or query."""
-    blocks: list[Block] = [alignment_chart(alignment)]
+    blocks: list[Block] = [chart_of("alignment", alignment)]
     blocks += [units_table(alignment)] if per_unit else [*overview(alignment)]
     blocks += warned(alignment)
     rows = alignment.rows() if per_unit else [_flat(alignment, each) for each in alignment.tracked]
     yield Section("experiments", capital(alignment.units.kind), [*blocks, Table.of_rows(rows)])
-
-
-def alignment_chart(alignment: Alignment) -> Chart:
-    """Every unit, offline against online."""
-    from rankgauge.show.charts.online import alignment as draw
-
-    return Chart("alignment", "", "", partial(draw, alignment))
 
 
 def overview(alignment: Alignment) -> Iterator[Table]:

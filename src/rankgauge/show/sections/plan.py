@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.doubts import FEW
-from rankgauge.show import charts
 from rankgauge.show.cells import interval_text
-from rankgauge.show.model import Block, Bullets, Chart, Column, Notes, Section, Table, Text
+from rankgauge.show.model import Block, Bullets, Column, Notes, Section, Table, Text, chart_of
 
 if TYPE_CHECKING:
     from rankgauge.comparison.plan.plan import Answer, Plan
@@ -18,7 +17,7 @@ __all__ = ["sections"]
 
 def sections(plan: Plan) -> Iterator[Section]:
     """The whole."""
-    blocks: list[Block] = [Text(plan.deviation.sentence), Chart("plan", "", "", lambda: charts.plan(plan))]
+    blocks: list[Block] = [Text(plan.deviation.sentence), chart_of("plan", plan)]
     blocks += [_needed_table(plan)] if plan.answers else []
     blocks += [_sets_table(plan)] if plan.sets else []
     pilot = plan.deviation
