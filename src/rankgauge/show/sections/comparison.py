@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, percent
 from rankgauge.errors import counted
 from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, delta_column, legend, letter
 from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Notes, Section, Table, ranked
+from rankgauge.show.sections.evaluation import drawn
 from rankgauge.stats.methods import ALSO, INTERVALS
 
 if TYPE_CHECKING:
@@ -33,20 +34,18 @@ def sections(
     blocks = [_paper_table(comparison, deltas), *_tables(comparison, every_pair, details)]
     verdicts = [f"{pair.verdict}." for each in comparison.values() if len(each.pairs) <= SPOKEN for pair in each.pairs]
     blocks += [Bullets(verdicts)] if verdicts else []
-    blocks += [Notes(_Lines(comparison)), Table.of_rows(comparison.rows())]
+    blocks += [Notes(_Lines(comparison)), *_charts(comparison), Table.of_rows(comparison.rows())]
     yield Section("comparison", "Comparison", blocks)
 
 
 def _charts(comparison: Comparison) -> Iterator[Chart]:
     """The intervals of systems, and every pair, or of two systems every query."""
-    from rankgauge.show import charts
-
-    values = comparison.first.values
-    yield Chart("forest", "", "", lambda: charts.forest(comparison))
+    values, kinds = comparison.first.values, ["forest"]
     if len(values.systems) > 2:
-        yield Chart("matrix", "", "", lambda: charts.matrix(comparison))
+        kinds.append("matrix")
     elif len(values.queries) <= MOST_BARS:
-        yield Chart("differences", "", "", lambda: charts.differences(comparison))
+        kinds.append("differences")
+    yield from (Chart(kind, "", "", partial(drawn, kind, comparison)) for kind in kinds)
 
 
 def decision_mark(decision: str) -> Mark:

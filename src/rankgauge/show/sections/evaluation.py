@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.protocol import SPOKEN
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.result import Evaluation, Result
 
-__all__ = ["sections"]
+__all__ = ["drawn", "sections"]
 
 
 def sections(evaluation: Evaluation, *, per_query: bool = False) -> Iterator[Section]:
@@ -24,12 +25,15 @@ def sections(evaluation: Evaluation, *, per_query: bool = False) -> Iterator[Sec
 
 def _charts(evaluation: Evaluation) -> Iterator[Chart]:
     """The distribution over queries of one run, the intervals of several; groups of queries."""
+    kinds = ["distribution" if len(evaluation) == 1 else "forest", *(["groups"] if evaluation.first.groups else [])]
+    yield from (Chart(kind, "", "", partial(drawn, kind, evaluation)) for kind in kinds)
+
+
+def drawn(kind: str, source: Any) -> Any:
+    """A chart of this kind; the module is loaded where something is drawn, for that takes as long as a small eval."""
     from rankgauge.show import charts
 
-    draw = charts.distribution if len(evaluation) == 1 else charts.forest
-    yield Chart(draw.__name__, "", "", lambda: draw(evaluation))
-    if evaluation.first.groups:
-        yield Chart("groups", "", "", lambda: charts.groups(evaluation))
+    return charts.KINDS[kind](source)
 
 
 def _measure_column(measure: Measure) -> Column:
