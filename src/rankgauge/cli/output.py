@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -55,8 +54,12 @@ class Output:
     @property
     def options(self) -> Options:
         """What a renderer is told: as wide as the terminal, and in colours, only where there is one."""
-        width = shutil.get_terminal_size().columns if self.is_terminal else None
-        return Options(self.digits, width, self.is_terminal and "NO_COLOR" not in os.environ, self.table)
+        if not self.is_terminal:
+            return Options(self.digits, only=self.table)
+        import shutil  # it loads compression, too, which takes a while
+
+        width = shutil.get_terminal_size().columns
+        return Options(self.digits, width, "NO_COLOR" not in os.environ, self.table)
 
 
 def deliver(result: Shown, output: Output, **choices: Any) -> None:

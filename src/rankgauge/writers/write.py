@@ -7,7 +7,6 @@ import io
 import json
 import math
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
@@ -104,7 +103,7 @@ def _compressed(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
 @contextlib.contextmanager
 def _beside(path: str) -> Iterator[IO[bytes]]:
     folder, name = os.path.split(path)
-    beside = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.partial")
+    beside = os.path.join(folder, f".{name}.{os.urandom(4).hex()}.partial")
     try:
         with open(beside, "xb") as stream:
             yield stream
