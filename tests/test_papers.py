@@ -7,6 +7,7 @@ import string
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,18 +15,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from rankgauge.comparison.compare import compare
-from rankgauge.show.cells import cell_text
-from rankgauge.show.grid import (
-    Cell,
-    Grid,
-    html_table,
-    latex_table,
-    latex_text,
-    markdown_table,
-    ranked,
-    text_table,
-)
+from rankgauge.show.cells import cell_text, shown_rows
+from rankgauge.show.html import notebook
+from rankgauge.show.latex import latex, latex_text
+from rankgauge.show.markdown import markdown
 from rankgauge.show.marks import delta_column, letter, letters
+from rankgauge.show.model import Column, Mark, Options, Page, Section, Table, ranked
+from rankgauge.show.text import text as as_text
 
 # Twelve queries each; worked by hand: low < middle < high everywhere but for one query, near is middle with noise.
 LOW = {f"q{n:02d}": 0.10 + 0.01 * n for n in range(12)}
@@ -89,16 +85,20 @@ def test_changes(value: float, baseline: float, kind: str, words: str) -> None:
     assert [cell_text(cell, column, 3) for cell in cells] == [words, "–"]
 
 
+def places(*values: float | None) -> list[str]:
+    """How the cells of a contest are marked."""
+    table = Table(
+        "t", "", [Column("x", "number", 2)], [[value] for value in values], contests=ranked(range(len(values)), [0])
+    )
+    return [row[0].kind for row in shown_rows(table, Options())]
+
+
 def test_best_and_second_go_by_the_digits_that_are_shown() -> None:
-    found = ranked([Cell(text) for text in ("0.71", "0.69", "–", "0.70", "0.70")])
-    assert [cell.best for cell in found] == [True, False, False, False, False]
-    assert [cell.second for cell in found] == [False, False, False, True, True]
-    shared = ranked([Cell(text) for text in ("0.71", "0.69", "0.71")])
-    assert [cell.best for cell in shared] == [True, False, True]
-    assert not any(cell.second for cell in shared)
-    assert not any(cell.second for cell in ranked([Cell("0.2"), Cell("0.1"), Cell("–")]))
-    assert ranked([Cell("-0.1"), Cell("-0.2"), Cell("-0.3")])[0].best
-    assert not any(cell.best or cell.second for cell in ranked([Cell("–"), Cell("–"), Cell("–")]))
+    assert places(0.71, 0.69, None, 0.70, 0.704) == ["best", "", "", "second", "second"]
+    assert places(0.71, 0.69, 0.712) == ["best", "", "best"]
+    assert places(0.2, 0.1, None) == ["best", "", ""]
+    assert places(-0.1, -0.2, -0.3)[0] == "best"
+    assert places(None, None, None) == ["", "", ""]
 
 
 class TestPairs:
@@ -147,27 +147,32 @@ class TestPairs:
 # ---- escaping --------------------------------------------------------------------------------------------------------
 
 
+def page_of(heads: list[str], rows: list[list[Any]], caption: str = "") -> Page:
+    table = Table("t", caption, [Column(head) for head in heads], rows)
+    return Page("", [Section("s", "", [table])], dict)
+
+
 @given(st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1), min_size=1, max_size=4))
 def test_every_name_survives_markdown_and_html(names: list[str]) -> None:
-    grid = Grid("", ["system", "value"], [[Cell(name), Cell("0.5", mark="a")] for name in names], 1)
+    page = page_of(["system", "value"], [[name, Mark("0.5", note="a")] for name in names])
     texts = ["system", "value", *(text for name in names for text in (name, "0.5a"))]
-    assert cells_of(rendered(markdown_table(grid))) == texts
-    assert cells_of(html_table(grid)) == texts
+    assert cells_of(rendered(markdown(page, Options()))) == texts
+    assert cells_of(notebook(page)) == texts
 
 
 def test_nasty_names_survive_markdown_and_html() -> None:
-    grid = Grid("<b>*", ["system"], [[Cell(name, best=True)] for name in NASTY], 1)
-    assert cells_of(rendered(markdown_table(grid))) == ["system", *NASTY]
-    assert cells_of(html_table(grid)) == ["system", *NASTY]
-    assert "<script>" not in html_table(grid)
-    assert "<b>*</b>" not in rendered(markdown_table(grid))
+    page = page_of(["system"], [[Mark(name, "best")] for name in NASTY], "<b>*")
+    assert cells_of(rendered(markdown(page, Options()))) == ["system", *NASTY]
+    assert cells_of(notebook(page)) == ["system", *NASTY]
+    assert "<script>" not in notebook(page)
+    assert "<b>*</b>" not in rendered(markdown(page, Options()))
 
 
 def test_a_line_break_in_a_name_stays_in_its_cell() -> None:
-    grid = Grid("", ["system"], [[Cell("a\nb\x1b[1m")]], 1)
-    assert text_table(grid) == "system\na�b�[1m\n"
-    assert latex_table(grid).count("a?b?[1m") == 1
-    assert "| a�b�\\[1m |" in markdown_table(grid)
+    page = page_of(["system"], [["a\nb\x1b[1m"]])
+    assert as_text(page, Options()) == "system\na�b�[1m\n"
+    assert latex(page, Options()).count("a?b?[1m") == 1
+    assert "| a�b�\\[1m |" in markdown(page, Options())
 
 
 def test_what_latex_reads_as_something_else() -> None:
@@ -208,8 +213,8 @@ def test_latex_compiles(compiled: object) -> None:
     systems = {f"{name} {nasty}": SYSTEMS[name] for name, nasty in zip(SYSTEMS, NASTY, strict=False)}
     body = compare(None, SYSTEMS, ["nDCG@10"]).show("latex")
     body += compare(None, systems, "x", baseline=next(iter(systems)), margin=0.01, rope=0.01).show("latex")
-    nasty = Grid("100 % <b>", ["", "Δ_"], [[Cell(name), Cell("–", mark="†")] for name in NASTY[:30]], 1)
-    text = compiled(body + latex_table(nasty, caption="50 % of $x_1 & more…"))
+    nasty = page_of(["", "Δ_"], [[name, Mark("–", note="†")] for name in NASTY[:30]], "50 % of $x_1 & more…")
+    text = compiled(body + latex(nasty, Options()))
     if text:
         for word in ("middle", "0.4560", "step-down max-T over 6 pairs", "x%y", "x\\y", "x|y", "x<y", "x#y"):
             assert word in text

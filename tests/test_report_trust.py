@@ -58,11 +58,11 @@ def test_the_open_interval_is_what_quality_says() -> None:
     report = rankgauge.report(JUDGMENTS, RUNS, charts=False)
     quality = rankgauge.quality(JUDGMENTS, RUNS)
     for row in table_of(report, "unjudged"):
-        known = quality.run(row["system"])
+        known = quality.run(row["run"])
         assert (row["nDCG@10"], row["lowest"], row["highest"]) == known.bounds.mean
         assert (row["condensed"], row["expected"]) == (known.condensed, known.expected)
         assert row["Judged@10"] == known.judged
-        assert row["nDCG@10"] == pytest.approx(report.facts.first.mean(row["system"]), abs=1e-15)
+        assert row["nDCG@10"] == pytest.approx(report.facts.first.mean(row["run"]), abs=1e-15)
     pairs = table_of(report, "unjudged-pairs")
     assert len(pairs) == 3
     for row in pairs:
@@ -87,7 +87,7 @@ def test_with_weights_the_interval_is_of_the_weighted_mean() -> None:
     report = rankgauge.report(JUDGMENTS, RUNS, weights=weights, charts=False)
     bounds = rankgauge.unjudged_bounds(JUDGMENTS, RUNS["s1"])
     shares = [weights[query] for query in bounds.queries]
-    (row,) = (row for row in table_of(report, "unjudged") if row["system"] == "s1")
+    (row,) = (row for row in table_of(report, "unjudged") if row["run"] == "s1")
     assert row["nDCG@10"] == pytest.approx(report.facts.first.mean("s1"), abs=1e-15)
     assert row["lowest"] == pytest.approx(np.average(bounds.low, weights=shares), abs=1e-12)
     assert row["highest"] == pytest.approx(np.average(bounds.high, weights=shares), abs=1e-12)
@@ -143,7 +143,7 @@ def test_a_claim_that_judging_could_turn_round_is_warned_of() -> None:
 def test_large_data_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "MOST_CELLS", 650)  # two of the three runs have 600 documents at ranks up to 10
     focused = rankgauge.report(JUDGMENTS, RUNS, charts=False)
-    assert {row["system"] for row in table_of(focused, "unjudged")} == set(focused.facts.focus)
+    assert {row["run"] for row in table_of(focused, "unjudged")} == set(focused.facts.focus)
     assert "only s2 and s1 were looked at" in str(section_of(focused, "open"))
     monkeypatch.setattr(evidence, "MOST_CELLS", 100)
     assert "rankgauge judgments works it out" in str(
@@ -172,7 +172,7 @@ def test_agreement_is_what_agree_says() -> None:
     assert np.array_equal(np.array(cells)[:-1, :-1], pair.matrix)
     assert cells[-1][-1] == 12 * len(JUDGMENTS)
     for row in table_of(report, "judged-by"):
-        assert row["model"] == known.systems.values["model"][row["system"]]
+        assert row["model"] == known.systems.values["model"][row["run"]]
     (order,) = table_of(report, "orders")
     assert (order["τ_b"], order["τ_AP"], order["RBO"]) == known.systems.orders[0][1:4]
     disputes = known.disputes(2.0)
@@ -199,7 +199,7 @@ def test_a_model_that_judged_more_queries_gives_an_estimate_for_all() -> None:
     report = rankgauge.report(people, RUNS, second={"model": SECOND}, charts=False)
     known = rankgauge.ppi(people, SECOND, {name: RUNS[name] for name in ("s2", "s1", "s0")})  # the best one first
     assert known.pairs[0].name == "s2 − s1"
-    rows = {row["system"]: row for row in table_of(report, "ppi")}
+    rows = {row["run"]: row for row in table_of(report, "ppi")}
     for each in [*known.systems, *known.pairs]:
         assert rows[each.name]["with the model"] == each.powered.value
         assert rows[each.name]["its interval"] == [each.powered.low, each.powered.high]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgauge.comparison.verdict import NOT_SEPARABLE
 from rankgauge.errors import counted
-from rankgauge.reports.charts import chart
 from rankgauge.show.cells import interval_text, number_text
-from rankgauge.show.model import Block, Column, Mark, Table, Text
+from rankgauge.show.model import Block, Text
+from rankgauge.show.sections.judgments import open_blocks
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts
@@ -33,11 +33,7 @@ def left_open(facts: Facts) -> Iterator[Block]:
         yield Text(f"Every document at a rank that counts for {quality.measure} is judged: nothing is open.")
         return
     yield from _in_words(facts, quality)
-    yield _systems(quality)
-    yield from chart(facts, "unjudged", quality)
-    if quality.pairs:
-        yield _pairs(quality)
-        yield from chart(facts, "unjudged-pairs", quality)
+    yield from open_blocks(quality)
 
 
 def open_doubts(facts: Facts) -> Iterator[str]:
@@ -71,40 +67,3 @@ def _in_words(facts: Facts, quality: Quality) -> Iterator[Block]:
         "would move: up where a good document stands high, down where it stands low and the ideal ranking would have "
         "it higher. Lowest and highest are exact, over every way to grade them."
     )
-
-
-def _systems(quality: Quality) -> Table:
-    assert quality.sheet is not None
-    k = "" if quality.sheet.scale.k is None else f"@{quality.sheet.scale.k}"
-    columns = [Column("system"), Column(f"Judged{k}", "share", 1), Column("open documents", "count")]
-    columns += [Column(head, "number") for head in (quality.measure, "lowest", "highest", "condensed", "expected")]
-    rows = [
-        [each.name, each.judged, int(each.bounds.open.sum()), *each.bounds.mean, each.condensed, each.expected]
-        for each in quality.runs
-    ]
-    note = (
-        "Condensed: without the unjudged documents. Expected: if they are like judged ones at their depth, which is "
-        "optimistic, for those were chosen because some system liked them."
-    )
-    error = max(each.expected_error for each in quality.runs)
-    if error > 0:
-        note += f" Expected values are sampled, with a standard error of at most {error:.1g}."
-    return Table("unjudged", f"{quality.measure} and what is open", columns, rows, notes=[note])
-
-
-def _pairs(quality: Quality) -> Table:
-    columns = [Column("a"), Column("b"), Column("judged of both", "share", 1), Column("open documents", "count")]
-    columns += [Column(head, "signed") for head in ("a − b", "lowest", "highest")] + [Column("so")]
-    rows = [
-        [pair.a, pair.b, pair.judged, int(pair.bounds.open.sum()), *pair.bounds.mean, _so(pair)]
-        for pair in quality.pairs
-    ]
-    note = (
-        "A document has one grade in both systems, so these are not the differences of the intervals above. They say "
-        "what judging could do; what chance did is in the table of pairs."
-    )
-    return Table("unjudged-pairs", "Pairs and what is open", columns, rows, search=len(rows) > 8, notes=[note])
-
-
-def _so(pair: PairCoverage) -> Any:
-    return Mark(pair.verdict, "quiet" if pair.bounds.settled or not pair.bounds.open.any() else "warn")

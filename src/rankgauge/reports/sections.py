@@ -21,7 +21,7 @@ from rankgauge.reports.open import left_open
 from rankgauge.reports.queries import every_query, example_queries
 from rankgauge.reports.trust import careful, checks, judged, reproduce, rules, ties
 from rankgauge.show.cells import interval_text, number_text
-from rankgauge.show.model import Block, Bullets, Column, Mark, Section, Table, Text, Tile, Tiles, capital
+from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Section, Table, Text, Tile, Tiles, capital
 from rankgauge.show.model import ranked as ranking
 
 if TYPE_CHECKING:
@@ -38,8 +38,12 @@ LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 def sections(facts: Facts) -> list[Section]:
     """Every section that has something to tell, in order."""
-    made = [Section(key, title, list(tell(facts))) for key, (title, tell) in SECTIONS.items()]
+    made = [Section(key, title, [*filter(_wanted(facts), tell(facts))]) for key, (title, tell) in SECTIONS.items()]
     return [section for section in made if section.blocks]
+
+
+def _wanted(facts: Facts) -> Callable[[Block], bool]:
+    return lambda block: facts.wanted.charts or not isinstance(block, Chart)
 
 
 # ---- the answer ------------------------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
-from rankgauge.show import charts
-from rankgauge.show.model import Block, Bullets, Chart, Column, Section, Table
+from rankgauge.show.model import Block, Bullets, Column, Section, Table, chart_of
 from rankgauge.stats.agreement import LEVELS, WEIGHTS
 
 if TYPE_CHECKING:
+    from rankgauge.stats.estimate import Estimate
     from rankgauge.trust.judges.agree import Agreement, ConfusionMatrix, Disputes
     from rankgauge.trust.judges.pairs import PairAgreement
     from rankgauge.trust.judges.systems import Orders, Systems
@@ -38,52 +38,41 @@ def sections(agreement: Agreement, *, per_query: bool = False) -> Iterator[Secti
 def judge_blocks(agreement: Agreement) -> Iterator[Block]:
     """The coefficients, and for few judges the matrices behind them."""
     yield agreement_table(agreement)
-    yield _pairs_table(agreement)
     if len(agreement.pairs) > DETAILED:
         return
     for at, pair in enumerate(agreement.pairs, 1):
         if pair.shared:
-            title = f"Grades by {pair.a} and {pair.b}"
-            yield Chart(f"confusion-{at}", title, "", lambda pair=pair: charts.confusion(pair))  # type: ignore[misc]
+            yield chart_of("confusion", pair, key=f"confusion-{at}")
             yield from (_confusion_table(pair, at), _binarised_table(pair, at), _grades_table(pair, at))
 
 
 def agreement_table(agreement: Agreement) -> Table:
-    """All judges together: Krippendorff's alpha and Fleiss' kappa with their intervals."""
-    overall, level = agreement.overall, percent(agreement.alpha)
-    columns = [Column("", key="coefficient"), Column("value", "number"), Column("interval", "interval", key="value")]
-    rows = [[f"Krippendorff's α, {name}", *_estimate(overall.alpha[name]), overall.pairs] for name in LEVELS]
-    rows.append(["Fleiss' κ", *_estimate(overall.fleiss), overall.complete])
+    """Every coefficient of every two judges, and of all together, with its interval."""
+    columns = [Column("judges"), Column("coefficient"), Column("value", "number")]
+    columns += [Column(f"{percent(agreement.alpha)} interval", "interval", key="value"), Column("pairs", "count")]
+    rows = [row for pair in agreement.pairs for row in _pair_rows(pair, len(agreement.pairs) > 1)]
+    first, overall = agreement.pairs[0], agreement.overall
+    everyone = "all" if len(agreement.pairs) > 1 else f"{first.a} and {first.b}"
+    rows += [[everyone, f"Krippendorff's α, {name}", *_estimate(overall.alpha[name]), overall.pairs] for name in LEVELS]
+    rows.append([everyone, "Fleiss' κ", *_estimate(overall.fleiss), overall.complete])
+    if len(agreement.pairs) == 1:  # who they are is said above
+        columns, rows = columns[1:], [row[1:] for row in rows]
     judges = ", ".join(f"{judge} ({len(each):,})" for judge, each in agreement.sets.judgments.items())
     caption = f"{len(agreement.sets.judges)} judges: {judges}"
-    note = f"Intervals of {level} are of resampled queries: the pairs of a query stay together."
-    return Table("agreement", caption, [*columns, Column("pairs", "count")], rows, [note])
+    notes = ["Intervals are of resampled queries: the pairs of a query stay together."]
+    notes.append("Bias: the mean of the second minus the first; above 0, the second is the more lenient.")
+    return Table("agreement", caption, columns, rows, notes, search=len(rows) > 20)
 
 
-def _estimate(each: Any) -> list[Any]:
+def _pair_rows(pair: PairAgreement, several: bool) -> Iterator[list[Any]]:
+    named = {"same grade": pair.agreement} | {KAPPAS[name]: pair.kappa[name] for name in WEIGHTS}
+    named |= {f"Krippendorff's α, {name}": pair.alpha[name] for name in LEVELS} if several else {}
+    for name, each in (named | {"bias": pair.bias}).items():
+        yield [f"{pair.a} and {pair.b}", name, *_estimate(each), pair.shared]
+
+
+def _estimate(each: Estimate) -> list[Any]:
     return [each.value, (each.low, each.high)]
-
-
-def _pairs_table(agreement: Agreement) -> Table:
-    """Every two judges: agreement, kappas, bias."""
-    columns = [
-        Column("a"),
-        Column("b"),
-        Column("pairs", "count", key="shared"),
-        Column("same", "number", 3, key="agreement"),
-    ]
-    for name in WEIGHTS:
-        columns += [Column(KAPPAS[name], "number", 3), Column("interval", "interval", 3, key=KAPPAS[name])]
-    columns += [Column("α ordinal", "number", 3), Column("bias", "signed", 3)]
-    rows = [
-        [
-            *(pair.a, pair.b, pair.shared, pair.agreement.value),
-            *(cell for name in WEIGHTS for cell in _estimate(pair.kappa[name])),
-            *(pair.alpha["ordinal"].value, pair.bias.value),
-        ]
-        for pair in agreement.pairs
-    ]
-    return Table("pairs", "", columns, rows, ["Bias: the mean of b − a; above 0, b is the more lenient."])
 
 
 def _confusion_table(pair: PairAgreement, number: int) -> Table:
@@ -142,7 +131,7 @@ def system_blocks(agreement: Agreement, systems: Systems) -> Iterator[Block]:
     rows = [[name, *(systems.values[judge][name] for judge in judges)] for name in order]
     title = f"{systems.measure} under each judge, {counted(systems.queries, 'query', 'queries')}"
     yield Table("judged-by", title, [Column("run"), *(Column(judge, "number") for judge in judges)], rows)
-    yield Chart("judges", title, "", lambda: charts.judges(agreement))
+    yield chart_of("judges", agreement)
     yield _orders_table(systems)
     changed = [words for each in systems.orders for words in _changed(each)]
     yield from [Bullets(changed)] if changed else []
@@ -194,6 +183,5 @@ def matrix_sections(matrix: ConfusionMatrix) -> Iterator[Section]:
         {"true": name, **dict(zip(names, map(int, row), strict=True))}
         for name, row in zip(names, pair.matrix, strict=True)
     ]
-    title = f"Grades by {pair.a} and {pair.b}"
-    chart = Chart("confusion", title, "", lambda: charts.confusion(pair))
-    yield Section("confusion", title, [chart, _confusion_table(pair, 1), Table.of_rows(rows)])
+    blocks: list[Block] = [chart_of("confusion", pair), _confusion_table(pair, 1), Table.of_rows(rows)]
+    yield Section("confusion", matrix.title, blocks)

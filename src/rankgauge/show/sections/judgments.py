@@ -6,20 +6,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import counted
-from rankgauge.show import charts
 from rankgauge.show.cells import number_text
-from rankgauge.show.model import Block, Chart, Column, Mark, Section, Table
+from rankgauge.show.model import Block, Column, Mark, Section, Table, chart_of
 
 if TYPE_CHECKING:
     from rankgauge.trust.judgments.coverage import PairCoverage
     from rankgauge.trust.judgments.noise import LabelNoise
     from rankgauge.trust.judgments.quality import Quality
+    from rankgauge.trust.unjudged.bounds import Bounds
     from rankgauge.trust.unjudged.choose import ToJudgeList
 
-__all__ = ["noise_blocks", "open_pairs_table", "open_runs_table", "sections", "to_judge_sections"]
+__all__ = ["bounds_sections", "noise_blocks", "open_blocks", "sections", "to_judge_sections"]
 
 MOST_PAIRS: Final = 45  # pairs, beyond which a table shows the undecided ones first and no more than so many
 NAMED: Final = 3  # queries of a list
+WIDEST: Final = 20  # queries that are shown of one run
 
 
 def sections(quality: Quality, *, per_query: bool = False, asked_only: bool = False) -> Iterator[Section]:
@@ -38,11 +39,14 @@ def sections(quality: Quality, *, per_query: bool = False, asked_only: bool = Fa
 def _usual_blocks(quality: Quality) -> Iterator[Block]:
     yield _summary_table(quality)
     if quality.runs:
-        title = f"{quality.measure} and what unjudged documents leave open"
-        yield Chart("unjudged", title, "", lambda: charts.unjudged(quality))
-        yield open_runs_table(quality)
+        yield from open_blocks(quality)
+
+
+def open_blocks(quality: Quality) -> Iterator[Block]:
+    """What unjudged documents leave open, of every run and of every pair."""
+    yield from (chart_of("unjudged", quality), _open_runs_table(quality))
     if quality.pairs:
-        yield open_pairs_table(quality)
+        yield from (_open_pairs_table(quality), chart_of("unjudged-pairs", quality))
 
 
 def _rows(quality: Quality, asked_only: bool) -> list[dict[str, Any]]:
@@ -87,7 +91,7 @@ def _summary_notes(quality: Quality) -> Iterator[str]:
 # ---- what unjudged documents leave open ------------------------------------------------------------------------------
 
 
-def open_runs_table(quality: Quality) -> Table:
+def _open_runs_table(quality: Quality) -> Table:
     """The runs: judged share, value, and the interval that unjudged documents leave open."""
     columns = [Column("run"), Column(f"Judged{_cutoff(quality)}", "number", 3), Column("open", "count")]
     columns += [Column(head, "number") for head in (quality.measure, "lowest", "highest", "condensed", "expected")]
@@ -106,7 +110,7 @@ def open_runs_table(quality: Quality) -> Table:
     return Table("unjudged", caption, columns, rows, notes)
 
 
-def open_pairs_table(quality: Quality) -> Table:
+def _open_pairs_table(quality: Quality) -> Table:
     """The pairs of runs: the interval of their difference, and whether judging more could turn it round."""
     ordered = sorted(quality.pairs, key=lambda pair: pair.bounds.settled)
     shown = quality.pairs if len(quality.pairs) <= MOST_PAIRS else ordered[:MOST_PAIRS]
@@ -172,7 +176,7 @@ def noise_sections(noise: LabelNoise) -> Iterator[Section]:
 def noise_blocks(noise: LabelNoise) -> Iterator[Block]:
     """Label noise: the distribution of each system's value, and how often the order of two is turned round."""
     title = "Label noise: values under the grades that the labels may stand for"
-    yield Chart("noise", title, "", lambda: charts.noise(noise))
+    yield chart_of("noise", noise)
     columns = [Column("run"), *(Column(head, "number") for head in (noise.measure, "mean", "deviation"))]
     columns += [Column("2.5 %", "number", key="low"), Column("97.5 %", "number", key="high")]
     note = f"{counted(len(noise.draws), 'draw')} of the true grades given the labels, seed {noise.seed}."
@@ -193,3 +197,23 @@ def to_judge_sections(to_judge: ToJudgeList) -> Iterator[Section]:
     note = "Narrows: by how much the interval of the mean is expected to become narrower; at_least: whatever the grade."
     rows = [[getattr(each, column.head) for column in columns] for each in to_judge.pairs]
     yield Section("to-judge", to_judge.title, [Table("to-judge", "", columns, rows, [note])])
+
+
+# ---- one run, or a difference of two ---------------------------------------------------------------------------------
+
+
+def bounds_sections(bounds: Bounds) -> Iterator[Section]:
+    """The range of the mean and of the queries with the widest ones."""
+    columns = [
+        Column("", "query", key="query_id"),
+        Column("open", "count"),
+        Column(bounds.measure, "number", key="value"),
+    ]
+    columns += [Column("lowest", "number", key="low"), Column("highest", "number", key="high")]
+    rows: list[list[Any]] = [["mean", int(bounds.open.sum()), *bounds.mean]]
+    widest = (bounds.low - bounds.high).argsort(kind="stable")[:WIDEST].tolist()  # NaN is last
+    rows += [[bounds.queries[at], int(bounds.open[at]), *bounds[bounds.queries[at]]] for at in widest]
+    more = len(bounds.queries) - WIDEST
+    notes = [f"The widest first; {more:,} more queries are in to_frame()."] if more > 0 else []
+    blocks = [Table("bounds", bounds.title, columns, rows, notes), Table.of_rows(bounds.to_frame().to_dicts())]
+    yield Section("bounds", bounds.title, blocks)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
-from rankgauge.show import charts
-from rankgauge.show.model import Chart, Column, Section, Table
+from rankgauge.show.model import Column, Section, Table, chart_of
 from rankgauge.stats.ppi import INTERVALS
 
 if TYPE_CHECKING:
@@ -23,9 +22,8 @@ FEW_WORDS: Final = f"Fewer than {FEW} queries are judged by people: with skewed 
 def sections(powered: PredictionPowered) -> Iterator[Section]:
     """The estimates as a picture and as a table."""
     title = f"{powered.measure} under people's judgments"
-    chart = Chart("ppi", title, "", lambda: charts.ppi(powered))
     rows = Table.of_rows(powered.to_frame().to_dicts())
-    yield Section("ppi", title, [chart, powered_table(powered), rows])
+    yield Section("ppi", title, [chart_of("ppi", powered), powered_table(powered), rows])
 
 
 def powered_table(powered: PredictionPowered) -> Table:

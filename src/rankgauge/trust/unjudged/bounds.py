@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import InputError, counted, unknown
 from rankgauge.matching.hits import sum_by
 from rankgauge.measures.aggregates import aggregate
+from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 from rankgauge.trust.unjudged.extremes import extremes
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Bounds", "Open", "bounds_of_pair", "bounds_of_run", "open_of_pair", "open_of_run", "solved"]
 
 
-SHOWN: Final = 20  # queries that a notebook shows
-
-
 class Open(NamedTuple):
     """The open documents: query, number and weight of each; and what the judged ones add to each query."""
 
@@ -37,12 +35,14 @@ class Open(NamedTuple):
     fixed: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Bounds:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bounds(Shown):
     """What unjudged documents leave open: for every query, and for the mean.
 
     `bounds["q1"]` is a query's range, `bounds.mean` that of the mean, `open` the number of open documents.
     """
+
+    shown_by: ClassVar[str] = "judgments:bounds_sections"
 
     name: str
     measure: str
@@ -52,6 +52,11 @@ class Bounds:
     high: Floats
     open: Ints
     weights: Floats | None = None
+
+    @property
+    def title(self) -> str:
+        """What this is about."""
+        return f"{self.name}: what unjudged documents leave open"
 
     @cached_property
     def mean(self) -> Estimate:
@@ -84,20 +89,6 @@ class Bounds:
         data = {"name": self.name, "measure": self.measure, "open": int(self.open.sum()), "mean": mean}
         return data | {"queries": len(self.queries), "per_query": self.to_frame().to_dicts()}
 
-    def _repr_html_(self) -> str:
-        from rankgauge.show.titled import Table
-
-        heads = ["", "open", self.measure, "lowest", "highest"]
-        ends = [self.value, self.low, self.high]
-        rows = [["mean", f"{int(self.open.sum()):,}", *map(_text, self.mean)]]
-        rows += [
-            [self.queries[at], f"{int(self.open[at]):,}", *(_text(float(end[at])) for end in ends)]
-            for at in np.argsort(self.low - self.high, kind="stable")[:SHOWN].tolist()  # NaN is last
-        ]
-        more = len(self.queries) - SHOWN
-        notes = (f"The widest first; {more:,} more queries are in to_frame().",) if more > 0 else ()
-        return Table(f"{self.name}: what unjudged documents leave open", heads, rows, 1, notes).html()
-
     def __repr__(self) -> str:
         value, low, high = self.mean
         count = int(self.open.sum())
@@ -107,10 +98,6 @@ class Bounds:
 
 def _known(number: float) -> float | None:
     return number if number == number else None
-
-
-def _text(number: float) -> str:
-    return f"{number:.4f}" if number == number else "–"
 
 
 def bounds_of_run(sheet: Sheet, name: str) -> Bounds:
