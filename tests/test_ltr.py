@@ -339,7 +339,7 @@ class TestEval:
     def test_scores_or_rows_in_the_wrong_place(self, file: Make) -> None:
         path, scores = file(LETOR), file("1\n2\n3\n", "p.txt")
         with pytest.raises(
-            FormatError, match=r"one number a line looks like a model's scores .* --ltr ROWS --predictions"
+            FormatError, match=r"one number a line looks like a model's scores: .* --ltr ROWS --predictions"
         ):
             invoke(evaluate_runs, path, scores)
         with pytest.raises(

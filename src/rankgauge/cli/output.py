@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rankgauge.cli.strict import TARGET
-from rankgauge.errors import InputError
 from rankgauge.show.formats import FORMATS, SUFFIXES
 from rankgauge.show.model import Options
 
@@ -142,13 +141,8 @@ def chosen_format(path: str, format: str | None, offered: Collection[str], defau
 
     special = path == "-" or (os.path.exists(path) and not os.path.isfile(path))
     suffix = "" if special else split_suffixes(path)[0]
-    if format is None and suffix == "" and default:
-        return default
     if format is None:
-        try:
-            return format_of(path, offered)
-        except InputError as error:
-            raise click.UsageError(str(error)) from None
+        return default if suffix == "" and default else format_of(path, offered)
     named = SUFFIXES.get(suffix, format)
     picture = format in FORMATS and FORMATS[format].picture
     if named != format and not (suffix == "" or (suffix in PLAIN and not picture)):
