@@ -381,11 +381,18 @@ def test_pictures_and_pages_are_files(tmp_path: Path) -> None:
         done = run_command(str(MADE), "-o", str(tmp_path / name))
         assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    words = "".join(ET.parse(tmp_path / "a.svg").getroot().itertext())
-    found = align(MADE)
-    for at in found.first.most_influential(3):
-        assert found.units.names[at] in words
+    ET.parse(tmp_path / "a.svg")
     assert "Most influence" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_the_picture_names_the_units_with_the_most_influence() -> None:
+    names = ["<a>", "&b", "c<", '"d"', "e'", "f&amp;"]
+    found = align({**SMALL, "experiment": names})
+    words = list(ET.fromstring(found.show("svg")).itertext())
+    influential = [names[at] for at in found.first.most_influential(3)]
+    assert [name for name in names if name in words] == sorted(influential, key=names.index)
+    kinds = {row["says"] for row in rows_of(rankgauge.charts.alignment(found), "says")}
+    assert kinds == {"same direction", "opposite", "unclear online"}
 
 
 def test_very_many_points_are_thinned_and_the_chart_says_so() -> None:

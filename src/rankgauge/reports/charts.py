@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.show.model import Block, chart_of
-from rankgauge.show.sections.funnel import funnel_charts as charts_of_funnel
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts
 
 __all__ = [
-    "alignment_chart",
     "chart",
     "comparison_charts",
     "depth_charts",
-    "funnel_charts",
     "group_charts",
     "query_charts",
 ]
@@ -49,17 +46,6 @@ def query_charts(facts: Facts) -> Iterator[Block]:
     if len(facts.focus) == 2:
         yield from chart(facts, "differences", facts.first, pair=facts.focus)
         yield from chart(facts, "scatter", facts.first, pair=facts.focus)
-
-
-def alignment_chart(facts: Facts) -> Iterator[Block]:
-    """Offline differences against online ones."""
-    yield from chart(facts, "alignment", facts.wanted.experiments)
-
-
-def funnel_charts(facts: Facts) -> Iterator[Block]:
-    """The parts of two stages, ceilings against values, and the depth curve."""
-    if facts.wanted.charts and facts.funnel is not None:
-        yield from charts_of_funnel(facts.funnel)
 
 
 def chart(facts: Facts, kind: str, source: Any, **options: Any) -> Iterator[Block]:

@@ -11,12 +11,13 @@ from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
 from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
-    from rankgauge.explanation.funnel.funnel import Funnel
+    from rankgauge.explanation.funnel.outcome import Funnel
     from rankgauge.explanation.funnel.system import System
 
-__all__ = ["LABELS", "PART_COLOURS", "Dot", "dots", "funnel_ceiling", "funnel_depth", "funnel_parts"]
+__all__ = ["funnel_ceiling", "funnel_depth", "funnel_parts"]
 
 BAR: Final = 34
+ROOM: Final = 0.08  # of 1, from which on a part has room for its number
 MANY: Final = 1_500  # points, beyond which neighbours are drawn as one
 GRID: Final = 50  # steps of a side, then
 # Part → what it is called in charts.
@@ -96,9 +97,17 @@ def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
                      alt.Tooltip("share", **form), alt.Tooltip("low", **form), alt.Tooltip("high", **form)],
         )
     )  # fmt: skip
+    light = alt.condition("datum.at == 1 || datum.at == 4", alt.value(frame.theme.text), alt.value("white"))
+    shares = bars.mark_text(fontSize=12).encode(
+        x=alt.X("share", type="quantitative", stack="zero", bandPosition=0.5), color=light,
+        text=alt.condition(f"datum.share > {ROOM}", alt.Text("share", **form), alt.value("")),
+    )  # fmt: skip
     words = f"{counted(len(funnel.query_ids))}. Mis-ranked: lost by the reranker; not retrieved: lost before it"
     return frame.chart(
-        [bars], title=f"{funnel.measure}: where it is reached and lost", caption=f"{words}.", height=BAR * len(funnel)
+        [bars, shares],
+        title=f"{funnel.measure}: where it is reached and lost",
+        caption=f"{words}.",
+        height=BAR * len(funnel),
     )
 
 

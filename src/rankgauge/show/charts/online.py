@@ -13,7 +13,7 @@ from rankgauge.trust.online.tracked import online_interval, outcomes
 if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
 
-__all__ = ["KINDS", "MOST", "alignment", "headline", "kinds", "span", "thinned"]
+__all__ = ["alignment"]
 
 STEPS: Final = 60
 FEW: Final = 100  # points, up to which they are large
@@ -24,59 +24,60 @@ MOST: Final = 2_000  # points, beyond which a picture shows every so manieth
 KINDS: Final = ("same direction", "opposite", "unclear online")
 
 
-def alignment(found: Alignment, *, theme: str = "light", width: int = WIDTH) -> Any:
+def alignment(alignment: Alignment, *, theme: str = "light", width: int = WIDTH) -> Any:
     """Offline against online with intervals, the line of least squares and its prediction interval; hover for names."""
     alt, frame = altair(), Frame.of(theme, width)
-    rows, band = _rows(found), _band(found)
-    x_ends = span([row["offline"] for row in rows])
-    y_ends = span([row[end] for row in rows for end in ("low", "high")])
+    rows, band = _rows(alignment), _band(alignment)
+    x_ends = _span([row["offline"] for row in rows])
+    y_ends = _span([row[end] for row in rows for end in ("low", "high")])
     axis = alt.Axis(format="+~g", labelExpr="datum.value == 0 ? '0' : datum.label")
     x = alt.X(
-        "offline", type="quantitative", title=f"{found.first.name} (offline)",
+        "offline", type="quantitative", title=f"{alignment.first.name} (offline)",
         scale=alt.Scale(domain=list(x_ends), nice=False), axis=axis,
     )  # fmt: skip
     y = alt.Y(
-        "online", type="quantitative", title=f"{found.units.online_name} (online)",
+        "online", type="quantitative", title=f"{alignment.units.online_name} (online)",
         scale=alt.Scale(domain=list(y_ends), nice=False), axis=axis,
     )  # fmt: skip
     layers = [
         *_against(frame, x_ends, y_ends),
         *_fit(frame, band, x, y),
         *_zero(frame),
-        *_points(frame, found, rows, x, y),
+        *_points(frame, alignment, rows, x, y),
         *_names(frame, rows, x, y),
     ]
     words = "Line: least squares, blue shade: prediction interval, orange: opposite directions"
-    words += f". {headline(found)}"
-    shown = f" ({len(rows):,} of them drawn)" if len(rows) < len(found.units) else ""
+    words += f"; named: most influence on Pearson's r. {_headline(alignment)}"
+    units = alignment.units
+    drawn = f" ({len(rows):,} of them drawn)" if len(rows) < len(units) else ""
     return frame.chart(
         layers,
-        title=f"{found.first.name} and {found.units.online_name}, {len(found.units):,} {found.units.kind}{shown}",
+        title=f"{alignment.first.name} and {units.online_name}, {len(units):,} {units.kind}{drawn}",
         caption=words,
         height=280 if frame.narrow else 400,
     )
 
 
-def _rows(found: Alignment) -> list[dict[str, Any]]:
+def _rows(alignment: Alignment) -> list[dict[str, Any]]:
     """A row per point, with what to say when it is pointed at."""
-    units, which = found.units, kinds(found)
-    x, y = units.offline[found.first.name], units.online
-    low, high = online_interval(units, found.settings.alpha) or (y, y)
-    rows, telling = [], set(found.first.most_influential(NAMED)) if len(units) <= MOST else set()
-    for at in thinned(found):
+    units, which = alignment.units, _kinds(alignment)
+    x, y = units.offline[alignment.first.name], units.online
+    low, high = online_interval(units, alignment.settings.alpha) or (y, y)
+    rows, telling = [], set(alignment.first.most_influential(NAMED)) if len(units) <= MOST else set()
+    for at in _thinned(alignment):
         row: dict[str, Any] = {"name": units.names[at], "offline": float(x[at]), "online": float(y[at])}
         row |= {"label": units.names[at] if at in telling else ""}
         row |= {"low": float(low[at]), "high": float(high[at]), "says": KINDS[which[at]]}
-        row |= {"without": float(found.first.without[at]) if np.isfinite(found.first.without[at]) else None}
+        row |= {"without": float(alignment.first.without[at]) if np.isfinite(alignment.first.without[at]) else None}
         row |= {} if units.weight is None else {"weight": float(units.weight[at])}
         rows.append(row)
     return rows
 
 
-def _band(found: Alignment) -> list[dict[str, float]]:
+def _band(alignment: Alignment) -> list[dict[str, float]]:
     """The line and the prediction interval along it."""
-    places = np.linspace(*span(found.units.offline[found.first.name].tolist()), STEPS).tolist()
-    ends = [found.first.line.next_at(x, found.settings.alpha) for x in places]
+    places = np.linspace(*_span(alignment.units.offline[alignment.first.name].tolist()), STEPS).tolist()
+    ends = [alignment.first.line.next_at(x, alignment.settings.alpha) for x in places]
     return [
         {"offline": x, "online": each.value, "low": each.low, "high": each.high}
         for x, each in zip(places, ends, strict=True)
@@ -111,7 +112,7 @@ def _zero(frame: Frame) -> list[Any]:
     ]
 
 
-def _points(frame: Frame, found: Alignment, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
+def _points(frame: Frame, alignment: Alignment, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
     """The units, in the colour of what they say, as large as their traffic; bars are their intervals."""
     alt = altair()
     shades = dict(zip(KINDS, (frame.theme.gain, frame.theme.loss, frame.theme.quiet), strict=True))
@@ -120,20 +121,20 @@ def _points(frame: Frame, found: Alignment, rows: list[dict[str, Any]], x: Any, 
     legend = frame.legend(said, symbol="circle")
     legend.columns = 1 if frame.narrow else len(said)  # as many when the axis has taken its room as before
     colour = alt.Color("says", type="nominal", scale=scale, legend=legend)
-    tooltip = [alt.Tooltip("name", type="nominal", title=found.units.one)]
+    tooltip = [alt.Tooltip("name", type="nominal", title=alignment.units.one)]
     tooltip += [alt.Tooltip(side, type="quantitative", format="+.4~g") for side in ("offline", "online")]
-    if found.units.error is not None:
+    if alignment.units.error is not None:
         ends = ("low", "online, from"), ("high", "online, to")
         tooltip += [alt.Tooltip(end, type="quantitative", format="+.4~g", title=title) for end, title in ends]
     tooltip += [alt.Tooltip("without", type="quantitative", format=".4f", title="Pearson without it")]
     base = alt.Chart(data(rows)).encode(x=x, color=colour, tooltip=tooltip)
     dot, opacity = (90, 0.9) if len(rows) <= FEW else (28, 0.55)
     points = base.mark_point(filled=True, size=dot, opacity=opacity).encode(y=y)
-    if found.units.weight is not None:
+    if alignment.units.weight is not None:
         sizes = alt.Scale(type="sqrt", range=[dot / 4, 5 * dot])
         points = points.encode(size=alt.Size("weight", type="quantitative", scale=sizes, legend=None))
         points.encoding.tooltip.append(alt.Tooltip("weight", type="quantitative", format=",", title="traffic"))
-    if found.units.error is None:
+    if alignment.units.error is None:
         return [points]
     return [base.mark_rule(strokeWidth=1.2, opacity=0.7).encode(y=alt.Y("low", type="quantitative"), y2="high"), points]
 
@@ -141,7 +142,7 @@ def _points(frame: Frame, found: Alignment, rows: list[dict[str, Any]], x: Any, 
 def _names(frame: Frame, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
     """The names of the units that sway the correlation most, beside their points."""
     alt = altair()
-    low, high = span([row["offline"] for row in rows])
+    low, high = _span([row["offline"] for row in rows])
     sides = (("left", 10, "<="), ("right", -10, ">"))
     return [
         alt.Chart(data(rows))
@@ -155,31 +156,31 @@ def _names(frame: Frame, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any
 # ---- what points say -------------------------------------------------------------------------------------------------
 
 
-def kinds(found: Alignment) -> list[int]:
+def _kinds(alignment: Alignment) -> list[int]:
     """For each unit a number of `KINDS`."""
-    x, y = found.units.offline[found.first.name], found.units.online
-    unclear = (outcomes(found.units, found.settings.alpha) == 1) | (x == 0)
+    x, y = alignment.units.offline[alignment.first.name], alignment.units.online
+    unclear = (outcomes(alignment.units, alignment.settings.alpha) == 1) | (x == 0)
     same = np.sign(x) == np.sign(y)
     result: list[int] = np.where(unclear, 2, np.where(same, 0, 1)).tolist()
     return result
 
 
-def thinned(found: Alignment) -> list[int]:
+def _thinned(alignment: Alignment) -> list[int]:
     """The units that are drawn: all, or evenly spread ones of very many."""
-    number = len(found.units)
+    number = len(alignment.units)
     return list(range(0, number, math.ceil(number / MOST)))
 
 
-def span(values: list[float]) -> tuple[float, float]:
+def _span(values: list[float]) -> tuple[float, float]:
     """From the least to the most and a little further, 0 included."""
     low, high = min(0.0, *values), max(0.0, *values)
     room = 0.06 * ((high - low) or 1.0)
     return low - room, high + room
 
 
-def headline(found: Alignment) -> str:
+def _headline(alignment: Alignment) -> str:
     """The correlation and the share in a line."""
-    r, same = found.first.pearson, found.first.signs["all"]
+    r, same = alignment.first.pearson, alignment.first.signs["all"]
     ends = f" ({r.low:.2f} to {r.high:.2f})" if math.isfinite(r.low) else ""
     agree = (
         f"same direction {same.part:,.10g} of {same.whole:,.10g} ({same.low:.2f} to {same.high:.2f})"

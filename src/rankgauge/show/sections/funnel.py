@@ -17,7 +17,7 @@ from rankgauge.stats.ratios import resamples_for
 if TYPE_CHECKING:
     from rankgauge.explanation.funnel.outcome import Funnel, Harm
 
-__all__ = ["HEADS", "funnel_charts", "overview", "sections"]
+__all__ = ["funnel_charts", "overview", "sections"]
 
 # Part → the head of its column.
 HEADS: Final = {

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rankgauge.trust.online.tracked import Tracked
 
 __all__ = ["DECIDED", "overview", "prediction_words", "sections", "units_table", "warned"]
-__all__ += ["coefficient_names", "decision_words", "sign_names"]
 
 INFLUENTIAL: Final = 5
 # What rows are → the two rows of decisions. An experiment is shipped or not; a query is better offline or not.
@@ -69,18 +68,13 @@ def _amount(value: float) -> str:
 # ---- the first offline column ----------------------------------------------------------------------------------------
 
 
-def coefficient_names(alignment: Alignment) -> dict[str, str]:
-    """Coefficient → what people call it; only those that there are."""
+def _coefficients_table(alignment: Alignment) -> Table:
+    """The correlations with their intervals."""
     names = {kind: each.name for kind, each in COEFFICIENTS.items()}
     names |= {"precision": "Pearson, weighted by precision", "traffic": "Pearson, weighted by traffic"}
     names |= {"corrected": "Pearson, corrected for noise"}
-    return {kind: name for kind, name in names.items() if kind in alignment.first.coefficients}
-
-
-def _coefficients_table(alignment: Alignment) -> Table:
-    """The correlations with their intervals."""
     units, each = alignment.units, alignment.first.coefficients
-    rows = [[name, each[kind].value, each[kind][1:]] for kind, name in coefficient_names(alignment).items()]
+    rows = [[name, each[kind].value, each[kind][1:]] for kind, name in names.items() if kind in each]
     caption = f"{counted(len(units), units.one, units.kind)}: {alignment.first.name} (offline) and {units.online_name}"
     columns = [Column("correlation"), Column("value", "number"), _interval(alignment, key="value")]
     return Table("correlations", f"{caption} (online)", columns, rows, [*_coefficient_notes(alignment)], sort=False)
@@ -110,15 +104,10 @@ def _reliability_notes(alignment: Alignment) -> Iterator[str]:
         yield "Beyond 1: the errors are overestimated, or the rows are few; read it as high."
 
 
-def sign_names(alignment: Alignment) -> dict[str, str]:
-    """Kind of share → what people call it."""
-    names = {"all": "all", "clear": "online interval without 0", "traffic": "all, by traffic"}
-    return {kind: name for kind, name in names.items() if kind in alignment.first.signs}
-
-
 def _signs_table(alignment: Alignment) -> Table:
     """How often both differences point the same way."""
-    units, signs, names = alignment.units, alignment.first.signs, sign_names(alignment)
+    names = {"all": "all", "clear": "online interval without 0", "traffic": "all, by traffic"}
+    units, signs = alignment.units, alignment.first.signs
     rows = [[names[kind], each.part, each.whole, each.value, (each.low, each.high)] for kind, each in signs.items()]
     none = alignment.first.undirected
     notes = [f"Not counted: {counted(none, units.one, units.kind)} of which a difference is 0."] if none else []
@@ -138,7 +127,7 @@ def _decisions_table(alignment: Alignment) -> Table:
     rule = f"{decided[0]} when {alignment.first.name} > {alignment.settings.above:g}"
     columns = [Column("as the table says" if decisions.recorded else rule, key="offline")]
     columns += [*(Column(f"online {word}", "count") for word in ONLINE), Column("mean online", "amount")]
-    notes = [*decision_words(alignment), _outcome_words(alignment), *_unweighted(alignment)]
+    notes = [*_decision_words(alignment), _outcome_words(alignment), *_unweighted(alignment)]
     return Table("decisions", "Decisions", columns, rows, notes, sort=False)
 
 
@@ -155,7 +144,7 @@ def _outcome_words(alignment: Alignment) -> str:
     return f"Unclear: the online interval of {percent(alignment.settings.alpha)} covers 0."
 
 
-def decision_words(alignment: Alignment) -> list[str]:
+def _decision_words(alignment: Alignment) -> list[str]:
     """The two mistakes, counted."""
     decisions = alignment.first.decisions
     shipped, held = (int(counts.sum()) for counts in decisions.counts)
