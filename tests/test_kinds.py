@@ -1,0 +1,217 @@
+"""Every kind of result × every format: hostile names are escaped, every digit is there, what is missing is one sign."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import random
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+
+import rankgauge
+from rankgauge.dialects import DIALECTS
+from rankgauge.dialects.reproduce import Conventions, DialectList, DialectValues, Files, Told, compare, search
+from rankgauge.explanation.query.difference import difference
+from rankgauge.explanation.query.explain import worst_queries
+from rankgauge.explanation.query.explanation import Explanations
+from rankgauge.measures import parse
+from rankgauge.read import RunSource, read_judgments
+from rankgauge.show.formats import FORMATS
+from rankgauge.shown import Shown
+from rankgauge.trust.judges.agree import ConfusionMatrix, Disputes
+from rankgauge.trust.unjudged.choose import ToJudgeList
+
+pytestmark = pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
+
+EVIL = "<script>alert(1)</script>|*x*_y_`$%#&\\input{z}\x1b[31m=1+1"
+OLD, NEW = f"=old {EVIL}", f"+new {EVIL}"
+TEXTS = [name for name, each in FORMATS.items() if not each.picture]
+
+
+@cache
+def data() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, dict[str, float]]]]:
+    """Judgments and two runs on thirty queries, every name of which is hostile."""
+    source = random.Random(7)
+    judged, runs = {}, {OLD: {}, NEW: {}}
+    for at in range(30):
+        query = f"q{at:02d} {EVIL}"
+        docs = [f"d{number} {EVIL}" for number in range(12)]
+        judged[query] = {doc: source.choice([0, 0, 1, 2, 3]) for doc in docs[:9]} | {docs[0]: 3, docs[1]: 0}
+        for name, skill in ((OLD, 0.5), (NEW, 1.5)):
+            scores = {doc: skill * judged[query].get(doc, 0) + source.random() for doc in docs}
+            runs[name][query] = {doc: round(score, 2) for doc, score in scores.items()}
+    return judged, runs
+
+
+def second() -> dict[str, dict[str, int]]:
+    """Another judge, who sometimes gives one grade more."""
+    return {
+        q: {d: min(3, g + (at % 3 == 0)) for at, (d, g) in enumerate(docs.items())} for q, docs in data()[0].items()
+    }
+
+
+def files() -> Files:
+    judged, runs = data()
+    return Files(read_judgments(judged), RunSource.of(runs[OLD]).kept())
+
+
+def suite() -> dict[str, Any]:
+    """Two data sets."""
+    judged, runs = data()
+    return {f"set {EVIL}": (judged, runs), "other": (judged, runs)}
+
+
+@cache
+def results() -> dict[str, Shown]:
+    """A result of every kind."""
+    judged, runs = data()
+    query, measure = next(iter(judged)), parse("nDCG@10")
+    evaluation = rankgauge.evaluate_runs(judged, runs, ["nDCG@10", "P@5"], by={q: f"g{q[1]} {EVIL}" for q in judged})
+    quality = rankgauge.quality(judged, runs, leave_one_out=True, error_rate=0.1, draws=20)
+    agreement = rankgauge.agree({f"a {EVIL}": judged, f"b {EVIL}": second()}, runs=runs)
+    old, new = (rankgauge.explain(judged, runs[name], query, name=name) for name in (OLD, NEW))
+    people = dict(list(judged.items())[:12])
+    table = {f"e{at} {EVIL}": (at / 100, at / 50 + 0.001 * (at % 3), 0.01) for at in range(12)}
+    return {
+        "Result": evaluation[OLD],
+        "Evaluation": evaluation,
+        "TieBands": evaluation.tie_bands,
+        "Comparison": rankgauge.compare(judged, runs, by={q: f"g{q[1]} {EVIL}" for q in judged}),
+        "Check": rankgauge.check(judged, runs[OLD], runs[NEW], margin=0.01, minimums={"nDCG@10": 0.5}),
+        "Plan": rankgauge.plan(0.2, differences=[0.02], queries=[50, 100]),
+        "Leaderboard": rankgauge.bench(suite(), cache=False),
+        "Explanation": old,
+        "Explanations": Explanations(worst_queries(judged, runs[OLD], 2, name=OLD)),
+        "Difference": difference(new, old),
+        "Funnel": rankgauge.funnel(judged, retrieved={OLD: runs[OLD]}, reranked={NEW: runs[NEW]}),
+        "Quality": quality,
+        "LabelNoise": quality.noise,  # type: ignore[dict-item]
+        "ToJudgeList": ToJudgeList(quality.to_judge(5)),
+        "Bounds": rankgauge.unjudged_bounds(judged, runs[OLD]),
+        "Agreement": agreement,
+        "Disputes": Disputes(agreement.sets.judges, agreement.disputes(1)),
+        "ConfusionMatrix": ConfusionMatrix(agreement.pairs[0]),
+        "PredictionPowered": rankgauge.ppi(people, second(), runs),
+        "Alignment": rankgauge.align(
+            {"experiment": [*table], "nDCG@10": [row[0] for row in table.values()],
+             f"clicks {EVIL}": [row[1] for row in table.values()]}, offline=["nDCG@10"], online=f"clicks {EVIL}",
+        ),
+        "Findings": rankgauge.validate(judged, runs[OLD]),
+        "DialectList": DialectList([*DIALECTS.values()]),
+        "DialectValues": DialectValues(compare(files(), measure, [DIALECTS["sklearn"], DIALECTS["xgboost"]])),
+        "Conventions": Conventions(measure, "0.5", search(files(), measure, Told("0.5"), [DIALECTS["sklearn"]])),
+        "Report": rankgauge.report(judged, runs, second={f"b {EVIL}": second()}),
+    }  # fmt: skip
+
+
+def kinds_of_results(kind: type = Shown) -> Iterator[type]:
+    for each in kind.__subclasses__():
+        if each.__module__.startswith("rankgauge."):
+            yield each
+        yield from kinds_of_results(each)
+
+
+NAMES = [
+    *("Result", "Evaluation", "TieBands", "Comparison", "Check", "Plan", "Leaderboard", "Explanation", "Explanations"),
+    *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
+    *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
+    "Report",
+]
+
+
+def test_every_kind_of_result_is_tested_here() -> None:
+    assert {type(each).__name__ for each in results().values()} == {*NAMES}
+    assert {each.__name__ for each in kinds_of_results()} == {*NAMES}
+
+
+@pytest.mark.parametrize("format", TEXTS)
+@pytest.mark.parametrize("kind", NAMES)
+def test_every_kind_in_every_format(kind: str, format: str) -> None:
+    shown = results()[kind].show(format)
+    assert shown.endswith("\n")
+    assert "\x1b" not in shown
+    CHECKS[format](shown)
+
+
+def of_text(shown: str) -> None:
+    assert not re.search(r"\bnan\b", shown)
+    assert not re.search(r"\bNone\b", shown)
+
+
+def of_markdown(shown: str) -> None:
+    of_text(shown)
+    page = MarkdownIt("commonmark").enable("table").render(shown)
+    assert "<script>" not in page
+    assert "<em>x</em>" not in page
+    assert "<em>y</em>" not in page
+
+
+def of_latex(shown: str) -> None:
+    body = "\n".join(line for line in shown.splitlines() if not line.startswith("%"))
+    of_text(body)
+    assert "\\input" not in body
+    assert not re.search(r"(?<!\\)[_#%$](?!-\$|\\)", re.sub(r"\$[^$\\]*(?:\\[a-z]+)?\$", "", body))
+
+
+def of_html(shown: str) -> None:
+    assert "<script>alert" not in shown
+    assert not re.search(r"(?:src|href)\s*=\s*[\"']?https?:", shown)
+
+
+def of_json(shown: str) -> None:
+    def refuse(word: str) -> Any:
+        raise AssertionError(f"{word} is not JSON")
+
+    json.loads(shown, parse_constant=refuse)
+
+
+def of_csv(shown: str) -> None:
+    rows = list(csv.reader(io.StringIO(shown)))
+    assert len({len(row) for row in rows}) == 1
+    for cell in (cell for row in rows for cell in row):
+        assert cell not in ("nan", "None", "inf", "–")
+        if cell.startswith(("=", "+", "-", "@")):
+            float(cell)  # a number, and no formula
+
+
+CHECKS = dict(zip(TEXTS, (of_text, of_markdown, of_latex, of_html, of_json, of_csv), strict=True))
+
+
+def numbers_of(value: Any) -> Iterator[float]:
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from numbers_of(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from numbers_of(each)
+
+
+@pytest.mark.parametrize("kind", [name for name in NAMES if name not in ("DialectList", "Findings")])
+def test_json_and_csv_have_every_digit(kind: str) -> None:
+    """What is read back from JSON is the value, and CSV says the same as JSON does."""
+    result = results()[kind]
+    numbers = {*numbers_of(json.loads(result.show("json")))}
+    assert all(math.isfinite(number) for number in numbers)
+    cells = [cell for row in csv.reader(io.StringIO(result.show("csv"))) for cell in row]
+    long = [float(cell) for cell in cells if re.fullmatch(r"-?\d+\.\d{6,}(?:e-?\d+)?", cell)]
+    assert [number for number in long if not any(abs(number) == abs(each) for each in numbers)] == []
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_file_has_what_is_shown(kind: str, tmp_path: Path) -> None:
+    """The suffix decides, compressed or not; a result says itself in a notebook."""
+    result = results()[kind]
+    result.save(tmp_path / "x.json")
+    assert (tmp_path / "x.json").read_text(encoding="utf-8") == result.show("json")
+    assert "<script>alert" not in result._repr_html_()
+    assert "https:" not in re.sub(r"http://www.w3.org/\S+", "", result._repr_html_())
