@@ -424,7 +424,7 @@ def test_judged_shares_are_those_of_the_measure_and_of_the_union() -> None:
     assert found.run("x").judged == rankgauge.evaluate(judgments, runs["x"], "Judged@10")["Judged@10"] == 0.5
     assert found.run("y").judged == pytest.approx(2 / 3)
     assert found.pair("x", "y").judged == 0.5  # a, b of a, b, u, v
-    with pytest.raises(InputError, match="there is no y − x; did you mean 'x − y'"):
+    with pytest.raises(InputError, match=r"there is no y − x; did you mean 'x − y'\? There are x − y"):
         found.pair("y", "x")
 
 

@@ -13,8 +13,9 @@ import pytest
 import rankgauge
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.matching.match import match
+from rankgauge.matching.ranking import whole
 from rankgauge.protocol import SIGNED
-from rankgauge.trust.unjudged import tops
+from rankgauge.read import read_judgments, read_run
 from rankgauge.trust.unjudged.expected import expected_values
 from rankgauge.trust.unjudged.extremes import Setting, extremes
 from rankgauge.trust.unjudged.interval import bounds_of_pair, bounds_of_run, sheet_of, unjudged_bounds
@@ -275,25 +276,27 @@ def test_deep_learning_2019(shared: Path) -> None:
     assert [f"{each:.4f}" for each in (pair.low, pair.high)] == ["0.0809", "0.2508"]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_scores_that_fall_strictly_are_ranked_as_match_ranks_them(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(seed)
-    judgments: dict[str, dict[str, int]] = {}
-    run: dict[str, dict[str, float]] = {}
-    for query in random.permutation(8).tolist():
-        docs = [f"d{number}" for number in random.permutation(9).tolist()]
-        scores = np.sort(random.random(9))[::-1].tolist()
-        run[f"q{query}"] = dict(zip(docs, scores, strict=True))
-        judgments[f"q{query}"] = {doc: int(random.integers(0, 4)) for doc in docs[:5]}
-    asked: list[Any] = []
+RULES: dict[str, Any] = {
+    "plain": {},
+    "reversed": {"ties": "reversed"},
+    "given": {"order": "given"},
+    "ties given": {"ties": "given"},
+    "float32": {"scores": "float32"},
+    "not itself": {"same_id": "drop"},
+}
 
-    def counting(*given: Any) -> Any:
-        asked.append(given)
-        return match(*given)
 
-    monkeypatch.setattr(tops, "match", counting)
-    quick = rankgauge.unjudged_bounds(judgments, run, measure="nDCG@4").to_dict()
-    assert not asked
-    run["q0"] = dict(reversed(run["q0"].items()))
-    assert rankgauge.unjudged_bounds(judgments, run, measure="nDCG@4").to_dict() == quick
-    assert asked
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("depth", [None, 1, 4])
+def test_every_document_stands_where_match_puts_it(rules: str, depth: int | None) -> None:
+    random, protocol = np.random.default_rng(len(rules)), rankgauge.Protocol(**RULES[rules])
+    docs = {f"q{query}": [f"q{doc}" for doc in random.permutation(9).tolist()] for query in random.permutation(8)}
+    run = read_run(
+        {query: {doc: random.integers(4) + 1e-9 * random.integers(2) for doc in docs[query]} for query in docs}
+    )
+    numbers = {query: {doc: float(at) for at, doc in enumerate(docs[query])} for query in docs}
+    hits = match(read_judgments(numbers), run, protocol)
+    rows = zip([hits.queries[query] for query in hits.query], hits.grade.astype(int), hits.rank.tolist(), strict=True)
+    theirs = [(query, docs[query][at], rank) for query, at, rank in rows if rank <= (depth or rank)]
+    ours = whole(run, protocol, depth).first(depth, sorted(docs))
+    assert [(sorted(docs)[query], doc, rank) for query, doc, rank in ours.iter_rows()] == theirs

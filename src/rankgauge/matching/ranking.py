@@ -1,13 +1,13 @@
 """The rank of every document of a run, judged or not; and where the documents of one run stand in another.
 
-`match` ranks judged documents only: a measure needs no more. Two stages of one pipeline need more: which documents are
-candidates, which of them lie within the first N, and in what order the second stage put those. The order is the
-protocol's, as in `match`, and equal scores are ordered for every document.
+`match` ranks judged documents only: a measure needs no more. What unjudged documents leave open needs more, and so
+do two stages of one pipeline: which documents are candidates, which of them lie within the first N, and in what order
+the second stage put those. The order is the protocol's, as in `match`, and equal scores are ordered for every document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -16,10 +16,12 @@ import numpy as np
 
 from rankgauge.matching.columns import order_within, scores_of
 from rankgauge.matching.duplicates import run_once
+from rankgauge.matching.hits import positions_within
 from rankgauge.matching.order import descending_within
 from rankgauge.read.records import Columns, Run
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -67,6 +69,18 @@ class Whole:
         """The documents at positions."""
         found: list[str] = self.rows.docs(self.places(positions)).to_list()
         return found
+
+    def first(self, depth: int | None, queries: Sequence[str]) -> pl.DataFrame:
+        """Query (its place among these, which hold all of the run's), document and rank of the first ranks."""
+        import polars as pl
+
+        place = {query: at for at, query in enumerate(queries)}
+        index = np.array([place[query] for query in self.queries], np.int64)
+        order = np.argsort(index)
+        sizes = (self.sizes if depth is None else np.minimum(self.sizes, depth))[order]
+        before = positions_within(np.repeat(np.arange(len(order)), sizes))
+        docs = self.rows.docs(self.places(np.repeat(self.starts[order], sizes) + before))
+        return pl.DataFrame({"query": np.repeat(index[order], sizes), "doc": docs, "rank": before + 1})
 
     def kept(self, run: Run, keep: Bools) -> Run:
         """The run without the positions that are not to be kept; what is left stays in the order given."""
@@ -119,14 +133,14 @@ class Whole:
         return start + int(there[0]) if len(there) else -1
 
 
-def whole(run: Run, protocol: Protocol) -> Whole:
-    """Order a run, every document of it."""
+def whole(run: Run, protocol: Protocol, depth: int | None = None) -> Whole:
+    """Order a run, every document of it; equal scores only as far as the first `depth` need it."""
     rows, _ = run_once(run, protocol)
     if protocol.order == "given":
         return Whole(rows, None)
     scores = scores_of(rows, protocol)
     order = None if descending_within(scores, rows.starts) else order_within(scores, rows)
-    return Whole(rows, _with_ties(rows, order, scores if order is None else scores[order], protocol.ties))
+    return Whole(rows, _with_ties(rows, order, scores if order is None else scores[order], protocol.ties, depth))
 
 
 def only_queries(run: Run, wanted: Collection[str]) -> Run:
@@ -155,7 +169,7 @@ def _mixed(keys: NDArray[np.uint64], query: NDArray[np.uint64], shift: int, bits
     return (query << np.uint64(64 - bits)) | (hashed >> np.uint64(bits))
 
 
-def _with_ties(rows: Grouped, order: Ints | None, ordered: Floats, ties: str) -> Ints | None:
+def _with_ties(rows: Grouped, order: Ints | None, ordered: Floats, ties: str, depth: int | None) -> Ints | None:
     """The order with equal scores as the rule says; they are as given so far."""
     if ties == "given":
         return order
@@ -165,7 +179,11 @@ def _with_ties(rows: Grouped, order: Ints | None, ordered: Floats, ties: str) ->
     if not same.any():
         return order
     tied = np.flatnonzero(np.r_[same, False] | np.r_[False, same])
-    group = np.cumsum(~np.r_[False, same][tied])
+    group = np.cumsum(~np.r_[False, same][tied]) - 1
+    if depth is not None:
+        begins = tied[np.flatnonzero(np.diff(group, prepend=-1))]
+        early = (begins - rows.starts[rows.query[begins]] < depth)[group]
+        tied, group = tied[early], group[early]
     result = np.arange(len(ordered)) if order is None else order
     places = result[tied]
     frame = pl.DataFrame({"group": group, "place": places}).with_row_index("at")

@@ -1,4 +1,4 @@
-"""Rules that need no more than Parts: what grades may be, and the order of ties by grade. Both paths share them."""
+"""Rules that need no run, or no more than Parts: what grades may be, and the order of ties by grade."""
 
 from __future__ import annotations
 
@@ -8,14 +8,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgauge.errors import FormatError
+from rankgauge.errors import FormatError, InputError
 from rankgauge.matching.parts import Parts, by_rank, positions_within_group
+from rankgauge.matching.unpack import numbers_of
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats
     from rankgauge.protocol import Protocol
+    from rankgauge.read.records import Judgments
 
-__all__ = ["refusals", "under_rules"]
+__all__ = ["checked", "refusals", "under_rules"]
+
+
+def checked(judgments: Judgments) -> Judgments:
+    """The same judgments: at least one, and every grade a finite number."""
+    if not len(judgments):
+        raise InputError(f"{judgments.source}: holds no judgment; expected query, document and grade of one or more")
+    if judgments.is_nested:
+        numbers_of(judgments, list(judgments.nested.values()), judgments.queries)
+    else:
+        from rankgauge.matching.columns import check_finite  # needs polars
+
+        check_finite(judgments)
+    return judgments
 
 
 def under_rules(parts: Parts, queries: list[str], protocol: Protocol) -> Parts:

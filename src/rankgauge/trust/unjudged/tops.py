@@ -1,28 +1,22 @@
-"""The first k documents of every judged query, judged or not, with their ranks: Hits hold the judged ones only.
-
-The order, ties, duplicates and missing queries are `match`'s: it is given the candidates for the first k ranks as if
-they were judged, each with its own number for a grade, and says where each of them stands.
-"""
+"""The first k documents of every judged query, judged or not, with their ranks: Hits hold the judged ones only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgauge.matching.match import match
-from rankgauge.matching.order import as_float32
+from rankgauge.matching.ranking import only_queries, whole
 from rankgauge.protocol import check_independent
-from rankgauge.read import Columns, Judgments
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
-    from rankgauge.read import Record, Run
+    from rankgauge.read import Judgments, Run
 
 __all__ = ["Judged", "Pool", "Top", "judged_of", "pool_of"]
 
@@ -80,8 +74,14 @@ class Pool:
 
 def judged_of(judgments: Judgments, protocol: Protocol) -> Judged:
     """The judgments with every pair once, their grades as the protocol reads them."""
-    queries = sorted(judgments.queries)
-    return Judged(queries, _graded(judgments, queries, protocol))
+    import polars as pl
+
+    queries, columns = sorted(judgments.queries), judgments.columns
+    place = {query: at for at, query in enumerate(queries)}
+    index = np.array([place[query] for query in columns.queries], np.int64)
+    grade = np.trunc(columns.number) if protocol.grades == "truncate" else columns.number
+    rows = pl.DataFrame({"query": index[columns.query], "doc": columns.doc, "grade": grade})
+    return Judged(queries, rows if judgments.is_nested else rows.unique(maintain_order=True))
 
 
 def pool_of(judged: Judged, runs: Mapping[str, Run], k: int | None, protocol: Protocol) -> Pool:
@@ -89,7 +89,9 @@ def pool_of(judged: Judged, runs: Mapping[str, Run], k: int | None, protocol: Pr
     check_independent(protocol, "what unjudged documents leave open is known")
     queries = judged.queries
     depth = min((limit for limit in (k, protocol.depth) if limit is not None), default=None)
-    found = {name: _first(run, queries, depth, protocol) for name, run in runs.items()}
+    there = set(queries)
+    ranked = {name: whole(only_queries(run, there), protocol, depth) for name, run in runs.items()}
+    found = {name: each.first(depth, queries) for name, each in ranked.items()}
     docs, numbers = _numbered([*(each["doc"] for each in found.values()), judged.rows["doc"]])
     keys = judged.query * len(docs) + numbers.pop()
     order = np.argsort(keys, kind="stable")
@@ -121,85 +123,3 @@ def _looked_up(wanted: Ints, keys: Ints, grades: Floats) -> Floats:
         return np.full(len(wanted), np.nan)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[at] == wanted, grades[at], np.nan)
-
-
-def _rows(record: Record, queries: list[str]) -> pl.DataFrame:
-    """The rows of these queries: query as an index, document, number."""
-    import polars as pl
-
-    place = {query: at for at, query in enumerate(queries)}
-    if record.is_nested and not record.is_columns:
-        record = type(record)({query: docs for query, docs in record.nested.items() if query in place})
-    columns = record.columns
-    index = np.array([place.get(query, -1) for query in columns.queries], np.int64)
-    frame = pl.DataFrame({"query": index[columns.query], "doc": columns.doc, "number": columns.number})
-    return frame if (index >= 0).all() else frame.filter(pl.col("query") >= 0)
-
-
-def _graded(judgments: Judgments, queries: list[str], protocol: Protocol) -> pl.DataFrame:
-    """Query, document, grade: every judgment once."""
-    import polars as pl
-
-    frame = _rows(judgments, queries)
-    frame = frame if judgments.is_nested else frame.unique(maintain_order=True)
-    number = frame["number"].to_numpy()
-    grade = pl.Series("grade", np.trunc(number) if protocol.grades == "truncate" else number)
-    return frame.select("query", "doc", grade)
-
-
-def _first(run: Run, queries: list[str], depth: int | None, protocol: Protocol) -> pl.DataFrame:
-    """Query, document and rank of the documents of the first ranks."""
-    import polars as pl
-
-    rows = _rows(run, queries)
-    ranked = _ranked_as_given(rows, protocol)
-    if ranked is not None:
-        return ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
-    rows = _candidates(rows, depth, protocol)
-    numbers = rows["query"].to_numpy().astype(np.int32)
-    there = np.unique(numbers)
-    columns = Columns([queries[at] for at in there], np.searchsorted(there, numbers).astype(np.int32), rows["doc"],
-                      np.arange(len(rows), dtype=np.float64))  # fmt: skip
-    rules = replace(protocol, depth=None, missing="zero", empty="zero", grades="any", negative="not-relevant")
-    hits = match(Judgments(columns, source=run.source), run, rules)
-    places = pl.Series(hits.grade.astype(np.int64))
-    found = rows.select(pl.all().gather(places)).with_columns(rank=pl.Series(hits.rank)).select("query", "doc", "rank")
-    return found if depth is None else found.filter(pl.col("rank") <= depth)
-
-
-def _ranked_as_given(rows: pl.DataFrame, protocol: Protocol) -> pl.DataFrame | None:
-    """Query, document and rank where scores fall strictly, query by query: no rule has anything to decide then.
-
-    None where they do not. (A document that is there twice is found by `match`, when the run is evaluated.)
-    """
-    import polars as pl
-
-    rules = (protocol.order, protocol.scores, protocol.same_id, protocol.duplicates)
-    if rules != ("score", "float64", "keep", "error"):
-        return None
-    query, score = rows["query"].to_numpy(), rows["number"].to_numpy()
-    starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]]) if len(query) else np.zeros(0, np.int64)
-    together = len(starts) == np.count_nonzero(np.bincount(query))
-    falling = score[1:] < score[:-1]
-    falling[starts[1:] - 1] = True
-    if not together or not falling.all():
-        return None
-    sizes = np.diff(np.r_[starts, len(query)])
-    rank = np.arange(1, len(query) + 1) - np.repeat(starts, sizes)
-    ranked = rows.select("query", "doc", rank=pl.Series(rank))
-    return ranked if (query[starts][1:] > query[starts][:-1]).all() else ranked.sort("query", maintain_order=True)
-
-
-def _candidates(rows: pl.DataFrame, depth: int | None, protocol: Protocol) -> pl.DataFrame:
-    """Rows that may be among the first ones: those of a score that is, where that is quick to tell."""
-    import polars as pl
-
-    if depth is None or protocol.duplicates != "error" or protocol.same_id != "keep":
-        return rows.unique(["query", "doc"], keep="first", maintain_order=True)
-    if int(np.bincount(rows["query"].to_numpy()).max(initial=0)) <= depth:
-        return rows
-    if protocol.order == "given":
-        return rows.filter(pl.int_range(pl.len()).over("query") < depth)
-    if protocol.scores == "float32":
-        rows = rows.with_columns(number=pl.Series(as_float32(rows["number"].to_numpy())))
-    return rows.filter(pl.col("number").rank("min", descending=True).over("query") <= depth)
