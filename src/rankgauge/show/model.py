@@ -82,10 +82,12 @@ class Table:
     formats: frozenset[str] = EVERYWHERE
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Mapping[str, Any]], key: str = "rows", **more: Any) -> Table:
-        """A table for programs: the keys of the rows are its columns."""
+    def of_rows(
+        cls, rows: Iterable[Mapping[str, Any]], key: str = "rows", heads: Iterable[str] = (), **more: Any
+    ) -> Table:
+        """A table for programs: the keys of the rows are its columns; `heads` are, where there may be no row."""
         listed = list(rows)
-        columns = [Column(name) for name in (listed[0] if listed else ())]
+        columns = [Column(name) for name in (listed[0] if listed else heads)]
         return cls(key, "", columns, [list(row.values()) for row in listed], formats=frozenset({"csv"}), **more)
 
 

@@ -59,6 +59,7 @@ def _conventions(conventions: Conventions) -> Iterator[Block]:
     if not conventions.candidates:
         tried = "no dialect of those asked for" if conventions.some else "no dialect, and no one or two changed rules"
         yield Text(f"Nothing gives {conventions.number} for {conventions.measure}: {tried}.")
+        yield Table.of_rows((), heads=("convention", "changes", "value"))
         return
     query = conventions.query
     columns = [Column("convention"), Column("changes"), Column("value", "number")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rankgauge.errors import counted
 from rankgauge.show.model import Block, Bullets, Section, Table, Text
@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["sections"]
 
+HEADS: Final = ("code", "severity", "title", "source", "count", "examples", "effect", "remedy")
+
 
 def sections(findings: Findings) -> Iterator[Section]:
     """Every finding, the worst first, and how many there are."""
     rows = [row | {"examples": " · ".join(row["examples"])} for row in findings.rows()]
-    blocks: list[Block] = [*map(_finding, findings), Text(_summary(findings)), Table.of_rows(rows)]
+    table = Table.of_rows(rows, heads=HEADS)  # a program reads the heads where nothing was found
+    blocks: list[Block] = [*map(_finding, findings), Text(_summary(findings)), table]
     yield Section("findings", "Checks of the files", blocks)
 
 
