@@ -171,7 +171,7 @@ def funnel_depth(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
                  alt.Tooltip("value", type="quantitative", format=".4f")],
     )  # fmt: skip
     drawn = base.mark_line(strokeWidth=2.5).encode(
-        strokeDash=alt.StrokeDash("line", type="nominal", scale=frame.dashes(names), legend=None)
+        strokeDash=alt.StrokeDash("line", type="nominal", scale=frame.dashes(names), legend=frame.legend(names))
     )
     dots_of = base.mark_point(filled=True, opacity=1).encode(
         size=alt.condition("datum.peak", alt.value(110), alt.value(30))
