@@ -14,7 +14,7 @@ import numpy as np
 from rankgauge.errors import FormatError, counted, warn
 from rankgauge.read.frames import settled
 from rankgauge.read.records import Columns, Nested
-from rankgauge.read.rows import INFINITY, Ask, Found, Row, Rows, explainer, gather, number_of, shortened
+from rankgauge.read.rows import INFINITY, Ask, Found, Row, Rows, decoded, explainer, gather, number_of, shortened
 from rankgauge.read.sources import Source
 
 __all__ = [
@@ -130,7 +130,7 @@ def _blocks(source: Source, ask: Ask) -> Columns | None:
 
 
 def _ranked_table(source: Source, ask: Ask) -> Columns | None:
-    from rankgauge.read.bulk import ranked_table
+    from rankgauge.read.table_rows import ranked_table
 
     return ranked_table(source)
 
@@ -209,13 +209,7 @@ class CarefulParser:
             )
 
     def _check_text(self, line: int, text: bytes) -> None:
-        try:
-            text.decode()
-        except UnicodeDecodeError as error:
-            raise FormatError(
-                f"{self.name}:{line}: byte {error.start + 1} is not UTF-8 text: {shortened(text)}; "
-                "ids are UTF-8, convert the file first (iconv -t UTF-8)"
-            ) from None
+        decoded(text, f"{self.name}:{line}")
         if b"\0" in text:
             raise FormatError(f"{self.name}:{line}: holds NUL bytes, so it is not a text file: {shortened(text)}")
 
