@@ -16,7 +16,7 @@ import pytest
 import rankgauge
 from rankgauge.comparison.value_tables import values_of_tables
 from rankgauge.errors import FormatError, InputError
-from rankgauge.evaluate import groups_of
+from rankgauge.measures.queries import groups_of
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read import sources as files
 from rankgauge.read.confusion import read_matrix
@@ -62,7 +62,7 @@ CALLERS = {
     ),
     "weights": Caller(lambda path: read_query_table(path, "weight"), ("query_id", "weight"), [("q1", 0.5), ("q2", 7)]),
     "clusters": Caller(
-        lambda path: read_query_table(path, "cluster"), ("query_id", "user", "note"), [("q1", "u1", "x"), ("q2", "u1", "y")]
+        lambda path: read_query_table(path, "cluster"), ("qid", "user", "more"), [("q1", "u1", "x"), ("q2", "u1", "")]
     ),
     "queries": Caller(
         lambda path: read_texts(path, "query_id"), ("query_id", "text"), [("q1", "a 'tent', blue"), ("q2", "größe 42")]
@@ -261,12 +261,17 @@ def test_polars_is_given_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Of a stream that was looked into, polars 1 reads on from the file behind it, and loses what the buffer held."""
     kinds = []
 
-    def spied(name: str) -> None:
+    def watch(name: str) -> None:
         read = getattr(pl, name)
-        monkeypatch.setattr(pl, name, lambda data, **options: kinds.append(type(data)) or read(data, **options))
 
-    spied("read_csv")
-    spied("read_ndjson")
+        def watched(data: Any, **options: Any) -> Any:
+            kinds.append(type(data))
+            return read(data, **options)
+
+        monkeypatch.setattr(pl, name, watched)
+
+    watch("read_csv")
+    watch("read_ndjson")
     monkeypatch.setattr(files, "SMALL", 0)
     rows = [(f"q{row // 100}", f"d{row}", row % 100) for row in range(20_000)]
     for name, content in {

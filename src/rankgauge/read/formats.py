@@ -12,7 +12,7 @@ from rankgauge.read import frames, ltr, table_rows
 from rankgauge.read import trec as lines
 from rankgauge.read.cells import header_of, json_format
 from rankgauge.read.names import has_role, is_beir, looks_like_header
-from rankgauge.read.rows import Ask, Found, shortened
+from rankgauge.read.rows import Ask, Content, shortened
 from rankgauge.read.sources import LAYERS, Source
 
 __all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "recognise"]
@@ -23,7 +23,7 @@ class Format(NamedTuple):
 
     about: str
     suffixes: tuple[str, ...]
-    read: Callable[[Source, Ask], Found]
+    read: Callable[[Source, Ask], Content]
     kinds: tuple[str, ...] = ("judgments", "run")
 
 
@@ -46,9 +46,7 @@ FORMATS: Final[dict[str, Format]] = {
     "jsonl": Format("one JSON object a line", (".jsonl", ".ndjson"), table_rows.read_jsonl),
     "parquet": Format("Parquet", (".parquet", ".pq"), partial(frames.read_columns, format="parquet")),
     "arrow": Format(
-        "Arrow IPC, also known as Feather",
-        (".arrow", ".feather", ".ipc"),
-        partial(frames.read_columns, format="arrow"),
+        "Arrow IPC (Feather)", (".arrow", ".feather", ".ipc"), partial(frames.read_columns, format="arrow")
     ),
 }
 

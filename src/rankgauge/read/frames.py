@@ -16,7 +16,7 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import Columns
-from rankgauge.read.rows import Ask, Found, Row, Rows, explainer
+from rankgauge.read.rows import Ask, Content, Row, Rows, explainer
 from rankgauge.read.sources import Source
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ def frame_rows(frame: Any) -> tuple[list[str], list[Sequence[Any]]]:
     return loaded.columns, list(loaded.iter_rows())
 
 
-def read_columns(source: Source, ask: Ask, *, format: str) -> Found:
+def read_columns(source: Source, ask: Ask, *, format: str) -> Content:
     """A Parquet file, or an Arrow IPC file or stream."""
     columns = dict.fromkeys(find_columns(column_names(source, format), ask, source.name))
-    found = _from_polars(load_frame(source, format, list(columns)), ask, source.name)
-    if not len(found.rows):
+    content = _from_polars(load_frame(source, format, list(columns)), ask, source.name)
+    if not len(content.rows):
         raise InputError(f"{source.name}: holds no rows; expected at least one")
-    return found
+    return content
 
 
 def load_frame(source: Source, format: str, columns: list[str] | None = None, rows: int | None = None) -> pl.DataFrame:
@@ -91,7 +91,7 @@ def _is(source: object, library: str, name: str) -> bool:
     return module is not None and isinstance(source, getattr(module, name))
 
 
-def read_frame(source: Any, ask: Ask) -> Found:
+def read_frame(source: Any, ask: Ask) -> Content:
     """A frame in memory."""
     if _is(source, "pandas", "DataFrame"):
         return _from_pandas(source, ask)
@@ -110,16 +110,16 @@ def _polars(source: Any, what: str) -> pl.DataFrame:
         raise InputError(f"{what}: this {type(source).__name__} cannot be read as a frame ({error})") from error
 
 
-def _from_pandas(source: Any, ask: Ask) -> Found:
+def _from_pandas(source: Any, ask: Ask) -> Content:
     """Through Arrow where pandas can; otherwise (no pyarrow, or columns of mixed objects) value by value."""
-    from rankgauge.read.memory import triples_found
+    from rankgauge.read.memory import read_triples
 
     wanted = find_columns(list(source.columns), ask, ask.kind)
     try:
         frame = _arrow_frame(source[list(dict.fromkeys(wanted))])
     except Exception:
         lists = [source[column].tolist() for column in wanted]
-        return triples_found(lambda: zip(*lists, strict=True), ask)
+        return read_triples(lambda: zip(*lists, strict=True), ask)
     return _from_polars(frame, ask, ask.kind)
 
 
@@ -129,10 +129,10 @@ def _arrow_frame(source: Any) -> pl.DataFrame:
     return pl.DataFrame(source)
 
 
-def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Found:
+def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Content:
     columns = frame_columns(frame, ask, name)
     rows = Rows(name, "row", lambda: _numbered_rows(columns))
-    return Found(settled(columns, ask), by=ask.by, explain=explainer(rows, ask), origin=rows)
+    return Content(settled(columns, ask), by=ask.by, explain=explainer(rows, ask), origin=rows)
 
 
 def _numbered_rows(columns: Columns) -> Iterator[Row]:

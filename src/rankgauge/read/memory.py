@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -11,11 +12,11 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import id_text
-from rankgauge.read.rows import Ask, Found, Row, Rows, gather, number_of_value
+from rankgauge.read.rows import Ask, Content, Row, Rows, gather, number_of_value
 
 BARE = {list, tuple, set, frozenset, np.ndarray}
 
-__all__ = ["checked_row", "is_of_query", "item_rows", "read_iterable", "read_mapping", "triples_found"]
+__all__ = ["checked_row", "is_of_query", "item_rows", "read_iterable", "read_mapping", "read_triples"]
 
 
 def is_of_query(value: Any) -> bool:
@@ -33,7 +34,7 @@ def _holds_several(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
 
 
-def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Found:
+def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:
     """A dict of dicts, kept as it is (`match` looks at every number anyway), or a dict of lists of documents."""
     if ask.columns:
         raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
@@ -48,19 +49,13 @@ def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Found:
                 f"{ask.kind}: query {query!r} maps to {_shown(docs)}; expected a dict of document → number, "
                 f"as in {{'q1': {{'d1': 1.0}}}}, or everywhere a list of documents, as in {{'q1': ['d1']}}"
             )
-    return Found(source)
+    return Content(source)
 
 
-def _read_bare(source: Mapping[Any, Any], ask: Ask) -> Found:
+def _read_bare(source: Mapping[Any, Any], ask: Ask) -> Content:
     """Query → documents without numbers: a ranking in the order given, or the relevant documents, of grade 1."""
-    query: Any = None
-    rank = 0
-
-    def place(row: int) -> str:
-        return f"{ask.kind}, query {query!r}, document {rank}"
 
     def each() -> Iterator[Row]:
-        nonlocal query, rank
         row = 0
         for query, docs in source.items():
             if ask.kind == "run" and isinstance(docs, (set, frozenset)):
@@ -68,20 +63,21 @@ def _read_bare(source: Mapping[Any, Any], ask: Ask) -> Found:
             for rank, doc in enumerate(docs, 1):
                 row += 1
                 number = -float(rank) if ask.kind == "run" else 1.0
+                place = partial("{}, query {!r}, document {}".format, ask.kind, query, rank)
                 yield checked_row(row, (query, doc, number), ask._replace(by="score"), place)
 
     rows = gather(Rows(ask.kind, "document", each), ask, may_be_empty=True)
-    return Found(rows, by="rank", has_scores=False) if ask.kind == "run" else Found(rows)
+    return Content(rows, by="rank", has_scores=False) if ask.kind == "run" else Content(rows)
 
 
-def read_iterable(source: Iterable[Any], ask: Ask) -> Found:
+def read_iterable(source: Iterable[Any], ask: Ask) -> Content:
     """An iterable of rows: triples, named tuples or dicts."""
     again = not isinstance(source, Iterator)
     rows = Rows(ask.kind, "row", lambda: item_rows(enumerate(source, 1), ask, rows.place), again)
-    return _found(rows, ask)
+    return _content(rows, ask)
 
 
-def triples_found(triples: Callable[[], Iterable[Any]], ask: Ask) -> Found:
+def read_triples(triples: Callable[[], Iterable[Any]], ask: Ask) -> Content:
     """Triples whose columns were told apart already."""
 
     def each() -> Iterator[Row]:
@@ -89,11 +85,11 @@ def triples_found(triples: Callable[[], Iterable[Any]], ask: Ask) -> Found:
             yield checked_row(row, triple, ask, rows.place)
 
     rows = Rows(ask.kind, "row", each)
-    return _found(rows, ask)
+    return _content(rows, ask)
 
 
-def _found(rows: Rows, ask: Ask) -> Found:
-    return Found(gather(rows, ask, may_be_empty=True), by=ask.by, origin=rows)
+def _content(rows: Rows, ask: Ask) -> Content:
+    return Content(gather(rows, ask, may_be_empty=True), by=ask.by, origin=rows)
 
 
 def item_rows(items: Iterable[tuple[int, Any]], ask: Ask, place: Callable[[int], str]) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from rankgauge.errors import DuplicateError, FormatError, InputError, counted, w
 from rankgauge.protocol import REPEATING
 from rankgauge.read.records import Columns, Nested
 
-__all__ = ["Ask", "Found", "Row", "Rows", "decoded", "explainer", "finite", "gather", "number_of"]
+__all__ = ["Ask", "Content", "Row", "Rows", "decoded", "explainer", "finite", "gather", "number_of"]
 __all__ += ["number_of_value", "shortened"]
 
 Row: TypeAlias = tuple[int, str, str, float]
@@ -33,7 +33,7 @@ class Ask(NamedTuple):
     duplicates: str = "error"
 
 
-class Found(NamedTuple):
+class Content(NamedTuple):
     """What a reader made of a source."""
 
     rows: Nested | Columns

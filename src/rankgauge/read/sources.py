@@ -223,11 +223,11 @@ def split_suffixes(path: str) -> tuple[str, Layer | None]:
 def find_source(source: str | os.PathLike[str]) -> Source:
     """The source behind a path, or standard input for `-`; whatever cannot be read is said so here."""
     path = os.fsdecode(source)
-    found = _standard_input() if path == "-" else _file(path)
-    with found.open() as stream:
+    file = _standard_input() if path == "-" else _file(path)
+    with file.open() as stream:
         if not stream.read(1):
-            raise InputError(f"{found.name}: is empty; expected one row a line")
-    return found
+            raise InputError(f"{file.name}: is empty; expected one row a line")
+    return file
 
 
 def _standard_input() -> Source:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from rankgauge.read.frames import frame_columns, numbered, settled
 from rankgauge.read.memory import checked_row, item_rows
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import Columns
-from rankgauge.read.rows import Ask, Found, Row, Rows, explainer, gather, shortened
+from rankgauge.read.rows import Ask, Content, Row, Rows, explainer, gather, shortened
 from rankgauge.read.sources import HEAD, Source
 
 if TYPE_CHECKING:
@@ -27,21 +28,21 @@ if TYPE_CHECKING:
 __all__ = ["column_names", "ranked_table", "read_delimited", "read_json", "read_jsonl"]
 
 
-def read_delimited(source: Source, ask: Ask) -> Found:
+def read_delimited(source: Source, ask: Ask) -> Content:
     """Values between commas, semicolons or tabs, with a header."""
     return _read(source, ask, Rows(source.name, "line", lambda: _cell_rows(source, ask)), _delimited_columns)
 
 
-def read_jsonl(source: Source, ask: Ask) -> Found:
+def read_jsonl(source: Source, ask: Ask) -> Content:
     """One JSON object a line."""
     rows = Rows(source.name, "line", lambda: item_rows(json_lines(source), ask, rows.place))
     return _read(source, ask, rows, _json_columns)
 
 
-def read_json(source: Source, ask: Ask) -> Found:
+def read_json(source: Source, ask: Ask) -> Content:
     """One JSON object, query → document → number, or one JSON list of rows."""
     rows = Rows(source.name, "entry", lambda: _json_rows(source, ask))
-    return Found(gather(rows, ask), by=ask.by, origin=rows)
+    return Content(gather(rows, ask), by=ask.by, origin=rows)
 
 
 def column_names(source: Source, format: str) -> list[str]:
@@ -55,11 +56,11 @@ def column_names(source: Source, format: str) -> list[str]:
     return list(first) if isinstance(first, dict) else []
 
 
-def _read(source: Source, ask: Ask, rows: Rows, fast: Callable[[Source, Ask, bytes], Columns | None]) -> Found:
+def _read(source: Source, ask: Ask, rows: Rows, fast: Callable[[Source, Ask, bytes], Columns | None]) -> Content:
     columns = None if source.is_small else _fast(source, lambda data: fast(source, ask, data))
     if columns is None:
-        return Found(gather(rows, ask), by=ask.by, origin=rows)
-    return Found(settled(columns, ask), by=ask.by, explain=explainer(rows, ask), origin=rows)
+        return Content(gather(rows, ask), by=ask.by, origin=rows)
+    return Content(settled(columns, ask), by=ask.by, explain=explainer(rows, ask), origin=rows)
 
 
 # ---- row by row ------------------------------------------------------------------------------------------------------
@@ -102,11 +103,7 @@ def _json_rows(source: Source, ask: Ask) -> Iterator[Row]:
 
 def _nested_rows(queries: list[tuple[str, Any]], ask: Ask, name: str) -> Iterator[Row]:
     """The rows of query → document → number, of which each query is let go once it was taken over."""
-
-    def place(entry: int) -> str:
-        return f"{name}, query {query!r}, document {doc!r}"
-
-    entry, doc = 0, ""
+    entry = 0
     queries.reverse()
     while queries:
         query, docs = queries.pop()
@@ -115,6 +112,7 @@ def _nested_rows(queries: list[tuple[str, Any]], ask: Ask, name: str) -> Iterato
             raise FormatError(f"{name}: query {query!r} maps to {shown}; expected document → number")
         for doc, number in docs:
             entry += 1
+            place = partial("{}, query {!r}, document {!r}".format, name, query, doc)
             yield checked_row(entry, (query, doc, number), ask, place)
 
 
@@ -183,7 +181,7 @@ def _is_all_strings(column: pl.Series, data: bytes) -> bool:
     return sum(1 for _ in re.finditer(rb'%b\s*:\s*"' % re.escape(key), data)) == len(column)
 
 
-def ranked_table(source: Source) -> Columns | None:
+def ranked_table(source: Source, ask: Ask) -> Columns | None:
     """An MS MARCO run: query, document and rank between tabs."""
 
     def columns(data: bytes) -> Columns | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from rankgauge.errors import FormatError, InputError, nearest
+from rankgauge.errors import FormatError, InputError, unknown
 from rankgauge.read.cells import Records, header_of, json_format, json_lines, parse_json, text_number
 from rankgauge.read.frames import frame_format, frame_rows, is_frame, load_frame
 from rankgauge.read.names import SPELLINGS, normal
@@ -49,9 +49,8 @@ class NamedColumns:
     def column(self, name: str) -> str:
         """The name of a column that must be there."""
         if name not in self.names:
-            close = nearest(name, self.names)
-            known = f"the columns are {', '.join(self.names)}" + (f"; did you mean {close!r}?" if close else "")
-            raise FormatError(f"{self.source}: there is no column {name!r}; {known}")
+            known = f"the columns are {', '.join(self.names)}"
+            raise FormatError(unknown(f"{self.source}: there is no column {name!r}", name, self.names, known))
         return name
 
     def cells(self, column: str) -> list[Any]:
