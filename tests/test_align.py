@@ -285,14 +285,14 @@ BAD_FILES = {
     "ragged.csv": (b"offline,online\n1,1\n2\n3,3\n", r"ragged.csv:3: expected 2 fields \(offline, online\), got 1"),
     "quote.csv": (b'offline,online\n1,1\n"2,2\n3,3\n', "a quoted field ends in a quote"),
     "twice.csv": (b"offline,online,online\n1,1,1\n", "two columns are called 'online'"),
-    "head.csv": (b"offline,online\n", "holds no rows"),
+    "head.csv": (b"offline,online\n", "holds 0 rows"),
     "remarks.csv": (b"# nothing\n", "holds no header"),
-    "latin.csv": (b"offline,online\n1,\xe9\n", "latin.csv:2: is not UTF-8 text"),
+    "latin.csv": (b"offline,online\n1,\xe9\n", "latin.csv:2: byte 3 is not UTF-8 text"),
     "gap.jsonl": (b'{"offline":1,"online":1}\n{"offline":2}\n', "gap.jsonl:2: expected the columns of the first row"),
     "bad.jsonl": (b'{"offline":1,"online":1}\n{"offline":2,\n', "bad.jsonl:2: is not JSON"),
     "list.json": (b"[1, 2]", "list.json, row 1: expected a dict"),
     "cut.json": (b'[{"offline": 1,\n', "cut.json:2: is not JSON"),
-    "cut.parquet": (b"PAR1xx", "cut.parquet: not a whole file"),
+    "cut.parquet": (b"PAR1xx", "cut.parquet: not a whole parquet file"),
 }
 
 
@@ -603,10 +603,15 @@ def test_options_that_would_be_lost_are_refused(more: list[str], message: str, t
     assert not list(tmp_path.iterdir())
 
 
-def test_semicolons_are_understood_and_decimal_commas_named(tmp_path: Path) -> None:
+def test_semicolons_and_decimal_commas_are_understood(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("\ufeffoffline;online\n0.1;0.2\n0.2;0.1\n0.3;0.7\n0.4;0.3\n", "utf-8")
     assert align(file).units.online.tolist() == [0.2, 0.1, 0.7, 0.3]
     file.write_text("offline;online\n0,1;0,2\n0,2;0,1\n0,3;0,7\n")
+    assert align(file).units.online.tolist() == [0.2, 0.1, 0.7]
+    file.write_text('offline,online\n"0,1","0,2"\n"0,2","0,1"\n"0,3","0,7"\n')
     with pytest.raises(FormatError, match=r"t.csv:2: column 'offline': '0,1' has a decimal comma; write 0.1"):
+        align(file)
+    file.write_text("offline\tonline\n0,1\t0,2\n0,2\t1,234\n0,3\t0,7\n")
+    with pytest.raises(FormatError, match=r"t.csv:3: column 'online': '1,234' may be 1.234 or 1234; write one of them"):
         align(file)

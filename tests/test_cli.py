@@ -473,12 +473,14 @@ def test_weights_from_standard_input_serve_every_run(cli: Cli) -> None:
 BAD_TABLES = {
     "query_id,group\n": "no query is in any group: a query is 'q1', the groups know 'none'",
     "query_id,group\nq7,a\n": "no query is in any group: a query is 'q1', the groups know 'q7'",
-    "query_id,group\nq1\n": "by.csv:2: expected 2 columns, as the header has, got 1: ['q1']",
+    "query_id,group\nq1\n": 'by.csv:2: expected 2 fields (query_id, group), got 1: "q1"',
     "q,group\nq1,a\n": "by.csv: no query column among q, group; call it query_id",
     "query_id,a,b\nq1,1,2\n": "by.csv: which column is the group? There are a, b; name it with by.csv:COLUMN",
-    "query_id,group\nq1,a\nq1,b\n": "by.csv: query 'q1' has two values, 'a' and 'b'",
-    '[{"query_id": "q1", "group": 1}, {"group": 2}]': "by.csv, row 2: there is no query_id; give every row one",
-    "[1]": "by.csv: expected an object query → value, or objects with a query_id",
+    "query_id,group\nq1,a\nq1,b\n": "by.csv:3: query 'q1' has two values, 'a' and 'b'; keep one",
+    '[{"query_id": "q1", "group": 1}, {"group": 2}]': (
+        "by.csv, row 2: expected the columns of the first row (query_id, group), got group"
+    ),
+    "[1]": 'by.csv, row 1: expected a dict (an object) of column → value, got "1"',
 }
 
 
@@ -492,14 +494,14 @@ def test_a_damaged_table_of_groups(cli: Cli, here: Path) -> None:
     (here / "by.parquet").write_bytes(b"PAR1junk")
     outcome = cli("eval", "qrels.txt", "good.run", "--by", "by.parquet")
     assert outcome.code == 2
-    assert re.fullmatch(r"error: by\.parquet: not a whole file \(.*\); fetch or write it again\n", outcome.err)
+    assert re.fullmatch(r"error: by\.parquet: not a whole parquet file \(.*\); fetch or write it again\n", outcome.err)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("q1,1\n", "no weight for 2 queries, such as 'q2'; give every query one"),
-        ("q1,x\nq2,1\nq3,1\n", "a weight is not a number: could not convert string to float: 'x'"),
+        ("q1,x\nq2,1\nq3,1\n", "weights.csv:2: column 'weight': 'x' is not a number; expected a weight"),
         ("q1,-1\nq2,1\nq3,1\n", "weights are finite numbers, 0 or more, and not all 0"),
         ("q1,0\nq2,0\nq3,0\n", "weights are finite numbers, 0 or more, and not all 0"),
     ],
@@ -663,7 +665,7 @@ BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
     ),
     "not UTF-8": (
         "a.run", b"q1 Q0 d1 1 1 t\nq1 Q0 \xff 2 1 t\n",
-        'a.run:2: byte 7 is not UTF-8 text: "q1 Q0 � 2 1 t"; ids are UTF-8, convert the file first (iconv -t UTF-8)',
+        'a.run:2: byte 7 is not UTF-8 text: "q1 Q0 � 2 1 t"; convert the file first (iconv -t UTF-8)',
     ),
     "not gzip": (
         "a.run.gz", RUN,

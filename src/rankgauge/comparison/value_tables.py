@@ -7,7 +7,6 @@ judgments and rules, so that files of different origin are refused.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,9 +19,10 @@ from rankgauge.comparison.values import Values, comparable, one_definition
 from rankgauge.errors import FormatError, InputError, MeasureError, RankgaugeError, unknown
 from rankgauge.measures import parse
 from rankgauge.read.frames import is_frame
-from rankgauge.read.query_tables import frame_table, is_query_column, table_of_file
+from rankgauge.read.query_tables import query_column
 from rankgauge.read.records import id_text
 from rankgauge.read.sources import Source, find_source
+from rankgauge.read.tables import NamedColumns, number_in, read_table
 
 if TYPE_CHECKING:
     from rankgauge.read import Judgments
@@ -168,11 +168,10 @@ def _saved(file: Source) -> _Table | None:
 def _table(source: Any) -> _Table:
     if isinstance(source, Mapping):
         return _Table("the mapping", {NAMELESS: {str(name): _column(name, values) for name, values in source.items()}})
-    if is_frame(source):
-        return _Table("the frame", _columns(*frame_table(source), "the frame"))
-    if not isinstance(source, Source):
+    if not is_frame(source) and not isinstance(source, Source):
         raise InputError(f"values are a file, a frame, or system → query → value, not a {type(source).__name__}")
-    return _Table(source.name, _columns(*table_of_file(source), source.name))
+    table = read_table(source, "the frame", key="query_id", loose=True)
+    return _Table(table.source, _columns(table))
 
 
 def _column(name: Any, values: Any) -> Column:
@@ -181,46 +180,32 @@ def _column(name: Any, values: Any) -> Column:
     return {id_text(query): _number(value, f"system {name}, query {query}") for query, value in values.items()}
 
 
-def _columns(names: list[str], rows: list[Sequence[Any]], name: str) -> dict[str, dict[str, Column]]:
-    query = next((at for at, each in enumerate(names) if is_query_column(each)), None)
-    if query is None:
-        raise FormatError(f"{name}: no query column among {', '.join(names)}; call it query_id")
-    twice = next((each for each in names if names.count(each) > 1), None)
-    if twice is not None:
-        raise FormatError(f"{name}: there are two columns {twice!r}; give each system a name of its own")
-    system = next((at for at, each in enumerate(names) if each.strip().lower() in SYSTEMS), None)
-    others = [at for at in range(len(names)) if at not in (query, system)]
+def _columns(table: NamedColumns) -> dict[str, dict[str, Column]]:
+    query, system = query_column(table), next(iter(table.called(SYSTEMS)), None)
+    others = [name for name in table.names if name not in (query, system)]
+    names = ", ".join(table.names)
     if not others:
-        raise FormatError(f"{name}: no column of values beside {', '.join(names)}; give each system one")
-    if not rows:
-        raise FormatError(f"{name}: holds no rows below its header {', '.join(names)}; give a row a query")
+        raise FormatError(f"{table.source}: no column of values beside {names}; give each system one")
+    if not table.rows:
+        raise FormatError(f"{table.source}: holds no rows below its header {names}; give a row a query")
+    queries, systems = table.ids(query), table.cells(system) if system else [None] * len(table)
     result: dict[str, dict[str, Column]] = {}
-    for number, row in enumerate(rows, 1):
-        place = f"{name}, row {number}"
-        for at in others:
-            wide = system is None
-            measure, who = (NAMELESS, names[at]) if wide else (names[at], str(row[system]))  # type: ignore[index]
-            column = result.setdefault(measure, {}).setdefault(who, {})
-            _put(column, row[query], row[at], f"{place}, column {names[at]}")
+    for name in others:
+        for row, (identifier, who, cell) in enumerate(zip(queries, systems, table.cells(name), strict=True)):
+            measure, key = (name, str(who)) if system else (NAMELESS, name)
+            column = result.setdefault(measure, {}).setdefault(key, {})
+            if identifier in column:
+                raise FormatError(
+                    f"{table.place(row)}, column {name}: query {identifier!r} has a value already; keep one row"
+                )
+            if cell is not None and str(cell).strip():
+                place = f"{table.place(row)}, column {name}, query {identifier}"
+                column[identifier] = _number(cell, place, table.delimiter)
     return result
 
 
-def _put(column: Column, query: Any, value: Any, place: str) -> None:
-    if query is None:
-        raise FormatError(f"{place}: there is no query; give every row one")
-    identifier = id_text(query)
-    if identifier in column:
-        raise FormatError(f"{place}: query {identifier!r} has a value already; keep one row")
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return
-    column[identifier] = _number(value, f"{place}, query {identifier}")
-
-
-def _number(value: Any, place: str) -> float:
+def _number(value: Any, place: str, delimiter: str = ",") -> float:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise FormatError(f"{place}: {value!r} is not a number") from None
-    if not math.isfinite(number):
-        raise FormatError(f"{place}: {value!r} is not a finite number; leave the cell empty where there is no value")
-    return number
+        return number_in(value, delimiter)
+    except ValueError as error:
+        raise FormatError(f"{place}: {error}; leave the cell empty where there is no value") from None

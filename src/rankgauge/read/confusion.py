@@ -59,8 +59,10 @@ def _ascending(name: str, counts: NDArray[np.float64], rows: list[float], column
 
 
 def _cells(text: str) -> list[str]:
-    delimiter = next((each for each in (",", "\t", ";") if each in text), None)
-    return [cell.strip().strip('"') for cell in text.split(delimiter)]
+    """Cells between tabs, semicolons, commas or blanks; with the first two a comma is one of decimals."""
+    delimiter = next((each for each in "\t;," if each in text), None)
+    cells = [cell.strip().strip('"') for cell in text.split(delimiter)]
+    return cells if delimiter in (",", None) else [cell.replace(",", ".") for cell in cells]
 
 
 def _is_number(cell: str) -> bool:

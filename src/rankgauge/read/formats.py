@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, choices, unknown
-from rankgauge.read import frames, ltr, tables
+from rankgauge.read import frames, ltr, table_rows
 from rankgauge.read import trec as lines
+from rankgauge.read.cells import header_of, json_format
 from rankgauge.read.names import has_role, is_beir, looks_like_header
-from rankgauge.read.rows import Ask, Found, shortened
+from rankgauge.read.rows import Ask, Content, shortened
 from rankgauge.read.sources import LAYERS, Source
 
 __all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "recognise"]
@@ -22,7 +23,7 @@ class Format(NamedTuple):
 
     about: str
     suffixes: tuple[str, ...]
-    read: Callable[[Source, Ask], Found]
+    read: Callable[[Source, Ask], Content]
     kinds: tuple[str, ...] = ("judgments", "run")
 
 
@@ -39,15 +40,16 @@ FORMATS: Final[dict[str, Format]] = {
         ltr.read_letor,
         ("judgments",),
     ),
-    "csv": Format("commas, with a header", (".csv",), tables.read_csv),
-    "tsv": Format("tabs, with a header", (".tsv", ".tab"), tables.read_tsv),
-    "json": Format("query → document → number, or a list of rows", (".json",), tables.read_json),
-    "jsonl": Format("one JSON object a line", (".jsonl", ".ndjson"), tables.read_jsonl),
-    "parquet": Format("Parquet", (".parquet", ".pq"), frames.read_parquet),
-    "arrow": Format("Arrow IPC, also known as Feather", (".arrow", ".feather", ".ipc"), frames.read_arrow),
+    "csv": Format("commas or semicolons, with a header", (".csv",), table_rows.read_delimited),
+    "tsv": Format("tabs, with a header", (".tsv", ".tab"), table_rows.read_delimited),
+    "json": Format("query → document → number, or a list of rows", (".json",), table_rows.read_json),
+    "jsonl": Format("one JSON object a line", (".jsonl", ".ndjson"), table_rows.read_jsonl),
+    "parquet": Format("Parquet", (".parquet", ".pq"), partial(frames.read_columns, format="parquet")),
+    "arrow": Format(
+        "Arrow IPC (Feather)", (".arrow", ".feather", ".ipc"), partial(frames.read_columns, format="arrow")
+    ),
 }
 
-MAGIC: Final = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 # People give these names to anything: what is inside decides.
 UNSURE: Final = ("trec", "tsv")
 
@@ -90,33 +92,22 @@ def _by_content(source: Source, kind: str | None, columns: Mapping[str, str] | N
         return "letor"
     if b"\0" not in head and lines.is_regular(fields):
         return _by_width(fields, kind)
-    for magic, name in MAGIC.items():
-        if head.startswith(magic):
-            return name
-    if b"\0" in head:
+    name = frames.frame_format(head)
+    if name is None and b"\0" in head:
         raise FormatError(
             f"{source.name}: holds NUL bytes, so it is neither text nor a known format: {shortened(head[:40])}; "
             f"expected {choices(FORMATS)}"
         )
-    if head.lstrip()[:1] in (b"{", b"["):
-        return "jsonl" if _first_line_is_a_row(head) else "json"
-    for name, delimiter in tables.DELIMITERS.items():
-        if looks_like_header(tables.header_cells(head, delimiter), columns):
-            return name
+    if name := name or json_format(head):
+        return name
+    header = header_of(head)
+    if looks_like_header(header.names, columns):
+        return "tsv" if header.delimiter == "\t" else "csv"
     return _by_width(fields, kind)
 
 
 def _by_width(fields: list[bytes], kind: str | None) -> str:
     return "msmarco" if kind != "judgments" and len(fields) == lines.LAYOUTS["msmarco"].width else "trec"
-
-
-def _first_line_is_a_row(head: bytes) -> bool:
-    """Whether the first line is an object by itself, with values rather than documents inside."""
-    try:
-        first = json.loads(head.lstrip().split(b"\n", 1)[0])
-    except ValueError:
-        return False
-    return isinstance(first, dict) and any(not isinstance(value, dict) for value in first.values())
 
 
 def kind_of(source: Source, format: str, columns: Mapping[str, str] | None = None) -> str | None:
@@ -126,7 +117,7 @@ def kind_of(source: Source, format: str, columns: Mapping[str, str] | None = Non
     if format == "trec":
         fields = lines.fields_of_first_line(source.head())
         return "judgments" if len(fields) == lines.LAYOUTS["judgments"].width else "run"
-    module = frames if format in ("parquet", "arrow") else tables
+    module = frames if format in ("parquet", "arrow") else table_rows
     names = module.column_names(source, format)
     return _kind_of_columns(names, columns or {})
 

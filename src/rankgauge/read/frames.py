@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,53 +16,51 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import Columns
-from rankgauge.read.rows import Ask, Found, Row, Rows, explainer
+from rankgauge.read.rows import Ask, Content, Row, Rows, explainer
 from rankgauge.read.sources import Source
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "column_names",
-    "frame_columns",
-    "is_frame",
-    "numbered",
-    "read_arrow",
-    "read_frame",
-    "read_parquet",
-    "settled",
-]
+__all__ = ["column_names", "frame_columns", "frame_format", "frame_rows", "is_frame", "load_frame", "numbered"]
+__all__ += ["read_columns", "read_frame", "settled"]
 
 ARROW_FILE = b"ARROW1"
+MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", b"\xff\xff\xff\xff": "arrow"}
 FLOAT_IDS = "turn them into integers or text (pandas makes floats of integers where some are missing)"
-
-
-def read_parquet(source: Source, ask: Ask) -> Found:
-    """A Parquet file."""
-    return _read_file(source, ask, "parquet")
-
-
-def read_arrow(source: Source, ask: Ask) -> Found:
-    """An Arrow IPC file or stream."""
-    return _read_file(source, ask, "arrow")
 
 
 def column_names(source: Source, format: str) -> list[str]:
     """The columns of a Parquet or Arrow file."""
-    return _loaded(source, format, None).columns
+    return load_frame(source, format, rows=0).columns
 
 
-def _read_file(source: Source, ask: Ask, format: str) -> Found:
-    wanted = dict.fromkeys(find_columns(column_names(source, format), ask, source.name))
-    found = _from_polars(_loaded(source, format, list(wanted)), ask, source.name)
-    if not len(found.rows):
+def frame_format(head: bytes) -> str | None:
+    """The format of a file of columns, by its first bytes."""
+    return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
+
+
+def frame_rows(frame: Any) -> tuple[list[str], list[Sequence[Any]]]:
+    """The names of a frame's columns, and its rows; what pandas calls missing is None."""
+    if _is(frame, "pandas", "DataFrame"):
+        cells = frame.astype(object).where(frame.notna(), None)
+        return list(map(str, frame.columns)), list(cells.itertuples(index=False, name=None))
+    loaded = _polars(frame, "the table")
+    return loaded.columns, list(loaded.iter_rows())
+
+
+def read_columns(source: Source, ask: Ask, *, format: str) -> Content:
+    """A Parquet file, or an Arrow IPC file or stream."""
+    columns = dict.fromkeys(find_columns(column_names(source, format), ask, source.name))
+    content = _from_polars(load_frame(source, format, list(columns)), ask, source.name)
+    if not len(content.rows):
         raise InputError(f"{source.name}: holds no rows; expected at least one")
-    return found
+    return content
 
 
-def _loaded(source: Source, format: str, wanted: list[str] | None) -> pl.DataFrame:
-    """These columns of a file; none of its rows where no columns are named."""
+def load_frame(source: Source, format: str, columns: list[str] | None = None, rows: int | None = None) -> pl.DataFrame:
+    """These columns and so many rows of a Parquet or Arrow file; all where nothing is said."""
     import polars as pl
 
     read: Callable[..., pl.DataFrame] = pl.read_parquet
@@ -71,8 +69,8 @@ def _loaded(source: Source, format: str, wanted: list[str] | None) -> pl.DataFra
     with source.open() as stream:
         data = stream if source.plain_path else io.BytesIO(stream.read())
         try:
-            return read(data, columns=wanted, n_rows=0 if wanted is None else None)
-        except Exception as error:
+            return read(data, columns=columns, n_rows=rows)
+        except (Exception, pl.exceptions.PanicException) as error:
             # polars raises many kinds for a damaged file, not all of them its own.
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise InputError(f"{source.name}: not a whole {format} file ({reason}); fetch or write it again") from error
@@ -93,32 +91,35 @@ def _is(source: object, library: str, name: str) -> bool:
     return module is not None and isinstance(source, getattr(module, name))
 
 
-def read_frame(source: Any, ask: Ask) -> Found:
+def read_frame(source: Any, ask: Ask) -> Content:
     """A frame in memory."""
+    if _is(source, "pandas", "DataFrame"):
+        return _from_pandas(source, ask)
+    return _from_polars(_polars(source, ask.kind), ask, ask.kind)
+
+
+def _polars(source: Any, what: str) -> pl.DataFrame:
     import polars as pl
 
     if isinstance(source, pl.LazyFrame):
-        source = source.collect()
-    if _is(source, "pandas", "DataFrame"):
-        return _from_pandas(source, ask)
+        return source.collect()
     try:
-        frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+        return source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
     except Exception as error:
         # What a foreign stream raises is not ours to know.
-        raise InputError(f"{ask.kind}: this {type(source).__name__} cannot be read as a frame ({error})") from error
-    return _from_polars(frame, ask, ask.kind)
+        raise InputError(f"{what}: this {type(source).__name__} cannot be read as a frame ({error})") from error
 
 
-def _from_pandas(source: Any, ask: Ask) -> Found:
+def _from_pandas(source: Any, ask: Ask) -> Content:
     """Through Arrow where pandas can; otherwise (no pyarrow, or columns of mixed objects) value by value."""
-    from rankgauge.read.memory import triples_found
+    from rankgauge.read.memory import read_triples
 
     wanted = find_columns(list(source.columns), ask, ask.kind)
     try:
         frame = _arrow_frame(source[list(dict.fromkeys(wanted))])
     except Exception:
         lists = [source[column].tolist() for column in wanted]
-        return triples_found(lambda: zip(*lists, strict=True), ask)
+        return read_triples(lambda: zip(*lists, strict=True), ask)
     return _from_polars(frame, ask, ask.kind)
 
 
@@ -128,11 +129,10 @@ def _arrow_frame(source: Any) -> pl.DataFrame:
     return pl.DataFrame(source)
 
 
-def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Found:
+def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Content:
     columns = frame_columns(frame, ask, name)
     rows = Rows(name, "row", lambda: _numbered_rows(columns))
-    by = "rank" if number_role(ask) == "rank" else "score"
-    return Found(settled(columns, ask), by=by, explain=explainer(rows, ask), origin=rows)
+    return Content(settled(columns, ask), by=ask.by, explain=explainer(rows, ask), origin=rows)
 
 
 def _numbered_rows(columns: Columns) -> Iterator[Row]:

@@ -21,7 +21,7 @@ from rankgauge.errors import FormatError, InputError, counted, warn
 from rankgauge.read.ltr_blocks import Labels, read_label_blocks
 from rankgauge.read.numbers import LONG, Column, read_sizes
 from rankgauge.read.records import Columns, Judgments, Nested, Run
-from rankgauge.read.rows import Ask, Found, Row, Rows, number_of, shortened
+from rankgauge.read.rows import Ask, Content, Row, Rows, number_of, shortened
 from rankgauge.read.sources import LAYERS, Source, find_source, layer_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def is_letor(fields: list[bytes]) -> bool:
     return len(fields) > 1 and ROW.match(fields[0] + b" " + fields[1]) is not None
 
 
-def read_letor(source: Source, ask: Ask) -> Found:
+def read_letor(source: Source, ask: Ask) -> Content:
     """The labels of a learning-to-rank file as judgments."""
     if ask.columns:
         raise FormatError(f"{source.name}: has no named columns to map; {EXPECTED}")
@@ -124,8 +124,8 @@ def read_letor(source: Source, ask: Ask) -> Found:
             f"rankgauge eval --ltr {source.name} --predictions FILE"
         )
     rows = read_ltr(source)
-    found = rows.judgments()
-    return Found(found.columns if found.is_columns else found.nested, origin=Rows(source.name, "line", rows.lines))
+    labels = rows.judgments()
+    return Content(labels.columns if labels.is_columns else labels.nested, origin=Rows(source.name, "line", rows.lines))
 
 
 def read_ltr(source: str | os.PathLike[str] | Source, query_sizes: Any = None) -> Ltr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -11,11 +12,11 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import id_text
-from rankgauge.read.rows import Ask, Found, Row, Rows, finite, gather
+from rankgauge.read.rows import Ask, Content, Row, Rows, gather, number_of_value
 
 BARE = {list, tuple, set, frozenset, np.ndarray}
 
-__all__ = ["checked_row", "is_of_query", "item_rows", "read_iterable", "read_mapping", "triples_found"]
+__all__ = ["checked_row", "is_of_query", "item_rows", "read_iterable", "read_mapping", "read_triples"]
 
 
 def is_of_query(value: Any) -> bool:
@@ -33,7 +34,7 @@ def _holds_several(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
 
 
-def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Found:
+def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:
     """A dict of dicts, kept as it is (`match` looks at every number anyway), or a dict of lists of documents."""
     if ask.columns:
         raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
@@ -48,10 +49,10 @@ def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Found:
                 f"{ask.kind}: query {query!r} maps to {_shown(docs)}; expected a dict of document → number, "
                 f"as in {{'q1': {{'d1': 1.0}}}}, or everywhere a list of documents, as in {{'q1': ['d1']}}"
             )
-    return Found(source)
+    return Content(source)
 
 
-def _read_bare(source: Mapping[Any, Any], ask: Ask) -> Found:
+def _read_bare(source: Mapping[Any, Any], ask: Ask) -> Content:
     """Query → documents without numbers: a ranking in the order given, or the relevant documents, of grade 1."""
 
     def each() -> Iterator[Row]:
@@ -62,81 +63,80 @@ def _read_bare(source: Mapping[Any, Any], ask: Ask) -> Found:
             for rank, doc in enumerate(docs, 1):
                 row += 1
                 number = -float(rank) if ask.kind == "run" else 1.0
-                place = f"{ask.kind}, query {query!r}, document {rank}"
+                place = partial("{}, query {!r}, document {}".format, ask.kind, query, rank)
                 yield checked_row(row, (query, doc, number), ask._replace(by="score"), place)
 
     rows = gather(Rows(ask.kind, "document", each), ask, may_be_empty=True)
-    return Found(rows, by="rank", has_scores=False) if ask.kind == "run" else Found(rows)
+    return Content(rows, by="rank", has_scores=False) if ask.kind == "run" else Content(rows)
 
 
-def read_iterable(source: Iterable[Any], ask: Ask) -> Found:
+def read_iterable(source: Iterable[Any], ask: Ask) -> Content:
     """An iterable of rows: triples, named tuples or dicts."""
     again = not isinstance(source, Iterator)
-    return _found(Rows(ask.kind, "row", lambda: item_rows(source, ask, ask.kind), again), ask)
+    rows = Rows(ask.kind, "row", lambda: item_rows(enumerate(source, 1), ask, rows.place), again)
+    return _content(rows, ask)
 
 
-def triples_found(triples: Callable[[], Iterable[Any]], ask: Ask) -> Found:
+def read_triples(triples: Callable[[], Iterable[Any]], ask: Ask) -> Content:
     """Triples whose columns were told apart already."""
 
     def each() -> Iterator[Row]:
         for row, triple in enumerate(triples(), 1):
-            yield checked_row(row, triple, ask, f"{ask.kind}, row {row}")
+            yield checked_row(row, triple, ask, rows.place)
 
-    return _found(Rows(ask.kind, "row", each), ask)
-
-
-def _found(rows: Rows, ask: Ask) -> Found:
-    by = "rank" if number_role(ask) == "rank" else "score"
-    return Found(gather(rows, ask, may_be_empty=True), by=by, origin=rows)
+    rows = Rows(ask.kind, "row", each)
+    return _content(rows, ask)
 
 
-def item_rows(items: Iterable[Any], ask: Ask, name: str) -> Iterator[Row]:
-    """Each item as a row."""
-    split = _Splitter(ask)
-    for row, item in enumerate(items, 1):
-        place = f"{name}, row {row}"
-        yield checked_row(row, split(item, place), ask, place)
+def _content(rows: Rows, ask: Ask) -> Content:
+    return Content(gather(rows, ask, may_be_empty=True), by=ask.by, origin=rows)
+
+
+def item_rows(items: Iterable[tuple[int, Any]], ask: Ask, place: Callable[[int], str]) -> Iterator[Row]:
+    """Each numbered item as a row."""
+    split = _Splitter(ask, place)
+    for row, item in items:
+        yield checked_row(row, split(row, item), ask, place)
 
 
 class _Splitter:
     """Items → (query, document, number); how is found out anew only where the names of the fields change."""
 
-    def __init__(self, ask: Ask) -> None:
-        self.ask = ask
+    def __init__(self, ask: Ask, place: Callable[[int], str]) -> None:
+        self.ask, self.place = ask, place
         self.names: Sequence[str] | None = None
-        self.found: tuple[str, str, str] = ("", "", "")
+        self.columns: tuple[str, str, str] = ("", "", "")
 
-    def __call__(self, item: Any, place: str) -> tuple[Any, Any, Any]:
+    def __call__(self, row: int, item: Any) -> tuple[Any, Any, Any]:
         if isinstance(item, Mapping):
-            return self._named(item, list(item), place)
+            return self._named(row, item, list(item))
         if hasattr(item, "_fields"):
-            return self._named(dict(zip(item._fields, item, strict=True)), item._fields, place)
+            return self._named(row, dict(zip(item._fields, item, strict=True)), item._fields)
         if isinstance(item, np.void) and item.dtype.names:
-            return self._named({name: item[name] for name in item.dtype.names}, item.dtype.names, place)
+            return self._named(row, {name: item[name] for name in item.dtype.names}, item.dtype.names)
         if _is_triple(item) and self.ask.by == "score" and not self.ask.columns:
             return item[0], item[1], item[2]
-        raise FormatError(self._unfit(item, place))
+        raise FormatError(f"{self.place(row)}: {self._unfit(item)}")
 
-    def _named(self, item: Mapping[str, Any], names: Sequence[str], place: str) -> tuple[Any, Any, Any]:
+    def _named(self, row: int, item: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, Any, Any]:
         if names != self.names:
-            self.found = find_columns(names, self.ask, place)
+            self.columns = find_columns(names, self.ask, self.place(row))
             self.names = names
-        query, doc, number = self.found
+        query, doc, number = self.columns
         return item[query], item[doc], item[number]
 
-    def _unfit(self, item: Any, place: str) -> str:
+    def _unfit(self, item: Any) -> str:
         role = number_role(self.ask)
         if _is_triple(item):
-            lacking = role if role == "rank" else "named columns"
-            return f"{place}: a plain triple has no {lacking}; give dicts or a frame"
-        return f"{place}: expected (query, document, {role}), got {_shown(item)}"
+            return f"a plain triple has no {role if role == 'rank' else 'named columns'}; give dicts or a frame"
+        return f"expected (query, document, {role}), got {_shown(item)}"
 
 
 def _is_triple(item: Any) -> bool:
     return isinstance(item, (tuple, list, np.ndarray)) and len(item) == 3
 
 
-def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: str) -> Row:
+def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: Callable[[int], str]) -> Row:
     """A row whose ids are text and whose number is finite."""
     query, doc, number = triple
     try:
@@ -144,18 +144,13 @@ def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: str) -> Row:
     except FormatError as error:
         floats = isinstance(query, float) or isinstance(doc, float)
         advice = " (pandas makes floats of integers where some are missing)" if floats else ""
-        raise FormatError(f"{place}: {error}{advice}") from None
+        raise FormatError(f"{place(row)}: {error}{advice}") from None
     except ValueError as error:
-        raise FormatError(f"{place}: {number_role(ask)} {error}") from None
+        raise FormatError(f"{place(row)}: {number_role(ask)} {error}") from None
 
 
 def _number(value: Any, ask: Ask) -> float:
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
-        raise ValueError(f"{value!r} is not a number")
-    try:
-        number = finite(float(value), value)
-    except OverflowError:
-        raise ValueError(f"{value!r} is not a finite number") from None
+    number = number_of_value(value)
     if number_role(ask) != "rank":
         return number
     if not number.is_integer():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rankgauge.errors import FormatError, choices, unknown
 from rankgauge.read.rows import Ask
 
-__all__ = ["SPELLINGS", "find_columns", "has_role", "is_beir", "looks_like_header", "number_role"]
+__all__ = ["SPELLINGS", "find_columns", "has_role", "is_beir", "looks_like_header", "normal", "number_role"]
+__all__ += ["underscored"]
 
 SPELLINGS: Final[dict[str, tuple[str, ...]]] = {
     "query_id": ("query_id", "qid", "topic_id", "q_id", "query", "topic"),
@@ -19,6 +21,16 @@ SPELLINGS: Final[dict[str, tuple[str, ...]]] = {
 }
 # `query` may hold the text beside a `qid`, and `score` is a grade (as in BEIR) only where nothing else is.
 UNSURE: Final = {"query_id": ("query", "topic"), "doc_id": ("doc",), "relevance": ("score",)}
+
+
+def underscored(column: object) -> str:
+    """A column's name with underscores for blanks and hyphens."""
+    return re.sub(r"[\s-]+", "_", str(column).strip())
+
+
+def normal(column: object) -> str:
+    """A column's name as it is compared with what is known: case, blanks and hyphens do not matter."""
+    return underscored(column).lower()
 
 
 def _groups(role: str) -> tuple[tuple[str, ...], ...]:
@@ -34,12 +46,12 @@ def number_role(ask: Ask) -> str:
     return "rank" if ask.by == "rank" else "score"
 
 
-def find_columns(found: Sequence[str], ask: Ask, name: str) -> tuple[str, str, str]:
+def find_columns(names: Sequence[str], ask: Ask, name: str) -> tuple[str, str, str]:
     """The columns that hold the query, the document and the number."""
-    _check_mapping(found, ask.columns or {}, name)
-    query, doc = _column("query_id", found, ask, name), _column("doc_id", found, ask, name)
-    number = _column(number_role(ask), found, ask, name)
-    if ask.kind == "judgments" and _normal(number) == "score" and has_role("rank", found) and not ask.columns:
+    _check_mapping(names, ask.columns or {}, name)
+    query, doc = _column("query_id", names, ask, name), _column("doc_id", names, ask, name)
+    number = _column(number_role(ask), names, ask, name)
+    if ask.kind == "judgments" and normal(number) == "score" and has_role("rank", names) and not ask.columns:
         raise FormatError(
             f"{name}: has a rank and a score, so it looks like a run; are judgments and run swapped? "
             f"If not, {_how_to_map('relevance', number)}"
@@ -62,48 +74,44 @@ def looks_like_header(cells: Sequence[str], columns: Mapping[str, str] | None) -
 def has_role(role: str, names: Sequence[str], *, sure: bool = False) -> bool:
     """Whether a column is spelled as one of this role; `sure` leaves out the spellings that may mean something else."""
     spellings = set(SPELLINGS[role]).difference(UNSURE.get(role, ()) if sure else ())
-    return any(_normal(name) in spellings for name in names)
+    return any(normal(name) in spellings for name in names)
 
 
 def is_beir(names: Sequence[str]) -> bool:
     """Whether these are the columns of BEIR's judgments, whose grade is called score."""
-    return [_normal(name) for name in names] == ["query_id", "corpus_id", "score"]
+    return [normal(name) for name in names] == ["query_id", "corpus_id", "score"]
 
 
-def _check_mapping(found: Sequence[str], columns: Mapping[str, str], name: str) -> None:
+def _check_mapping(names: Sequence[str], columns: Mapping[str, str], name: str) -> None:
     for role, column in columns.items():
         if role not in SPELLINGS:
             words = f"columns maps {role!r}, which is no role"
             raise FormatError(unknown(words, role, SPELLINGS, f"expected {choices(SPELLINGS)}"))
-        if column not in found:
-            raise FormatError(f"{name}: there is no column {column!r}; the columns are {', '.join(map(str, found))}")
+        if column not in names:
+            raise FormatError(f"{name}: there is no column {column!r}; the columns are {', '.join(map(str, names))}")
 
 
-def _column(role: str, found: Sequence[str], ask: Ask, name: str) -> str:
+def _column(role: str, names: Sequence[str], ask: Ask, name: str) -> str:
     """The column of this role: as the caller mapped it, or the surest spelling."""
     if ask.columns and role in ask.columns:
         return ask.columns[role]
     taken = set((ask.columns or {}).values())
     for group in _groups(role):
-        matching = [column for column in found if _normal(column) in group and column not in taken]
+        matching = [column for column in names if normal(column) in group and column not in taken]
         if len(matching) == 1:
             return matching[0]
         if matching:
             listed = " and ".join(map(repr, matching))
             raise FormatError(f"{name}: {listed} could each be the {role}; {_how_to_map(role, matching[0])}")
-    raise FormatError(_missing(role, found, name))
+    raise FormatError(_missing(role, names, name))
 
 
-def _normal(column: str) -> str:
-    return str(column).strip().lower().replace("-", "_")
-
-
-def _missing(role: str, found: Sequence[str], name: str) -> str:
+def _missing(role: str, names: Sequence[str], name: str) -> str:
     understood = ", ".join(SPELLINGS[role])
-    ranked = role == "score" and any(_normal(column) == "rank" for column in found)
+    ranked = role == "score" and any(normal(column) == "rank" for column in names)
     hint = "; or order by the rank column: by='rank' (--order rank)" if ranked else ""
     return (
-        f"{name}: no column for the {role}; found {', '.join(map(str, found)) or 'none'}; understood are {understood}; "
+        f"{name}: no column for the {role}; found {', '.join(map(str, names)) or 'none'}; understood are {understood}; "
         f"{_how_to_map(role, 'NAME')}{hint}"
     )
 

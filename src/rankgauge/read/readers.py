@@ -17,7 +17,7 @@ from rankgauge.read.formats import FORMATS, format_named, recognise
 from rankgauge.read.frames import is_frame, read_frame
 from rankgauge.read.memory import read_iterable, read_mapping
 from rankgauge.read.records import Columns, Judgments, Record, Run
-from rankgauge.read.rows import Ask, Found
+from rankgauge.read.rows import Ask, Content
 from rankgauge.read.sources import Source, find_source
 
 __all__ = ["FORMATS", "Columns", "Judgments", "JudgmentsSource", "Record", "RecordSource", "Run", "RunSource"]
@@ -41,8 +41,8 @@ def read_judgments(
         return source
     if isinstance(source, JudgmentsSource):
         return source.read(repeated=repeated)
-    found, name = find_rows(source, Ask("judgments", columns, duplicates="each" if repeated else "error"), format)
-    return Judgments(found.rows, source=name, explain=found.explain)
+    content, name = find_rows(source, Ask("judgments", columns, duplicates="each" if repeated else "error"), format)
+    return Judgments(content.rows, source=name, explain=content.explain)
 
 
 def read_run(
@@ -63,13 +63,15 @@ def read_run(
     _check("duplicates", duplicates, RULES["duplicates"])
     if isinstance(source, Run):
         return _same_order(source, by)
-    found, name = find_rows(source, Ask("run", columns, by, duplicates), format)
-    run = Run(found.rows, by=found.by, tag=found.tag if tag is None else tag, source=name, explain=found.explain)
-    run.has_scores, run.head, run.whole_head = found.has_scores, found.head, found.whole_head
+    content, name = find_rows(source, Ask("run", columns, by, duplicates), format)
+    run = Run(
+        content.rows, by=content.by, tag=content.tag if tag is None else tag, source=name, explain=content.explain
+    )
+    run.has_scores, run.head, run.whole_head = content.has_scores, content.head, content.whole_head
     return run
 
 
-def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Found, str]:
+def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
     """What was found, and the name that messages give it."""
     if isinstance(source, (str, os.PathLike, Source)):
         file = source if isinstance(source, Source) else find_source(source)

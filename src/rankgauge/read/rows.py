@@ -7,15 +7,16 @@ has checked each one by itself; here they are checked against each other: nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import DuplicateError, InputError, counted, warn
+from rankgauge.errors import DuplicateError, FormatError, InputError, counted, warn
 from rankgauge.protocol import REPEATING
 from rankgauge.read.records import Columns, Nested
 
-__all__ = ["Ask", "Found", "Row", "Rows", "explainer", "finite", "gather", "number_of", "shortened"]
+__all__ = ["Ask", "Content", "Row", "Rows", "decoded", "explainer", "finite", "gather", "number_of"]
+__all__ += ["number_of_value", "shortened"]
 
 Row: TypeAlias = tuple[int, str, str, float]
 
@@ -32,7 +33,7 @@ class Ask(NamedTuple):
     duplicates: str = "error"
 
 
-class Found(NamedTuple):
+class Content(NamedTuple):
     """What a reader made of a source."""
 
     rows: Nested | Columns
@@ -164,11 +165,32 @@ def number_of(text: str | bytes) -> float:
     return finite(number, shown)
 
 
+def number_of_value(value: Any) -> float:
+    """A finite number that is no text; ValueError says what is wrong with it."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise ValueError(f"{value!r} is not a number")
+    try:
+        return finite(float(value), value)
+    except OverflowError:
+        raise ValueError(f"{value!r} is not a finite number") from None
+    except TypeError:
+        raise ValueError(f"{value!r} is not a number") from None
+
+
 def finite(number: float, shown: object) -> float:
     """The number itself, unless it is infinite or not a number."""
     if not -INFINITY < number < INFINITY:
         raise ValueError(f"{shown!r} is not a finite number")
     return number
+
+
+def decoded(line: bytes, place: str) -> str:
+    """A line as text; the error names its place."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        what = f"byte {error.start + 1} is not UTF-8 text: {shortened(line)}"
+        raise FormatError(f"{place}: {what}; convert the file first (iconv -t UTF-8)") from None
 
 
 def shortened(line: bytes | str) -> str:

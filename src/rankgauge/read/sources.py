@@ -15,6 +15,7 @@ __all__ = ["LAYERS", "SMALL", "Layer", "Source", "find_source", "layer_of", "spl
 SMALL: Final = 8 * 1024 * 1024
 HEAD: Final = 64 * 1024
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 # How much text a compressed byte stands for, roughly: enough to tell small files from big ones.
 EXPANSION: Final = 4
 
@@ -62,9 +63,12 @@ class Source(NamedTuple):
         return cast(BinaryIO, io.BufferedReader(guarded, HEAD))
 
     def open_text(self) -> BinaryIO:
-        """The decompressed bytes, after the byte-order mark if there is one."""
+        """The decompressed bytes as UTF-8, after the byte-order mark if there is one."""
         stream = cast(io.BufferedReader, self.open())
-        if stream.peek(len(BYTE_ORDER_MARK)).startswith(BYTE_ORDER_MARK):
+        start = stream.peek(len(BYTE_ORDER_MARK))
+        if start.startswith(UTF_16):
+            return _recoded(stream, self.name)
+        if start.startswith(BYTE_ORDER_MARK):
             stream.read(len(BYTE_ORDER_MARK))
         return cast(BinaryIO, stream)
 
@@ -80,6 +84,17 @@ class Source(NamedTuple):
             return io.BufferedReader(_Watched(self.path, self.watch)) if self.watch else open(self.path, "rb")
         except (OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None
+
+
+def _recoded(stream: io.BufferedReader, name: str) -> BinaryIO:
+    """UTF-16, as spreadsheets save it, as UTF-8."""
+    with stream:
+        data = stream.read()
+    try:
+        return io.BytesIO(data.decode("utf-16").encode())
+    except UnicodeDecodeError as error:
+        place = f"{name}: byte {error.start + 1}"
+        raise InputError(f"{place} is not UTF-16 text, as its first two promise; save it as UTF-8") from None
 
 
 class _Watched(io.FileIO):
@@ -208,11 +223,11 @@ def split_suffixes(path: str) -> tuple[str, Layer | None]:
 def find_source(source: str | os.PathLike[str]) -> Source:
     """The source behind a path, or standard input for `-`; whatever cannot be read is said so here."""
     path = os.fsdecode(source)
-    found = _standard_input() if path == "-" else _file(path)
-    with found.open() as stream:
+    file = _standard_input() if path == "-" else _file(path)
+    with file.open() as stream:
         if not stream.read(1):
-            raise InputError(f"{found.name}: is empty; expected one row a line")
-    return found
+            raise InputError(f"{file.name}: is empty; expected one row a line")
+    return file
 
 
 def _standard_input() -> Source:

@@ -1,213 +1,203 @@
-"""Tables of text: CSV and TSV with a header, JSON, JSON lines.
+"""Tables with a header, read in one way for every caller: CSV, TSV, JSON, JSON lines, Parquet, Arrow, frames, dicts.
 
-Small ones are read row by row with the standard library; big ones through polars, and row by row again only where
-polars finds anything unusual, to say what it is.
+Cells stay what they are, and every row knows its place, so that whoever needs numbers can say where there is none.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator
-from typing import Any
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
-from rankgauge.errors import FormatError, InputError
-from rankgauge.read.frames import settled
-from rankgauge.read.memory import checked_row, item_rows
-from rankgauge.read.names import find_columns, number_role
-from rankgauge.read.rows import Ask, Found, Row, Rows, explainer, gather, number_of, shortened
-from rankgauge.read.sources import Source
+from rankgauge.errors import FormatError, InputError, unknown
+from rankgauge.read.cells import Records, header_of, json_format, json_lines, parse_json, text_number
+from rankgauge.read.frames import frame_format, frame_rows, is_frame, load_frame
+from rankgauge.read.names import SPELLINGS, normal
+from rankgauge.read.records import id_text
+from rankgauge.read.rows import number_of_value, shortened
+from rankgauge.read.sources import Source, find_source
 
-__all__ = ["column_names", "header_cells", "read_csv", "read_json", "read_jsonl", "read_tsv"]
+__all__ = ["NamedColumns", "is_blank", "number_in", "read_table"]
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
-
-
-def read_csv(source: Source, ask: Ask) -> Found:
-    """Comma-separated values with a header."""
-    return _read(source, ask, "csv", _delimited_rows(source, ask, ","))
+T = TypeVar("T")
+JSON_LINES: Final = (".jsonl", ".ndjson")
+EMPTY: Final = "the cell is empty; fill it in, or take the row out of the table"
 
 
-def read_tsv(source: Source, ask: Ask) -> Found:
-    """Tab-separated values with a header."""
-    return _read(source, ask, "tsv", _delimited_rows(source, ask, "\t"))
+@dataclass(frozen=True, slots=True)
+class NamedColumns:
+    """A table: what messages call it, the names of its columns, its rows, and where these stand in a file of lines."""
+
+    source: str
+    names: list[str]
+    rows: list[Sequence[Any]]
+    lines: Sequence[int] = ()
+    delimiter: str = ","
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def place(self, row: int) -> str:
+        """Where a row is, for people: `groups.csv:17` or `the frame, row 16`."""
+        return f"{self.source}:{self.lines[row]}" if self.lines else f"{self.source}, row {row + 1}"
+
+    def called(self, spellings: Iterable[str]) -> list[str]:
+        """The columns that have one of these names, whatever the case, blanks and hyphens."""
+        return [name for name in self.names if normal(name) in spellings]
+
+    def column(self, name: str) -> str:
+        """The name of a column that must be there."""
+        if name not in self.names:
+            known = f"the columns are {', '.join(self.names)}"
+            raise FormatError(unknown(f"{self.source}: there is no column {name!r}", name, self.names, known))
+        return name
+
+    def cells(self, column: str) -> list[Any]:
+        """The cells of a column as they are."""
+        at = self.names.index(self.column(column))
+        return [row[at] for row in self.rows]
+
+    def ids(self, column: str) -> list[str]:
+        """The cells of a column as ids."""
+        return self.convert(column, _id, "an id")
+
+    def numbers(self, column: str, expected: str = "a number") -> list[float]:
+        """The cells of a column as finite numbers."""
+        return self.convert(column, self.number, expected)
+
+    def number(self, cell: Any) -> float:
+        """A cell as a finite number; ValueError says what is wrong with it."""
+        return number_in(cell, self.delimiter)
+
+    def convert(self, column: str, change: Callable[[Any], T], expected: str) -> list[T]:
+        """The cells of a column, changed; the first that cannot be is an error that names its place."""
+        results: list[T] = []
+        for cell in self.cells(column):
+            try:
+                results.append(change(cell))
+            except (ValueError, FormatError) as error:
+                place = f"{self.place(len(results))}: column {column!r}"
+                raise FormatError(f"{place}: {error}; expected {expected}") from None
+        return results
 
 
-def read_jsonl(source: Source, ask: Ask) -> Found:
-    """One JSON object a line."""
-    return _read(source, ask, "jsonl", Rows(source.name, "line", lambda: _json_lines(source, ask)))
+def number_in(cell: Any, delimiter: str = ",") -> float:
+    """A cell as a finite number; ValueError says what is wrong with it."""
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        raise ValueError(EMPTY)
+    if isinstance(cell, bool):
+        raise ValueError(f"{cell!r} is not a number")
+    return text_number(cell.strip(), delimiter) if isinstance(cell, str) else number_of_value(cell)
 
 
-def read_json(source: Source, ask: Ask) -> Found:
-    """One JSON object, query → document → number, or one JSON list of rows."""
-    rows = Rows(source.name, "entry", lambda: _json_rows(source, ask))
-    return Found(gather(rows, ask), by="rank" if number_role(ask) == "rank" else "score", origin=rows)
+def _id(cell: Any) -> str:
+    if is_blank(cell):
+        raise ValueError(EMPTY)
+    return id_text(cell)
 
 
-def _read(source: Source, ask: Ask, format: str, rows: Rows) -> Found:
-    by = "rank" if number_role(ask) == "rank" else "score"
-    if not source.is_small:
-        from rankgauge.read.bulk import read_bulk
-
-        columns = read_bulk(source, ask, lambda: column_names(source, format), DELIMITERS.get(format))
-        if columns is not None:
-            return Found(settled(columns, ask), by=by, explain=explainer(rows, ask), origin=rows)
-    return Found(gather(rows, ask), by=by, origin=rows)
+def is_blank(cell: Any) -> bool:
+    """Whether a cell holds nothing: None, NaN, or text of blanks."""
+    return not cell.strip() if isinstance(cell, str) else cell is None or (isinstance(cell, float) and cell != cell)
 
 
-def header_cells(head: bytes, delimiter: str) -> list[str]:
-    """The cells of the first line."""
-    first = head.lstrip(b"\r\n").split(b"\n", 1)[0].decode(errors="replace")
-    try:
-        return next(csv.reader([first.rstrip("\r")], delimiter=delimiter), [])
-    except csv.Error:
-        return []
+def read_table(source: Any, what: str = "the table", *, key: str = "", loose: bool = False) -> NamedColumns:
+    """The table in a file (`-` is standard input), a frame, a dict of columns, or an iterable of dicts.
 
-
-def column_names(source: Source, format: str) -> list[str]:
-    """The names of the columns, as far as the start of the file shows them; none for a JSON of nested objects."""
-    if format in DELIMITERS:
-        return header_cells(source.head(), DELIMITERS[format])
-    if format == "jsonl":
-        with source.open_text() as stream:
-            first = next((line for line in stream if line.strip()), b"")
+    `key` is the role of the ids in a JSON object of id → value. A `loose` table is one of texts or measured values: an
+    object may lack columns of the others, and a text between tabs may begin with a quote that does not end.
+    """
+    if isinstance(source, (str, os.PathLike, Source)):
+        table = _file(source if isinstance(source, Source) else find_source(source), key, loose)
+    elif is_frame(source):
+        table = NamedColumns(what, *frame_rows(source))
+    elif isinstance(source, Mapping):
+        table = _dict(source, what)
+    elif isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
+        table = _objects(what, list(source), loose)
     else:
-        with source.open_text() as stream:
-            first = stream.read()
-    loaded = _parsed(first, source.name)
-    if format == "json":
-        loaded = loaded[0] if isinstance(loaded, list) and loaded else None
-    return list(loaded) if isinstance(loaded, dict) else []
+        expected = "expected a path, a frame, a dict of columns or dicts"
+        raise InputError(f"{what} cannot be read from {type(source).__name__}; {expected}")
+    twice = next((name for name in table.names if name and table.names.count(name) > 1), None)
+    if twice is not None:
+        raise FormatError(f"{table.source}: two columns are called {twice!r}; rename one")
+    return table
 
 
-def _delimited_rows(source: Source, ask: Ask, delimiter: str) -> Rows:
-    def each() -> Iterator[Row]:
-        with source.open_text() as stream, io.TextIOWrapper(stream, encoding="utf-8", newline="") as text:
-            reader = csv.reader(text, delimiter=delimiter, strict=True)
-            try:
-                yield from _cells(reader, ask, source.name)
-            except csv.Error as error:
-                place = f"{source.name}:{reader.line_num}"
-                raise FormatError(
-                    f"{place}: {error}; a quoted field ends in a quote, and a quote in it is doubled"
-                ) from None
-            except UnicodeDecodeError:
-                raise _not_text(source, reader.line_num + 1) from None
-
-    return Rows(source.name, "line", each)
-
-
-def _not_text(source: Source, from_line: int) -> FormatError:
-    """Text is decoded ahead of the rows, so the line is looked for among the bytes."""
-    with source.open_text() as stream:
-        for line, text in enumerate(stream, 1):
-            try:
-                text.decode()
-            except UnicodeDecodeError as error:
-                return FormatError(
-                    f"{source.name}:{line}: byte {error.start + 1} is not UTF-8 text: {shortened(text)}; "
-                    "convert the file first (iconv -t UTF-8)"
-                )
-    return FormatError(f"{source.name}:{from_line}: is not UTF-8 text")
-
-
-def _cells(reader: Any, ask: Ask, name: str) -> Iterator[Row]:
-    header: list[str] = next((cells for cells in reader if cells), [])
-    query, doc, number = (header.index(column) for column in find_columns(header, ask, name))
-    for cells in reader:
-        if len(cells) == len(header):
-            place = f"{name}:{reader.line_num}"
-            yield reader.line_num, _id(cells[query], place), _id(cells[doc], place), _cell(cells[number], ask, place)
-        elif any(cell.strip() for cell in cells):
-            raise FormatError(
-                f"{name}:{reader.line_num}: expected {len(header)} fields ({', '.join(header)}), got {len(cells)}: "
-                f"{shortened(', '.join(cells))}"
-            )
-
-
-def _id(cell: str, place: str) -> str:
-    if not cell:
-        raise FormatError(f"{place}: an id is empty; expected the id of a query and of a document")
-    return cell
-
-
-def _cell(cell: str, ask: Ask, place: str) -> float:
-    role = number_role(ask)
+def _file(file: Source, key: str, loose: bool) -> NamedColumns:
+    head = file.head()
+    columns = frame_format(head)
+    if columns:
+        return NamedColumns(file.name, *frame_rows(load_frame(file, columns)))
+    objects = "jsonl" if file.suffix in JSON_LINES else json_format(head)
+    if objects:
+        return _json(file, objects, key, loose)
     try:
-        number = number_of(cell)
-    except ValueError as error:
-        raise FormatError(f"{place}: {role} {error}") from None
-    if role != "rank":
-        return number
-    if not number.is_integer():
-        raise FormatError(f"{place}: rank {cell!r} is not an integer")
-    return -number
+        return _delimited(Records(file))
+    except FormatError:
+        if not loose or header_of(head).delimiter != "\t":
+            raise
+        return _delimited(Records(file, quotes=False))
 
 
-def _parsed(text: bytes, place: str, hook: Any = None) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=hook)
-    except UnicodeDecodeError:
-        raise FormatError(f"{place}: is not UTF-8 text: {shortened(text[:100])}") from None
-    except json.JSONDecodeError as error:
-        at = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
-        more = "; one object a line is format='jsonl'" if error.msg == "Extra data" else ""
-        raise FormatError(f"{place}: is not JSON: {error.msg} at {at}{more}") from None
-    except RecursionError:
-        raise FormatError(f"{place}: is JSON nested too deeply; expected query → document → number") from None
+def _delimited(records: Records) -> NamedColumns:
+    lines: list[int] = []
+    rows: list[Sequence[Any]] = []
+    for line, cells in records:
+        lines.append(line)
+        rows.append(cells)
+    if not records.header:
+        raise FormatError(f"{records.source.name}: holds no header; expected the names of columns and a line a row")
+    return NamedColumns(records.source.name, records.header, rows[1:], lines[1:], records.delimiter)
 
 
-def _json_lines(source: Source, ask: Ask) -> Iterator[Row]:
-    names: list[str] | None = None
-    found = ("", "", "")
-    with source.open_text() as stream:
-        for line, text in enumerate(stream, 1):
-            if text.isspace():
-                continue
-            place = f"{source.name}:{line}"
-            item = _parsed(text, place)
-            if not isinstance(item, dict):
-                raise FormatError(f"{place}: expected one JSON object a line, got {shortened(text)}")
-            if list(item) != names:
-                names = list(item)
-                found = find_columns(names, ask, place)
-            yield checked_row(line, [item[column] for column in found], ask, place)
+def _json(file: Source, format: str, key: str, loose: bool) -> NamedColumns:
+    """Objects in a list or on lines; or one object, of columns, of id → value, or a row."""
+    if format == "jsonl":
+        numbered = list(json_lines(file))
+        lines, items = [line for line, _ in numbered], [item for _, item in numbered]
+    else:
+        loaded = parse_json(file)
+        if isinstance(loaded, list):
+            return _objects(file.name, loaded, loose)
+        lines, items = [1], [loaded]
+    only = items[0] if len(items) == 1 else None
+    if isinstance(only, dict):
+        if all(isinstance(value, list) for value in only.values()):
+            return _dict(only, file.name)
+        flat = not any(isinstance(value, (list, dict)) for value in only.values())
+        if key and flat and not {normal(each) for each in only}.intersection((*SPELLINGS[key], "_id", "id")):
+            return NamedColumns(file.name, [key, "value"], list(only.items()))
+    return _objects(file.name, items, loose, lines)
 
 
-class _Repeating(list[tuple[str, Any]]):
-    """A JSON object in which a name is there twice, which a dict would hide."""
+def _dict(columns: Mapping[Any, Any], what: str) -> NamedColumns:
+    """Column → its values, all of the same length."""
+    lists = {}
+    for name, values in columns.items():
+        if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+            raise FormatError(f"{what}: column {name!r} is {shortened(str(values))}; expected a list of values")
+        lists[str(name)] = list(values)
+    if len({len(values) for values in lists.values()}) > 1:
+        lengths = ", ".join(f"{name} {len(values):,}" for name, values in lists.items())
+        raise InputError(f"{what}: the columns are not equally long ({lengths}); give every row a value in each")
+    return NamedColumns(what, list(lists), list(zip(*lists.values(), strict=True)))
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeating:
-    made = dict(pairs)
-    return made if len(made) == len(pairs) else _Repeating(pairs)
-
-
-def _json_rows(source: Source, ask: Ask) -> Iterator[Row]:
-    with source.open_text() as stream:
-        loaded = _parsed(stream.read(), source.name, _object)
-    if isinstance(loaded, list) and not isinstance(loaded, _Repeating):
-        return item_rows(loaded, ask, source.name)
-    if not isinstance(loaded, (dict, _Repeating)):
-        raise FormatError(f"{source.name}: expected query → document → number, got {shortened(json.dumps(loaded))}")
-    if ask.by == "rank":
-        raise InputError(f"{source.name}: query → document → number has no ranks; write rows with a rank instead")
-    return _nested_rows(_pairs(loaded), ask, source.name)
-
-
-def _pairs(value: dict[str, Any] | _Repeating) -> list[tuple[str, Any]]:
-    return list(value) if isinstance(value, _Repeating) else list(value.items())
-
-
-def _nested_rows(queries: list[tuple[str, Any]], ask: Ask, name: str) -> Iterator[Row]:
-    entry = 0
-    queries.reverse()
-    while queries:  # what was taken over is let go
-        query, docs = queries.pop()
-        if not isinstance(docs, (dict, _Repeating)):
-            shown = shortened(json.dumps(docs))
-            raise FormatError(f"{name}: query {query!r} maps to {shown}; expected document → number")
-        for doc, number in _pairs(docs):
-            entry += 1
-            yield checked_row(entry, (query, doc, number), ask, f"{name}, query {query!r}, document {doc!r}")
+def _objects(what: str, items: Sequence[Any], loose: bool, lines: Sequence[int] = ()) -> NamedColumns:
+    """Dicts; each must have the columns of the first, unless the table is loose."""
+    names = dict.fromkeys(
+        str(name) for item in items[: None if loose else 1] if isinstance(item, Mapping) for name in item
+    )
+    table = NamedColumns(what, list(names), [], lines)
+    for row, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            expected = "expected a dict (an object) of column → value"
+            raise FormatError(f"{table.place(row)}: {expected}, got {shortened(str(item))}")
+        cells = {str(name): value for name, value in item.items()}
+        if not loose and cells.keys() != names.keys():
+            expected = f"expected the columns of the first row ({', '.join(names)}), got {', '.join(cells)}"
+            raise FormatError(f"{table.place(row)}: {expected}")
+        table.rows.append([cells.get(name) for name in names])
+    return table

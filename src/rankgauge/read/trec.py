@@ -14,8 +14,9 @@ import numpy as np
 from rankgauge.errors import FormatError, counted, warn
 from rankgauge.read.frames import settled
 from rankgauge.read.records import Columns, Nested
-from rankgauge.read.rows import INFINITY, Ask, Found, Row, Rows, explainer, gather, number_of, shortened
+from rankgauge.read.rows import INFINITY, Ask, Content, Row, Rows, decoded, explainer, gather, number_of, shortened
 from rankgauge.read.sources import Source
+from rankgauge.read.table_rows import ranked_table
 
 __all__ = [
     "LAYOUTS",
@@ -63,7 +64,7 @@ def layout_for(format: str, ask: Ask) -> Layout:
     return LAYOUTS["run by rank" if ask.kind == "run" and ask.by == "rank" else ask.kind]
 
 
-def read_trec(source: Source, ask: Ask) -> Found:
+def read_trec(source: Source, ask: Ask) -> Content:
     """Judgments of four fields or a run of six."""
     layout = layout_for("trec", ask)
     if ask.kind == "judgments":
@@ -71,17 +72,17 @@ def read_trec(source: Source, ask: Ask) -> Found:
     head = source.head(SAMPLE)
     fields = fields_of_first_line(head[:LINE])
     tag = fields[5].decode(errors="replace") if len(fields) >= LAYOUTS["run"].width else ""
-    found = _read(source, ask, layout, tag=tag, fast=_blocks)
-    return found._replace(head=head, whole_head=len(head) < SAMPLE)
+    content = _read(source, ask, layout, tag=tag, fast=_blocks)
+    return content._replace(head=head, whole_head=len(head) < SAMPLE)
 
 
-def read_msmarco(source: Source, ask: Ask) -> Found:
+def read_msmarco(source: Source, ask: Ask) -> Content:
     """A run of three fields, where the rank is the order."""
     if ask.kind == "judgments":
         raise FormatError(f"{source.name}: msmarco is a format of runs; judgments have 4 fields: format='trec'")
-    found = _read(source, ask, LAYOUTS["msmarco"], tag="", fast=_ranked_table)
-    _check_ranks(found, source.name)
-    return found
+    content = _read(source, ask, LAYOUTS["msmarco"], tag="", fast=ranked_table)
+    _check_ranks(content, source.name)
+    return content
 
 
 def _best_ranks(rows: Nested | Columns) -> list[float]:
@@ -93,9 +94,9 @@ def _best_ranks(rows: Nested | Columns) -> list[float]:
     return (-best).tolist()
 
 
-def _check_ranks(found: Found, name: str) -> None:
+def _check_ranks(content: Content, name: str) -> None:
     """Three fields may also be query, document and score: ranks start at 0 or 1, and scores hardly ever do."""
-    best = _best_ranks(found.rows)
+    best = _best_ranks(content.rows)
     odd = sum(rank not in (0, 1) for rank in best)
     if odd == len(best):
         raise FormatError(
@@ -109,7 +110,7 @@ def _check_ranks(found: Found, name: str) -> None:
 FastReader: TypeAlias = Callable[[Source, Ask], Columns | None]
 
 
-def _read(source: Source, ask: Ask, layout: Layout, *, tag: str, fast: FastReader) -> Found:
+def _read(source: Source, ask: Ask, layout: Layout, *, tag: str, fast: FastReader) -> Content:
     """Small files line by line; big ones fast, and line by line only where that finds anything unusual."""
     if ask.columns:
         raise FormatError(f"{source.name}: has no named columns to map; its fields are {layout.fields}")
@@ -118,8 +119,8 @@ def _read(source: Source, ask: Ask, layout: Layout, *, tag: str, fast: FastReade
     columns = None if source.is_small else fast(source, ask)
     has_scores = layout.fields != LAYOUTS["msmarco"].fields
     if columns is None:
-        return Found(gather(rows, ask), by, tag, has_scores, origin=rows)
-    return Found(settled(columns, ask), by, tag, has_scores, explainer(rows, ask), rows)
+        return Content(gather(rows, ask), by, tag, has_scores, origin=rows)
+    return Content(settled(columns, ask), by, tag, has_scores, explainer(rows, ask), rows)
 
 
 def _blocks(source: Source, ask: Ask) -> Columns | None:
@@ -127,12 +128,6 @@ def _blocks(source: Source, ask: Ask) -> Columns | None:
 
     with source.open() as stream:
         return read_blocks(stream, ask.kind, ask.by)
-
-
-def _ranked_table(source: Source, ask: Ask) -> Columns | None:
-    from rankgauge.read.bulk import ranked_table
-
-    return ranked_table(source)
 
 
 def line_rows(source: Source, layout: Layout) -> Rows:
@@ -209,36 +204,30 @@ class CarefulParser:
             )
 
     def _check_text(self, line: int, text: bytes) -> None:
-        try:
-            text.decode()
-        except UnicodeDecodeError as error:
-            raise FormatError(
-                f"{self.name}:{line}: byte {error.start + 1} is not UTF-8 text: {shortened(text)}; "
-                "ids are UTF-8, convert the file first (iconv -t UTF-8)"
-            ) from None
+        decoded(text, f"{self.name}:{line}")
         if b"\0" in text:
             raise FormatError(f"{self.name}:{line}: holds NUL bytes, so it is not a text file: {shortened(text)}")
 
-    def _check_width(self, line: int, text: bytes, found: int) -> None:
+    def _check_width(self, line: int, text: bytes, count: int) -> None:
         width = self.layout.width
-        if found > width and self.layout.open_ended:
+        if count > width and self.layout.open_ended:
             self.longer += 1
             self.first_longer = self.first_longer or line
-        elif found != width:
+        elif count != width:
             raise FormatError(
-                f"{self.name}:{line}: expected {width} fields ({self.layout.fields}), got {found}: "
-                f"{shortened(text)}{self._likeness(found)}"
+                f"{self.name}:{line}: expected {width} fields ({self.layout.fields}), got {count}: "
+                f"{shortened(text)}{self._likeness(count)}"
             )
 
-    def _likeness(self, found: int) -> str:
+    def _likeness(self, count: int) -> str:
         """What the line looks like instead."""
-        if found == 1 and self.layout.what == "score":
+        if count == 1 and self.layout.what == "score":
             return "; one number a line looks like a model's scores: rankgauge eval --ltr ROWS --predictions FILE"
         for kind in ("judgments", "run", "msmarco"):
             other = LAYOUTS[kind]
-            if other.width == found and other.fields != self.layout.fields:
+            if other.width == count and other.fields != self.layout.fields:
                 looks = "judgments" if kind == "judgments" else "a run"
-                return f"; a line of {found} fields looks like {looks} ({other.fields})"
+                return f"; a line of {count} fields looks like {looks} ({other.fields})"
         return ""
 
     def _number(self, line: int, text: bytes, field: bytes) -> float:

@@ -56,7 +56,7 @@ class Places:
 def _lines(file: Source) -> int:
     """How many lines a file has, the last one with or without its newline."""
     count, last = 0, b"\n"
-    with file.open() as stream:
+    with file.open_text() as stream:
         while data := stream.read(WINDOW):
             count += data.count(b"\n")
             last = data[-1:]

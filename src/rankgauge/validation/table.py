@@ -18,7 +18,7 @@ from rankgauge.matching.unpack import numbers_of
 from rankgauge.protocol import REPEATING
 from rankgauge.read import Columns, Judgments, Record, RecordSource, Run, find_rows
 from rankgauge.read.formats import recognise
-from rankgauge.read.rows import Ask, Found, Rows
+from rankgauge.read.rows import Ask, Content, Rows
 from rankgauge.read.sources import Source, find_source
 from rankgauge.validation.places import Places
 
@@ -151,38 +151,38 @@ def _fast_run(file: Source) -> Table | None:
 
 
 def _table(source: Any, ask: Ask, format: str | None) -> Table:
-    found, name = _record(source) if isinstance(source, Record) else find_rows(source, ask, format)
+    content, name = _record(source) if isinstance(source, Record) else find_rows(source, ask, format)
     name = name or ask.kind
-    columns = _columns(found, name, ask.kind)
+    columns = _columns(content, name, ask.kind)
     if not len(columns):
         raise InputError(f"{name}: holds no rows; expected at least one")
     source = source._replace(watch=None) if isinstance(source, Source) else source  # what follows is no progress
     file = source if isinstance(source, Source) else None
-    places = Places(found.origin or Rows(name, "row", lambda: iter(())), len(columns), file, format)
-    return Table(name, columns, _ranks(source, ask, format, found, columns), places)
+    places = Places(content.origin or Rows(name, "row", lambda: iter(())), len(columns), file, format)
+    return Table(name, columns, _ranks(source, ask, format, content, columns), places)
 
 
-def _record(record: Record) -> tuple[Found, str]:
+def _record(record: Record) -> tuple[Content, str]:
     by = record.by if isinstance(record, Run) else "score"
     scores = record.has_scores if isinstance(record, Run) else True
-    return Found(record.nested if record.is_nested else record.columns, by=by, has_scores=scores), record.source
+    return Content(record.nested if record.is_nested else record.columns, by=by, has_scores=scores), record.source
 
 
-def _columns(found: Found, name: str, kind: str) -> Columns:
-    """What was found as columns; of a dict each number is looked at, and queries without documents are left out."""
-    if isinstance(found.rows, Columns):
-        return found.rows
-    rows = {query: docs for query, docs in found.rows.items() if docs}
+def _columns(content: Content, name: str, kind: str) -> Columns:
+    """The content as columns; of a dict each number is looked at, and queries without documents are left out."""
+    if isinstance(content.rows, Columns):
+        return content.rows
+    rows = {query: docs for query, docs in content.rows.items() if docs}
     record: Record = Judgments(rows, source=name) if kind == "judgments" else Run(rows, source=name)
     numbers_of(record, list(rows.values()), record.queries)
     return record.columns
 
 
-def _ranks(source: Any, ask: Ask, format: str | None, found: Found, columns: Columns) -> Ints | None:
+def _ranks(source: Any, ask: Ask, format: str | None, content: Content, columns: Columns) -> Ints | None:
     """The rank of every row; None where there is no such column, or where it holds something else."""
     if ask.kind == "judgments":
         return None
-    if found.by == "rank":
+    if content.by == "rank":
         return (-columns.number).astype(np.int64)
     if isinstance(source, Record):
         return None

@@ -252,10 +252,10 @@ def _delimited(delimiter: str) -> Writer:
 
 
 def _cell(identifier: str, delimiter: str) -> str:
-    """An id in a table, in quotes where it needs them (the csv module forgets a lone carriage return)."""
+    """An id in a table, in quotes where it needs them (the csv module forgets a lone carriage return, and #)."""
     if not identifier or "\0" in identifier:
         raise FormatError(f"the id {identifier!r} is empty or holds NUL; write jsonl or parquet")
-    needs_quotes = any(char in identifier for char in (delimiter, '"', "\r", "\n"))
+    needs_quotes = identifier[0] == "#" or any(char in identifier for char in (delimiter, '"', "\r", "\n"))
     return '"' + identifier.replace('"', '""') + '"' if needs_quotes else identifier
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,8 +12,8 @@ import numpy as np
 
 from rankgauge.errors import FormatError, InputError, RankgaugeError, choices
 from rankgauge.measures import parse
-from rankgauge.read.columns import NamedColumns, read_columns
-from rankgauge.read.query_tables import is_query_column
+from rankgauge.read.names import has_role, normal, underscored
+from rankgauge.read.tables import NamedColumns, is_blank, read_table
 from rankgauge.stats.correlation import is_constant
 
 if TYPE_CHECKING:
@@ -69,10 +70,10 @@ class Units:
 def measure_of(column: str) -> Any:
     """The measure that a column is called after (`delta_nDCG@10`, `ndcg_at_10`), or None."""
     try:
-        found = parse(_bare(column).replace("_at_", "@"))
+        measure = parse(_bare(column).replace("_at_", "@"))
     except RankgaugeError:
         return None
-    return found if found.definition.aggregate == "mean" else None
+    return measure if measure.definition.aggregate == "mean" else None
 
 
 def read_units(table: Any, columns: dict[str, Any], unit: str | None = None) -> Units:
@@ -81,45 +82,39 @@ def read_units(table: Any, columns: dict[str, Any], unit: str | None = None) -> 
         return table
     if unit is not None and unit not in UNITS:
         raise InputError(f"unit={unit!r} is not known; expected {choices(UNITS)}")
-    loaded = read_columns(table)
-    found = _Found(loaded, columns)
+    loaded = read_table(table)
     if len(loaded) < FEWEST:
         raise InputError(f"{loaded.source}: holds {len(loaded)} rows; a correlation needs {FEWEST} or more")
-    name = found.optional("name")
-    online = found.online()
-    error = found.error(online)
-    kind = unit or ("queries" if name is not None and is_query_column(name) else "experiments")
-    word = "experiment" if kind == "experiments" else "query"
-    names = [f"{word} {at}" for at in range(1, len(loaded) + 1)] if name is None else _texts(loaded, name)
-    shipped, offline_error, weight = (found.optional(role) for role in ("shipped", "offline_se", "weight"))
+    roles = _Roles(loaded, columns)
+    name, online = roles.optional("name"), roles.online()
+    error, offline_error = roles.error(online), roles.optional("offline_se")
+    weight, shipped = roles.optional("weight"), roles.optional("shipped")
     single = {"name": name, "online": online, "se": error, "shipped": shipped}
     single |= {"offline_se": offline_error, "weight": weight}
-    offline = found.offline(taken=single.values())
+    offline = roles.offline(taken=single.values())
     _one_role_each(loaded.source, [*single.items(), *(("offline", each) for each in offline)])
+    kind = unit or ("queries" if name is not None and has_role("query_id", [name]) else "experiments")
+    word = "experiment" if kind == "experiments" else "query"
     return Units(
         loaded.source,
         kind,
-        names,
+        loaded.convert(name, _text, "a name") if name else [f"{word} {at}" for at in range(1, len(loaded) + 1)],
         {each: _varying(loaded, each) for each in offline},
         online,
         _varying(loaded, online),
-        _above_zero(loaded, error),
-        _above_zero(loaded, offline_error),
+        _errors(loaded, error),
+        _errors(loaded, offline_error),
         _weights(loaded, weight),
-        None if shipped is None else np.array(_truths(loaded, shipped)),
+        None if shipped is None else np.array(loaded.convert(shipped, _truth, choices(TRUTH))),
     )
 
 
 # ---- which column is which -------------------------------------------------------------------------------------------
 
 
-def _normal(column: str) -> str:
-    return re.sub(r"[\s-]+", "_", column.strip()).lower()
-
-
 def _bare(column: str) -> str:
     """The name without the words for a difference."""
-    return AROUND.sub("", AROUND.sub("", re.sub(r"[\s-]+", "_", column.strip())))
+    return AROUND.sub("", AROUND.sub("", underscored(column)))
 
 
 def _one_role_each(source: str, roles: Iterable[tuple[str, str | None]]) -> None:
@@ -135,49 +130,37 @@ def _one_role_each(source: str, roles: Iterable[tuple[str, str | None]]) -> None
         seen[column] = role
 
 
-class _Found:
-    """Columns by their roles: as given, or as recognised."""
+class _Roles:
+    """Columns by their roles: as the caller names them, or as recognised."""
 
-    def __init__(self, table: NamedColumns, given: dict[str, Any]) -> None:
-        self.table, self.given = table, given
+    def __init__(self, table: NamedColumns, columns: dict[str, Any]) -> None:
+        self.table, self.columns = table, {role: name for role, name in columns.items() if name is not None}
 
     def optional(self, role: str) -> str | None:
         """The column of a role that a table may lack."""
-        if self.given.get(role) is not None:
-            self.table.index(self.given[role])
-            return str(self.given[role])
-        for spelling in ROLES[role]:
-            matching = [name for name in self.table.names if _normal(name) == spelling]
-            if matching:
-                return matching[0]
-        return None
+        if role in self.columns:
+            return self.table.column(self.columns[role])
+        return next((name for spelling in ROLES[role] for name in self.table.called([spelling])), None)
 
     def online(self) -> str:
         """The online difference."""
-        if self.given.get("online") is not None:
-            return self.table.names[self.table.index(self.given["online"])]
-        matching = [name for name in self.table.names if _bare(name).lower() in ROLES["online"]]
-        return self._only("online", matching)
+        if "online" in self.columns:
+            return self.table.column(self.columns["online"])
+        return self._only("online", [name for name in self.table.names if _bare(name).lower() in ROLES["online"]])
 
     def error(self, online: str) -> str | None:
         """The standard error of the online difference: also `NAME_se` beside a column NAME."""
-        if self.given.get("se") is None:
-            own = {f"{stem}_{end}" for stem in (_normal(online), _bare(online).lower()) for end in ROLES["se"]}
-            matching = [name for name in self.table.names if _normal(name) in own]
-            if matching:
-                return matching[0]
-        return self.optional("se")
+        own = {f"{stem}_{end}" for stem in (normal(online), _bare(online).lower()) for end in ROLES["se"]}
+        return next(iter(self.table.called(own) if "se" not in self.columns else ()), None) or self.optional("se")
 
     def offline(self, taken: Iterable[str | None]) -> list[str]:
-        """The offline differences, in the order given, or in the table's."""
-        given = self.given.get("offline")
-        if given is not None:
-            listed = [given] if isinstance(given, str) else list(given)
-            for column in listed:
-                self.table.index(column)
+        """The offline differences, in the order of the caller, or in the table's."""
+        if "offline" in self.columns:
+            named = self.columns["offline"]
+            listed = [named] if isinstance(named, str) else list(named)
             if len(set(listed)) < len(listed) or not listed:
                 raise InputError(f"offline={listed!r}: name each column once, and one or more")
-            return listed
+            return [self.table.column(each) for each in listed]
         free = [name for name in self.table.names if name not in set(taken)]
         matching = [name for name in free if _bare(name).lower() in ROLES["offline"] or measure_of(name) is not None]
         return matching or [self._only("offline", matching)]
@@ -189,26 +172,31 @@ class _Found:
         if matching:
             raise FormatError(f"{self.table.source}: {' and '.join(matching)} could each be the {role} column; {how}")
         known = choices(ROLES[role]) + (", or is called like a measure (delta_nDCG@10)" if role == "offline" else "")
-        told = f"the columns are {', '.join(self.table.names)}"
-        raise FormatError(f"{self.table.source}: no column is called {known}; {told}; {how}")
+        names = f"the columns are {', '.join(self.table.names)}"
+        raise FormatError(f"{self.table.source}: no column is called {known}; {names}; {how}")
 
 
 # ---- cells → numbers -------------------------------------------------------------------------------------------------
 
 
-def _texts(table: NamedColumns, column: str) -> list[str]:
-    cells = table.cells(column)
-    for place, cell in zip(table.places, cells, strict=True):
-        if cell is None or not str(cell).strip():
-            raise FormatError(f"{place}: column {column!r}: the cell is empty; give every row a name")
-    return [str(cell) for cell in cells]
+def _text(cell: Any) -> str:
+    if is_blank(cell):
+        raise ValueError("the cell is empty")
+    return str(cell)
+
+
+def _truth(cell: Any) -> bool:
+    text = str(cell).strip().lower().removesuffix(".0")
+    if text not in TRUTH:
+        raise ValueError(f"{cell!r} is neither yes nor no")
+    return TRUTH[text]
 
 
 def _varying(table: NamedColumns, column: str) -> Floats:
     numbers = _sized(table, column, np.array(table.numbers(column)))
     if is_constant(numbers):
-        told = f"column {column!r} is {numbers[0]:g} in all {len(numbers):,} rows"
-        raise InputError(f"{table.source}: {told}: what does not vary follows nothing; take another column")
+        constant = f"column {column!r} is {numbers[0]:g} in all {len(numbers):,} rows"
+        raise InputError(f"{table.source}: {constant}: what does not vary follows nothing; take another column")
     return numbers
 
 
@@ -216,45 +204,38 @@ def _sized(table: NamedColumns, column: str, numbers: Floats) -> Floats:
     """Refuse columns whose squares a float cannot hold: there would be numbers, and wrong ones."""
     largest = float(np.abs(numbers).max())
     if largest > LARGEST or 0 < largest < 1 / LARGEST:
-        told = f"the largest value of column {column!r} is {largest:g}, and must be between {1 / LARGEST:g} and"
-        raise InputError(f"{table.source}: {told} {LARGEST:g}: give it in another unit")
+        size = f"the largest value of column {column!r} is {largest:g}, and must be between {1 / LARGEST:g} and"
+        raise InputError(f"{table.source}: {size} {LARGEST:g}: give it in another unit")
     return numbers
 
 
-def _above_zero(table: NamedColumns, column: str | None) -> Floats | None:
+def _bounded(table: NamedColumns, column: str, is_wrong: Callable[[float, float], bool], *words: str) -> Floats:
+    """The numbers of a column, none of which is on the wrong side of 0; the words say what is wrong, what expected."""
+    problem, expected = words
+
+    def number(cell: Any) -> float:
+        value = table.number(cell)
+        if is_wrong(value, 0):
+            raise ValueError(f"{value:g} {problem}")
+        return value
+
+    return _sized(table, column, np.array(table.convert(column, number, expected)))
+
+
+def _errors(table: NamedColumns, column: str | None) -> Floats | None:
     if column is None:
         return None
-    expected = "a standard error, which is above 0"
-    numbers = np.array(table.numbers(column, expected))
-    for place, number in zip(table.places, numbers.tolist(), strict=True):
-        if number <= 0:
-            raise FormatError(f"{place}: column {column!r}: {number:g} is not above 0; expected {expected}")
-    smallest = float(numbers.min())
-    if smallest < 1 / LARGEST:
-        told = f"column {column!r} has an error of {smallest:g}, and must be above {1 / LARGEST:g}"
-        raise InputError(f"{table.source}: {told}: give it in another unit")
-    return _sized(table, column, numbers)
+    numbers = _bounded(table, column, operator.le, "is not above 0", "a standard error, which is above 0")
+    if numbers.min() < 1 / LARGEST:
+        size = f"column {column!r} has an error of {numbers.min():g}, and must be above {1 / LARGEST:g}"
+        raise InputError(f"{table.source}: {size}: give it in another unit")
+    return numbers
 
 
 def _weights(table: NamedColumns, column: str | None) -> Floats | None:
     if column is None:
         return None
-    numbers = np.array(table.numbers(column, "a weight, which is 0 or more"))
-    for place, number in zip(table.places, numbers.tolist(), strict=True):
-        if number < 0:
-            raise FormatError(
-                f"{place}: column {column!r}: {number:g} is below 0; expected a weight, which is 0 or more"
-            )
+    numbers = _bounded(table, column, operator.lt, "is below 0", "a weight, which is 0 or more")
     if (numbers > 0).sum() < FEWEST:
         raise InputError(f"{table.source}: column {column!r} is above 0 in fewer than {FEWEST} rows")
-    return _sized(table, column, numbers)
-
-
-def _truths(table: NamedColumns, column: str) -> list[bool]:
-    found = []
-    for place, cell in zip(table.places, table.cells(column), strict=True):
-        text = str(cell).strip().lower().removesuffix(".0")
-        if text not in TRUTH:
-            raise FormatError(f"{place}: column {column!r}: {cell!r} is neither yes nor no; expected {choices(TRUTH)}")
-        found.append(TRUTH[text])
-    return found
+    return numbers
