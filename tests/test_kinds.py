@@ -40,7 +40,8 @@ TEXTS = [name for name, each in FORMATS.items() if not each.picture]
 def data() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, dict[str, float]]]]:
     """Judgments and two runs on thirty queries, every name of which is hostile."""
     source = random.Random(7)
-    judged, runs = {}, {OLD: {}, NEW: {}}
+    judged: dict[str, dict[str, int]] = {}
+    runs: dict[str, dict[str, dict[str, float]]] = {OLD: {}, NEW: {}}
     for at in range(30):
         query = f"q{at:02d} {EVIL}"
         docs = [f"d{number} {EVIL}" for number in range(12)]
@@ -112,7 +113,7 @@ def results() -> dict[str, Shown]:
     }  # fmt: skip
 
 
-def kinds_of_results(kind: type = Shown) -> Iterator[type]:
+def kinds_of_results(kind: type[Shown] = Shown) -> Iterator[type[Shown]]:
     for each in kind.__subclasses__():
         if each.__module__.startswith("rankgauge."):
             yield each
