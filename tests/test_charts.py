@@ -479,14 +479,20 @@ def test_the_command_writes_every_kind(kind: str, files: Path) -> None:
     [
         (["forrest", "qrels.txt", "s2.run", "-o", "x.png"], "did you mean 'forest'? There are "),
         (["at_k", "qrels.txt", "s2.run", "-o", "x.png"], "did you mean 'at-k'? There are "),
-        (["forest", "qrels.txt", "s2.run", "-o", "x.pdf"], ".png, .svg or .html, not to '.pdf'"),
+        (
+            ["forest", "qrels.txt", "s2.run", "-o", "x.pdf"],
+            "expected .html, .htm, .svg or .png",
+        ),
         (["forest", "qrels.txt", "s2.run"], "Missing option '-o'"),
         (["forest", "qrels.txt", "s2.run", "s5.run", "--baseline", "s3", "-o", "x.svg"], "there are s2, s5"),
-        (["forest", "qrels.txt", "s2.run", "s5.run", "--pair", "s2", "s5", "-o", "x.svg"], "--pair is for differences"),
+        (
+            ["forest", "qrels.txt", "s2.run", "s5.run", "--pair", "s2", "s5", "-o", "x.svg"],
+            "--pair goes with diff",
+        ),
         (["forest", "qrels.txt", "s2.run", "-m", "nDCG@3", "-m", "R@3", "-o", "x.svg"], "one measure, not 2"),
         (["precision-recall", "qrels.txt", "s2.run", "-m", "nDCG@5", "-o", "x.svg"], "leave -m out"),
         (["forest", "qrels.txt", "-o", "x.svg"], "Missing argument '[NAME=]RUN...'"),
-        (["unjudged", "qrels.txt", "s2.run", "--by", "by.csv", "-o", "x.svg"], "--by changes nothing in unjudged"),
+        (["unjudged", "qrels.txt", "s2.run", "--by", "by.csv", "-o", "x.svg"], "--by goes with forest, differences"),
         (["unjudged", "qrels.txt", "s2.run", "-m", "P@3", "-o", "x.svg"], "known exactly for nDCG only"),
         (["unjudged", "qrels.txt", "s2.run", "--scale", "0,1", "-o", "x.svg"], "outside the scale"),
         (["unjudged-pairs", "qrels.txt", "s2.run", "-o", "x.svg"], "give two or more"),
@@ -494,8 +500,11 @@ def test_the_command_writes_every_kind(kind: str, files: Path) -> None:
         (["confusion", "qrels.txt", "-o", "x.svg"], "give the other's judgments: --second"),
         (["confusion", "qrels.txt", "s2.run", "--second", "other.txt", "-o", "x.svg"], "shows no runs"),
         (["judges", "qrels.txt", "s2.run", "--second", "other.txt", "-o", "x.svg"], "two runs or more"),
-        (["forest", "qrels.txt", "s2.run", "--second", "other.txt", "-o", "x.svg"], "--second is for confusion or"),
-        (["forest", "qrels.txt", "s2.run", "-o", "/"], "not to a name without an ending"),
+        (
+            ["forest", "qrels.txt", "s2.run", "--second", "other.txt", "-o", "x.svg"],
+            "--second goes with confusion or",
+        ),
+        (["forest", "qrels.txt", "s2.run", "-o", "/"], "is a folder"),
     ],
 )
 def test_a_wrong_call_is_explained(arguments: list[str], message: str, files: Path) -> None:

@@ -152,11 +152,13 @@ def test_the_style_of_a_picture_is_allowed_by_its_hash() -> None:
     assert styles.count("sha256-") == 2
 
 
-def test_a_picture_is_the_first_or_the_one_that_is_named() -> None:
+def test_a_picture_is_the_only_one_or_the_one_that_is_named() -> None:
     one, other = (Picture(key, "", partial("<svg>{}</svg>".format, key)) for key in "ab")
     page = shown(Text("x"), Fold("f", "f", [one]), other)
-    assert render(page, "svg") == "<svg>a</svg>\n"
+    assert render(shown(Text("x"), Fold("f", "f", [one])), "svg") == "<svg>a</svg>\n"
     assert render(page, "svg", Options(only="b")) == "<svg>b</svg>\n"
+    with pytest.raises(InputError, match="a file holds one picture; there are a or b"):
+        render(page, "svg")
     with pytest.raises(InputError, match="there is no picture 'c'; there are a or b"):
         render(page, "svg", Options(only="c"))
     for kind in (name for name, each in FORMATS.items() if each.picture):

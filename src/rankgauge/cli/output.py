@@ -121,8 +121,8 @@ def output_options(
 def _declarations(offered: Sequence[str], required: bool, default: str) -> list[Callable[[Any], Any]]:
     place, otherwise = ("", "") if required else ("  [standard output]", f", or {default}")
     to = click.option(
-        "-o", "--output", type=TARGET, default=None if required else "-", required=required, metavar="FILE",
-        help=f"Write to a file; its suffix names the format.{place}",
+        "-o", "--output", type=TARGET, required=required, metavar="FILE",
+        help=f"Write to a file; its suffix names the format.{place}", **({} if required else {"default": "-"}),
     )  # fmt: skip
     words = f"{', '.join(offered)}.  [by -o's suffix{otherwise}]"
     options = [to, click.option("--format", "format", type=FormatName(offered), metavar="FORMAT", help=words)]
