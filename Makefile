@@ -7,7 +7,7 @@ NEW_PIP := 'pip>=25.1'  # the first that installs dependency groups
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo test lint types unit chromium test-lowest test-slow test-latex test-peers bench clean help
+.PHONY: demo test lint types unit chromium test-lowest test-slow test-latex test-peers refresh bench clean help
 
 help:
 	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-slow   install, then the simulations that check error rates and coverage"
 	@echo "make test-latex  install a LaTeX, then check that the tables compile"
 	@echo "make test-peers  install the heavy tools and check dialects and arrays against them"
+	@echo "make refresh run the documentation's commands again and put what they print into its pages"
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
 
@@ -56,6 +57,9 @@ test-latex: .venv/ready-test
 
 test-peers: .venv/ready-peers
 	$(BIN)/pytest -W ignore -rs tests/peers
+
+refresh: .venv/ready-test
+	$(BIN)/python tools/refresh.py
 
 bench: .venv/ready-bench
 	$(BIN)/python bench/run.py
