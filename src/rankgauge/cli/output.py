@@ -120,9 +120,10 @@ def output_options(
 
 def _declarations(offered: Sequence[str], required: bool, default: str) -> list[Callable[[Any], Any]]:
     place, otherwise = ("", "") if required else ("  [standard output]", f", or {default}")
+    usual: dict[str, Any] = {} if required else {"default": "-"}
     to = click.option(
         "-o", "--output", type=TARGET, required=required, metavar="FILE",
-        help=f"Write to a file; its suffix names the format.{place}", **({} if required else {"default": "-"}),
+        help=f"Write to a file; its suffix names the format.{place}", **usual,
     )  # fmt: skip
     words = f"{', '.join(offered)}.  [by -o's suffix{otherwise}]"
     options = [to, click.option("--format", "format", type=FormatName(offered), metavar="FORMAT", help=words)]

@@ -104,7 +104,7 @@ def _columns(explanation: Explanation) -> list[tuple[Column, str]]:
     """The columns about a rank, and the field of a row that each shows."""
     columns = [(Column("rank", "rank"), "rank"), (Column("document"), "doc_id"), (Column("grade", "grade"), "grade")]
     if any(row.discount is not None for row in [*explanation.rows, *explanation.ideal]):
-        columns += [(Column("gain", "grade"), "gain"), (Column("discount", "number"), "discount")]
+        columns += [(Column("gain", "gain"), "gain"), (Column("discount", "number"), "discount")]
         columns.append((Column("term", "number"), "term"))
     return [*columns, (Column("adds", "number"), "contribution"), (Column("so far", "number"), "total")]
 
