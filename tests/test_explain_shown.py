@@ -20,9 +20,9 @@ from rankgauge.errors import InputError
 from rankgauge.explanation.query.difference import difference
 from rankgauge.explanation.query.explain import worst_queries
 from rankgauge.explanation.query.explanation import Explanations
+from rankgauge.show.explained import kept_rows
 from rankgauge.show.formats import render
 from rankgauge.show.model import Options
-from rankgauge.show.sections.explanation import kept_rows
 from rankgauge.show.svg.explanation import difference_svg, svg
 from rankgauge.show.text import bar
 

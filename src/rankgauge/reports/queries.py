@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.show.cells import number_text
+from rankgauge.show.explained import change_words, kept_rows
 from rankgauge.show.model import Block, Bullets, Column, Fold, Mark, Table, Text
-from rankgauge.show.sections.explanation import change_words, kept_rows
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explain import Difference, Explanation

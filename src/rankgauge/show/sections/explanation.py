@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.explanation.query.difference import Difference
-from rankgauge.measures.gains import number_text as grade_number
-from rankgauge.show.cells import MISSING, number_text
+from rankgauge.show.cells import number_text
+from rankgauge.show.explained import FIRST_ROWS, MOST_ROWS, change_words, headline, kept_rows
 from rankgauge.show.model import Block, Bullets, Column, Notes, Picture, Section, Table, Text
+from rankgauge.show.svg.explanation import difference_svg, svg
 from rankgauge.show.text import short
 
 if TYPE_CHECKING:
-    from rankgauge.explanation.query.explanation import Change, Explanation, Explanations, Row
+    from rankgauge.explanation.query.explanation import Explanation, Explanations, Row
 
-__all__ = ["change_words", "grade_text", "headline", "kept_rows", "sections"]
-
-FIRST_ROWS, MOST_ROWS = 10, 60
+__all__ = ["sections"]
 
 
 def sections(explained: Explanation | Explanations | Difference) -> Iterator[Section]:
@@ -29,49 +28,10 @@ def sections(explained: Explanation | Explanations | Difference) -> Iterator[Sec
         yield Section(f"query-{each.query}", each.title, [*_explanation_blocks(each)])
 
 
-def headline(explanation: Explanation) -> str:
-    """What was measured, of what."""
-    if not explanation.query:
-        return f"{explanation.measure} of the grades given"
-    where = f" in {short(explanation.run, 60)}" if explanation.run else ""
-    return f"{explanation.measure} of query {short(explanation.query, 60)}{where}"
-
-
-def grade_text(grade: float | None) -> str:
-    """A grade for people; – is unjudged."""
-    return MISSING if grade is None else grade_number(grade)
-
-
-def kept_rows(rows: Sequence[Row]) -> list[Row | int]:
-    """The first rows and those that add something; a number stands for so many ranks that do not."""
-    kept: list[Row | int] = []
-    shown = 0
-    for row in rows:
-        if row.rank <= FIRST_ROWS or (row.contribution and shown < MOST_ROWS):
-            kept.append(row)
-            shown += 1
-        elif kept and isinstance(kept[-1], int):
-            kept[-1] += 1
-        else:
-            kept.append(1)
-    return kept
-
-
-def change_words(change: Change) -> str:
-    """A change in words."""
-    if change.kind == "insert":
-        return f"insert {short(change.doc_ids[0])} (grade {grade_text(change.grades[0])}) at rank {change.ranks[0]}"
-    (upper, lower), (one, other) = change.ranks, map(short, change.doc_ids)
-    grades = " and ".join(grade_text(grade) if grade is not None else "unjudged" for grade in change.grades)
-    return f"swap ranks {upper} and {lower}: {one} and {other} (grades {grades})"
-
-
 # ---- one query -------------------------------------------------------------------------------------------------------
 
 
 def _explanation_blocks(explanation: Explanation) -> Iterator[Block]:
-    from rankgauge.show.svg.explanation import svg
-
     yield Text(headline(explanation), "head")
     yield Text(f"{explanation.measure} = {number_text(explanation.value)}", "lead")
     if explanation.dcg is not None and explanation.measure.startswith("nDCG"):
@@ -143,8 +103,6 @@ SHARES: Final = [
 
 
 def _difference_blocks(difference: Difference) -> Iterator[Block]:
-    from rankgauge.show.svg.explanation import difference_svg
-
     yield Text(difference.title, "head")
     for letter, each in (("A", difference.a), ("B", difference.b)):
         yield Text(f"{letter} = {number_text(each.value)}  {short(each.run, 60)}")

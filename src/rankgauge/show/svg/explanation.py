@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rankgauge.show.cells import number_text
-from rankgauge.show.sections.explanation import change_words, grade_text, headline, kept_rows
+from rankgauge.show.explained import change_words, grade_text, headline, kept_rows
 from rankgauge.show.svg.drawing import document, rect, text
 from rankgauge.show.text import short
 

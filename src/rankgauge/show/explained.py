@@ -1,0 +1,55 @@
+"""An explanation in words: what its tables and its picture have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from rankgauge.measures.gains import number_text as grade_number
+from rankgauge.show.cells import MISSING
+from rankgauge.show.text import short
+
+if TYPE_CHECKING:
+    from rankgauge.explanation.query.explanation import Change, Explanation, Row
+
+__all__ = ["FIRST_ROWS", "MOST_ROWS", "change_words", "grade_text", "headline", "kept_rows"]
+
+FIRST_ROWS: Final = 10  # ranks that are shown whatever they add
+MOST_ROWS: Final = 60
+
+
+def headline(explanation: Explanation) -> str:
+    """What was measured, of what."""
+    if not explanation.query:
+        return f"{explanation.measure} of the grades given"
+    where = f" in {short(explanation.run, 60)}" if explanation.run else ""
+    return f"{explanation.measure} of query {short(explanation.query, 60)}{where}"
+
+
+def grade_text(grade: float | None) -> str:
+    """A grade for people; – is unjudged."""
+    return MISSING if grade is None else grade_number(grade)
+
+
+def kept_rows(rows: Sequence[Row]) -> list[Row | int]:
+    """The first rows and those that add something; a number stands for so many ranks that do not."""
+    kept: list[Row | int] = []
+    shown = 0
+    for row in rows:
+        if row.rank <= FIRST_ROWS or (row.contribution and shown < MOST_ROWS):
+            kept.append(row)
+            shown += 1
+        elif kept and isinstance(kept[-1], int):
+            kept[-1] += 1
+        else:
+            kept.append(1)
+    return kept
+
+
+def change_words(change: Change) -> str:
+    """A change in words."""
+    if change.kind == "insert":
+        return f"insert {short(change.doc_ids[0])} (grade {grade_text(change.grades[0])}) at rank {change.ranks[0]}"
+    (upper, lower), (one, other) = change.ranks, map(short, change.doc_ids)
+    grades = " and ".join(grade_text(grade) if grade is not None else "unjudged" for grade in change.grades)
+    return f"swap ranks {upper} and {lower}: {one} and {other} (grades {grades})"
