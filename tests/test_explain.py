@@ -187,7 +187,7 @@ def test_many_swaps_have_the_same_best(
     every = explain({"q": judged}, {"q": run}, "q", measure, protocol=protocol, top=top)
     with monkeypatch.context() as small:
         small.setattr(CHANGES, "MUCH", 1)
-        small.setattr(CHANGES, "MOST", 10**6)
+        small.setattr(CHANGES, "MOST_HITS", 10**6)
         some = explain({"q": judged}, {"q": run}, "q", measure, protocol=protocol, top=top)
     assert [change.points for change in some.would_raise] == pytest.approx(
         [change.points for change in every.would_raise], abs=1e-12
@@ -210,7 +210,7 @@ def test_too_many_swaps_are_said_to_be_too_many(monkeypatch: pytest.MonkeyPatch)
     grades = [0, 1, None, 2, 0, 1, None, 2, 3]
     whole = explain(ranked_grades=grades, measure="infAP", top=100)
     monkeypatch.setattr(CHANGES, "MUCH", 14)
-    monkeypatch.setattr(CHANGES, "MOST", 10)
+    monkeypatch.setattr(CHANGES, "MOST_HITS", 10)
     some = explain(ranked_grades=grades, measure="infAP", top=100)
     assert whole.notes == ()
     assert re.fullmatch(

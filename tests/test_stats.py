@@ -274,9 +274,9 @@ class TestSignFlips:
     def test_tables_and_products_count_the_same_flips(self, systems: int, monkeypatch: pytest.MonkeyPatch) -> None:
         values = np.random.default_rng(8).random((1100, systems))
         pairs = list(itertools.combinations(range(systems), 2))
-        monkeypatch.setattr(flips, "FEW", 100)
+        monkeypatch.setattr(flips, "FEW_COLUMNS", 100)
         by_tables = sign_flips(centred(values), pairs, flips=9000)
-        monkeypatch.setattr(flips, "FEW", 0)
+        monkeypatch.setattr(flips, "FEW_COLUMNS", 0)
         by_products = sign_flips(centred(values), pairs, flips=9000)
         assert by_tables.p.tolist() == by_products.p.tolist()
         assert by_tables.adjusted.tolist() == by_products.adjusted.tolist()

@@ -13,9 +13,11 @@ polars. They become Hits, and the measures are those of `rankgauge.evaluate`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from rankgauge.arrays.compute import measured
 from rankgauge.arrays.rows import Rows
@@ -41,152 +43,102 @@ IDEAL: Final = {  # measure → what its ideal, or the relevant documents that i
 USES_IDEAL: Final = ("nDCG", "R", "AP")
 
 
-def ndcg(
-    grades: Any,
-    scores: Any,
-    k: int | None = 10,
-    *,
-    gain: str | Mapping[float, float] = "linear",
-    ties: str = "average",
-    groups: Any = None,
-    qid: Any = None,
-    mask: Any = None,
-    ideal: Any = None,
-    weights: Any = None,
-) -> Value:
+class Layout(TypedDict, total=False):
+    """What every function takes beside its own parameters: which rows are a query's, all judgments, weights, ties."""
+
+    ties: str
+    groups: Any
+    qid: Any
+    mask: Any
+    ideal: Any
+    weights: Any
+
+
+Function = TypeVar("Function", bound=Callable[..., Value])
+Gain: TypeAlias = str | Mapping[float, float]
+
+
+def _over_rows(function: Function) -> Function:
+    """The function with the keywords of Layout spelt out: in its signature, its help, and where one is not known."""
+    own = signature(function)
+    listed = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    kinds = {name: getattr(each, "__forward_arg__", each) for name, each in Layout.__annotations__.items()}
+    defaults = dict.fromkeys(kinds) | {"ties": "average"}
+    listed += [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=kinds[name]) for name in kinds
+    ]
+    known = {each.name for each in listed}
+
+    @wraps(function)
+    def checked(*arguments: Any, **named: Any) -> Value:
+        for name in named:
+            if name not in known:
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+        return function(*arguments, **named)
+
+    checked.__signature__ = own.replace(parameters=listed)  # type: ignore[attr-defined]
+    return cast(Function, checked)
+
+
+@_over_rows
+def ndcg(grades: Any, scores: Any, k: int | None = 10, *, gain: Gain = "linear", **layout: Unpack[Layout]) -> Value:
     """nDCG@k: DCG@k over the DCG@k of the ideal order of the candidates, or of `ideal`, the grades of all judgments."""
-    rows = rows_of(grades, scores, groups=groups, qid=qid, mask=mask, ideal=ideal)
-    return _value("nDCG", k, {"gain": gain}, rows, ties, weights)
+    return _value("nDCG", grades, scores, k, {"gain": gain}, **layout)
 
 
-def dcg(
-    grades: Any,
-    scores: Any,
-    k: int | None = 10,
-    *,
-    gain: str | Mapping[float, float] = "linear",
-    ties: str = "average",
-    groups: Any = None,
-    qid: Any = None,
-    mask: Any = None,
-    ideal: Any = None,
-    weights: Any = None,
-) -> Value:
+@_over_rows
+def dcg(grades: Any, scores: Any, k: int | None = 10, *, gain: Gain = "linear", **layout: Unpack[Layout]) -> Value:
     """DCG@k: the sum of gain / log2(rank + 1) over the first k."""
-    rows = rows_of(grades, scores, groups=groups, qid=qid, mask=mask, ideal=ideal)
-    return _value("DCG", k, {"gain": gain}, rows, ties, weights)
+    return _value("DCG", grades, scores, k, {"gain": gain}, **layout)
 
 
-def precision(
-    grades: Any,
-    scores: Any,
-    k: int | None = 10,
-    *,
-    rel: float = 1.0,
-    ties: str = "average",
-    groups: Any = None,
-    qid: Any = None,
-    mask: Any = None,
-    ideal: Any = None,
-    weights: Any = None,
-) -> Value:
+@_over_rows
+def precision(grades: Any, scores: Any, k: int | None = 10, *, rel: float = 1.0, **layout: Unpack[Layout]) -> Value:
     """P@k: the share of the first k that is relevant, of grade `rel` or more; divided by k, however few there are."""
-    rows = rows_of(grades, scores, groups=groups, qid=qid, mask=mask, ideal=ideal)
-    return _value("P", k, {"rel": rel}, rows, ties, weights)
+    return _value("P", grades, scores, k, {"rel": rel}, **layout)
 
 
-def recall(
-    grades: Any,
-    scores: Any,
-    k: int | None = 10,
-    *,
-    rel: float = 1.0,
-    ties: str = "average",
-    groups: Any = None,
-    qid: Any = None,
-    mask: Any = None,
-    ideal: Any = None,
-    weights: Any = None,
-) -> Value:
+@_over_rows
+def recall(grades: Any, scores: Any, k: int | None = 10, *, rel: float = 1.0, **layout: Unpack[Layout]) -> Value:
     """R@k: the share of the relevant candidates, or of those in `ideal`, that is among the first k."""
-    rows = rows_of(grades, scores, groups=groups, qid=qid, mask=mask, ideal=ideal)
-    return _value("R", k, {"rel": rel}, rows, ties, weights)
+    return _value("R", grades, scores, k, {"rel": rel}, **layout)
 
 
+@_over_rows
 def reciprocal_rank(
-    grades: Any,
-    scores: Any,
-    k: int | None = 10,
-    *,
-    rel: float = 1.0,
-    ties: str = "average",
-    groups: Any = None,
-    qid: Any = None,
-    mask: Any = None,
-    ideal: Any = None,
-    weights: Any = None,
+    grades: Any, scores: Any, k: int | None = 10, *, rel: float = 1.0, **layout: Unpack[Layout]
 ) -> Value:
     """RR@k: 1 / rank of the first relevant candidate, 0 if none is among the first k. Its mean is MRR."""
-    rows = rows_of(grades, scores, groups=groups, qid=qid, mask=mask, ideal=ideal)
-    return _value("RR", k, {"rel": rel}, rows, ties, weights)
+    return _value("RR", grades, scores, k, {"rel": rel}, **layout)
 
 
+@_over_rows
 def average_precision(
-    grades: Any,
-    scores: Any,
-    k: int | None = 10,
-    *,
-    rel: float = 1.0,
-    ties: str = "average",
-    groups: Any = None,
-    qid: Any = None,
-    mask: Any = None,
-    ideal: Any = None,
-    weights: Any = None,
+    grades: Any, scores: Any, k: int | None = 10, *, rel: float = 1.0, **layout: Unpack[Layout]
 ) -> Value:
     """AP@k: the precisions at the relevant candidates of the first k, over all that are relevant. Its mean is MAP."""
-    rows = rows_of(grades, scores, groups=groups, qid=qid, mask=mask, ideal=ideal)
-    return _value("AP", k, {"rel": rel}, rows, ties, weights)
+    return _value("AP", grades, scores, k, {"rel": rel}, **layout)
 
 
+@_over_rows
 def err(
-    grades: Any,
-    scores: Any,
-    k: int | None = 10,
-    *,
-    gain: str = "exp",
-    max: float = 4.0,
-    ties: str = "average",
-    groups: Any = None,
-    qid: Any = None,
-    mask: Any = None,
-    ideal: Any = None,
-    weights: Any = None,
+    grades: Any, scores: Any, k: int | None = 10, *, gain: str = "exp", max: float = 4.0, **layout: Unpack[Layout]
 ) -> Value:
     """ERR@k: expected reciprocal rank at which a reader stops; `max` is the highest grade of the scale."""
-    rows = rows_of(grades, scores, groups=groups, qid=qid, mask=mask, ideal=ideal)
-    return _value("ERR", k, {"gain": gain, "max": max}, rows, ties, weights)
+    return _value("ERR", grades, scores, k, {"gain": gain, "max": max}, **layout)
 
 
-def hit_rate(
-    grades: Any,
-    scores: Any,
-    k: int | None = 10,
-    *,
-    rel: float = 1.0,
-    ties: str = "average",
-    groups: Any = None,
-    qid: Any = None,
-    mask: Any = None,
-    ideal: Any = None,
-    weights: Any = None,
-) -> Value:
+@_over_rows
+def hit_rate(grades: Any, scores: Any, k: int | None = 10, *, rel: float = 1.0, **layout: Unpack[Layout]) -> Value:
     """Success@k: whether any of the first k is relevant."""
-    rows = rows_of(grades, scores, groups=groups, qid=qid, mask=mask, ideal=ideal)
-    return _value("Success", k, {"rel": rel}, rows, ties, weights)
+    return _value("Success", grades, scores, k, {"rel": rel}, **layout)
 
 
-def _value(name: str, k: Any, parameters: dict[str, Any], rows: Rows, ties: str, weights: Any) -> Value:
+def _value(
+    name: str, grades: Any, scores: Any, k: Any, parameters: dict[str, Any], ties: str = "average",
+    weights: Any = None, **layout: Any,
+) -> Value:  # fmt: skip
+    rows = rows_of(grades, scores, **layout)
     if ties not in TIES:
         raise ProtocolError(f"ties={ties!r} is not a rule for arrays; expected {choices(TIES)}")
     if not len(rows):

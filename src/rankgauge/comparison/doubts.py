@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CODES", "doubts_of_family", "doubts_of_groups", "doubts_of_pairs", "doubts_of_results"]
 
-FEW: Final = 25
+FEW_QUERIES: Final = 25
 SKEWED: Final = 0.25
 UNEQUAL: Final = 2.0
 JUDGED_APART: Final = 0.05
@@ -28,8 +28,8 @@ SHOWN: Final = 3
 MULTIPLIED: Final = frozenset({"holm", "bh", "by"})  # methods that multiply the smallest p by the number of pairs
 # Code → when it is said.
 CODES: Final = {
-    "few-queries": f"fewer than {FEW} queries (or clusters of queries)",
-    "few-differences": f"a pair of systems that differ on fewer than {FEW} queries, though on some",
+    "few-queries": f"fewer than {FEW_QUERIES} queries (or clusters of queries)",
+    "few-differences": f"a pair of systems that differ on fewer than {FEW_QUERIES} queries, though on some",
     "skewed": f"skewness / √queries of a pair's differences beyond ± {SKEWED:g}",
     "tie-band": "another order of equal scores could move a difference by more than its size",
     "judged-unequal": f"the judged shares at the cut-off differ by more than {JUDGED_APART:g}",
@@ -48,11 +48,11 @@ def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
         yield Doubt(
             "dropped-queries", f"{measure}: {len(values.dropped):,} queries were left out, such as {query}: {why}"
         )
-    if units < FEW:
+    if units < FEW_QUERIES:
         what = "queries" if values.clusters is None else "clusters of queries"
         yield Doubt(
             "few-queries",
-            f"{measure}: {units} {what} are few; below {FEW} "
+            f"{measure}: {units} {what} are few; below {FEW_QUERIES} "
             "an interval or a p-value is only as good as the differences are symmetric; judge more queries",
         )
     else:
@@ -77,13 +77,13 @@ def doubts_of_family(measure: str, family: Family, settings: Settings) -> Iterat
 
 
 def _few_differences(measure: str, pairs: Sequence[Pair]) -> Iterator[Doubt]:
-    few = sorted((p for p in pairs if 0 < p.wins + p.losses < FEW), key=lambda p: p.wins + p.losses)
+    few = sorted((p for p in pairs if 0 < p.wins + p.losses < FEW_QUERIES), key=lambda p: p.wins + p.losses)
     if few:
         first = few[0]
         yield Doubt(
             "few-differences",
             f"{measure}: {_names(few)} differ on few queries ({first.wins + first.losses} of {first.queries:,}), on "
-            f"which the answer rests; below {FEW} it is only as good as the differences are symmetric",
+            f"which the answer rests; below {FEW_QUERIES} it is only as good as the differences are symmetric",
         )
 
 

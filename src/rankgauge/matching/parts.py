@@ -31,7 +31,7 @@ __all__ = [
 
 GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
 
-FEW = 300  # judgments that are quicker sorted by two keys
+FEW_JUDGMENTS = 300  # judgments that are quicker sorted by two keys
 DENSE = 16  # so many possible keys for each that is there are still quicker gone through than sorted
 
 
@@ -173,7 +173,7 @@ def stable_order(key: Ints) -> Ints:
 def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
     """Judgments ordered by query, then descending grade. Many whole grades are quicker sorted as one integer key, and
     few different ones quicker still by counting them."""
-    few = len(grade) < FEW
+    few = len(grade) < FEW_JUDGMENTS
     highest, lowest = (0.0, 0.0) if few else (float(grade.max()), float(grade.min()))
     if few or highest - lowest >= 2**20 or not (grade == np.floor(grade)).all():
         order = np.lexsort((-grade, query))

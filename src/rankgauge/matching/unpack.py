@@ -31,7 +31,7 @@ __all__ = ["Batch", "numbers_of", "sizes_of", "text_keys", "unpack"]
 
 TOGETHER = 16_000  # results unpacked and looked up in one go
 TOUCHED = 2_000  # the same, where they are touched first: few enough to stay in the cache
-MANY = 12  # from one judgment to so many results on, touching the results first pays
+MANY_RESULTS = 12  # from one judgment to so many results on, touching the results first pays
 NOT_FOUND = repeat(float("nan"))
 NOT_A_NUMBER = (struct.error, TypeError, ValueError, OverflowError)
 
@@ -77,7 +77,7 @@ def unpack(batch: Batch) -> tuple[Floats, Floats, Floats]:
 
 def _fill(batch: Batch, grades: Floats, scores: Floats, found: Floats) -> None:
     """Unpack and look up a few queries at a time."""
-    touch = len(grades) * MANY > len(scores)
+    touch = len(grades) * MANY_RESULTS > len(scores)
     together = 1 + (TOUCHED if touch else TOGETHER) * len(batch.queries) // (len(scores) + 1)
     room_of_grades, room_of_scores, room_of_found = map(_room, (grades, scores, found))
     judged = ranked = 0

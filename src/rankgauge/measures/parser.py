@@ -65,7 +65,7 @@ SPELLINGS: Final[dict[str, str]] = {
     "capped_recall": "CappedR",
     "r_cap": "CappedR",
 }
-MOST: Final = 10**9
+LARGEST: Final = 10**9
 RANGES: Final = {
     "rel": (0.0, math.inf),
     "beta": (0.0, math.inf),
@@ -223,7 +223,7 @@ def _value(name: str, value: str, parameter: inspect.Parameter, text: str) -> An
         if kind.startswith("tuple"):
             return tuple(float(part) for part in value.strip("()[] ").split(";"))
     except ValueError:
-        wanted = f"a whole number, 1 or more and at most {MOST:,}" if kind.startswith("int") else "a number"
+        wanted = f"a whole number, 1 or more and at most {LARGEST:,}" if kind.startswith("int") else "a number"
         raise MeasureError(f"{text}: {name} is {wanted}, not {value!r}") from None
     if kind == "Gain":
         return gain_text(value)
@@ -241,7 +241,7 @@ def _kind(parameter: inspect.Parameter) -> str:
 
 
 def _positive(number: int) -> int:
-    if not 1 <= number <= MOST:
+    if not 1 <= number <= LARGEST:
         raise ValueError
     return number
 

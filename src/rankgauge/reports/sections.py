@@ -99,7 +99,7 @@ def headline(facts: Facts) -> Iterator[Block]:
         ranked = sorted(values.systems, key=lambda name: -values.mean(name))
         lettered = compared is not None and baseline is None and len(ranked) > NAMED
         columns = [*([Column("letter")] if lettered else []), Column("system"), Column("mean", "number")]
-        columns += [Column(f"{level} interval", "interval")]
+        columns += [Column(f"{level} interval", "interval", key="mean")]
         columns += _significance_columns(facts, compared)
         rows: list[list[Any]] = []
         for at, name in enumerate(ranked):
@@ -273,7 +273,8 @@ def _against(compared: Compared, name: str, other: str) -> Mark:
 def _pair_table(facts: Facts, compared: Compared) -> Table:
     level = percent(facts.wanted.settings.alpha)
     columns = [
-        *(Column("a"), Column("b"), Column("a − b", "signed"), Column(f"{level} interval", "interval")),
+        *(Column("a"), Column("b"), Column("a − b", "signed", key="difference")),
+        Column(f"{level} interval", "interval", key="difference"),
         *(Column(_p(facts), "p"), Column("a is"), Column("relative", "percent", 1), Column("d_z", "number", 3)),
         *(Column("won", "count"), Column("equal", "count"), Column("lost", "count")),
         Column("detectable", "number", help="the smallest true difference that this set would show, chance 80 %"),

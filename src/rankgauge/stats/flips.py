@@ -29,7 +29,7 @@ __all__ = ["Flipped", "centred", "sign_flips", "whole_numbers"]
 
 CHUNK: Final = 8192  # flips that are walked through at once: their vectors stay in the cache
 BLOCK: Final = 32  # bytes of signs (8 queries each) that are multiplied at once
-FEW: Final = 6  # up to so many columns, looking sums up in tables is quicker than multiplying
+FEW_COLUMNS: Final = 6  # up to so many columns, looking sums up in tables is quicker than multiplying
 ROOM: Final = 51  # bits of a sum: differences of two of them, doubled, fit into the 53 of a float64
 SLACK: Final = 1e-9
 
@@ -125,7 +125,7 @@ def _family(whole: Floats, first: Ints, second: Ints) -> _Family:
 
 def _drawn_chunks(whole: Floats, flips: int, seed: int) -> Iterator[Floats]:
     """Columns × flips: Σ ± value, for one chunk of random signs after the other, each from a generator of its own."""
-    add_up = _by_tables if whole.shape[1] - 1 <= FEW else _by_products
+    add_up = _by_tables if whole.shape[1] - 1 <= FEW_COLUMNS else _by_products
     summed = add_up(whole[:, :-1])
     total = whole.sum(axis=0)
     for number, start in enumerate(range(0, flips, CHUNK)):

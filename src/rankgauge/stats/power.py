@@ -23,7 +23,7 @@ __all__ = [
 POWER: Final = 0.80  # the chance of finding a difference that is there
 ALPHA: Final = 0.05  # the chance of finding one that is not
 NEGLIGIBLE: Final = 1e-12
-MOST: Final = 10**12  # queries; beyond it the answer is "no"
+MOST_QUERIES: Final = 10**12  # queries; beyond it the answer is "no"
 
 
 # ---- two systems ----------------------------------------------------------------------------------------------------
@@ -234,8 +234,8 @@ def _fewest(enough: Callable[[int], bool]) -> int:
     high = 2
     while not enough(high):
         high *= 2
-        if high > MOST:
-            raise InputError(f"more than {MOST:,} queries would be needed; ask for a larger difference")
+        if high > MOST_QUERIES:
+            raise InputError(f"more than {MOST_QUERIES:,} queries would be needed; ask for a larger difference")
     low = high // 2 if high > 2 else 1  # one query is never enough
     while high - low > 1:
         middle = (low + high) // 2

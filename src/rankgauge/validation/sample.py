@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["contradicting", "sample_notes"]
 
 WIDTH: Final = 6  # query Q0 doc rank score tag
-MOST: Final = 2_000  # documents of the run whose spelling is tried in other ways
+MOST_DOCUMENTS: Final = 2_000  # documents of the run whose spelling is tried in other ways
 
 
 class Sample(NamedTuple):
@@ -95,7 +95,7 @@ def _spelling(peek: Peek) -> Iterator[tuple[str, str]]:
     for query, docs in peek.judged.items():
         ours, theirs = set(map(str, docs)), set(map(str, peek.retrieved[query]))
         looked_at += len(theirs)
-        if looked_at > MOST and documents:
+        if looked_at > MOST_DOCUMENTS and documents:
             break
         matching += len(ours & theirs)
         documents.append((ours - theirs, dict.fromkeys(theirs - ours, 0)))

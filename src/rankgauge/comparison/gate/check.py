@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.comparison.doubts import FEW, SKEWED
+from rankgauge.comparison.doubts import FEW_QUERIES, SKEWED
 from rankgauge.comparison.gate.baseline import read_baseline, values_of
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import Doubt, InputError
@@ -358,9 +358,9 @@ def _tested(table: Floats) -> Tested:
 def _doubts(measure: str, found: Moments, what: str) -> Iterator[Doubt]:
     """Where the bounds should not be trusted as they stand."""
     queries = found.freedom + 1
-    if queries < FEW:
+    if queries < FEW_QUERIES:
         few = "1 query is" if queries == 1 else f"{queries} queries are"
-        yield Doubt("few-queries", f"{measure}: {few} few; below {FEW} bounds are only rough")
+        yield Doubt("few-queries", f"{measure}: {few} few; below {FEW_QUERIES} bounds are only rough")
     if abs(found.skewness) > SKEWED * math.sqrt(queries):
         words = f"the {what} are too skewed for {queries:,} queries (skewness {found.skewness:.1f})"
         yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")

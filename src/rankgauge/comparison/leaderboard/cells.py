@@ -42,7 +42,7 @@ __all__ = ["CACHE", "Cell", "Cells", "measure_cells"]
 
 CACHE: Final = ".rankgauge-cache"
 LAYOUT: Final = 2  # of an entry
-MOST: Final = 4  # threads, unless more are asked for: each holds a run in memory
+MOST_THREADS: Final = 4  # threads, unless more are asked for: each holds a run in memory
 
 Watch = Callable[[int, int, str], object]
 
@@ -104,7 +104,7 @@ def measure_cells(
         _Work(each, system, rules(each), measures, store) for each in suite.datasets.values() for system in each.runs
     ]
     shared = {name: _Judged(each) for name, each in suite.datasets.items()}
-    pool = ThreadPoolExecutor(jobs or min(MOST, os.cpu_count() or 1))
+    pool = ThreadPoolExecutor(jobs or min(MOST_THREADS, os.cpu_count() or 1))
     try:
         futures = [pool.submit(each.run, shared[each.dataset.name]) for each in work]
         done = _collected(futures, work, watch)

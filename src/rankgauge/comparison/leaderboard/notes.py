@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from rankgauge.comparison.doubts import FEW_QUERIES
 from rankgauge.comparison.verdict import percent
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["notes"]
 
-FEW: Final = 25  # queries of a data set
 SHOWN: Final = 4
 
 
@@ -104,9 +104,9 @@ def _few(leaderboard: Leaderboard) -> Iterator[str]:
             f"WARNING single-query: only one query in {_some(single)}, which does not tell how values scatter there: "
             "no intervals of macro-averages and of ranks; leave it out (--dataset) or judge more queries."
         )
-    few = [f"{name} ({count})" for name, count in leaderboard.first.queries.items() if count < FEW]
+    few = [f"{name} ({count})" for name, count in leaderboard.first.queries.items() if count < FEW_QUERIES]
     if few:
         yield (
-            f"WARNING few-queries: fewer than {FEW} queries in {_some(few)}: an interval is only as good as the values "
-            "of so few are symmetric; judge more queries."
+            f"WARNING few-queries: fewer than {FEW_QUERIES} queries in {_some(few)}: an interval is only as good "
+            "as the values of so few are symmetric; judge more queries."
         )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["missing_cell", "notes_of", "tie_bands", "tie_line", "tie_warning"]
 
-MOST: Final = 0.95  # of the candidates, below which a reranked run is said to hold fewer of them
+MOST_CANDIDATES: Final = 0.95  # of the candidates, below which a reranked run is said to hold fewer of them
 
 
 def notes_of(systems: Mapping[str, System], depth: int, candidates: int | None) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _of_system(system: System) -> Iterator[str]:
         yield f"{system.name}: {documents} dropped, being no candidates of {system.retriever}."
     yield from _unanswered(second, "a value of 0", system.first)
     before, after = (float(stage.hits.retrieved.sum()) for stage in (system.first, second))
-    if before and after < MOST * before:
+    if before and after < MOST_CANDIDATES * before:
         sizes = second.hits.retrieved
         deepest = int(sizes.max(initial=0))
         saw = (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Stage", "check_fit", "first_stage", "judged_in_all", "second_stage"]
 
-NAMED: Final = 3  # documents that an error names
+NAMED_DOCUMENTS: Final = 3  # documents that an error names
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +146,12 @@ def _no_candidates(run: Run, order: Whole, outside: Bools, first: Stage) -> str:
     """The error for reranked documents that are no candidates: some by name, and how many they are."""
     at = np.flatnonzero(outside)
     query_of = order.rows.query[at]
-    queries, (some, rank) = len(np.unique(query_of)), (at[:NAMED], order.rank[at[:NAMED]])
+    queries, (some, rank) = len(np.unique(query_of)), (at[:NAMED_DOCUMENTS], order.rank[at[:NAMED_DOCUMENTS]])
     named = [
         f"{doc!r} (query {order.queries[query]!r}, rank {place})"
         for doc, query, place in zip(order.docs(some), query_of.tolist(), rank.tolist(), strict=False)
     ]
-    shown = ", ".join(named) + (", …" if len(at) > NAMED else "")
+    shown = ", ".join(named) + (", …" if len(at) > NAMED_DOCUMENTS else "")
     number = int(query_of[0])
     size = dict(zip(first.order.queries, first.order.sizes.tolist(), strict=True))[order.queries[number]]
     return (

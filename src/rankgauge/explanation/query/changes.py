@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["changes"]
 
 MUCH: Final = 3_000_000  # rows of one Hits: about a third of a second
-MOST: Final = 30  # so many Hits, and no more, for a measure of which little is known
+MOST_HITS: Final = 30  # so many Hits, and no more, for a measure of which little is known
 
 
 def changes(ranking: Ranking, measure: Measure, value: float, top: int) -> tuple[list[Change], str]:
@@ -69,8 +69,8 @@ def _pairs(ranking: Ranking, measure: Measure, top: int) -> tuple[Ints, Ints, st
     few, note = _at_once(ranking), ""
     if int(differ.sum()) > few and prefers_better_higher(measure):
         differ &= _first_among_equals(grade[:cut], grade[candidates], top)
-    elif int(differ.sum()) > MOST * few:
-        differ, note = _of_better_documents(differ, differ & (grade[here] < grade[there]), MOST * few)
+    elif int(differ.sum()) > MOST_HITS * few:
+        differ, note = _of_better_documents(differ, differ & (grade[here] < grade[there]), MOST_HITS * few)
     upper, at = np.nonzero(differ)
     return upper, candidates[at], note
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["TieNote", "mean_ends", "open_values", "tie_notes", "tie_warnings"]
 
 WIDE: Final = 0.005
-MOST: Final = 4
+LISTED: Final = 4  # measures and runs
 
 
 class TieNote(NamedTuple):
@@ -73,8 +73,8 @@ def tie_notes(results: list[Result]) -> list[str]:
     notes = sorted((note for result in results for note in result.open_values), key=lambda note: note.low - note.high)
     if not notes:
         return []
-    parts = [f"{note.measure} {note.range}" + (f" ({note.run})" if len(results) > 1 else "") for note in notes[:MOST]]
-    more = f", and {len(notes) - MOST} more" if len(notes) > MOST else ""
+    parts = [f"{note.measure} {note.range}" + (f" ({note.run})" if len(results) > 1 else "") for note in notes[:LISTED]]
+    more = f", and {len(notes) - LISTED} more" if len(notes) > LISTED else ""
     loud = "WARNING, ties" if notes[0].wide else "Ties"
     return [f"{loud}: another order of equal scores gives {', '.join(parts)}{more}."]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rankgauge.comparison.doubts import FEW
+from rankgauge.comparison.doubts import FEW_QUERIES
 from rankgauge.show.cells import interval_text
 from rankgauge.show.model import Block, Bullets, Column, Notes, Section, Table, Text, chart_of
 
@@ -21,7 +21,7 @@ def sections(plan: Plan) -> Iterator[Section]:
     blocks += [_needed_table(plan)] if plan.answers else []
     blocks += [_sets_table(plan)] if plan.sets else []
     pilot = plan.deviation
-    if pilot.systems and pilot.queries < FEW:
+    if pilot.systems and pilot.queries < FEW_QUERIES:
         blocks += [Bullets([f"a pilot of {pilot.queries} queries is small; look at the upper end."], "warning")]
     yield Section("plan", "Plan", [*blocks, Notes([*_notes(plan)])])
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CODES", "doubts"]
 
-FEW: Final = 20
+FEW_UNITS: Final = 20
 WINNERS: Final = 0.9
 SWAYS: Final = 0.2
 HEAVY: Final = 0.5
@@ -26,12 +26,12 @@ NOISY: Final = 0.5
 LEVEL: Final = 0.1
 # Code → when it is said.
 CODES: Final = {
-    "few": f"fewer than {FEW} experiments or queries",
+    "few": f"fewer than {FEW_UNITS} experiments or queries",
     "only-winners": f"more than {WINNERS:.0%} of the experiments have an offline gain",
     "levels": "no negative difference in either column: levels, it seems, and not differences",
     "one-sways": f"without a single unit Pearson's r changes its sign or moves by more than {SWAYS:g}",
     "perfect": "all lie on a line, so that intervals around it have no width",
-    "heavy-tails": f"one unit makes more than {HEAVY:.0%} of the online variance of {FEW // 2} or more",
+    "heavy-tails": f"one unit makes more than {HEAVY:.0%} of the online variance of {FEW_UNITS // 2} or more",
     "noise": f"less than {NOISY:.0%} of the variance of the differences is more than their noise, or none",
     "mostly-unclear": "more than half of the online intervals cover 0",
     "beyond-range": "the step is larger than every offline difference seen",
@@ -55,10 +55,10 @@ def doubts(alignment: Alignment) -> list[Doubt]:
 def _of_rows(alignment: Alignment) -> Iterator[Doubt]:
     units = alignment.units
     number = len(units)
-    if number < FEW:
+    if number < FEW_UNITS:
         low, high = alignment.first.pearson.low, alignment.first.pearson.high
         width = f": here r could be anything from {low:.2f} to {high:.2f}" if low == low else ""
-        yield Doubt("few", f"{number} {units.kind} say little{width}; collect {FEW} or more before relying on it")
+        yield Doubt("few", f"{number} {units.kind} say little{width}; collect {FEW_UNITS} or more before relying on it")
     twice, times = Counter(units.names).most_common(1)[0]
     if times > 1:
         yield Doubt(
@@ -109,7 +109,7 @@ def _of_single_units(alignment: Alignment) -> Iterator[Doubt]:
             "real differences have noise; see whether one column was computed from the other",
         )
     square = (units.online - units.online.mean()) ** 2
-    if len(units) >= FEW // 2 and square.max() > HEAVY * square.sum():
+    if len(units) >= FEW_UNITS // 2 and square.max() > HEAVY * square.sum():
         name = units.names[int(square.argmax())]
         yield Doubt(
             "heavy-tails",
