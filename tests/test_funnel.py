@@ -726,7 +726,7 @@ def test_every_query_tells_judged_shares_harm_and_the_documents_that_fell() -> N
         (["--recall-depth", "5", "--depth", "10"], "--recall-depth is given twice"),
         (
             ["-o", "o.parquet"],
-            "no format has the suffix .parquet; expected .txt, .md, .html, .htm, .json, .csv, .svg or .png",
+            "no format has the suffix .parquet; expected .txt, .md, .tex, .html, .htm, .json, .csv, .svg or .png",
         ),
         (["-o", "o.pdf"], "no format has the suffix .pdf"),
         (["--format", "csv", "-o", "o.svg"], ".svg is not for csv"),
