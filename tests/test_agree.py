@@ -253,7 +253,7 @@ def test_forms_of_an_agreement(tmp_path: Path) -> None:
     (row,) = csv.DictReader(io.StringIO(found.show("csv")))
     assert float(row["kappa_linear"]) == found.pairs[0].kappa["linear"].value
     assert len(list(csv.DictReader(io.StringIO(found.show("csv", per_query=True))))) == 2
-    assert "| a | b | pairs |" in found.show("markdown")
+    assert "| coefficient | value | 95 % interval | pairs |" in found.show("markdown")
     assert "<svg" in found._repr_html_()
     (tmp_path / "judge.csv").write_text(ConfusionMatrix(found.pairs[0]).to_csv())
     assert read_matrix(tmp_path / "judge.csv").counts.tolist() == found.pairs[0].matrix.tolist()

@@ -23,6 +23,7 @@ import pytest
 
 import rankgauge
 from rankgauge import cli as command_line
+from rankgauge.cli.output import DRAWN
 from rankgauge.measures import MEASURES, parse
 from rankgauge.protocol import DEFAULT
 from rankgauge.show.formats import FORMATS
@@ -141,19 +142,29 @@ PER_QUERY_TEXTS = {
 
 
 def test_every_text_format_is_tested() -> None:
-    assert {*TEXTS, "json"} == {*PER_QUERY_TEXTS, "json"} == {*FORMATS}
+    assert {*TEXTS, "json"} == {*PER_QUERY_TEXTS, "json"} == {*(set(FORMATS) - DRAWN), "trec"}
+
+
+def _without_notes(text: str, format: str) -> str:
+    """The table of a document: its notes are a list below it, or comments."""
+    sign = {"markdown": "- ", "latex": "%"}.get(format)
+    if sign is None:
+        return text
+    return "\n".join(line for line in text.split("\n") if not line.startswith(sign)).strip("\n") + "\n"
 
 
 @pytest.mark.parametrize("format", TEXTS)
 def test_formats(format: str, cli: Cli) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel", "--format", format)
-    assert outcome == Outcome(0, TEXTS[format], "")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert _without_notes(outcome.out, format) == TEXTS[format]
 
 
 @pytest.mark.parametrize("format", PER_QUERY_TEXTS)
 def test_formats_of_every_query(format: str, cli: Cli) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "-m", "nDCG@10", "-m", "NumRel", "--per-query", "--format", format)
-    assert outcome == Outcome(0, PER_QUERY_TEXTS[format], "")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert _without_notes(outcome.out, format) == PER_QUERY_TEXTS[format]
 
 
 def test_the_real_command_prints_the_same() -> None:
@@ -185,10 +196,9 @@ def test_a_constant_scorer_is_told_loudly(here: Path, cli: Cli) -> None:
 def test_tie_bands(here: Path, cli: Cli) -> None:
     (here / "constant.run").write_text(CONSTANT)
     ask = ("eval", "qrels.txt", "constant.run", "-m", "RR", "-m", "relstring", "--missing", "skip", "--tie-band")
-    assert cli(*ask).out.splitlines()[:3] == [
+    assert cli(*ask).out.splitlines()[:2] == [
         "run       measure   value     low  expected    high",
         "constant  RR       0.5000  0.5000    0.8333  1.0000",
-        "",
     ]
     assert cli(*ask, "--format", "csv").out == (
         "run,measure,value,low,expected,high,exact,standard_error\n"
@@ -197,16 +207,14 @@ def test_tie_bands(here: Path, cli: Cli) -> None:
     (row,) = json.loads(cli(*ask, "--format", "json", "-q").out)["ties"]
     assert (row["query_id"], row["low"], row["high"], row["exact"]) == ("q1", 0.5, 1.0, True)
     assert "| constant | RR | 0.5000 | 0.5000 | 0.8333 | 1.0000 |" in cli(*ask, "--format", "markdown").out
-    refused = cli(*ask, "--format", "latex")
-    assert refused.code == 2
-    assert "--tie-band prints table, json, csv or markdown, not latex" in refused.err
+    assert r"constant & RR & 0.5000 & 0.5000 & 0.8333 & 1.0000 \\" in cli(*ask, "--format", "latex").out
 
 
 def test_validate(here: Path, cli: Cli) -> None:
     (here / "constant.run").write_text(CONSTANT)
     outcome = cli("validate", "qrels.txt", "constant.run")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith("warning RG206 constant.run: a ranking has one score for all documents (1)\n")
+    assert outcome.out.startswith("warning RG206 constant.run: a ranking has one score for all documents (1):\n")
     assert outcome.out.endswith("\n0 errors, 2 warnings, 1 note\n")
     codes = [
         finding["code"]
@@ -220,8 +228,8 @@ def test_validate(here: Path, cli: Cli) -> None:
 
 def test_validate_of_named_runs_and_standard_input(here: Path, cli: Cli) -> None:
     outcome = cli("validate", "qrels.txt", "new=worse.run", "good.run")
-    assert "warning RG202 new: the rank column contradicts the scores (1)\n    worse.run:2: query q1\n" in outcome.out
-    assert "warning RG302 good.run: a judged query has no results (1)\n" in outcome.out
+    assert "warning RG202 new: the rank column contradicts the scores (1):\n  worse.run:2: query q1\n" in outcome.out
+    assert "warning RG302 good.run: a judged query has no results (1):\n" in outcome.out
     fails(
         cli("validate", "qrels.txt", "good.run", "good.run"),
         "good.run is given twice; name them apart: A=good.run B=good.run",
@@ -315,7 +323,7 @@ def test_json_of_a_count_has_its_sum(cli: Cli) -> None:
 def test_a_text_has_no_mean(cli: Cli) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "-m", "relstring", "--per-query", "--format", "csv")
     assert outcome.out == "run,query_id,relstring\ngood,q1,2-3\ngood,q2,-1\ngood,q3,\n"
-    assert "\ngood        3          –\n" in cli("eval", "qrels.txt", "good.run", "-m", "relstring").out
+    assert "\ngood        3  –\n" in cli("eval", "qrels.txt", "good.run", "-m", "relstring").out
 
 
 def test_digits(cli: Cli) -> None:
@@ -810,7 +818,7 @@ def test_bad_rules(rules: list[str], message: str, cli: Cli) -> None:
         (["evl"], "there is no command 'evl'; did you mean 'eval'? 'rankgauge --help' lists all"),
         (["eval", "qrels.txt"], "Missing argument '[NAME=]RUN...'."),
         (["eval", "qrels.txt", "good.run", "--ties", "avg"], "'avg' is not one of 'id', 'id-ascending', 'given', "),
-        (["eval", "qrels.txt", "good.run", "--format", "xml"], "'xml' is not one of 'table', 'json', "),
+        (["eval", "qrels.txt", "good.run", "--format", "xml"], "'xml' is not one of 'table', 'markdown', "),
         (["eval", "qrels.txt", "good.run", "--column", "a=b"], "'a=b' is not ROLE=NAME; the roles are query_id, "),
         (["eval", "qrels.txt", "good.run", "--depth", "0"], "0 is not in the range 1<=x<=2147483647."),
         (["trec_eval", "-R", "prefs", "qrels.txt", "good.run"], "No such option"),

@@ -730,7 +730,7 @@ BAD_VALUES = {
     "no-query": ("a,b\n1,1\n", "v.csv: no query column among a, b; call it query_id"),
     "ragged": ("query_id,a,b\nq1,1\n", "v.csv:2: expected 3 fields (query_id, a, b), got 2"),
     "one-query": ("query_id,a,b\nq1,1,0\n", "there is only one query to compare on; give two or more"),
-    "other-measure": ("run,query_id,AP\na,q1,1\nb,q1,1\n", "v.csv: holds no nDCG@10; there is AP"),
+    "other-measure": ("run,query_id,AP\na,q1,1\nb,q1,1\n", "v.csv: holds no nDCG@10; there are AP"),
     "empty": ("", "v.csv: is empty"),
     "huge": ("query_id,a,b\nq1,1e100,1\nq2,1,1\n", "nDCG@10: the values of a reach 1e+100; the largest of a system"),
     "tiny": ("query_id,a,b\nq1,1,1e-200\nq2,1,0\n", "nDCG@10: the values of b reach 1e-200; the largest of a system"),

@@ -214,7 +214,7 @@ class TestCommand:
             ),
             (
                 ["--ranked-grades", "3", "-o", "w.pdf"],
-                "no format has the suffix .pdf; expected .txt, .md, .html, .htm, .json, .svg or .png",
+                "no format has the suffix .pdf; expected .txt, .md, .tex, .html, .htm, .json, .csv, .svg or .png",
             ),
         ],
     )

@@ -554,6 +554,6 @@ def test_pictures_in_a_notebook_are_no_wider_than_their_place() -> None:
 
 def test_a_notebook_shows_pictures_of_noise_too() -> None:
     found = quality(JUDGED, RUNS, error_rate=0.2, draws=20)
-    assert found._repr_html_().count("<figure") == 2
+    assert found._repr_html_().count("<figure") == 3
     assert found.noise is not None
     assert found.noise._repr_html_().count("<figure") == 1

@@ -223,9 +223,9 @@ def test_rules_under_which_an_open_document_has_no_place_are_refused(rules: dict
     [
         ({"measure": "AP"}, MeasureError, "for nDCG only"),
         ({"measure": "nDCG(gain={2:-1})@5"}, MeasureError, "gains of 0 or more"),
-        ({"grades": [0, 1]}, InputError, "grade 2, which is outside the scale 0, 1"),
-        ({"grades": []}, InputError, "give the scale"),
-        ({"grades": [0, float("nan")]}, InputError, "give the scale"),
+        ({"scale": [0, 1]}, InputError, "grade 2, which is outside the scale 0, 1"),
+        ({"scale": []}, InputError, "give the scale"),
+        ({"scale": [0, float("nan")]}, InputError, "give the scale"),
     ],
 )
 def test_what_has_no_bounds_is_refused(more: dict[str, Any], error: type[Exception], said: str) -> None:

@@ -279,5 +279,5 @@ class TestTargets:
             write(Run(NESTED), tmp_path / "run.parqet")
 
     def test_an_unknown_format(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="unknown format 'jsn'; expected trec, "):
+        with pytest.raises(InputError, match=r"unknown format 'jsn'; did you mean 'json'\? Expected trec, "):
             write(Run(NESTED), tmp_path / "run", format="jsn")

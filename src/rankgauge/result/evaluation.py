@@ -156,7 +156,7 @@ def _per_query_data(result: Result) -> dict[str, dict[str, Any]]:
         for place, query in enumerate(bands.queries):
             band = bands.at(place)
             if band.low != band.high:
-                data[query][str(measure)] = {"low": band.low, "high": band.high, "exact": band.exact}
+                data[query][str(measure)] = {"value": None, "low": band.low, "high": band.high, "exact": band.exact}
     return data
 
 
@@ -165,8 +165,7 @@ def _measure_data(result: Result, measure: Measure) -> Mapping[str, float | None
     if band is not None:
         ends = band.mean
         return {"mean": None, "value": None, "low": ends.low, "high": ends.high, "exact": ends.exact}
-    own: dict[str, float] = {} if measure.definition.aggregate == "mean" else {"value": result[measure]}
-    return result.summary(measure) | own
+    return {"value": result[measure], **result.summary(measure)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

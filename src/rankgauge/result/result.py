@@ -307,7 +307,7 @@ class Result(Shown, Mapping[str, float]):
     def value_or_band(self, measure: Measure) -> float | Band:
         """A measure's value, or its band where the dialect's tool may give any value in it."""
         band = self.undefined.get(measure)
-        return self[measure] if band is None else band.mean
+        return self[measure] if band is None else band.mean._replace(value=float("nan"))
 
     def query_rows(self) -> Iterator[tuple[str, str, list[Any]]]:
         """For each query its id, its group, and its values or their bands."""
@@ -322,7 +322,8 @@ class Result(Shown, Mapping[str, float]):
         if bands is None:
             return values
         uncertain = (bands.high != bands.low).tolist()
-        return [bands.at(at) if uncertain[at] else value for at, value in enumerate(values)]
+        nothing = float("nan")  # any value in the band, so no value
+        return [bands.at(at)._replace(value=nothing) if uncertain[at] else value for at, value in enumerate(values)]
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

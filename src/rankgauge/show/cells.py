@@ -54,7 +54,7 @@ def number_text(value: float | None, digits: int = 4, *, sign: bool = False) -> 
     if value is None or not math.isfinite(value):
         return MISSING
     rounded = round(value, digits) + 0.0
-    return f"{rounded:{'+' * (sign and rounded != 0)}.{digits}f}"
+    return f"{rounded:{'+' * bool(sign and rounded != 0)}.{digits}f}"
 
 
 def interval_text(ends: Sequence[float | None], digits: int = 4, *, sign: bool = False) -> str:
@@ -107,7 +107,8 @@ def cell_text(cell: Any, column: Column, digits: int = 4) -> str:
     value = plain_value(cell)
     if isinstance(value, str):
         return value
-    if is_missing(value) or (isinstance(value, tuple | list) and any(map(is_missing, value))):
+    ends = (value.low, value.high) if hasattr(value, "low") else value if isinstance(value, tuple | list) else ()
+    if is_missing(value) or any(map(is_missing, ends)):
         return MISSING
     decimals = column.digits if column.digits is not None else DIGITS.get(column.kind, digits)
     if "interval" not in column.kind and (isinstance(value, tuple) or hasattr(value, "low")):

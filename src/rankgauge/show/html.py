@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["anchor", "html", "notebook"]
 
 SHORT, LONG = 22, 36  # characters of a cell
+CONTROL: Final = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127], "�")  # what HTML does not allow
 # Colours of charts in a notebook, readable on white and on dark.
 AROUND: Final = {"background": "none", "text": "currentColor", "quiet": "#808a94", "line": "#808a9455"}
 NOTEBOOK: Final = 640  # pixels of a chart
@@ -39,7 +40,10 @@ def html(page: Page, options: Options) -> str:
         library = pool.submit(_library) if charts else None
         sections = [_Part(each.key, each.title, writer.blocks(each.blocks)) for each in page.sections]
     more = _live(writer.specs) | {"library": library.result()} if library and writer.specs else {}
-    return layout(page.title, sections, subtitle=page.subtitle, pictured=writer.styles, **more).rstrip() + "\n"
+    return (
+        layout(page.title, sections, subtitle=page.subtitle, pictured=writer.styles, **more).translate(CONTROL).rstrip()
+        + "\n"
+    )
 
 
 def _library() -> str:
@@ -68,7 +72,7 @@ def notebook(page: Page) -> str:
 
         return f"<pre>{escape(text(page, Options()))}</pre>"
     sections = [_Part(each.key, each.title, writer.blocks(each.blocks)) for each in page.sections]
-    return str(writer.macros.fragment(sections, own("notebook.css") + _around()))
+    return str(writer.macros.fragment(sections, own("notebook.css") + _around())).translate(CONTROL)
 
 
 def _around() -> str:

@@ -118,7 +118,7 @@ def _table(table: Table, options: Options) -> str:
     if table.formats and "table" not in table.formats:
         return ""
     rows = shown_rows(table, options)
-    heads = [Cell(printable(column.head), "head") for column in table.columns]
+    heads = [Cell(printable(column.head)) for column in table.columns]
     for at, column in enumerate(table.columns):
         if column.kind == "bar":
             for row, drawn in zip(rows, _bars([row[at].value for row in rows]), strict=True):

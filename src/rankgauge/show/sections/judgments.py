@@ -101,8 +101,7 @@ def _open_runs_table(quality: Quality) -> Table:
     ]
     notes = [
         "Lowest, highest: over every way to grade the open documents, the ideal moving with them.",
-        "Condensed: without the unjudged documents. Expected: if they are like judged ones at their depth; optimistic, "
-        "for those were chosen because some system liked them.",
+        "Condensed: without the unjudged documents. Expected: if they are like judged ones at their depth; optimistic.",
     ]
     error = max((each.expected_error for each in quality.runs), default=0.0)
     notes += [f"Expected values are sampled; their standard error is at most {error:.1g}."] if error > 0 else []
