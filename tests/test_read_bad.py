@@ -352,7 +352,7 @@ def test_a_mapping_names_what_is_there(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="there is no column 'x'; the columns are qid, pid, score"):
         read_run(path, columns={"query_id": "x"})
     with pytest.raises(
-        FormatError, match=r"columns maps 'query', which is no role; did you mean 'query_id'\\? Expected query_id, "
+        FormatError, match=r"columns maps 'query', which is no role; did you mean 'query_id'\? Expected query_id, "
     ):
         read_run(path, columns={"query": "qid"})
 

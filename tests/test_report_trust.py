@@ -164,8 +164,8 @@ def test_agreement_is_what_agree_says() -> None:
     assert known.systems is not None
     (pair,) = known.pairs
     rows = {row["coefficient"]: row for row in table_of(report, "agreement")}
-    assert rows["κ, quadratic weights"]["value"] == pair.kappa["quadratic"].value
-    assert rows["κ, linear weights"]["95 % interval"] == [pair.kappa["linear"].low, pair.kappa["linear"].high]
+    assert rows["κ quadratic"]["value"] == pair.kappa["quadratic"].value
+    assert rows["κ linear"]["95 % interval"] == [pair.kappa["linear"].low, pair.kappa["linear"].high]
     assert rows["Krippendorff's α, ordinal"]["value"] == known.overall.alpha["ordinal"].value
     assert rows["Fleiss' κ"]["value"] == known.overall.fleiss.value
     cells = [list(row.values())[1:] for row in table_of(report, "confusion-1")]
@@ -199,10 +199,10 @@ def test_a_model_that_judged_more_queries_gives_an_estimate_for_all() -> None:
     report = rankgauge.report(people, RUNS, second={"model": SECOND}, charts=False)
     known = rankgauge.ppi(people, SECOND, {name: RUNS[name] for name in ("s2", "s1", "s0")})  # the best one first
     assert known.pairs[0].name == "s2 − s1"
-    rows = {row["run"]: row for row in table_of(report, "ppi")}
+    rows = {row["system"]: row for row in table_of(report, "ppi")}
     for each in [*known.systems, *known.pairs]:
-        assert rows[each.name]["with the model"] == each.powered.value
-        assert rows[each.name]["its interval"] == [each.powered.low, each.powered.high]
+        assert rows[each.name]["with model"] == each.powered.value
+        assert rows[each.name]["interval with model"] == [each.powered.low, each.powered.high]
     assert report.to_dict()["evidence"]["ppi"] == [known.to_dict()]
 
 

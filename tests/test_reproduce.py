@@ -246,7 +246,7 @@ class TestCommand:
 
     def test_the_list(self) -> None:
         listed = CliRunner().invoke(dialects, []).output
-        assert all(f"\n{name} " in f"\n{listed}" for name in DIALECTS)
+        assert all(f"\n{name}:" in f"\n{listed}" for name in DIALECTS)
         data = json.loads(CliRunner().invoke(dialects, ["--format", "json"]).output)
         assert [row["dialect"] for row in data] == list(DIALECTS)
 

@@ -62,7 +62,7 @@ def dialects(
     if told is not None:
         deliver(_conventions(files, parsed, told, chosen if only else None), output)
     else:
-        deliver(DialectValues(compare(files, parsed, chosen)), output)
+        deliver(DialectValues(compare(files, parsed, chosen)), output, seen=0.5 * 10.0**-output.digits)
 
 
 def _chosen(only: str | None) -> list[Dialect]:

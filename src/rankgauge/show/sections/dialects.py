@@ -17,12 +17,12 @@ __all__ = ["sections"]
 SEEN: Final = 5e-5  # a difference that four decimals show
 
 
-def sections(dialects: DialectList | DialectValues | Conventions) -> Iterator[Section]:
-    """One section for each of the three questions."""
+def sections(dialects: DialectList | DialectValues | Conventions, *, seen: float = SEEN) -> Iterator[Section]:
+    """One section for each of the three questions; a difference below `seen` needs no reason."""
     if isinstance(dialects, DialectList):
         yield Section("dialects", dialects.title, [*_list(dialects)])
     elif isinstance(dialects, DialectValues):
-        yield Section("values", dialects.title, [*_values(dialects)])
+        yield Section("values", dialects.title, [*_values(dialects, seen)])
     else:
         yield Section("conventions", dialects.title, [*_conventions(dialects)])
 
@@ -34,16 +34,16 @@ def _list(dialects: DialectList) -> Iterator[Block]:
     yield Table.of_rows(dialects.data())
 
 
-def _values(values: DialectValues) -> Iterator[Block]:
+def _values(values: DialectValues, seen: float) -> Iterator[Block]:
     columns = [Column("dialect"), Column("value", "number"), Column("difference", "signed"), Column("reason")]
-    yield Table("values", "", columns, [_row(row) for row in values.rows])
+    yield Table("values", "", columns, [_row(row, seen) for row in values.rows])
     yield Table.of_rows(values.data())
 
 
-def _row(row: Row) -> list[Any]:
+def _row(row: Row, seen: float) -> list[Any]:
     """A value or its band; a difference too small to be seen needs no reason."""
     band = None if row.low is None or row.high is None else Band(row.low, row.low, row.low, row.high, row.exact)
-    hidden = row.difference is not None and abs(row.difference) < SEEN
+    hidden = row.difference is not None and abs(row.difference) < seen
     empty = "" if row.value is None and band is None else None
     value = row.value if row.value is not None else band
     return [

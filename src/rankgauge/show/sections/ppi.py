@@ -29,10 +29,10 @@ def sections(powered: PredictionPowered) -> Iterator[Section]:
 def powered_table(powered: PredictionPowered) -> Table:
     """A row for every system and for every difference of two."""
     interval = f"{percent(powered.alpha)} interval"
-    columns = [Column("", key="system"), Column("people", "number"), Column(interval, "interval", key="people")]
+    columns = [Column("system"), Column("people", "number"), Column(interval, "interval", key="people")]
     columns += [Column("model", "number"), Column("with model", "number", key="powered")]
     columns += [
-        Column(interval, "interval", key="powered"),
+        Column("interval with model", "interval", key="powered"),
         Column("λ", "number", 3, key="lambda"),
         Column("narrower", "share"),
     ]
