@@ -18,7 +18,8 @@ from markdown_it import MarkdownIt
 
 import rankgauge
 from rankgauge.dialects import DIALECTS
-from rankgauge.dialects.reproduce import Conventions, DialectList, DialectValues, Files, Told, compare, search
+from rankgauge.dialects.answers import Conventions, DialectList, DialectValues
+from rankgauge.dialects.reproduce import Files, Told, compare, search
 from rankgauge.explanation.query.difference import difference
 from rankgauge.explanation.query.explain import worst_queries
 from rankgauge.explanation.query.explanation import Explanations

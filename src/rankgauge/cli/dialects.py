@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
     from rankgauge.cli.output import Output
     from rankgauge.dialects import Dialect
-    from rankgauge.dialects.reproduce import Conventions, Files
+    from rankgauge.dialects.answers import Conventions
+    from rankgauge.dialects.reproduce import Files
     from rankgauge.measures import Measure
 
 __all__ = ["dialects"]
@@ -47,7 +48,8 @@ def dialects(
       rankgauge dialects qrels.txt run.txt -m nDCG@10 --match 0.6885
     """
     from rankgauge.cli.inputs import Inputs
-    from rankgauge.dialects.reproduce import DialectList, DialectValues, Files, compare
+    from rankgauge.dialects.answers import DialectList, DialectValues
+    from rankgauge.dialects.reproduce import Files, compare
     from rankgauge.measures import as_written
 
     chosen = _chosen(only)
@@ -73,7 +75,8 @@ def _chosen(only: str | None) -> list[Dialect]:
 
 def _conventions(files: Files, measure: Measure, number: str, only: list[Dialect] | None) -> Conventions:
     """The conventions that give the number."""
-    from rankgauge.dialects.reproduce import Conventions, Told, search
+    from rankgauge.dialects.answers import Conventions
+    from rankgauge.dialects.reproduce import Told, search
 
     told = Told(number)
     if sys.stderr.isatty() and only is None:

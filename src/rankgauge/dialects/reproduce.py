@@ -8,8 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from rankgauge.measures import Measure
 from rankgauge.measures.bands.bands import is_text
 from rankgauge.protocol import DEFAULT, RULES, Protocol
 from rankgauge.result import SAME
-from rankgauge.shown import Shown
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
@@ -29,8 +27,7 @@ if TYPE_CHECKING:
     from rankgauge.read import Judgments, RunSource
     from rankgauge.result import Result
 
-__all__ = ["Candidate", "Conventions", "DialectList", "DialectValues", "Files", "Row", "Told", "compare", "search"]
-__all__ += ["telling_query"]
+__all__ = ["Candidate", "Files", "Row", "Told", "compare", "search", "telling_query"]
 
 # Parameter of a measure → what some tool has there.
 OTHERWISE: Final[dict[str, tuple[Any, ...]]] = {
@@ -383,63 +380,3 @@ def _spread(low: Floats, high: Floats) -> Floats:
     lowest = np.where(np.isfinite(high), high, np.inf).min(axis=0)
     apart: Floats = highest - lowest
     return apart
-
-
-# ---- as results ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, repr=False)
-class DialectList(Shown):
-    """The tools whose numbers can be reproduced."""
-
-    shown_by: ClassVar[str] = "dialects"
-
-    dialects: Sequence[Dialect]
-
-    def data(self, **choices: Any) -> list[dict[str, Any]]:
-        """How each tool is called, what it does otherwise, and where it is wrong."""
-        return [
-            {"dialect": each.name, "as called": each.call, "checked": each.checked, "what differs": each.why}
-            | {"defect": each.defect}
-            for each in self.dialects
-        ]
-
-
-@dataclass(frozen=True, repr=False)
-class DialectValues(Shown):
-    """What other tools say of the same files."""
-
-    shown_by: ClassVar[str] = "dialects"
-
-    rows: Sequence[Row]
-
-    def data(self, **choices: Any) -> list[dict[str, Any]]:
-        """A row per tool."""
-        names = ("dialect", "value", "difference", "low", "high", "reason")
-        return [{name: getattr(row, name) for name in names} for row in self.rows]
-
-
-@dataclass(frozen=True, repr=False)
-class Conventions(Shown):
-    """The conventions that give a number; `some`: only some dialects were tried."""
-
-    shown_by: ClassVar[str] = "dialects"
-
-    measure: Measure
-    number: str
-    candidates: Sequence[Candidate]
-    some: bool = False
-
-    @cached_property
-    def query(self) -> str | None:
-        """A query that tells them apart."""
-        return telling_query(self.candidates) if len(self.candidates) > 1 else None
-
-    def data(self, **choices: Any) -> list[dict[str, Any]]:
-        """A row per convention."""
-        rows = [{"convention": each.name, "changes": each.changes, "value": each.value} for each in self.candidates]
-        if self.query is None:
-            return rows
-        ends = [each.ends(self.query) for each in self.candidates]
-        known = [None if pair is None or pair[0] != pair[1] else pair[0] for pair in ends]
-        return [row | {f"query {self.query}": value} for row, value in zip(rows, known, strict=True)]

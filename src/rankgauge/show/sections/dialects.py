@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.dialects.reproduce import Conventions, DialectList, DialectValues
+from rankgauge.dialects.answers import Conventions, DialectList, DialectValues
 from rankgauge.measures.bands.band import Band
 from rankgauge.show.model import Block, Bullets, Column, Section, Table, Text
 
