@@ -158,7 +158,7 @@ def test_distribution_counts_every_query_once(results: dict[str, Result]) -> Non
 
 
 def test_at_k_is_what_evaluate_says_at_every_k(results: dict[str, Result]) -> None:
-    rows = rows_of(charts.at_k(results, "P@2", to=6), "value")
+    rows = rows_of(charts.at_k(results, "P@2", last_k=6), "value")
     assert [row["k"] for row in rows] == [1, 2, 3, 4, 5, 6] * 3
     for row in rows:
         alone = rankgauge.evaluate(QRELS, run_of(int(row["system"][1:])), f"P@{row['k']}")

@@ -219,10 +219,8 @@ def test_a_name_means_the_same_in_every_command() -> None:
     """The same spelling takes the same kind of value; those that are known to differ are listed here."""
     known = {
         "--format": "each command has its own",
-        "--baseline": "a system by name; check: a file, for it is none of the runs; plan: that there is one",
+        "--baseline": "a system by name; check: a file, for it is none of the runs",
         "--margin": "check: also MEASURE=M",
-        "--queries": "report: their texts; plan: how many",
-        "--to": "plot: the last cut-off; convert: a format",
     }
     kinds: dict[str, set[str]] = {}
     for name in sorted({*COMMANDS} - {"trec_eval"}):

@@ -34,7 +34,7 @@ def values(table: Any, measure: str = "nDCG@10") -> Values:
 
 
 def test_published_numbers() -> None:
-    found = plan(0.2, differences=[0.02], margins=[0.01], queries=[50, 1000])
+    found = plan(0.2, differences=[0.02], margins=[0.01], query_counts=[50, 1000])
     assert [(each.question, each.queries) for each in found.answers] == [("difference", 787), ("margin", 2475)]
     assert {n: round(sizes["difference"], 4) for n, sizes in found.sets.items()} == {50: 0.0808, 1000: 0.0177}
 
@@ -78,7 +78,7 @@ def test_many_systems_share_alpha() -> None:
     pair, anova = found.answers
     assert (pair.question, pair.queries) == ("difference", queries_needed(0.2, 0.02, alpha=0.05 / 45))
     assert anova.question == "range"
-    against_one = plan(0.2, differences=[0.02], setting=Setting(systems=10, baseline=True))
+    against_one = plan(0.2, differences=[0.02], setting=Setting(systems=10, with_baseline=True))
     assert [each.queries for each in against_one.answers] == [queries_needed(0.2, 0.02, alpha=0.05 / 9)]
 
 
@@ -146,7 +146,7 @@ def test_a_pilot_that_tells_nothing_is_refused(table: Any, words: str) -> None:
         {"deviation": 0.2, "differences": [0.0]},
         {"deviation": 0.2, "margins": [-0.01]},
         {"deviation": 0.2, "interval_widths": [math.inf]},
-        {"deviation": 0.2, "queries": [1]},
+        {"deviation": 0.2, "query_counts": [1]},
         {"deviation": 0.2, "setting": Setting(systems=1)},
         {"deviation": 0.2, "setting": Setting(power=1.0)},
         {"deviation": 0.2, "margins": [0.01], "setting": Setting(expected=-0.02)},
@@ -170,7 +170,7 @@ def test_the_table_has_the_numbers_and_the_curve() -> None:
 
 
 def test_the_data_hold_what_was_asked() -> None:
-    data = plan(0.2, differences=[0.02], queries=[60], setting=Setting(systems=3)).to_dict()
+    data = plan(0.2, differences=[0.02], query_counts=[60], setting=Setting(systems=3)).to_dict()
     assert data["comparisons"] == 3
     assert [(each["question"], each["size"]) for each in data["needed"]] == [("difference", 0.02), ("range", 0.02)]
     assert data["sets"][0]["difference"] == detectable(0.2, 60, alpha=0.05 / 3)
@@ -186,7 +186,7 @@ def layers(asked: Plan) -> list[list[dict[str, Any]]]:
 
 def test_the_chart_marks_what_was_asked() -> None:
     pilot = Deviation(0.2, (0.17, 0.25), "nDCG@10", 60, ("a", "b"))
-    band, curve, *marks = layers(plan(pilot, differences=[0.02], queries=[60]))
+    band, curve, *marks = layers(plan(pilot, differences=[0.02], query_counts=[60]))
     assert [row["words"] for row in marks[-1]] == ["0.02: 787 queries", f"{detectable(0.2, 60):.4f}: 60 queries"]
     at = {row["queries"]: row["size"] for row in curve}
     for row in band:
@@ -195,7 +195,7 @@ def test_the_chart_marks_what_was_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"queries": [2]}, {"differences": [1e-5]}, {"interval_widths": [3.0], "queries": [10**7]}]
+    "asked", [{}, {"query_counts": [2]}, {"differences": [1e-5]}, {"interval_widths": [3.0], "query_counts": [10**7]}]
 )
 @pytest.mark.parametrize("systems", [2, 30])
 def test_every_plan_can_be_drawn(asked: dict[str, Any], systems: int) -> None:
@@ -270,7 +270,7 @@ def test_the_suffix_says_what_to_write(here: Path) -> None:
         (["--pilot", "saved.json", "-m", "P@5"], "holds no P@5"),
         (["--pilot", "broken.csv"], "is not a number"),
         (["--deviation", "-0.1"], "more than 0"),
-        (["--deviation", "0.2", "--queries", "1"], "--queries"),
+        (["--deviation", "0.2", "--query-count", "1"], "--query-count"),
         (["--deviation", "0.2", "-o", "x.svg", "--format", "json"], ".svg is not for json"),
     ],
 )

@@ -25,7 +25,7 @@ DEFAULT = "nDCG@10"
     "plan",
     requires=[("deviation", "pilot", "files")],
     excludes=[("deviation", "pilot", "files")],
-    renamed={"--width": "--interval-width"},
+    renamed={"--width": "--interval-width", "--queries": "--query-count", "--baseline": "--with-baseline"},
 )
 @click.argument("files", nargs=-1, type=FILE, metavar="[QRELS [NAME=]RUN [NAME=]RUN...]")
 @click.option(
@@ -39,9 +39,11 @@ DEFAULT = "nDCG@10"
     "--interval-width", "interval_widths", type=float, multiple=True, metavar="W",
     help="Have a 95 % interval this wide.",
 )  # fmt: skip
-@click.option("--queries", type=click.IntRange(2), multiple=True, metavar="N", help="What N queries show.")
+@click.option(
+    "--query-count", "query_counts", type=click.IntRange(2), multiple=True, metavar="N", help="What N queries show."
+)
 @click.option("--systems", type=click.IntRange(2), default=2, metavar="N", help="Compare so many systems.  [2]")
-@click.option("--baseline", is_flag=True, help="Compare each system with one of them, not every pair.")
+@click.option("--with-baseline", is_flag=True, help="Compare each system with one of them, not every pair.")
 @click.option(
     "--expected", type=float, default=0.0, metavar="D", help="The true difference that a gate will meet.  [0]"
 )
@@ -61,7 +63,7 @@ def plan_queries(
     differences: tuple[float, ...],
     margins: tuple[float, ...],
     interval_widths: tuple[float, ...],
-    queries: tuple[int, ...],
+    query_counts: tuple[int, ...],
     **setting: Any,
 ) -> None:
     """How many queries an experiment needs, and what a set of queries can show.
@@ -75,7 +77,7 @@ def plan_queries(
     Examples:
       rankgauge plan --deviation 0.2 --difference 0.02
       rankgauge plan qrels.txt old.run new.run -m nDCG@10 --difference 0.02 --power 0.9
-      rankgauge plan --pilot values.json --queries 200 --queries 1000
+      rankgauge plan --pilot values.json --query-count 200 --query-count 1000
       rankgauge plan --deviation 0.15 --systems 10 --difference 0.03
       rankgauge plan --deviation 0.15 --margin 0.01 -o plan.svg
     """
@@ -83,7 +85,7 @@ def plan_queries(
 
     planned = plan(
         _deviation(files, pilot, deviation, measure, protocol, reading), differences=differences, margins=margins,
-        interval_widths=interval_widths, queries=queries, setting=Setting(**setting),
+        interval_widths=interval_widths, query_counts=query_counts, setting=Setting(**setting),
     )  # fmt: skip
     deliver(planned, output)
 

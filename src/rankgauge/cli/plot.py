@@ -47,7 +47,7 @@ JUDGES: Final = ("kind=confusion", "kind=judges")
 # Option → the kinds of chart that it changes something in.
 NEEDS: Final = {
     "pair": ("kind=differences", "kind=scatter", "kind=detectable", "kind=confusion"),
-    "to": "kind=at-k",
+    "last_k": "kind=at-k",
     "second": JUDGES,
     "repeated": JUDGES,
     "scale": tuple(f"kind={kind}" for kind in TRUST),
@@ -69,7 +69,7 @@ def complete_kinds(context: click.Context, parameter: click.Parameter, incomplet
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-@command("plot", needs=NEEDS, excludes=[("error_rate", "confusion")])
+@command("plot", needs=NEEDS, excludes=[("error_rate", "confusion")], renamed={"--to": "--last-k"})
 @click.argument("kind", callback=known_kind, shell_complete=complete_kinds)
 @click.argument("qrels", type=FILE)
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
@@ -77,7 +77,7 @@ def complete_kinds(context: click.Context, parameter: click.Parameter, incomplet
 @shared("measures_from", measures="The measure, one.  [nDCG@10]")
 @click.option("--pair", nargs=2, metavar="A B", help="Two systems: A − B; confusion: two judges.  [the first two]")
 @shared("baseline")
-@click.option("--to", type=click.IntRange(2, 10_000), help="at-k: the last cut-off.  [100]")
+@click.option("--last-k", type=click.IntRange(2, 10_000), metavar="K", help="at-k: the last cut-off.  [100]")
 @shared(
     second="confusion, judges: another judge's judgments; repeat for more.",
     repeated="With it: pairs that one judge judged more than once: which grade.",
@@ -100,7 +100,7 @@ def plot_runs(kind: str, output: Output, theme: str, width: int, **asked: Any) -
     Examples:
       rankgauge plot forest qrels.txt bm25.run reranked.run -o forest.png
       rankgauge plot differences qrels.txt old=a.run new=b.run --pair new old -o differences.html
-      rankgauge plot at-k qrels.txt bm25.run reranked.run -m R@10 --to 1000 -o recall.svg
+      rankgauge plot at-k qrels.txt bm25.run reranked.run -m R@10 --last-k 1000 -o recall.svg
       rankgauge plot groups qrels.txt a.run b.run --by segments.csv -o groups.svg --theme dark
       rankgauge plot matrix qrels.txt runs/*.run -o matrix.png --width 1200
       rankgauge plot unjudged qrels.txt bm25.run reranked.run -o open.svg
@@ -129,7 +129,7 @@ def _draw(
     measures: tuple[str, ...],
     pair: tuple[str, str] | None,
     baseline: str | None,
-    to: int | None,
+    last_k: int | None,
     reading: Reading,
     second: tuple[str, ...],
     **asked: Any,
@@ -143,7 +143,7 @@ def _draw(
     if kind != "confusion" and not runs:
         raise click.UsageError("Missing argument '[NAME=]RUN...'.")
     measure = _one_measure(kind, measures)
-    more: dict[str, Any] = {name: value for name, value in (("pair", pair), ("to", to)) if value}
+    more: dict[str, Any] = {name: value for name, value in (("pair", pair), ("last_k", last_k)) if value}
     if measure is not None and kind == "precision-recall":
         more["measure"] = measure
     inputs = Inputs(

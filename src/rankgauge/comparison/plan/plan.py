@@ -87,7 +87,7 @@ def plan(
     differences: Iterable[float] = (),
     margins: Iterable[float] = (),
     interval_widths: Iterable[float] = (),
-    queries: Iterable[int] = (),
+    query_counts: Iterable[int] = (),
     setting: Setting | None = None,
 ) -> Plan:
     """Queries needed for differences, gates and intervals of these sizes; and what sets of so many queries show.
@@ -101,14 +101,14 @@ def plan(
     given = deviation if isinstance(deviation, Deviation) else Deviation(float(deviation))
     setting = setting or Setting()
     asked = {"difference": [*differences], "margin": [*margins], "width": [*interval_widths]}
-    sets = [*queries]
+    sets = [*query_counts]
     _check(given, asked, sets)
     ladder = not any(asked.values()) and not sets
     if ladder:
         asked = dict.fromkeys(asked, _scaled(SIZES, given.value))
         asked["margin"] = [size for size in asked["margin"] if size + setting.expected > NEXT_TO * given.value]
         sets = sorted({*SETS, *([given.queries] if given.queries else [])})
-    if setting.systems > 2 and not setting.baseline:
+    if setting.systems > 2 and not setting.with_baseline:
         asked["range"] = asked["difference"]
     questions = [name for name in QUESTIONS if asked.get(name) or (ladder and name in asked)]
     questions = questions or [name for name in QUESTIONS if name in asked]

@@ -27,7 +27,7 @@ class Setting:
     """What all questions have in common."""
 
     systems: int = 2
-    baseline: bool = False  # each system with one of them, rather than every pair
+    with_baseline: bool = False  # each system with one of them, rather than every pair
     expected: float = 0.0  # the true difference that a gate will meet
     power: float = POWER
     alpha: float = ALPHA
@@ -35,7 +35,7 @@ class Setting:
     @property
     def comparisons(self) -> int:
         """The number of pairs that are tested together."""
-        return comparisons(self.systems, baseline=self.baseline)
+        return comparisons(self.systems, baseline=self.with_baseline)
 
     @property
     def shared_alpha(self) -> float:

@@ -31,25 +31,25 @@ def at_k(
     source: Source,
     measure: str | Measure | None = None,
     *,
-    to: int = DEEPEST,
+    last_k: int = DEEPEST,
     theme: str = "light",
     width: int = WIDTH,
 ) -> Any:
-    """The mean of a measure at every cut-off from 1 to 100 (or `to`), a line per system."""
+    """The mean of a measure at every cut-off from 1 to 100 (or `last_k`), a line per system."""
     alt, frame = altair(), Frame.of(theme, width)
     results = results_of(source)
     asked = _asked(results, measure)
-    if to < 2:
-        raise InputError(f"to={to!r}: give the last cut-off, 2 or more")
-    family = {k: _cut(asked, k) for k in range(1, to + 1)}
+    if last_k < 2:
+        raise InputError(f"last_k={last_k!r}: give the last cut-off, 2 or more")
+    family = {k: _cut(asked, k) for k in range(1, last_k + 1)}
     rows, values = _along(results, family, "k")
     name = str(_cut(asked, None))
-    x = alt.X("k", type="quantitative", scale=alt.Scale(type="log", domain=[1, to], nice=False), title="cut-off k")
-    x = x.axis(values=[k for k in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= to], format="d", grid=False)
+    x = alt.X("k", type="quantitative", scale=alt.Scale(type="log", domain=[1, last_k], nice=False), title="cut-off k")
+    x = x.axis(values=[k for k in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= last_k], format="d", grid=False)
     layers = _lines(frame, rows, list(results), x, f"mean {name}@k", "k")
-    if isinstance(asked.cutoff, int) and asked.cutoff <= to:
+    if isinstance(asked.cutoff, int) and asked.cutoff <= last_k:
         layers.insert(0, _at_this_k(frame, asked.cutoff, x))
-    words = f"Mean at every k from 1 to {to}"
+    words = f"Mean at every k from 1 to {last_k}"
     said = caption(values, words, definition=values.definition.replace("[k=1, ", "[").replace("[k=1]", ""))
     return frame.chart(layers, title=f"{name}@k", caption=said, height=260 if frame.narrow else 320)
 
