@@ -31,6 +31,17 @@ MARGIN: Final = (
 
 @command(
     "check",
+    usual=(
+        "measures",
+        "baseline",
+        "margins",
+        "minimums",
+        "inconclusive",
+        "markdown",
+        "junit",
+        "save_baseline",
+        "output",
+    ),
     needs={"baseline": "margins", "margins": "baseline", "measures": "baseline", "ratchet": "baseline"},
     requires=[("baseline", "minimums")],
     hints={"margins": MARGIN, "minimums": "there is nothing to check"},
@@ -52,8 +63,8 @@ MARGIN: Final = (
 @click.option("--lost", type=click.IntRange(0), default=5, metavar="N", help="Name the N queries that lost most.  [5]")
 @click.option("--markdown", type=TARGET, metavar="FILE", help="Write Markdown for a pull request, too.")
 @click.option("--junit", type=TARGET, metavar="FILE", help="Write JUnit XML, too.")
-@click.option("--save-baseline", type=TARGET, metavar="FILE", help="If it passed, save its values as a baseline.")
-@click.option("--ratchet", is_flag=True, help="If it passed and is better, replace the baseline.")
+@click.option("--save-baseline", type=TARGET, metavar="FILE", help="If the run passed, save its values as a baseline.")
+@click.option("--ratchet", is_flag=True, help="If the run passed and is better, replace the baseline.")
 @output_options(TEXTS)
 @protocol_options
 @reading_options
@@ -68,17 +79,17 @@ def check_run(
 ) -> int:
     """Check that a run is not worse than a baseline by more than a margin: PASS, FAIL or INCONCLUSIVE.
 
-    PASS (exit 0): the one-sided 95 % lower bound of the mean difference is at least −margin. FAIL (exit 1): its upper
-    bound is below −margin. INCONCLUSIVE (exit 3): these queries cannot tell; the number that could is printed. --min
-    tests a mean in the same way. Of several answers the worst counts. Misuse, and a baseline on other judgments or
-    under other rules, exit with 2.
+    PASS (exit 0): the one-sided 95 % lower bound of the mean difference is at least −margin. FAIL (exit 1): the upper
+    bound is below −margin. INCONCLUSIVE (exit 3): too few queries to tell; the number needed is printed. --min tests a
+    mean in the same way. Of several answers the worst counts. Misuse, or a baseline on other judgments or under other
+    rules, is exit 2.
 
     \b
     Examples:
-      rankgauge eval qrels.txt old.run -m nDCG@10 --per-query --format json -o baseline.json
-      rankgauge check qrels.txt new.run --baseline baseline.json -m nDCG@10 --margin 0.01
-      rankgauge check qrels.txt new.run --baseline old.run --margin 0.01 --min R@100=0.8
-      rankgauge check qrels.txt new.run --baseline baseline.json --margin 0.02 --ratchet --markdown check.md
+      rankgauge check qrels.txt new.run --baseline old.run --margin 0.01
+      rankgauge check qrels.txt new.run --min nDCG@10=0.5 --min R@100=0.8
+      rankgauge eval qrels.txt old.run --per-query -o baseline.json
+      rankgauge check qrels.txt new.run --baseline baseline.json --margin 0.01
     """
     from rankgauge.show.junit import junit as junit_xml
 

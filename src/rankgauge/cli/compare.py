@@ -23,7 +23,11 @@ def _labelled(table: dict[str, str]) -> str:
     return "; ".join(f"{name}: {controls}" for name, controls in table.items())
 
 
-@command("compare", needs={"deltas": "baseline"})
+@command(
+    "compare",
+    usual=("measures", "baseline", "by", "values", "margin", "details", "output", "format"),
+    needs={"deltas": "baseline"},
+)
 @click.argument("files", nargs=-1, type=FILE, metavar="[QRELS [NAME=]RUN [NAME=]RUN...]")
 @shared("measures", "measures_from", "baseline")
 @click.option(
@@ -31,15 +35,15 @@ def _labelled(table: dict[str, str]) -> str:
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="Values of queries × systems instead of runs; repeatable.",
+    help="Per-query values (queries × systems) instead of runs.",
 )
 @click.option("--margin", type=float, metavar="M", help="Test equivalence within ± M (TOST).")
-@click.option("--rope", type=float, metavar="R", help="The probability that systems differ by less than R.")
+@click.option("--rope", type=float, metavar="R", help="The probability that the difference is within ± R.")
 @click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help=f"{_labelled(METHODS)}.  [maxt]")
 @click.option("--also", multiple=True, type=click.Choice(list(ALSO)), help=f"Beside the decision: {_labelled(ALSO)}.")
 @shared("alpha", "flips", "seed", "dialect", "by", "weights", "clusters")
-@click.option("--every-pair", is_flag=True, help="All pairs in the table, however many.")
-@click.option("--details", is_flag=True, help="Effect sizes and more for every pair, however many.")
+@click.option("--every-pair", is_flag=True, help="Show all pairs, however many.")
+@click.option("--details", is_flag=True, help="Show effect sizes, other tests, power and all cautions.")
 @shared("deltas")
 @output_options()
 @protocol_options
@@ -54,18 +58,17 @@ def compare_runs(
     output: Output,
     **asked: Any,
 ) -> None:
-    """Compare systems on the same queries: which differences are real, how large, and what this set could detect.
+    """Compare systems on the same queries: which is better, by how much, and is the difference significant?
 
-    One p decides: that of the sign-flip test, adjusted over all pairs (step-down max-T). Differences are a − b in the
-    order given; with --baseline, b is the baseline.
+    One p-value decides: that of the paired sign-flip test, adjusted over all pairs (step-down max-T).
 
     \b
     Examples:
       rankgauge compare qrels.txt bm25.run reranked.run
-      rankgauge compare qrels.txt old=a.run new=b.run third=c.run --baseline old -m nDCG@10 -m R@100
-      rankgauge compare qrels.txt runs/*.run --baseline bm25 --format latex --decimals 3 -o table.tex
-      rankgauge compare qrels.txt a.run b.run --margin 0.01 --rope 0.01 --also bca --also wilcoxon
-      rankgauge compare qrels.txt runs/*.run --by segments.csv --clusters users.csv --format json
+      rankgauge compare qrels.txt old=a.run new=b.run -m nDCG@10 -m R@100
+      rankgauge compare qrels.txt runs/*.run --baseline bm25 -o table.tex
+      rankgauge compare qrels.txt a.run b.run --margin 0.01 --also wilcoxon
+      rankgauge compare qrels.txt runs/*.run --by segments.csv --format json
       rankgauge compare --values values.csv
     """
     comparison = _compared(files, measures, values, **asked)

@@ -29,10 +29,9 @@ Examples:
   rankgauge convert --judgments qrels.json qrels.txt
   rankgauge convert --column query_id=q --column score=bm25 hits.csv run.txt
   zcat run.gz | rankgauge convert - - --to csv > run.csv
-  rankgauge convert mslr.txt rank.train --to lightgbm    features are kept; writes rank.train.query, too
-  rankgauge convert rank.test mslr.txt --to letor        features are kept; rank.test.query is found
-  rankgauge convert mslr.txt qrels.txt --to trec         the labels as judgments, without features
-  rankgauge convert pred.txt run.txt --ltr rank.test     the scores of a model for these rows, as a run
+  rankgauge convert mslr.txt rank.train --to lightgbm   keeps features
+  rankgauge convert mslr.txt qrels.txt --to trec        the labels alone
+  rankgauge convert pred.txt run.txt --ltr rank.test    scores as a run
 
 \b
 Formats (a suffix {COMPRESSED} compresses any of them):

@@ -21,6 +21,7 @@ __all__ = ["evaluate_runs"]
 
 @command(
     "eval",
+    usual=("measures", "per_query", "by", "dialect", "ltr", "predictions", "output", "format"),
     needs={"predictions": "ltr", "query_sizes": "ltr", "ltr": "predictions"},
     renamed={"--scores": "--predictions"},
     hints={"predictions": "the scores of a model for its rows"},
@@ -28,7 +29,7 @@ __all__ = ["evaluate_runs"]
 @click.argument("qrels", type=FILE, required=False, metavar="QRELS")
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
 @shared("measures", "measures_from", "per_query", "dialect", "by", "weights")
-@click.option("--tie-band", is_flag=True, help="The smallest, expected and largest value over orders of equal scores.")
+@click.option("--tie-band", is_flag=True, help="Lowest, expected and highest value over orders of equal scores.")
 @output_options(own=("trec",))
 @protocol_options
 @partial(reading_options, rows=True)
@@ -54,10 +55,11 @@ def evaluate_runs(
     Examples:
       rankgauge eval qrels.txt run.txt
       rankgauge eval qrels.txt bm25.run reranked.run -m nDCG@10 -m R@100
-      rankgauge eval qrels.txt run.txt -m "nDCG(gain=exp)@10" -m "P(rel=2)@5" --per-query --format csv -o values.csv
+      rankgauge eval qrels.txt run.txt -m "nDCG(gain=exp)@10" -m "P(rel=2)@5"
+      rankgauge eval qrels.txt run.txt --per-query -o values.csv
       rankgauge eval qrels.tsv run.json --by segments.csv --ties average
       zcat run.gz | rankgauge eval qrels.txt - --format json
-      rankgauge eval --ltr rank.test --predictions pred.txt --dialect lightgbm -m nDCG@10
+      rankgauge eval --ltr rank.test --predictions pred.txt --dialect lightgbm
     """
     from rankgauge.cli.inputs import Inputs
 

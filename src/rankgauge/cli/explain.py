@@ -25,6 +25,7 @@ __all__ = ["explain_values"]
 
 @command(
     "explain",
+    usual=("query", "worst", "measure", "ranked_grades", "k", "top", "output", "format"),
     needs={"ideal_grades": "ranked_grades"},
     requires=[("files", "ranked_grades"), ("query", "worst", "ranked_grades")],
     excludes=[("files", "ranked_grades"), ("query", "worst", "ranked_grades")],
@@ -37,11 +38,11 @@ __all__ = ["explain_values"]
 @shared("measures_from", measure={"default": None})
 @click.option("--ranked-grades", metavar="LIST", help="Explain these grades, in rank order: 3,2,3,0,u,2 (u: unjudged).")
 @click.option(
-    "--ideal-grades", metavar="LIST", help="With it: the grades of all judgments, ranked or not.  [those ranked]"
+    "--ideal-grades", metavar="LIST", help="With --ranked-grades: the grades of all judged documents.  [those ranked]"
 )
 @click.option("--gain", help="nDCG's gain, without -m: linear, exp, binary or {grade:gain,…}.  [linear]")
 @click.option("-k", type=click.IntRange(1), help="nDCG's cut-off, without -m.  [10]")
-@click.option("--top", type=click.IntRange(0), default=5, metavar="N", help="The N most valuable changes.  [5]")
+@click.option("--top", type=click.IntRange(0), default=5, metavar="N", help="Show the N most valuable changes.  [5]")
 @output_options()
 @partial(protocol_options, without=("grades",))
 @reading_options
@@ -55,10 +56,9 @@ def explain_values(
     worst: int | None,
     **asked: Any,
 ) -> None:
-    """Explain a value: what every rank adds to it, beside the ideal ranking, and what would raise it most.
+    """Explain a value rank by rank, beside the ideal ranking, with the changes that would raise it most.
 
-    One query of a run, its worst queries, two runs side by side, or a list of grades. The suffix of the file says what
-    to write: .svg, .png or .html is a picture; .md, .json and .txt are text.
+    One query of a run, its worst queries, two runs side by side, or a list of grades.
 
     \b
     Examples:
@@ -66,7 +66,7 @@ def explain_values(
       rankgauge explain qrels.txt run.txt --query 17 -o q17.svg
       rankgauge explain qrels.txt run.txt --worst 3 -m AP
       rankgauge explain qrels.txt bm25.run reranked.run --query 17
-      rankgauge explain --ranked-grades 3,2,3,0,u,2 --ideal-grades 3,3,3,2,2,0 --gain exp -k 10
+      rankgauge explain --ranked-grades 3,2,3,0,u,2 --gain exp -k 10
     """
     if ranked_grades is not None:
         deliver(_grades_explained(ranked_grades, ideal_grades, **asked), output)

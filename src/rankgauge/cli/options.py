@@ -44,7 +44,7 @@ def protocol_options(command: Command, *, without: tuple[str, ...] = ()) -> Any:
     wrapped: Any = with_protocol
     if "depth" in numbers:
         wrapped = click.option(
-            "--depth", type=click.IntRange(1, MOST), metavar="N", help="Use only the first N documents."
+            "--depth", type=click.IntRange(1, MOST), metavar="N", help="Evaluate only the top N documents."
         )(wrapped)
     wrapped = click.option(
         "--rel", type=float, default=1.0, metavar="GRADE", help="The smallest relevant grade for binary measures.  [1]"
@@ -66,7 +66,7 @@ def columns_option(command: Command) -> Command:
         multiple=True,
         metavar="ROLE=NAME",
         callback=columns_given,
-        help=f"Which column is which, where the names do not tell; roles: {', '.join(ROLES)}.",
+        help=f"Name a column: query_id=q; roles: {', '.join(ROLES)}.",
     )(command)
 
 
@@ -163,42 +163,42 @@ SHARED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
         ("--measures-from",),
         {
             "multiple": True, "type": FILE, "metavar": "FILE.py", "callback": load_measures, "expose_value": False,
-            "is_eager": True, "help": "A Python file with measures of your own (@rankgauge.measure); it is executed.",
+            "is_eager": True, "help": "A Python file with measures of your own; the file is executed.",
         },
     ),
     "per_query": (("-q", "--per-query"), {"is_flag": True, "help": "The values of every query."}),
     "dialect": (
-        ("--dialect",), {"metavar": "NAME", "help": "Say what another tool says; 'rankgauge dialects' lists them."}
+        ("--dialect",), {"metavar": "NAME", "help": "Follow another tool; 'rankgauge dialects' lists them."}
     ),
     "baseline": (
         ("--baseline",), {"metavar": "NAME", "help": "Compare each system with this one only.  [every pair]"}
     ),
     "by": _file("--by", "Groups of queries: a table with a query and a group column."),
     "weights": _file("--weights", "Weights of queries: a table with a query and a weight column."),
-    "clusters": _file("--clusters", "Queries that belong together: a query and a cluster column."),
+    "clusters": _file("--clusters", "Dependent queries: a table with a query and a cluster column."),
     "alpha": (
         ("--alpha",),
-        {"type": float, "default": 0.05, "metavar": "A", "help": "The level of decisions and intervals.  [0.05]"},
+        {"type": float, "default": 0.05, "metavar": "A", "help": "Significance level; intervals are 1 − A.  [0.05]"},
     ),
     "flips": (
         ("--flips",), {"type": click.IntRange(1), "default": 100_000, "help": "Random sign flips.  [100000]"}
     ),
     "seed": (
-        ("--seed",), {"type": click.IntRange(0), "default": 0, "help": "The seed of whatever is drawn at random.  [0]"}
+        ("--seed",), {"type": click.IntRange(0), "default": 0, "help": "The random seed.  [0]"}
     ),
     "scale": (
         ("--scale",),
-        {"metavar": "LIST", "callback": scale_given, "help": "The scale of grades: 0,1,2,3.  [those that are there]"},
+        {"metavar": "LIST", "callback": scale_given, "help": "The scale of grades: 0,1,2,3.  [as in the judgments]"},
     ),
     "repeated": (
         ("--repeated",),
-        {"type": REPEATED, "help": "Pairs that one judge judged more than once, with different grades: which grade."},
+        {"type": REPEATED, "help": "How to combine several grades of one judge for one pair."},
     ),
     "second": (
         ("--second",),
         {
             "multiple": True, "type": FILE, "metavar": "[NAME=]QRELS",
-            "help": "The judgments of another judge; repeat for more. QRELS may have a NAME= too.",
+            "help": "Labels of another judge; repeat for more.",
         },
     ),
     "candidates": (

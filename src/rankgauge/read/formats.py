@@ -35,7 +35,7 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "msmarco": Format("runs of 3 fields: query, document, rank", (), lines.read_msmarco, ("run",)),
     "letor": Format(
-        "judgments: the labels of learning-to-rank rows, LABEL qid:QUERY FEATURE:VALUE … # comment",
+        "judgments as learning-to-rank rows: LABEL qid:QUERY FEATURE:VALUE …",
         (".letor", ".svmlight", ".libsvm", ".svm"),
         ltr.read_letor,
         ("judgments",),
