@@ -1168,3 +1168,18 @@ def test_measures_are_completed() -> None:
     from rankgauge.cli.options import complete_measures
 
     assert complete_measures(ANY, ANY, "nd") == ["nDCG@10", "nDCGrel"]
+
+
+@pytest.mark.parametrize(
+    ("closed", "words", "code", "message"),
+    [
+        (">&-", "eval qrels.txt good.run", 2, "error: standard output: "),
+        ("<&-", "eval qrels.txt -", 2, "error: standard input: is empty"),
+        (">&-", "eval qrels.txt good.run -o x.json", 0, ""),
+        ("2>&-", "eval qrels.txt nowhere.run", 2, ""),
+    ],
+)
+def test_closed_streams(closed: str, words: str, code: int, message: str, here: Path) -> None:
+    done = subprocess.run(f"{sys.executable} -m rankgauge {words} {closed}", shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr[: len(message)]) == (code, message)
+    assert "Traceback" not in done.stderr

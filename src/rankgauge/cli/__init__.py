@@ -137,6 +137,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2, never a traceback."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small here, and starting threads takes time
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # an old terminal shows ? instead of a traceback
@@ -170,6 +171,13 @@ def main() -> None:
         traceback.print_exc()
         code = FAULT
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _open_closed_streams() -> None:
+    """Where a stream was closed (`>&-`), reading finds nothing, printing is an error, and errors go nowhere."""
+    for name, way, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.open(os.devnull, way), mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _discard_output() -> None:
