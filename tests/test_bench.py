@@ -759,7 +759,7 @@ def test_the_command_refuses_an_unknown_suffix(command: Command, tmp_path: Path)
 def test_the_command_keeps_nothing_when_told_so(command: Command, tmp_path: Path) -> None:
     suite = made_suite(tmp_path / "suite", 2, 3)
     done = command("bench", suite, "--no-cache", "--flips", "50", "--baseline", "sys01")
-    assert done.code == 0
+    assert (done.code, done.err) == (0, "")
     assert done.out.startswith("nDCG@10, macro-average over 2 data sets\n")
     assert not (suite / CACHE).exists()
 

@@ -40,6 +40,7 @@ def test_trec_eval_byte_for_byte(
     folder = shared / "trec_eval"
     outcome = command("trec_eval", *options.split(), folder / qrels, folder / results)
     assert outcome.code == 0
+    assert all("more than 6 fields" in line for line in outcome.err.splitlines())
     assert outcome.out.encode() == (folder / expected).read_bytes()
 
 

@@ -236,7 +236,6 @@ def refuses(outcome: Outcome, message: str) -> None:
     assert re.search(message, outcome.err), outcome.err
 
 
-@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 class TestEval:
     def test_as_lightgbm_says(self, shared: Path, file: Make, command: Command) -> None:
         """A model that is really trained, and what LightGBM says of it."""
@@ -337,25 +336,25 @@ class TestEval:
 
 class TestConvert:
     def test_letor_to_lightgbm_and_back(self, file: Make, tmp_path: Path, command: Command) -> None:
-        assert command("convert", file(LETOR), tmp_path / "rank.train", "--to", "lightgbm").code == 0
+        assert command("convert", file(LETOR), tmp_path / "rank.train", "--to", "lightgbm") == (0, "", "")
         assert (tmp_path / "rank.train").read_text() == "2 1:0.03 2:0.66\n0 1:0.5\n1 2:-1e-3\n"
         assert (tmp_path / "rank.train.query").read_text() == "2\n1\n"
-        assert command("convert", tmp_path / "rank.train", tmp_path / "back.letor.gz").code == 0
+        assert command("convert", tmp_path / "rank.train", tmp_path / "back.letor.gz") == (0, "", "")
         back = gzip.decompress((tmp_path / "back.letor.gz").read_bytes()).decode()
         assert back == "2 qid:1 1:0.03 2:0.66\n0 qid:1 1:0.5\n1 qid:2 2:-1e-3\n"
 
     def test_the_data_that_lightgbm_brings_there_and_back(self, shared: Path, tmp_path: Path, command: Command) -> None:
         source = shared / "ltr-lightgbm/rank.test"
-        assert command("convert", source, tmp_path / "rows.letor").code == 0
-        assert command("convert", tmp_path / "rows.letor", tmp_path / "rank.test", "--to", "lightgbm").code == 0
+        assert command("convert", source, tmp_path / "rows.letor") == (0, "", "")
+        assert command("convert", tmp_path / "rows.letor", tmp_path / "rank.test", "--to", "lightgbm") == (0, "", "")
         assert (tmp_path / "rank.test").read_text().split() == source.read_text().split()
         sizes = [(folder / "rank.test.query").read_text().split() for folder in (tmp_path, source.parent)]
         assert sizes[0] == sizes[1]
 
     def test_labels_as_judgments_and_judgments_as_labels(self, file: Make, tmp_path: Path, command: Command) -> None:
-        assert command("convert", file(LETOR), tmp_path / "qrels.trec").code == 0
+        assert command("convert", file(LETOR), tmp_path / "qrels.trec") == (0, "", "")
         assert (tmp_path / "qrels.trec").read_text() == "10 0 GX1 2\n10 0 GX2 0\n7 0 GX1 1\n"
-        assert command("convert", tmp_path / "qrels.trec", tmp_path / "again.letor").code == 0
+        assert command("convert", tmp_path / "qrels.trec", tmp_path / "again.letor") == (0, "", "")
         assert (tmp_path / "again.letor").read_text().splitlines()[0] == "2 qid:10 # docid = GX1"
         assert rows(str(tmp_path / "again.letor")) == rows(file(LETOR))
 
@@ -368,7 +367,7 @@ class TestConvert:
         monkeypatch.setattr("rankgauge.read.ltr.FEW", few)
         rows = file("1 qid:1 1:1\n3 qid:1 1:1\n2 qid:1 1:1\n0 qid:1 1:1\n", "rank.test")
         scores = file("0.5\n0.5\n0.75\n0.5\n", "p.txt")
-        assert command("convert", scores, tmp_path / name, "--ltr", rows).code == 0
+        assert command("convert", scores, tmp_path / name, "--ltr", rows) == (0, "", "")
         run = rankgauge.read_run(tmp_path / name)
         assert list(run.nested["1"]) == ["row3", "row1", "row2", "row4"]
         ranked = 3 + 1 / np.log2(3) + 7 / 2
@@ -379,7 +378,7 @@ class TestConvert:
 
     def test_scores_as_a_run(self, file: Make, tmp_path: Path, command: Command) -> None:
         scores = file("1\n2\n3\n", "p.txt")
-        assert command("convert", scores, tmp_path / "run.trec", "--ltr", file(LETOR), "--tag", "mine").code == 0
+        assert command("convert", scores, tmp_path / "run.trec", "--ltr", file(LETOR), "--tag", "mine") == (0, "", "")
         text = "10 Q0 GX2 1 2.0 mine\n10 Q0 GX1 2 1.0 mine\n7 Q0 GX1 1 3.0 mine\n"
         assert (tmp_path / "run.trec").read_text() == text
 

@@ -235,9 +235,9 @@ def cli(here: Path, command: Command) -> Command:
 
 def test_a_pilot_of_runs_and_of_saved_values_say_the_same(cli: Command, command: Command) -> None:
     runs = cli("qrels.txt", "a.run", "b.run", "--difference", "0.02", "--format", "json")
-    assert command("eval", "qrels.txt", "a.run", "b.run", "-q", "-o", "saved.json").code == 0
+    assert command("eval", "qrels.txt", "a.run", "b.run", "-q", "-o", "saved.json") == (0, "", "")
     saved = cli("--pilot", "saved.json", "--difference", "0.02", "--format", "json")
-    assert runs.code == saved.code == 0
+    assert (runs.code, runs.err) == (saved.code, saved.err) == (0, "")
     assert json.loads(runs.out) == json.loads(saved.out)
     lost = np.array([0 if i % 3 == 0 else 1 - 1 / math.log2(3) for i in range(30)])
     data = json.loads(runs.out)
@@ -256,7 +256,7 @@ def test_a_pilot_can_be_a_table_from_anywhere(cli: Command, here: Path) -> None:
 
 def test_the_suffix_says_what_to_write(cli: Command, here: Path) -> None:
     for name, start in (("p.svg", b"<svg"), ("p.html", b"<!doctype"), ("p.json", b"{"), ("p.md", b"Deviation")):
-        assert cli("--deviation", "0.2", "-o", name).code == 0
+        assert cli("--deviation", "0.2", "-o", name) == (0, "", "")
         assert (here / name).read_bytes().startswith(start)
 
 

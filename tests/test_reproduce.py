@@ -212,50 +212,56 @@ def cli(command: Command) -> Command:
     return partial(command, "dialects")
 
 
+def said(command: Command, *words: str) -> str:
+    """What a command prints that has nothing to complain of."""
+    outcome = command(*words)
+    assert (outcome.code, outcome.err) == (0, "")
+    return outcome.out
+
+
 class TestCommand:
     def test_table_and_machine_formats(self, cli: Command, paths: list[str]) -> None:
         call = ["--only", "sklearn,msmarco", "-m", "nDCG@3"]
-        table = cli(*paths, *call).out.splitlines()
+        table = said(cli, *paths, *call).splitlines()
         assert table[0].split() == ["dialect", "value", "difference", "reason"]
         assert table[2].split() == ["sklearn", "0.8443", "+0.2752", "ideal=retrieved"]
-        data = json.loads(cli(*paths, *call, "--format", "json").out)
+        data = json.loads(said(cli, *paths, *call, "--format", "json"))
         assert [row["dialect"] for row in data] == ["rankgauge", "sklearn", "msmarco"]
         assert data[2]["value"] is None
-        rows = list(csv.DictReader(io.StringIO(cli(*paths, *call, "--format", "csv").out)))
+        rows = list(csv.DictReader(io.StringIO(said(cli, *paths, *call, "--format", "csv"))))
         assert float(rows[1]["value"]) == data[1]["value"]
-        assert cli(*paths, *call, "--format", "markdown").out.startswith("| dialect |")
+        assert said(cli, *paths, *call, "--format", "markdown").startswith("| dialect |")
 
     def test_match(self, cli: Command, paths: list[str]) -> None:
-        output = cli(*paths, "-m", "nDCG@3", "--match", "84.43%").out
+        output = said(cli, *paths, "-m", "nDCG@3", "--match", "84.43%")
         assert "\nsklearn " in output
         assert "\nideal=retrieved " in output
-        nothing = cli(*paths, "-m", "nDCG@3", "--match", "0.123456").out
+        nothing = said(cli, *paths, "-m", "nDCG@3", "--match", "0.123456")
         assert nothing.startswith("Nothing gives 0.123456 for nDCG@3")
-        only = cli(*paths, "-m", "nDCG@3", "--match", "84.43%", "--only", "sklearn").out
+        only = said(cli, *paths, "-m", "nDCG@3", "--match", "84.43%", "--only", "sklearn")
         assert [line.split()[0] for line in only.splitlines()] == ["convention", "sklearn"]
 
     def test_a_difference_that_is_not_shown_is_not_explained(self, cli: Command, paths: list[str]) -> None:
         call = [*paths, "--only", "beir", "-m", "nDCG@3"]
-        assert cli(*call).out.splitlines()[2].split() == ["beir", "0.5691", "0.0000"]
-        more = cli(*call, "--digits", "7").out.splitlines()[2].split()
+        assert said(cli, *call).splitlines()[2].split() == ["beir", "0.5691", "0.0000"]
+        more = said(cli, *call, "--digits", "7").splitlines()[2].split()
         assert (more[0], more[1], more[3]) == ("beir", "0.5690800", "rounding")
 
     def test_no_value_is_null_in_json(self, cli: Command, tmp_path: Path) -> None:
         (tmp_path / "qrels").write_text("q 0 a 0\n")
         (tmp_path / "run").write_text("q Q0 a 1 1.0 x\n")
         call = [str(tmp_path / "qrels"), str(tmp_path / "run"), "--only", "gdeval", "--format", "json"]
-        data = json.loads(cli(*call).out, parse_constant=pytest.fail)
+        data = json.loads(said(cli, *call), parse_constant=pytest.fail)
         assert [row["value"] for row in data] == [0.0, None]
 
     def test_the_list(self, cli: Command) -> None:
-        listed = cli().out
+        listed = said(cli)
         assert all(f"\n{name}:" in f"\n{listed}" for name in DIALECTS)
-        data = json.loads(cli("--format", "json").out)
+        data = json.loads(said(cli, "--format", "json"))
         assert [row["dialect"] for row in data] == list(DIALECTS)
 
     def test_eval_in_a_dialect(self, command: Command, paths: list[str]) -> None:
-        outcome = command("eval", *paths, "-m", "nDCG@3", "--dialect", "sklearn", "--format", "json")
-        data = json.loads(outcome.out)
+        data = json.loads(said(command, "eval", *paths, "-m", "nDCG@3", "--dialect", "sklearn", "--format", "json"))
         assert data["dialect"] == "sklearn"
         assert data["runs"][0]["measures"]["nDCG@3"]["mean"] == pytest.approx(0.84426, abs=5e-6)
 
