@@ -1,4 +1,4 @@
-"""What tests share: where the real data are, and how to skip without them."""
+"""What tests share: the command line, where the real data are, and how to skip without them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,30 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from command import Command, Outcome, called
 from peer_client import Peers
+from rankgauge.measures import MEASURES, parse
 
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def command() -> Iterator[Command]:
+    """The command in this process, from the words after `rankgauge` to exit code and both outputs."""
+    measures = dict(MEASURES)
+
+    def unbroken(*words: str | Path, stdin: str | bytes = "", cwd: Path | None = None) -> Outcome:
+        outcome = called(*words, stdin=stdin, cwd=cwd)
+        assert "Traceback" not in outcome.err
+        return outcome
+
+    yield unbroken
+    MEASURES.clear()
+    MEASURES.update(measures)
+    parse.cache_clear()
 
 
 @pytest.fixture(scope="session")

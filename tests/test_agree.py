@@ -6,8 +6,7 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 import rankgauge
+from command import Command
 from rankgauge.cli.options import REPEATED
 from rankgauge.cli.ppi import ppi
 from rankgauge.errors import DuplicateError, InputError
@@ -259,10 +259,6 @@ def test_forms_of_an_agreement(tmp_path: Path) -> None:
     assert read_matrix(tmp_path / "judge.csv").counts.tolist() == found.pairs[0].matrix.tolist()
 
 
-def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rankgauge", *arguments], cwd=cwd, capture_output=True, text=True)
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     for name, judged in (("human", HUMAN), ("model", MODEL)):
@@ -274,31 +270,37 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_command_prints_and_writes(files: Path) -> None:
-    done = command("agree", "human.txt", "model.txt", "--runs", "x.run", "y.run", "-m", "nDCG@5", cwd=files)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "nDCG@5 under each judge" in done.stdout
-    done = command("agree", "human.txt", "model.txt", "--adjudicate", "-o", "list.csv", cwd=files)
-    assert done.returncode == 0
+@pytest.fixture
+def cli(files: Path, command: Command) -> Command:
+    """The command `agree`, in that folder."""
+    return partial(command, "agree", cwd=files)
+
+
+def test_the_command_prints_and_writes(cli: Command, files: Path) -> None:
+    done = cli("human.txt", "model.txt", "--runs", "x.run", "y.run", "-m", "nDCG@5")
+    assert (done.code, done.err) == (0, "")
+    assert "nDCG@5 under each judge" in done.out
+    done = cli("human.txt", "model.txt", "--adjudicate", "-o", "list.csv")
+    assert done.code == 0
     rows = list(csv.DictReader(io.StringIO((files / "list.csv").read_text())))
     assert [(row["query_id"], row["doc_id"], row["human"], row["model"]) for row in rows] == [
         ("q", "d", "3", "0"), ("r", "b", "1", "3"),
     ]  # fmt: skip
-    assert command("agree", "human.txt", "model.txt", "--matrix", cwd=files).stdout.startswith("true,0,1,2,3\n")
-    assert command("agree", "human.txt", "dirty.txt", "--repeated", "mean", cwd=files).returncode == 0
+    assert cli("human.txt", "model.txt", "--matrix").out.startswith("true,0,1,2,3\n")
+    assert cli("human.txt", "dirty.txt", "--repeated", "mean").code == 0
     for suffix, start in ((".svg", b"<svg"), (".png", b"\x89PNG"), (".html", b"<!doctype html>")):
-        assert command("agree", "human.txt", "model.txt", "-o", f"p{suffix}", cwd=files).returncode == 0
+        assert cli("human.txt", "model.txt", "-o", f"p{suffix}").code == 0
         assert (files / f"p{suffix}").read_bytes().startswith(start)
 
 
-def test_the_matrix_in_every_format(files: Path) -> None:
-    assert command("agree", "human.txt", "model.txt", "--matrix", "-o", "m.json", cwd=files).returncode == 0
+def test_the_matrix_in_every_format(cli: Command, files: Path) -> None:
+    assert cli("human.txt", "model.txt", "--matrix", "-o", "m.json").code == 0
     data = json.loads((files / "m.json").read_text())
     assert (data["a"], data["grades"]) == ("human", [0, 1, 2, 3])
     assert data["confusion"] == rankgauge.agree(HUMAN, MODEL).pairs[0].matrix.astype(int).tolist()
-    assert "| " in command("agree", "human.txt", "model.txt", "--matrix", "--format", "markdown", cwd=files).stdout
-    done = command("agree", "human.txt", "b=human.txt", "--adjudicate", cwd=files)
-    assert (done.returncode, "nothing to adjudicate" in done.stderr) == (0, True)
+    assert "| " in cli("human.txt", "model.txt", "--matrix", "--format", "markdown").out
+    done = cli("human.txt", "b=human.txt", "--adjudicate")
+    assert (done.code, "nothing to adjudicate" in done.err) == (0, True)
 
 
 def test_one_query_is_enough_for_values_and_orders() -> None:
@@ -346,8 +348,7 @@ def test_two_judges_the_other_way_round() -> None:
         (["human.txt", "model.txt", "--per-query", "--adjudicate"], "give one of them"),
     ],
 )
-def test_mistakes_are_told(arguments: list[str], said: str, files: Path) -> None:
-    done = command("agree", *arguments, cwd=files)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+def test_mistakes_are_told(arguments: list[str], said: str, cli: Command) -> None:
+    done = cli(*arguments)
+    assert done.code == 2
+    assert said in done.err

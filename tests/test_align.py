@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ import pytest
 from scipy import stats
 
 import rankgauge
-from rankgauge.cli import align as command
+from command import Command
+from rankgauge.cli import align as command_line
 from rankgauge.errors import FormatError, InputError
 from rankgauge.stats.choice import CRITERIA, SLOW
 from rankgauge.trust.online.align import align
@@ -296,14 +298,20 @@ BAD_FILES = {
 }
 
 
+@pytest.fixture
+def cli(command: Command) -> Command:
+    """The command `align`."""
+    return partial(command, "align")
+
+
 @pytest.mark.parametrize("name", BAD_FILES)
-def test_bad_files_are_one_line_and_exit_2(name: str, tmp_path: Path) -> None:
+def test_bad_files_are_one_line_and_exit_2(name: str, cli: Command, tmp_path: Path) -> None:
     content, message = BAD_FILES[name]
     (tmp_path / name).write_bytes(content)
-    done = run_command(name, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert re.match(f"error: .*{message}", done.stderr), done.stderr
-    assert done.stderr.count("\n") == 1
+    done = cli(name, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert re.match(f"error: .*{message}", done.err), done.err
+    assert done.err.count("\n") == 1
 
 
 # ---- warnings --------------------------------------------------------------------------------------------------------
@@ -340,31 +348,25 @@ def test_every_warning_is_said_where_it_belongs() -> None:
 # ---- shown and drawn -------------------------------------------------------------------------------------------------
 
 
-def run_command(*arguments: str, cwd: Path | None = None, given: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rankgauge", "align", *arguments], cwd=cwd, capture_output=True, text=True, input=given
-    )
-
-
-def test_the_command_prints_what_the_library_found(tmp_path: Path) -> None:
+def test_the_command_prints_what_the_library_found(cli: Command, tmp_path: Path) -> None:
     found = align(MADE)
-    assert run_command(str(MADE)).stdout == repr(found) + "\n"
-    data = json.loads(run_command("-", "--format", "json", given=MADE.read_text()).stdout)
+    assert cli(MADE).out == repr(found) + "\n"
+    data = json.loads(cli("-", "--format", "json", stdin=MADE.read_text()).out)
     assert data == json.loads(json.dumps(found.to_dict())) | {"source": "standard input"}
     target = tmp_path / "rows.csv"
-    assert run_command(str(MADE), "--per-unit", "-o", str(target)).returncode == 0
+    assert cli(MADE, "--per-unit", "-o", str(target)).code == 0
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert [float(row["pearson_without"]) for row in rows] == found.first.without.tolist()
-    flat = list(csv.DictReader(run_command(str(MADE), "--format", "csv").stdout.splitlines()))
+    flat = list(csv.DictReader(cli(MADE, "--format", "csv").out.splitlines()))
     assert [float(row["kendall_low"]) for row in flat] == [each.coefficients["kendall"].low for each in found.tracked]
-    markdown = run_command(str(MADE), "--format", "markdown").stdout
+    markdown = cli(MADE, "--format", "markdown").out
     assert "| Pearson | 0.5969 | 0.2549 to 0.8062 |" in markdown
 
 
-def test_help_lists_what_the_library_knows() -> None:
-    known = command.CRITERIA, command.LABELS, command.UNITS
+def test_help_lists_what_the_library_knows(cli: Command) -> None:
+    known = command_line.CRITERIA, command_line.LABELS, command_line.UNITS
     assert known == (tuple(CRITERIA), tuple(LABELS), UNITS)
-    shown = run_command("--help").stdout
+    shown = cli("--help").out
     for role in ROLES:
         assert f"--{role.replace('_', '-')} COLUMN" in shown
 
@@ -376,10 +378,10 @@ def test_dcg_stands_beside_ndcg() -> None:
     assert f"DCG@10 beside nDCG@10: Pearson {theirs:.4f} and {ours:.4f}. With clicks for grades DCG estimates" in shown
 
 
-def test_pictures_and_pages_are_files(tmp_path: Path) -> None:
+def test_pictures_and_pages_are_files(cli: Command, tmp_path: Path) -> None:
     for name in ("a.svg", "a.png", "a.html"):
-        done = run_command(str(MADE), "-o", str(tmp_path / name))
-        assert (done.returncode, done.stderr) == (0, "")
+        done = cli(MADE, "-o", str(tmp_path / name))
+        assert (done.code, done.err) == (0, "")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     ET.parse(tmp_path / "a.svg")
     assert "Most influence" in (tmp_path / "a.html").read_text(encoding="utf-8")
@@ -491,17 +493,17 @@ def test_a_report_of_very_many_queries_shows_some() -> None:
     assert table["notes"][0].startswith("Of 1,500 those")
 
 
-def test_the_command_takes_experiments(tmp_path: Path) -> None:
+def test_the_command_takes_experiments(command: Command, tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text("q 0 a 1\nr 0 b 1\n")
     (tmp_path / "run.txt").write_text("q Q0 a 1 2.0 x\nr Q0 b 1 1.0 x\n")
-    base = [sys.executable, "-m", "rankgauge", "report", "qrels.txt", "run.txt", "--format", "md", "--experiments"]
-    done = subprocess.run([*base, str(MADE)], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "## Offline beside online" in done.stdout
+    base = ("report", "qrels.txt", "run.txt", "--format", "md", "--experiments")
+    done = command(*base, MADE, cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert "## Offline beside online" in done.out
     for table, message in (("-", "name a file"), ("nothing.csv", "there is no such file")):
-        done = subprocess.run([*base, table], cwd=tmp_path, capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert message in done.stderr
+        done = command(*base, table, cwd=tmp_path)
+        assert (done.code, done.out) == (2, "")
+        assert message in done.err
 
 
 # ---- what rounding, size and roles must not do -----------------------------------------------------------------------
@@ -519,13 +521,13 @@ FIVE = [1.0, 2.0, 5.0, -4.0, 2.5]
         {"offline": FIVE, "online": [3.0, 1.0, 2.0, 5.0, 4.0], "traffic": [1e200, 1.0, 1.0, 1.0, 1.0]},
     ],
 )
-def test_numbers_too_large_or_small_to_square_are_refused(table: dict[str, Any], tmp_path: Path) -> None:
+def test_numbers_too_large_or_small_to_square_are_refused(table: dict[str, Any], cli: Command, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="in another unit"):
         align(table)
     file = tmp_path / "t.csv"
     pl.DataFrame(table).write_csv(file)
-    done = run_command(str(file))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    done = cli(str(file))
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), done.err
     with pytest.raises(InputError, match="step"):
         align({"offline": FIVE, "online": [3.0, 1.0, 2.0, 5.0, 4.0]}, step=1e200)
 
@@ -596,10 +598,10 @@ def test_tables_of_queries_with_traffic_say_what_is_not_weighted() -> None:
         (["--per-unit", "-o", "o.svg"], "--per-unit is a table"),
     ],
 )
-def test_options_that_would_be_lost_are_refused(more: list[str], message: str, tmp_path: Path) -> None:
-    done = run_command(str(MADE), *more, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
+def test_options_that_would_be_lost_are_refused(more: list[str], message: str, cli: Command, tmp_path: Path) -> None:
+    done = cli(MADE, *more, cwd=tmp_path)
+    assert done.code == 2
+    assert message in done.err
     assert not list(tmp_path.iterdir())
 
 

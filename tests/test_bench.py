@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 import rankgauge
-from rankgauge.cli.bench import bench_suite
+from command import COMMAND, Command
 from rankgauge.cli.output import TEXTS
 from rankgauge.comparison.leaderboard.board import Ways, _standings
 from rankgauge.comparison.leaderboard.cells import CACHE
@@ -435,14 +434,14 @@ def test_a_cache_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
     assert found.cells.measured == 4
 
 
-def test_measures_of_ones_own_are_never_kept(tmp_path: Path) -> None:
+def test_measures_of_ones_own_are_never_kept(command: Command, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "import numpy as np, rankgauge\n@rankgauge.measure()\ndef Mine(hits):\n    return np.ones(len(hits.queries))\n"
     )
     suite = made_suite(tmp_path / "suite", 1, 2)
-    words = ["bench", str(suite), "--measures-from", str(tmp_path / "own.py"), "-m", "Mine", "--format", "csv"]
-    done = subprocess.run([sys.executable, "-m", "rankgauge", *words], capture_output=True, text=True, check=True)
-    assert "Mine,set00,sys00,8,1.0" in done.stdout
+    done = command("bench", suite, "--measures-from", tmp_path / "own.py", "-m", "Mine", "--format", "csv")
+    assert done.code == 0
+    assert "Mine,set00,sys00,8,1.0" in done.out
     assert not (suite / CACHE).exists()
 
 
@@ -461,8 +460,8 @@ def test_an_error_keeps_what_was_done(tmp_path: Path) -> None:
 
 def test_an_interrupt_keeps_what_was_done(tmp_path: Path) -> None:
     suite = made_suite(tmp_path, 6, 12, queries=150, holes=False, depth=30)
-    words = [sys.executable, "-m", "rankgauge", "bench", str(suite), "--jobs", "1"]
-    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    words = ["bench", str(suite), "--jobs", "1"]
+    started = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while started.poll() is None and len(list(suite.glob(f"{CACHE}/*.npz"))) < 2:
         time.sleep(0.005)
     started.send_signal(signal.SIGINT)
@@ -574,13 +573,12 @@ BAD: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_bad_suites(kind: str, tmp_path: Path) -> None:
+def test_bad_suites(kind: str, command: Command, tmp_path: Path) -> None:
     change, message = BAD[kind]
     suite = folder_without(tmp_path, change)
-    done = CliRunner().invoke(bench_suite, [str(suite), "-o", str(tmp_path / "out.md")], catch_exceptions=True)
-    assert isinstance(done.exception, rankgauge.RankgaugeError)
-    with pytest.raises(rankgauge.RankgaugeError, match=message):
-        raise done.exception
+    done = command("bench", suite, "-o", tmp_path / "out.md")
+    assert (done.code, done.out) == (2, "")
+    assert re.search(message, done.err), done.err
     assert not (tmp_path / "out.md").exists()
 
 
@@ -743,34 +741,31 @@ def test_unanswered_queries_are_said() -> None:
 @pytest.mark.parametrize(
     ("name", "start"), [("x.md", "**nDCG@10"), ("x.tex", "% needs"), ("x.html", "<!doctype html>")]
 )
-def test_the_command_writes_by_suffix(name: str, start: str, tmp_path: Path) -> None:
+def test_the_command_writes_by_suffix(name: str, start: str, command: Command, tmp_path: Path) -> None:
     suite = made_suite(tmp_path / "suite", 2, 3)
-    done = CliRunner().invoke(bench_suite, [str(suite), "-o", str(tmp_path / name), "--flips", "50"])
-    assert (done.exit_code, done.output) == (0, "")
+    assert command("bench", suite, "-o", tmp_path / name, "--flips", "50") == (0, "", "")
     assert (tmp_path / name).read_text().startswith(start)
     assert (suite / CACHE).is_dir()
 
 
-def test_the_command_refuses_an_unknown_suffix(tmp_path: Path) -> None:
+def test_the_command_refuses_an_unknown_suffix(command: Command, tmp_path: Path) -> None:
     suite = made_suite(tmp_path / "suite", 1, 2)
-    words = [sys.executable, "-m", "rankgauge", "bench", str(suite), "-o", str(tmp_path / "b.xyz")]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "no format has the suffix .xyz" in done.stderr
+    done = command("bench", suite, "-o", tmp_path / "b.xyz")
+    assert (done.code, done.out) == (2, "")
+    assert "no format has the suffix .xyz" in done.err
     assert not (tmp_path / "b.xyz").exists()
 
 
-def test_the_command_keeps_nothing_when_told_so(tmp_path: Path) -> None:
+def test_the_command_keeps_nothing_when_told_so(command: Command, tmp_path: Path) -> None:
     suite = made_suite(tmp_path / "suite", 2, 3)
-    done = CliRunner().invoke(bench_suite, [str(suite), "--no-cache", "--flips", "50", "--baseline", "sys01"])
-    assert done.exit_code == 0
-    assert done.output.startswith("nDCG@10, macro-average over 2 data sets\n")
+    done = command("bench", suite, "--no-cache", "--flips", "50", "--baseline", "sys01")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("nDCG@10, macro-average over 2 data sets\n")
     assert not (suite / CACHE).exists()
 
 
-def test_errors_of_the_command_are_one_line(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "rankgauge", "bench", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") == 1
+def test_errors_of_the_command_are_one_line(command: Command, tmp_path: Path) -> None:
+    done = command("bench", tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1

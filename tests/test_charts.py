@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import rankgauge
+from command import Command, real
 from rankgauge import Comparison, Result, charts
 from rankgauge.cli import plot
 from rankgauge.comparison.values import Values
@@ -253,20 +254,9 @@ def test_an_svg_shows_names_as_text() -> None:
 def test_a_control_character_in_a_name_is_drawn_as_a_sign_for_it(suffix: str, files: Path) -> None:
     """In a process of its own, which the converter would end."""
     (files / "by.csv").write_text("query_id,group\n" + "".join(f"q{i},g\x01{i % 2}\n" for i in range(1, 13)))
-    line = [
-        sys.executable,
-        "-m",
-        "rankgauge",
-        "plot",
-        "groups",
-        "qrels.txt",
-        "a\x1b=s2.run",
-        "s5.run",
-        "--by",
-        "by.csv",
-    ]
-    done = subprocess.run([*line, "-o", f"x.{suffix}"], cwd=files, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
+    words = ("plot", "groups", "qrels.txt", "a\x1b=s2.run", "s5.run", "--by", "by.csv", "-o", f"x.{suffix}")
+    done = real(*words, cwd=files)
+    assert (done.code, done.err) == (0, "")
     if suffix == "svg":
         assert {"g\ufffd0", "a\ufffd"} <= set(ET.fromstring((files / "x.svg").read_text()).itertext())
 
@@ -436,25 +426,6 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def called(folder: Path, *arguments: str) -> Any:
-    from click.testing import CliRunner
-
-    from rankgauge.cli import cli
-
-    paths = [str(folder / each) if (folder / each).is_file() else each for each in arguments]
-    return CliRunner().invoke(cli, ["plot", *paths])
-
-
-def refused(done: Any) -> str:
-    """What a person is told, with exit code 2: a usage error, or an error that `main` prints as one line."""
-    from rankgauge.errors import RankgaugeError
-
-    if isinstance(done.exception, RankgaugeError):
-        return str(done.exception)
-    assert done.exit_code == 2
-    return " ".join(done.output.split())
-
-
 def test_the_command_knows_every_kind_and_every_file() -> None:
     assert list(plot.KINDS) == list(charts.KINDS)
     (form,) = [each for each in plot.plot_runs.params if each.name == "format"]
@@ -463,14 +434,14 @@ def test_the_command_knows_every_kind_and_every_file() -> None:
 
 
 @pytest.mark.parametrize("kind", charts.KINDS)
-def test_the_command_writes_every_kind(kind: str, files: Path) -> None:
+def test_the_command_writes_every_kind(kind: str, command: Command, files: Path) -> None:
     target = files / f"{kind}.svg"
     measure = "IPrec(rel=2)@0" if kind == "precision-recall" else "nDCG@3"
     given = {"groups": ["--by", "by.csv"], "noise": ["--error-rate", "0.1"]}.get(kind, [])
-    given = ["--second", str(files / "other.txt")] if kind in ("confusion", "judges") else given
+    given = ["--second", "other.txt"] if kind in ("confusion", "judges") else given
     runs = [] if kind == "confusion" else ["s2.run", "s5.run"]
-    done = called(files, kind, "qrels.txt", *runs, *given, "-m", measure, "-o", str(target))
-    assert (done.exit_code, done.output) == (0, "")
+    done = command("plot", kind, "qrels.txt", *runs, *given, "-m", measure, "-o", target, cwd=files)
+    assert done == (0, "", "")
     assert len(list(ET.fromstring(target.read_text()).iter())) > 40
 
 
@@ -507,15 +478,17 @@ def test_the_command_writes_every_kind(kind: str, files: Path) -> None:
         (["forest", "qrels.txt", "s2.run", "-o", "/"], "is a folder"),
     ],
 )
-def test_a_wrong_call_is_explained(arguments: list[str], message: str, files: Path) -> None:
-    assert message in refused(called(files, *arguments))
+def test_a_wrong_call_is_explained(arguments: list[str], message: str, command: Command, files: Path) -> None:
+    done = command("plot", *arguments, cwd=files)
+    assert (done.code, done.out) == (2, "")
+    assert message in " ".join(done.err.split())
     assert not list(files.glob("x.*"))
 
 
-def test_a_forest_of_one_query_shows_means(tmp_path: Path) -> None:
+def test_a_forest_of_one_query_shows_means(command: Command, tmp_path: Path) -> None:
     rankgauge.write(rankgauge.read_judgments({"q1": QRELS["q1"]}), tmp_path / "qrels.txt")
     for step in (2, 5):
         rankgauge.write(rankgauge.read_run({"q1": run_of(step)["q1"]}), tmp_path / f"s{step}.run")
-    done = called(tmp_path, "forest", "qrels.txt", "s2.run", "s5.run", "-o", str(tmp_path / "x.svg"))
-    assert (done.exit_code, done.output) == (0, "")
+    done = command("plot", "forest", "qrels.txt", "s2.run", "s5.run", "-o", "x.svg", cwd=tmp_path)
+    assert done == (0, "", "")
     assert "1 query." in (tmp_path / "x.svg").read_text()

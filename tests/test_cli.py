@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import math
 import os
@@ -13,22 +12,19 @@ import subprocess
 import sys
 import sysconfig
 import threading
-import warnings
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import ANY
 
 import pytest
 
 import rankgauge
+from command import COMMAND, Command, Outcome, Written, real
 from rankgauge import cli as command_line
 from rankgauge.cli.output import DRAWN
 from rankgauge.measures import MEASURES, parse
 from rankgauge.protocol import DEFAULT
 from rankgauge.show.formats import FORMATS
-
-COMMAND = [sys.executable, "-m", "rankgauge"]
 
 # q1: nDCG 3.5 / (3 + 2 / log2(3)); q2: 1 / log2(3); q3 is judged and not answered.
 QRELS = "q1 0 d1 3\nq1 0 d2 0\nq1 0 d3 2\nq2 0 d9 1\nq3 0 x 1\n"
@@ -37,15 +33,6 @@ RUN = "q1 Q0 d3 1 12.1 A\nq1 Q0 d7 2 11.8 A\nq1 Q0 d1 3 9.5 A\nq2 Q0 d4 1 7.2 A\
 WORSE = RUN.replace("12.1", "1.1")
 Q1, Q2 = 3.5 / (3 + 2 / math.log2(3)), 1 / math.log2(3)
 Q1_WORSE = (3 / math.log2(3) + 1) / (3 + 2 / math.log2(3))
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Cli = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -59,31 +46,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def cli(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
-    """The command in this process, from the words after `rankgauge` to exit code and both outputs."""
-    measures = dict(MEASURES)
-
-    def call(*words: str | Path, stdin: str = "") -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["rankgauge", *map(str, words)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
-            command_line.main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return Outcome(int(ended.value.code or 0), out, err)
-
-    yield call
-    MEASURES.clear()
-    MEASURES.update(measures)
-    parse.cache_clear()
-
-
-def real(*words: str, stdin: str | None = None, **environment: str) -> Outcome:
-    """The real command, in a process of its own."""
-    done = subprocess.run(
-        [*COMMAND, *words], input=stdin, capture_output=True, text=True, encoding="utf-8", env=os.environ | environment
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
+def cli(here: Path, command: Command) -> Command:
+    """The command, in that folder."""
+    return command
 
 
 def fails(outcome: Outcome, message: str) -> None:
@@ -154,14 +119,14 @@ def _without_notes(text: str, format: str) -> str:
 
 
 @pytest.mark.parametrize("format", TEXTS)
-def test_formats(format: str, cli: Cli) -> None:
+def test_formats(format: str, cli: Command) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel", "--format", format)
     assert (outcome.code, outcome.err) == (0, "")
     assert _without_notes(outcome.out, format) == TEXTS[format]
 
 
 @pytest.mark.parametrize("format", PER_QUERY_TEXTS)
-def test_formats_of_every_query(format: str, cli: Cli) -> None:
+def test_formats_of_every_query(format: str, cli: Command) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "-m", "nDCG@10", "-m", "NumRel", "--per-query", "--format", format)
     assert (outcome.code, outcome.err) == (0, "")
     assert _without_notes(outcome.out, format) == PER_QUERY_TEXTS[format]
@@ -179,7 +144,7 @@ def test_the_real_command_evaluates(here: Path) -> None:
 CONSTANT = "q1 Q0 d3 1 1 A\nq1 Q0 d7 2 1 A\nq1 Q0 d1 3 1 A\n"
 
 
-def test_a_constant_scorer_is_told_loudly(here: Path, cli: Cli) -> None:
+def test_a_constant_scorer_is_told_loudly(here: Path, cli: Command) -> None:
     (here / "constant.run").write_text(CONSTANT)
     outcome = cli("eval", "qrels.txt", "constant.run", "--missing", "skip")
     low, high = (2 / math.log2(3) + 3 / 2) / (3 + 2 / math.log2(3)), 1.0
@@ -193,7 +158,7 @@ def test_a_constant_scorer_is_told_loudly(here: Path, cli: Cli) -> None:
     assert "ties" not in cli("eval", "qrels.txt", "constant.run", "--ties", "average").err
 
 
-def test_tie_bands(here: Path, cli: Cli) -> None:
+def test_tie_bands(here: Path, cli: Command) -> None:
     (here / "constant.run").write_text(CONSTANT)
     ask = ("eval", "qrels.txt", "constant.run", "-m", "RR", "-m", "relstring", "--missing", "skip", "--tie-band")
     assert cli(*ask).out.splitlines()[:2] == [
@@ -210,7 +175,7 @@ def test_tie_bands(here: Path, cli: Cli) -> None:
     assert r"constant & RR & 0.5000 & 0.5000 & 0.8333 & 1.0000 \\" in cli(*ask, "--format", "latex").out
 
 
-def test_validate(here: Path, cli: Cli) -> None:
+def test_validate(here: Path, cli: Command) -> None:
     (here / "constant.run").write_text(CONSTANT)
     outcome = cli("validate", "qrels.txt", "constant.run")
     assert (outcome.code, outcome.err) == (0, "")
@@ -226,7 +191,7 @@ def test_validate(here: Path, cli: Cli) -> None:
     fails(cli("validate", "nowhere.txt"), cli("eval", "nowhere.txt", "good.run").err.removeprefix("error: ").rstrip())
 
 
-def test_validate_of_named_runs_and_standard_input(here: Path, cli: Cli) -> None:
+def test_validate_of_named_runs_and_standard_input(here: Path, cli: Command) -> None:
     outcome = cli("validate", "qrels.txt", "new=worse.run", "good.run")
     assert "warning RG202 new: the rank column contradicts the scores (1):\n  worse.run:2: query q1\n" in outcome.out
     assert "warning RG302 good.run: a judged query has no results (1):\n" in outcome.out
@@ -237,7 +202,7 @@ def test_validate_of_named_runs_and_standard_input(here: Path, cli: Cli) -> None
     fails(cli("validate", "-", "-"), "standard input (-) can be only one of the files")
 
 
-def test_validate_of_broken_files(here: Path, cli: Cli) -> None:
+def test_validate_of_broken_files(here: Path, cli: Command) -> None:
     (here / "cut.run.gz").write_bytes(gzip.compress(RUN.encode())[:40])
     (here / "binary.run").write_bytes(bytes(range(256)) * 9)
     (here / "comments.run").write_text("\n# nothing\n")
@@ -287,7 +252,7 @@ def run_data(name: str, values: list[float], *notes: str) -> dict[str, Any]:
     }
 
 
-def test_json(cli: Cli) -> None:
+def test_json(cli: Command) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "worse.run", "--format", "json")
     loaded = json.loads(outcome.out)
     note = "RG202 the rank column contradicts the scores: 1 of 2 queries."
@@ -302,7 +267,7 @@ def test_json(cli: Cli) -> None:
     assert len(set(fingerprints)) == 2
 
 
-def test_json_of_every_query_and_of_groups(cli: Cli, here: Path) -> None:
+def test_json_of_every_query_and_of_groups(cli: Command, here: Path) -> None:
     (here / "by.csv").write_text("query_id,group\nq1,head\nq2,tail\nq3,tail\n")
     outcome = cli("eval", "qrels.txt", "good.run", "--per-query", "--by", "by.csv", "--format", "json")
     (run,) = json.loads(outcome.out)["runs"]
@@ -314,35 +279,34 @@ def test_json_of_every_query_and_of_groups(cli: Cli, here: Path) -> None:
     assert run["groups"]["head"]["measures"]["nDCG@10"]["std"] is None  # of one query there is none
 
 
-def test_json_of_a_count_has_its_sum(cli: Cli) -> None:
+def test_json_of_a_count_has_its_sum(cli: Command) -> None:
     (run,) = json.loads(cli("eval", "qrels.txt", "good.run", "-m", "NumRel", "--format", "json").out)["runs"]
     assert run["measures"]["NumRel"]["value"] == 4
     assert run["measures"]["NumRel"]["mean"] == pytest.approx(4 / 3)
 
 
-def test_a_text_has_no_mean(cli: Cli) -> None:
+def test_a_text_has_no_mean(cli: Command) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "-m", "relstring", "--per-query", "--format", "csv")
     assert outcome.out == "run,query_id,relstring\ngood,q1,2-3\ngood,q2,-1\ngood,q3,\n"
     assert "\ngood        3  –\n" in cli("eval", "qrels.txt", "good.run", "-m", "relstring").out
 
 
-def test_digits(cli: Cli) -> None:
+def test_digits(cli: Command) -> None:
     assert f"{Q1:.8f}" in cli("eval", "qrels.txt", "good.run", "--per-query", "--digits", "8").out
 
 
-def test_names_are_escaped(cli: Cli) -> None:
+def test_names_are_escaped(cli: Command) -> None:
     words = ("eval", "qrels.txt", r"a_b^c|d=good.run", "--format")
     assert r"| a_b^c\|d | 3 |" in cli(*words, "markdown").out
     assert r"a\_b\textasciicircum{}c\textbar{}d & 3 &" in cli(*words, "latex").out
 
 
-@pytest.mark.parametrize(("environment", "best"), [({}, "\x1b[1m 0.4841\x1b[0m"), ({"NO_COLOR": "1"}, " 0.4841")])
-def test_the_best_is_bold_on_a_terminal(environment: dict[str, str], best: str, here: Path) -> None:
+@pytest.mark.parametrize(("plain", "best"), [(None, "\x1b[1m 0.4841\x1b[0m"), ("1", " 0.4841")])
+def test_the_best_is_bold_on_a_terminal(plain: str | None, best: str, here: Path) -> None:
     pty = pytest.importorskip("pty")
     shown, terminal = pty.openpty()
-    surroundings = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | environment
-    words = [*COMMAND, "eval", "qrels.txt", "good.run", "worse.run"]
-    subprocess.run(words, stdout=terminal, env=surroundings, check=True)
+    words = ("eval", "qrels.txt", "good.run", "worse.run")
+    assert real(*words, stdout=terminal, NO_COLOR=plain) == Outcome(0, "", "")
     out = os.read(shown, 4096).decode()
     os.close(terminal)
     os.close(shown)
@@ -353,7 +317,7 @@ def test_the_best_is_bold_on_a_terminal(environment: dict[str, str], best: str, 
 TIED = "q1 Q0 d7 1 2 A\nq1 Q0 d1 2 2 A\nq2 Q0 d4 1 3 A\nq2 Q0 d9 2 3 A\n"
 
 
-def test_eval_compare_and_report_give_the_same_notes(cli: Cli, here: Path) -> None:
+def test_eval_compare_and_report_give_the_same_notes(cli: Command, here: Path) -> None:
     """One file's rank column contradicts its scores, another's scores are tied: every command says both."""
     (here / "tied.run").write_text(TIED)
     files = ("qrels.txt", "good.run", "worse.run", "tied.run", "--format", "json")
@@ -369,11 +333,11 @@ def test_eval_compare_and_report_give_the_same_notes(cli: Cli, here: Path) -> No
         assert all(" ".join(note.split()) in lines for note in said["eval"])
 
 
-def test_a_progress_bar_where_there_is_much_to_read(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_progress_bar_where_there_is_much_to_read(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankgauge.cli.inputs.MUCH", 1)
     words = ("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel")
     assert cli(*words) == Outcome(0, TEXTS["table"], "")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(Written, "isatty", lambda stream: stream is sys.stderr)
     outcome = cli(*words)
     assert outcome.out == TEXTS["table"]
     assert "reading" in outcome.err
@@ -401,7 +365,7 @@ def first_column(outcome: Outcome) -> list[str]:
         (["b/v1.2.qrels"], ["v1.2"]),
     ],
 )
-def test_names_of_runs(runs: list[str], names: list[str], cli: Cli, here: Path) -> None:
+def test_names_of_runs(runs: list[str], names: list[str], cli: Command, here: Path) -> None:
     (here / "a").mkdir()
     (here / "b").mkdir()
     (here / "a/x.run.gz").write_bytes(gzip.compress(RUN.encode()))
@@ -410,19 +374,19 @@ def test_names_of_runs(runs: list[str], names: list[str], cli: Cli, here: Path) 
     assert first_column(cli("eval", "qrels.txt", *runs, "--format", "csv")) == names
 
 
-def test_a_run_given_twice(cli: Cli) -> None:
+def test_a_run_given_twice(cli: Command) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "good.run")
     fails(outcome, "good.run is given twice; name them apart: A=good.run B=good.run")
 
 
 @pytest.mark.parametrize(("qrels", "run"), [("-", "good.run"), ("qrels.txt", "-")])
-def test_standard_input(qrels: str, run: str, cli: Cli) -> None:
+def test_standard_input(qrels: str, run: str, cli: Command) -> None:
     outcome = cli("eval", qrels, run, "--format", "csv", stdin=QRELS if qrels == "-" else RUN)
     assert outcome.out.endswith(f",3,{(Q1 + Q2) / 3!r}\n")
 
 
 @pytest.mark.parametrize("words", [["-", "-"], ["qrels.txt", "-", "--by", "-"], ["-", "good.run", "--weights", "-"]])
-def test_standard_input_is_one_file(words: list[str], cli: Cli) -> None:
+def test_standard_input_is_one_file(words: list[str], cli: Command) -> None:
     fails(cli("eval", *words, stdin=RUN), "standard input (-) can be only one of the files")
 
 
@@ -433,7 +397,7 @@ ONCE += ["plot forest - - -o x.svg", "ppi - - good.run", "report - - --format md
 
 
 @pytest.mark.parametrize("words", ONCE)
-def test_standard_input_is_one_file_of_every_command(words: str, cli: Cli) -> None:
+def test_standard_input_is_one_file_of_every_command(words: str, cli: Command) -> None:
     fails(cli(*words.split(), stdin=RUN), "standard input (-) can be only one of the files")
 
 
@@ -448,7 +412,7 @@ GROUPS = {
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_groups(name: str, cli: Cli, here: Path) -> None:
+def test_groups(name: str, cli: Command, here: Path) -> None:
     (here / name.partition(":")[0]).write_text(GROUPS[name], encoding="utf-8")
     assert cli("eval", "qrels.txt", "good.run", "--by", name).out == (
         "run   group  queries  nDCG@10\ngood  all          3   0.4841\n"
@@ -456,21 +420,21 @@ def test_groups(name: str, cli: Cli, here: Path) -> None:
     )
 
 
-def test_groups_in_csv(cli: Cli, here: Path) -> None:
+def test_groups_in_csv(cli: Command, here: Path) -> None:
     (here / "by.csv").write_text(GROUPS["by.csv"])
     assert cli("eval", "qrels.txt", "good.run", "--by", "by.csv", "--format", "csv").out == (
         f"run,group,queries,nDCG@10\ngood,all,3,{(Q1 + Q2) / 3!r}\ngood,head,1,{Q1!r}\ngood,tail,2,{Q2 / 2!r}\n"
     )
 
 
-def test_weights(cli: Cli, here: Path) -> None:
+def test_weights(cli: Command, here: Path) -> None:
     (here / "weights.csv").write_text("query_id,weight\nq1,3\nq2,1\nq3,1\n")
     outcome = cli("eval", "qrels.txt", "good.run", "worse.run", "--weights", "weights.csv", "--format", "json")
     means = [run["measures"]["nDCG@10"]["mean"] for run in json.loads(outcome.out)["runs"]]
     assert means == pytest.approx([(3 * Q1 + Q2) / 5, (3 * Q1_WORSE + Q2) / 5])
 
 
-def test_weights_from_standard_input_serve_every_run(cli: Cli) -> None:
+def test_weights_from_standard_input_serve_every_run(cli: Command) -> None:
     outcome = cli(
         "eval", "qrels.txt", "good.run", "worse.run", "--weights", "-", stdin="query_id,weight\nq1,1\nq2,0\nq3,0\n"
     )
@@ -493,12 +457,12 @@ BAD_TABLES = {
 
 
 @pytest.mark.parametrize("text", BAD_TABLES)
-def test_bad_tables_of_groups(text: str, cli: Cli, here: Path) -> None:
+def test_bad_tables_of_groups(text: str, cli: Command, here: Path) -> None:
     (here / "by.csv").write_text(text)
     fails(cli("eval", "qrels.txt", "good.run", "--by", "by.csv"), BAD_TABLES[text])
 
 
-def test_a_damaged_table_of_groups(cli: Cli, here: Path) -> None:
+def test_a_damaged_table_of_groups(cli: Command, here: Path) -> None:
     (here / "by.parquet").write_bytes(b"PAR1junk")
     outcome = cli("eval", "qrels.txt", "good.run", "--by", "by.parquet")
     assert outcome.code == 2
@@ -514,7 +478,7 @@ def test_a_damaged_table_of_groups(cli: Cli, here: Path) -> None:
         ("q1,0\nq2,0\nq3,0\n", "weights are finite numbers, 0 or more, and not all 0"),
     ],
 )
-def test_bad_weights(text: str, message: str, cli: Cli, here: Path) -> None:
+def test_bad_weights(text: str, message: str, cli: Command, here: Path) -> None:
     (here / "weights.csv").write_text("query_id,weight\n" + text)
     fails(cli("eval", "qrels.txt", "good.run", "--weights", "weights.csv"), message)
 
@@ -533,14 +497,14 @@ def test_bad_weights(text: str, message: str, cli: Cli, here: Path) -> None:
         (["--ties", "average"], (1 + 1 / 2) / 3),
     ],
 )
-def test_rules_are_options(rules: list[str], value: float, cli: Cli) -> None:
+def test_rules_are_options(rules: list[str], value: float, cli: Command) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "-m", "RR", "--format", "json", *rules)
     (run,) = json.loads(outcome.out)["runs"]
     assert run["measures"]["RR"]["mean"] == pytest.approx(value)
     assert str(json.loads(outcome.out)["protocol"][rules[0].strip("-")]) in (rules[1], f"{rules[1]}.0")
 
 
-def test_columns_can_be_named(cli: Cli, here: Path) -> None:
+def test_columns_can_be_named(cli: Command, here: Path) -> None:
     (here / "qrels.csv").write_text("who,what,stars\nq1,d1,1\n")
     (here / "run.csv").write_text("who,what,bm25\nq1,d1,1\n")
     columns = ["query_id=who", "doc_id=what", "relevance=stars", "score=bm25"]
@@ -551,7 +515,7 @@ def test_columns_can_be_named(cli: Cli, here: Path) -> None:
 # ---- eval: where it writes ------------------------------------------------------------------------------------------
 
 
-def test_output_to_a_file(cli: Cli, here: Path) -> None:
+def test_output_to_a_file(cli: Command, here: Path) -> None:
     before = {*os.listdir()}
     words = ("eval", "qrels.txt", "good.run", "--format", "csv")
     (here / "out.csv").write_text("old")
@@ -560,9 +524,9 @@ def test_output_to_a_file(cli: Cli, here: Path) -> None:
     assert {*os.listdir()} == before | {"out.csv"}
 
 
-@pytest.mark.parametrize("command", ["eval", "compare"])
-def test_a_suffix_that_names_no_format_is_refused(cli: Cli, here: Path, command: str) -> None:
-    words = (command, "qrels.txt", "good.run", "other=good.run")
+@pytest.mark.parametrize("name", ["eval", "compare"])
+def test_a_suffix_that_names_no_format_is_refused(cli: Command, here: Path, name: str) -> None:
+    words = (name, "qrels.txt", "good.run", "other=good.run")
     for more, message in (
         (["-o", "out.pdf"], "no format has the suffix .pdf; expected .txt, .md, .tex, "),
         (["-o", "out.parquet"], "no format has the suffix .parquet"),
@@ -571,14 +535,14 @@ def test_a_suffix_that_names_no_format_is_refused(cli: Cli, here: Path, command:
         outcome = cli(*words, *more)
         assert outcome.code == 2
         assert message in outcome.err
-    for name in ("out", "out.txt", "out.2", "out.json.gz"):
-        more = ["--format", "table"] if name == "out.2" else []
-        assert cli(*words, "-o", name, *more).code == 0
+    for target in ("out", "out.txt", "out.2", "out.json.gz"):
+        more = ["--format", "table"] if target == "out.2" else []
+        assert cli(*words, "-o", target, *more).code == 0
     assert (here / "out").read_text() == (here / "out.txt").read_text() == (here / "out.2").read_text()
     assert json.loads(gzip.decompress((here / "out.json.gz").read_bytes()))
 
 
-def test_output_is_compressed_where_its_name_says_so(cli: Cli, here: Path) -> None:
+def test_output_is_compressed_where_its_name_says_so(cli: Command, here: Path) -> None:
     words = ("eval", "qrels.txt", "good.run", "--format", "csv")
     assert cli(*words, "-o", "out.csv.gz") == Outcome(0, "", "")
     assert gzip.decompress((here / "out.csv.gz").read_bytes()).decode() == cli(*words).out
@@ -588,12 +552,12 @@ def test_output_is_compressed_where_its_name_says_so(cli: Cli, here: Path) -> No
     ("path", "reason"),
     [("no/out.csv", "there is no folder {here}/no; make it first (mkdir -p)"), (".", "is a folder; name a file in it")],
 )
-def test_output_that_cannot_be_written(path: str, reason: str, cli: Cli, here: Path) -> None:
+def test_output_that_cannot_be_written(path: str, reason: str, cli: Command, here: Path) -> None:
     where = os.path.realpath(path)
     fails(cli("eval", "qrels.txt", "good.run", "-o", path), f"{where}: {reason.format(here=os.path.realpath(here))}")
 
 
-def test_an_error_leaves_the_old_output(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_leaves_the_old_output(cli: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "out.csv").write_text("old")
     before = {*os.listdir()}
     assert cli("eval", "qrels.txt", "nothing.run", "-o", "out.csv").code == 2
@@ -620,7 +584,7 @@ def Top(hits, k: int):
 '''
 
 
-def test_an_own_measure(cli: Cli, here: Path) -> None:
+def test_an_own_measure(cli: Command, here: Path) -> None:
     (here / "my.py").write_text(OWN)
     words = ("eval", "qrels.txt", "good.run", "-m", "Top@2", "-m", "Top@3", "--measures-from", "my.py")
     assert "good        3  0.6667  1.0000\n" in cli(*words).out
@@ -640,13 +604,13 @@ BAD_MEASURES = {
 
 
 @pytest.mark.parametrize("text", BAD_MEASURES, ids=range(len(BAD_MEASURES)))
-def test_bad_files_of_measures(text: str, cli: Cli, here: Path) -> None:
+def test_bad_files_of_measures(text: str, cli: Command, here: Path) -> None:
     (here / "my.py").write_text(text)
     fails(cli("eval", "qrels.txt", "good.run", "-m", "Top@2", "--measures-from", "my.py"), BAD_MEASURES[text])
     assert parse("P@5").definition.function.__module__ == "rankgauge.measures.precision"
 
 
-def test_no_file_of_measures(cli: Cli) -> None:
+def test_no_file_of_measures(cli: Command) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", "--measures-from", "my.py")
     fails(outcome, "my.py: no such file; expected a Python file with @rankgauge.measure functions")
 
@@ -730,7 +694,7 @@ BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD_FILES)
-def test_bad_files(case: str, cli: Cli, here: Path) -> None:
+def test_bad_files(case: str, cli: Command, here: Path) -> None:
     name, content, message = BAD_FILES[case]
     if case == "a folder":
         (here / name).mkdir()
@@ -746,7 +710,7 @@ def test_a_bad_file_in_the_real_command(here: Path) -> None:
     fails(real("eval", "qrels.txt", name), message)
 
 
-def test_leading_zeros(cli: Cli, here: Path) -> None:
+def test_leading_zeros(cli: Command, here: Path) -> None:
     (here / "qrels.a").write_text(QRELS.replace("q", "00"))
     (here / "a.run").write_text(RUN.replace("q", ""))
     message = "no query in common: qrels.a has '001', '002', '003', a.run has '1', '2'. "
@@ -754,12 +718,12 @@ def test_leading_zeros(cli: Cli, here: Path) -> None:
 
 
 @pytest.mark.parametrize(("which", "value"), [("first", "0.8333"), ("best", "1.0000")])
-def test_a_document_twice_can_be_settled(which: str, value: str, cli: Cli, here: Path) -> None:
+def test_a_document_twice_can_be_settled(which: str, value: str, cli: Command, here: Path) -> None:
     (here / "a.run").write_text("q1 Q0 d3 1 3 t\nq1 Q0 d7 2 2 t\nq1 Q0 d1 3 1 t\nq1 Q0 d1 4 2.5 t\n")
     assert value in cli("eval", "qrels.txt", "a.run", "-m", "AP", "--per-query", "--duplicates", which).out
 
 
-def test_no_judged_document_retrieved_is_a_loud_zero(cli: Cli, here: Path) -> None:
+def test_no_judged_document_retrieved_is_a_loud_zero(cli: Command, here: Path) -> None:
     (here / "a.run").write_text(RUN.replace(" d", " doc-"))
     outcome = cli("eval", "qrels.txt", "a.run")
     assert outcome.code == 0
@@ -771,7 +735,7 @@ def test_no_judged_document_retrieved_is_a_loud_zero(cli: Cli, here: Path) -> No
     )
 
 
-def test_a_judgment_repeated_is_a_warning(cli: Cli, here: Path) -> None:
+def test_a_judgment_repeated_is_a_warning(cli: Command, here: Path) -> None:
     (here / "qrels.a").write_text(QRELS + "q1 0 d1 3\n")
     outcome = cli("eval", "qrels.a", "good.run")
     assert (outcome.code, "0.4841" in outcome.out) == (0, True)
@@ -793,7 +757,7 @@ BAD_MEASURE_NAMES = {
 
 
 @pytest.mark.parametrize("measure", BAD_MEASURE_NAMES)
-def test_bad_measures(measure: str, cli: Cli) -> None:
+def test_bad_measures(measure: str, cli: Command) -> None:
     fails(cli("eval", "qrels.txt", "good.run", "-m", measure), BAD_MEASURE_NAMES[measure])
 
 
@@ -806,7 +770,7 @@ def test_bad_measures(measure: str, cli: Cli) -> None:
         (["--rel", "-1"], "rel=-1.0: the smallest relevant grade is a number, 0 or more"),
     ],
 )
-def test_bad_rules(rules: list[str], message: str, cli: Cli) -> None:
+def test_bad_rules(rules: list[str], message: str, cli: Command) -> None:
     outcome = cli("eval", "qrels.txt", "good.run", *rules)
     assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
     assert outcome.err.startswith(f"error: {message}")
@@ -824,7 +788,7 @@ def test_bad_rules(rules: list[str], message: str, cli: Cli) -> None:
         (["trec_eval", "-R", "prefs", "qrels.txt", "good.run"], "No such option"),
     ],
 )
-def test_misuse(words: list[str], message: str, cli: Cli) -> None:
+def test_misuse(words: list[str], message: str, cli: Command) -> None:
     outcome = cli(*words)
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err
@@ -862,12 +826,12 @@ def lines(**values: str) -> str:
         ("-qm relstring.2", lines(relstring_2__q1="'2-'", relstring_2__q2="'-1'")),
     ],
 )
-def test_trec_eval(options: str, expected: str, cli: Cli) -> None:
+def test_trec_eval(options: str, expected: str, cli: Command) -> None:
     assert cli("trec_eval", *options.split(), "qrels.txt", "good.run") == Outcome(0, expected, "")
     assert cli("trec_eval", *options.split(), "qrels.txt", "-", stdin=RUN) == Outcome(0, expected, "")
 
 
-def test_the_official_measures_are_the_default(cli: Cli) -> None:
+def test_the_official_measures_are_the_default(cli: Command) -> None:
     default = cli("trec_eval", "qrels.txt", "good.run")
     assert default == cli("trec_eval", "-m", "official", "qrels.txt", "good.run")
     names = [line.split()[0] for line in default.out.splitlines()]
@@ -875,12 +839,12 @@ def test_the_official_measures_are_the_default(cli: Cli) -> None:
     assert names[-1] == "P_1000"
 
 
-def test_a_topic_of_negative_grades_counts_as_empty(cli: Cli, here: Path) -> None:
+def test_a_topic_of_negative_grades_counts_as_empty(cli: Command, here: Path) -> None:
     (here / "qrels.a").write_text("q1 0 d1 -1\nq2 0 d9 1\n")
     assert cli("trec_eval", "-m", "map", "qrels.a", "good.run").out == lines(map__all="0.2500")
 
 
-def test_grades_are_not_truncated(cli: Cli, here: Path) -> None:
+def test_grades_are_not_truncated(cli: Command, here: Path) -> None:
     (here / "qrels.a").write_text("q1 0 d3 0.5\nq1 0 d1 1.5\n")
     dcg = 0.5 + 1.5 / 2
     assert cli("trec_eval", "-m", "dcg", "qrels.a", "good.run").out == lines(dcg__all=f"{dcg:.4f}")
@@ -899,13 +863,13 @@ def test_grades_are_not_truncated(cli: Cli, here: Path) -> None:
         ("utility.1", "utility.1: expected 4 numbers, got 1\n"),
     ],
 )
-def test_bad_measures_of_trec_eval(measure: str, message: str, cli: Cli) -> None:
+def test_bad_measures_of_trec_eval(measure: str, message: str, cli: Command) -> None:
     outcome = cli("trec_eval", "-m", measure, "qrels.txt", "good.run")
     assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
     assert outcome.err.startswith(f"error: {message}")
 
 
-def test_bad_files_of_trec_eval(cli: Cli) -> None:
+def test_bad_files_of_trec_eval(cli: Command) -> None:
     message = f'good.run:1: expected 4 fields ({JUDGMENT_FIELDS}), got 6: "q1 Q0 d3 1 12.1 A"; '
     fails(cli("trec_eval", "good.run", "qrels.txt"), f"{message}a line of 6 fields looks like a run ({RUN_FIELDS})")
 
@@ -913,7 +877,7 @@ def test_bad_files_of_trec_eval(cli: Cli) -> None:
 # ---- the other commands ---------------------------------------------------------------------------------------------
 
 
-def test_measures_lists_every_measure(cli: Cli) -> None:
+def test_measures_lists_every_measure(cli: Command) -> None:
     outcome = cli("measures")
     names = [re.split(r"[\[@ ]", line, maxsplit=1)[0] for line in outcome.out.splitlines()]
     assert names == [*MEASURES]
@@ -922,18 +886,18 @@ def test_measures_lists_every_measure(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("name", ["nDCG", "ndcg_cut_10", "nDCG(gain=exp)@10"])
-def test_measures_explains_one(name: str, cli: Cli) -> None:
+def test_measures_explains_one(name: str, cli: Command) -> None:
     out = cli("measures", name).out
     assert out.startswith(f"nDCG[@k]: {MEASURES['nDCG'].help}\n")
     assert "\nDefaults: gain=linear, discount=log2, rel=None\n" in out
     assert "ndcg_cut_<number>, ndcg_burges" in out
 
 
-def test_measures_does_not_know_one(cli: Cli) -> None:
+def test_measures_does_not_know_one(cli: Command) -> None:
     fails(cli("measures", "ndgc"), f"unknown measure 'ndgc'; did you mean 'nDCG'? {ALL}")
 
 
-def test_convert(cli: Cli, here: Path) -> None:
+def test_convert(cli: Command, here: Path) -> None:
     assert cli("convert", "good.run", "run.jsonl.gz") == Outcome(0, "", "")
     first = gzip.decompress((here / "run.jsonl.gz").read_bytes()).split(b"\n")[0]
     assert first == b'{"query_id": "q1", "doc_id": "d3", "rank": 1, "score": 12.1}'
@@ -943,14 +907,14 @@ def test_convert(cli: Cli, here: Path) -> None:
     )
 
 
-def test_convert_to_no_known_format(cli: Cli) -> None:
+def test_convert_to_no_known_format(cli: Command) -> None:
     outcome = cli("convert", "good.run", "run.xls")
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
     assert outcome.err.startswith("error: run.xls: the suffix names no format; expected .trec, ")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(shell: str, cli: Cli) -> None:
+def test_completion_scripts(shell: str, cli: Command) -> None:
     outcome = cli("completion", shell)
     assert outcome.code == 0
     assert f"_RANKGAUGE_COMPLETE={shell}_complete" in outcome.out
@@ -966,13 +930,13 @@ def test_completion_completes(words: str, found: list[str]) -> None:
     assert [line.partition(",")[2] for line in done.stdout.splitlines()] == found
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in command_line.COMMANDS)])
-def test_help(command: list[str], cli: Cli) -> None:
-    outcome = cli(*command, "--help")
+@pytest.mark.parametrize("words", [[], *([name] for name in command_line.COMMANDS)])
+def test_help(words: list[str], cli: Command) -> None:
+    outcome = cli(*words, "--help")
     assert (outcome.code, outcome.err) == (0, "")
     assert "Usage: " in outcome.out
     assert "Examples:" in outcome.out
-    if not command:
+    if not words:
         assert all(f"\n  {name} " in outcome.out for name in command_line.COMMANDS)
 
 
@@ -1033,9 +997,9 @@ def test_a_small_evaluation_imports_numpy_only(words: list[str], here: Path) -> 
 def test_a_closed_pipe_is_silent(words: list[str], here: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([*COMMAND, *words], stdout=writing, stderr=subprocess.PIPE)
+    done = real(*words, stdout=writing)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert done == Outcome(0, "", "")
 
 
 def test_head_gets_its_line(here: Path) -> None:
@@ -1057,8 +1021,8 @@ def test_head_gets_its_line(here: Path) -> None:
 @pytest.mark.parametrize("words", [["measures"], ["eval", "qrels.txt", "good.run"], ["convert", "good.run", "-"]])
 def test_a_full_disk(words: list[str], here: Path) -> None:
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([*COMMAND, *words], stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (2, b"error: standard output: No space left on device\n")
+        done = real(*words, stdout=full.fileno())
+    fails(done, "standard output: No space left on device")
 
 
 def interrupted(process: subprocess.Popen[bytes]) -> bytes:
@@ -1106,7 +1070,7 @@ def test_the_roles_of_columns_are_those_that_reading_knows() -> None:
     assert list(ROLES) == list(SPELLINGS)
 
 
-def test_formats_named_by_the_user(cli: Cli, here: Path) -> None:
+def test_formats_named_by_the_user(cli: Command, here: Path) -> None:
     (here / "judged.csv").write_text("q1 0 d1 1\n")
     (here / "found.json").write_text("q1 Q0 d1 1 9.5 tag\n")
     named = cli("eval", "judged.csv", "found.json", "--qrels-format", "trec", "--run-format", "trec", "-m", "RR")
@@ -1116,33 +1080,33 @@ def test_formats_named_by_the_user(cli: Cli, here: Path) -> None:
     assert "trec" in unknown.err
 
 
-def test_a_run_given_as_judgments_is_noticed(cli: Cli, here: Path) -> None:
+def test_a_run_given_as_judgments_is_noticed(cli: Command, here: Path) -> None:
     (here / "r.csv").write_text("query_id,doc_id,rank,score\nq1,d1,1,9.5\n")
     outcome = cli("eval", "r.csv", "good.run")
     assert outcome.code == 2
     assert "looks like a run; are judgments and run swapped?" in outcome.err
 
 
-def test_scores_taken_for_ranks_are_noticed(cli: Cli, here: Path) -> None:
+def test_scores_taken_for_ranks_are_noticed(cli: Command, here: Path) -> None:
     (here / "three.tsv").write_text("q1\td1\t57\nq1\td9\t33\n")
     outcome = cli("eval", "qrels.txt", "three.tsv")
     assert outcome.code == 2
     assert "does not look like a rank" in outcome.err
 
 
-def test_two_runs_of_one_given_name(cli: Cli) -> None:
+def test_two_runs_of_one_given_name(cli: Command) -> None:
     outcome = cli("eval", "qrels.txt", "x=good.run", "x=worse.run")
     assert outcome == Outcome(2, "", "error: two runs are named x; give each a name of its own\n")
 
 
-def test_the_first_parameters_of_a_trec_eval_measure_count(cli: Cli) -> None:
+def test_the_first_parameters_of_a_trec_eval_measure_count(cli: Command) -> None:
     outcome = cli("trec_eval", "-m", "P.5", "-m", "P.10", "qrels.txt", "good.run")
     assert outcome.out.startswith("P_5 ")
     assert outcome.err == "warning: P is asked for twice with parameters; P.5 counts, as in trec_eval\n"
     assert "twice" in cli("trec_eval", "-m", "P.5,5", "qrels.txt", "good.run").err
 
 
-def test_groups_beside_every_query(cli: Cli, here: Path) -> None:
+def test_groups_beside_every_query(cli: Command, here: Path) -> None:
     (here / "seg.csv").write_text("query_id,segment\nq1,head\nq2,tail\n")
     outcome = cli("eval", "qrels.txt", "good.run", "-m", "RR", "--by", "seg.csv", "-q", "--format", "csv")
     assert [line.split(",")[:3] for line in outcome.out.splitlines()][:3] == [
@@ -1152,12 +1116,12 @@ def test_groups_beside_every_query(cli: Cli, here: Path) -> None:
     ]
 
 
-def test_the_suffix_of_the_output_is_its_format(cli: Cli, here: Path) -> None:
+def test_the_suffix_of_the_output_is_its_format(cli: Command, here: Path) -> None:
     cli("eval", "qrels.txt", "good.run", "-o", "out.json")
     assert json.loads((here / "out.json").read_text())["runs"][0]["run"] == "good"
 
 
-def test_any_spelling_of_a_measure_is_explained(cli: Cli) -> None:
+def test_any_spelling_of_a_measure_is_explained(cli: Command) -> None:
     assert cli("measures", "precision").out.startswith("P@k: Precision")
     assert "Asked for: p=0.9, gain=graded" in cli("measures", "rbp").out
     assert "rbp.<number>" in cli("measures", "RBP").out

@@ -9,9 +9,9 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,8 +19,8 @@ import pytest
 import scipy.stats
 
 import rankgauge
+from command import Command
 from rankgauge import Comparison, Evaluation, Protocol, compare
-from rankgauge import cli as command_line
 from rankgauge.comparison.doubts import CODES
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.show.formats import FORMATS
@@ -537,33 +537,18 @@ class TestShown:
 # ---- the command line ------------------------------------------------------------------------------------------------
 
 
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Cli = Callable[..., Outcome]
 QRELS = "".join(f"q{n} 0 x 2\nq{n} 0 y 1\n" for n in range(30))
 GOOD = "".join(f"q{n} Q0 x 1 2 t\nq{n} Q0 y 2 1 t\n" for n in range(30))
 WORSE = "".join(f"q{n} Q0 {'yx'[n % 2]} 1 2 t\nq{n} Q0 {'xy'[n % 2]} 2 1 t\n" for n in range(30))
 
 
 @pytest.fixture
-def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Cli:
-    """The command line, in a folder with judgments and two runs."""
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> Command:
+    """The command `compare`, in a folder with judgments and two runs."""
     for name, text in {"qrels.txt": QRELS, "good.run": GOOD, "worse.run": WORSE}.items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-
-    def call(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["rankgauge", "compare", *words])
-        with pytest.raises(SystemExit) as ended:
-            command_line.main()
-        out, err = capfd.readouterr()
-        return Outcome(int(ended.value.code or 0), out, err)
-
-    return call
+    return partial(command, "compare")
 
 
 def table(values: Values, *, order: str = "") -> str:
@@ -583,14 +568,14 @@ def saved(folder: Path, **runs: tuple[str, str]) -> None:
 
 
 class TestCommand:
-    def test_two_runs(self, cli: Cli) -> None:
+    def test_two_runs(self, cli: Command) -> None:
         done = cli("qrels.txt", "good.run", "new=worse.run", "--format", "json")
         assert (done.code, done.err) == (0, "")
         (pair,) = json.loads(done.out)["measures"]["nDCG@10"]["pairs"]
         assert (pair["a"], pair["b"], pair["wins"], pair["ties"], pair["decision"]) == ("good", "new", 15, 15, "better")
         assert pair["p"] == 2 / 2**15
 
-    def test_measures_baseline_and_seed(self, cli: Cli) -> None:
+    def test_measures_baseline_and_seed(self, cli: Command) -> None:
         options = ("-m", "nDCG@10", "-m", "P(rel=2)@1", "--baseline", "good", "--seed", "7", "--flips", "64")
         data = json.loads(cli("qrels.txt", "good.run", "worse.run", *options, "--format", "json").out)
         assert list(data["measures"]) == ["nDCG@10", "P(rel=2)@1"]
@@ -599,12 +584,12 @@ class TestCommand:
         assert data["fingerprints"]["judgments"] == rankgauge.read_judgments("qrels.txt").fingerprint
         assert data["protocol"] == Protocol().to_dict()
 
-    def test_a_table_of_values(self, cli: Cli, tmp_path: Path) -> None:
+    def test_a_table_of_values(self, cli: Command, tmp_path: Path) -> None:
         (tmp_path / "v.csv").write_text(table(PAIR))
         data = json.loads(cli("--values", "v.csv", "-m", "nDCG@10", "--format", "json").out)
         assert data["measures"]["nDCG@10"]["pairs"][0]["p"] == 112 / 4096
 
-    def test_values_may_be_held_against_judgments(self, cli: Cli, tmp_path: Path) -> None:
+    def test_values_may_be_held_against_judgments(self, cli: Command, command: Command, tmp_path: Path) -> None:
         values = {name: {f"q{n}": (n * k) % 7 / 7 for n in range(28)} for name, k in (("a", 2), ("b", 3))}
         (tmp_path / "v.csv").write_text(table(values))
         data = json.loads(cli("qrels.txt", "--values", "v.csv", "--format", "json").out)
@@ -614,19 +599,7 @@ class TestCommand:
         done = cli("few.txt", "--values", "v.csv")
         assert done.code == 2
         assert "query 'q0' has values but no judgments in few.txt" in done.err
-        saved = [
-            sys.executable,
-            "-m",
-            "rankgauge",
-            "eval",
-            "qrels.txt",
-            "good.run",
-            "worse.run",
-            "--per-query",
-            "-o",
-            "s.json",
-        ]
-        subprocess.run(saved, check=True, cwd=tmp_path)
+        assert command("eval", "qrels.txt", "good.run", "worse.run", "--per-query", "-o", "s.json").code == 0
         assert cli("qrels.txt", "--values", "s.json").code == 0
         (tmp_path / "other.txt").write_text(QRELS.replace("x 2", "x 3"))
         done = cli("other.txt", "--values", "s.json")
@@ -634,21 +607,9 @@ class TestCommand:
         assert "rest on other judgments" in done.err
 
     @pytest.mark.parametrize("format", ["csv", "json"])
-    def test_what_eval_saved_is_a_table_of_values(self, cli: Cli, format: str, tmp_path: Path) -> None:
-        saved = [
-            sys.executable,
-            "-m",
-            "rankgauge",
-            "eval",
-            "qrels.txt",
-            "good.run",
-            "worse.run",
-            "-m",
-            "nDCG@10",
-            "-m",
-            "AP",
-        ]
-        subprocess.run([*saved, "--per-query", "--format", format, "-o", f"s.{format}"], check=True, cwd=tmp_path)
+    def test_what_eval_saved_is_a_table_of_values(self, cli: Command, command: Command, format: str) -> None:
+        words = ("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "AP", "--per-query")
+        assert command(*words, "--format", format, "-o", f"s.{format}").code == 0
         from_runs = json.loads(cli("qrels.txt", "good.run", "worse.run", "-m", "AP", "--format", "json").out)
         from_saved = json.loads(cli("--values", f"s.{format}", "-m", "AP", "--format", "json").out)
         assert from_saved["measures"]["AP"]["pairs"] == from_runs["measures"]["AP"]["pairs"]
@@ -656,16 +617,15 @@ class TestCommand:
             assert from_saved["protocol"] == from_runs["protocol"]
             assert from_saved["fingerprints"]["judgments"] == from_runs["fingerprints"]["judgments"]
 
-    def test_saved_results_on_other_judgments_are_refused(self, cli: Cli, tmp_path: Path) -> None:
+    def test_saved_results_on_other_judgments_are_refused(self, cli: Command, command: Command, tmp_path: Path) -> None:
         (tmp_path / "other.txt").write_text(QRELS.replace("x 2", "x 1").replace("y 1", "y 2"))
         for qrels, run in (("qrels.txt", "good"), ("other.txt", "worse")):
-            words = ["eval", qrels, f"{run}.run", "--per-query", "-o", f"{run}.json"]
-            subprocess.run([sys.executable, "-m", "rankgauge", *words], check=True, cwd=tmp_path)
+            assert command("eval", qrels, f"{run}.run", "--per-query", "-o", f"{run}.json").code == 0
         done = cli("--values", "good.json", "--values", "worse.json")
         assert done.code == 2
         assert "rest on different judgments" in done.err
 
-    def test_a_file_of_unknown_origin_does_not_let_others_be_mixed(self, cli: Cli, tmp_path: Path) -> None:
+    def test_a_file_of_unknown_origin_does_not_let_others_be_mixed(self, cli: Command, tmp_path: Path) -> None:
         other = QRELS.replace("x 2", "x 1").replace("y 1", "y 2")
         saved(tmp_path, good=(QRELS, GOOD), worse=(other, WORSE), same=(QRELS, WORSE))
         (tmp_path / "third.csv").write_text("query_id,third\n" + "".join(f"q{n},0.5\n" for n in range(30)))
@@ -679,7 +639,7 @@ class TestCommand:
         held = cli("other.txt", *files)
         assert (held.code, "rest on other judgments" in held.err) == (2, True)
 
-    def test_saved_results_of_other_definitions_are_refused(self, cli: Cli, tmp_path: Path) -> None:
+    def test_saved_results_of_other_definitions_are_refused(self, cli: Command, tmp_path: Path) -> None:
         saved(tmp_path, good=(QRELS, GOOD), worse=(QRELS, WORSE))
         data = json.loads((tmp_path / "worse.json").read_text())
         data["definitions"]["nDCG@10"] += ", in another way"
@@ -688,12 +648,12 @@ class TestCommand:
         assert (done.code, done.out) == (2, "")
         assert "nDCG@10 does not mean the same to good.json" in done.err
 
-    def test_formats_by_suffix_and_files(self, cli: Cli, tmp_path: Path) -> None:
+    def test_formats_by_suffix_and_files(self, cli: Command, tmp_path: Path) -> None:
         assert cli("qrels.txt", "good.run", "worse.run", "-o", "c.md") == (0, "", "")
         assert (tmp_path / "c.md").read_text().startswith("**Means over 30 queries.**\n\n|  | system | nDCG@10 |\n")
         assert "\n**nDCG@10, 30 queries**\n\n| system |" in (tmp_path / "c.md").read_text()
 
-    def test_groups_clusters_and_weights_from_files(self, cli: Cli, tmp_path: Path) -> None:
+    def test_groups_clusters_and_weights_from_files(self, cli: Command, tmp_path: Path) -> None:
         (tmp_path / "by.csv").write_text(
             "query_id,group\n" + "".join(f"q{n},{'odd' if n % 2 else 'even'}\n" for n in range(30))
         )
@@ -741,7 +701,7 @@ BAD_VALUES = {
 
 class TestBadInput:
     @pytest.mark.parametrize("case", BAD_VALUES)
-    def test_values(self, cli: Cli, case: str, tmp_path: Path) -> None:
+    def test_values(self, cli: Command, case: str, tmp_path: Path) -> None:
         text, message = BAD_VALUES[case]
         (tmp_path / "v.csv").write_text(text)
         done = cli("--values", "v.csv", "-m", "nDCG@10")
@@ -771,7 +731,7 @@ class TestBadInput:
             (["--values", "saved.json"], "saved.json: has no values of queries"),
         ],
     )  # fmt: skip
-    def test_words(self, cli: Cli, words: list[str], message: str, tmp_path: Path) -> None:
+    def test_words(self, cli: Command, words: list[str], message: str, tmp_path: Path) -> None:
         (tmp_path / "other.run").write_text("z1 Q0 x 1 2 t\n")
         (tmp_path / "c.csv").write_text("query_id,cluster\nz,u\n")
         (tmp_path / "v.csv").write_text(table(PAIR))
@@ -781,7 +741,7 @@ class TestBadInput:
         assert message in done.err
         assert "Traceback" not in done.err
 
-    def test_queries_without_a_value_may_be_left_out(self, cli: Cli, tmp_path: Path) -> None:
+    def test_queries_without_a_value_may_be_left_out(self, cli: Command, tmp_path: Path) -> None:
         (tmp_path / "v.csv").write_text(BAD_VALUES["unequal"][0])
         data = json.loads(cli("--values", "v.csv", "--missing", "skip", "--format", "json").out)
         assert (data["queries"], data["dropped"], data["dropped_ids"]) == (2, 1, {"q2": "no value for b"})

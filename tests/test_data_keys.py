@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
+from command import Command
 from rankgauge.cli import COMMANDS, cli
 
 RUNS = "a.run b.run c.run"
@@ -95,17 +95,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def said(files: Path, asked: str, format: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(files)
-    outcome = CliRunner().invoke(cli, [*asked.split(), "--format", format])
-    assert outcome.exit_code in (0, 1, 3), outcome.output
-    assert outcome.exception is None or isinstance(outcome.exception, SystemExit)
-    return outcome.stdout
+def said(command: Command, files: Path, asked: str, format: str) -> str:
+    outcome = command(*asked.split(), "--format", format, cwd=files)
+    assert outcome.code in (0, 1, 3), outcome.err
+    return outcome.out
 
 
 def formats_of(name: str) -> list[str]:
-    command: Any = cli.get_command(None, name)  # type: ignore[arg-type]
-    kinds = [option.type for option in command.params if option.name == "format"]
+    found: Any = cli.get_command(None, name)  # type: ignore[arg-type]
+    kinds = [option.type for option in found.params if option.name == "format"]
     return [each for kind in kinds for each in getattr(kind, "choices", ())]
 
 
@@ -118,10 +116,9 @@ def objects(data: Any, name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, data
 
 
-@pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
 @pytest.mark.parametrize("name", ASKED)
-def test_json_names_the_same_thing_alike(name: str, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = json.loads(said(files, ASKED[name], "json", monkeypatch))
+def test_json_names_the_same_thing_alike(name: str, command: Command, files: Path) -> None:
+    data = json.loads(said(command, files, ASKED[name], "json"))
     for where, each in objects(data):
         keys = each.keys()
         ends = keys & NOT_ENDS
@@ -135,12 +132,11 @@ def test_json_names_the_same_thing_alike(name: str, files: Path, monkeypatch: py
         assert all(warning.keys() == {"code", "text"} for warning in each.get("warnings", ()))
 
 
-@pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
 @pytest.mark.parametrize("name", ASKED)
-def test_csv_names_the_same_thing_alike(name: str, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_csv_names_the_same_thing_alike(name: str, command: Command, files: Path) -> None:
     if "csv" not in formats_of(ASKED[name].split()[0]):
         pytest.skip("this command has no CSV")
-    heads = next(csv.reader(io.StringIO(said(files, ASKED[name], "csv", monkeypatch))))
+    heads = next(csv.reader(io.StringIO(said(command, files, ASKED[name], "csv"))))
     assert not set(heads) & (NOT_ENDS | OTHER_NAMES)
     for head in heads:
         if head.endswith(("low", "high")):

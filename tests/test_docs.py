@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import rankgauge
+from command import real
 from rankgauge.cli import COMMANDS
 from rankgauge.comparison.doubts import CODES as DOUBTS
 from rankgauge.comparison.pairs import Pair
@@ -77,9 +78,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for script in ("rankers", "stages", "judge"):
         subprocess.run([sys.executable, f"demo/{script}.py", "demo/out"], cwd=folder, check=True)
     judges = ["demo/qrels.txt", "demo/out/model.txt", "--matrix", "-o", "demo/out/judge.csv"]
-    subprocess.run([sys.executable, "-m", "rankgauge", "agree", *judges], cwd=folder, check=True)
+    assert real("agree", *judges, cwd=folder).code == 0
     (saving,) = re.findall(r"^    rankgauge (eval .* -o demo/baseline.json)$", text_of("docs/gate.md"), re.MULTILINE)
-    subprocess.run([sys.executable, "-m", "rankgauge", *shlex.split(saving)], cwd=folder, check=True)
+    assert real(*shlex.split(saving), cwd=folder).code == 0
     return folder
 
 
@@ -99,14 +100,12 @@ def console_examples() -> Iterator[tuple[str, str]]:
 def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) -> None:
     program, *arguments = shlex.split(command)
     assert program == "rankgauge"
-    done = subprocess.run(
-        [sys.executable, "-m", "rankgauge", *arguments], cwd=checkout, capture_output=True, text=True, encoding="utf-8"
-    )
-    assert done.returncode == EXITS.get(shown.partition(":")[0], 0)
-    assert [line for line in done.stderr.splitlines() if not line.startswith("warning: ")] == []
+    done = real(*arguments, cwd=checkout)
+    assert done.code == EXITS.get(shown.partition(":")[0], 0)
+    assert [line for line in done.err.splitlines() if not line.startswith("warning: ")] == []
     assert shown
     # A page may show the table without the notes below it.
-    assert done.stdout.splitlines()[: len(shown.splitlines())] == shown.splitlines()
+    assert done.out.splitlines()[: len(shown.splitlines())] == shown.splitlines()
 
 
 PICTURES = {
@@ -125,8 +124,7 @@ PICTURES = {
 def test_the_picture_of_a_page_is_the_one_that_is_drawn(name: str, page: str, checkout: Path) -> None:
     whole = text_of(page).replace("\\\n", "")  # a long command goes on in the next line
     (line,) = re.findall(rf"^    rankgauge (.*) -o docs/{name}.svg$", whole, re.MULTILINE)
-    arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
-    subprocess.run(arguments, cwd=checkout, check=True)
+    assert real(*shlex.split(line), "-o", "drawn.svg", cwd=checkout).code == 0
     assert (checkout / "drawn.svg").read_text(encoding="utf-8") == text_of(f"docs/{name}.svg")
 
 
@@ -145,9 +143,9 @@ def test_the_workflow_checks_what_it_says(checkout: Path, tmp_path: Path) -> Non
         shutil.copy(checkout / "demo" / source, tmp_path / target)
     program, *arguments = shlex.split(command)
     assert program == "rankgauge"
-    done = subprocess.run([sys.executable, "-m", "rankgauge", *arguments], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.startswith("FAIL: candidate against judged/baseline.json")
+    done = real(*arguments, cwd=tmp_path)
+    assert (done.code, done.err) == (1, "")
+    assert done.out.startswith("FAIL: candidate against judged/baseline.json")
     assert (tmp_path / "check.md").read_text(encoding="utf-8").startswith("### ❌ FAIL")
     assert {path.name for path in tmp_path.glob("check.*")} == {"check.md", "check.xml"}
 
@@ -164,8 +162,7 @@ def test_the_pictures_of_the_page_on_charts_are_the_ones_that_are_drawn(checkout
     lines = re.findall(r"^    rankgauge (plot .*) -o (docs/\S+\.svg)$", text_of("docs/charts.md"), re.MULTILINE)
     assert len(lines) == 2
     for line, target in lines:
-        arguments = [sys.executable, "-m", "rankgauge", *shlex.split(line), "-o", "drawn.svg"]
-        subprocess.run(arguments, cwd=checkout, check=True)
+        assert real(*shlex.split(line), "-o", "drawn.svg", cwd=checkout).code == 0
         drawn, kept = (re.findall(r">([^<>]+)</text>", each) for each in (
             (checkout / "drawn.svg").read_text(encoding="utf-8"), text_of(target)
         ))  # fmt: skip

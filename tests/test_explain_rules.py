@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgauge
+from command import Command
 from rankgauge import Explanation, Protocol, explain
 from rankgauge.errors import MatchError, ProtocolError, RankgaugeWarning
 from rankgauge.explanation.query.difference import difference
@@ -198,10 +197,6 @@ def test_every_rule_is_tried() -> None:
 
 
 class TestCommand:
-    def run(self, *arguments: str) -> Any:
-        command = [sys.executable, "-m", "rankgauge", "explain", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
@@ -218,13 +213,15 @@ class TestCommand:
             ),
         ],
     )
-    def test_what_is_refused(self, arguments: list[str], words: str) -> None:
-        found = self.run(*arguments)
-        assert (found.returncode, found.stdout) == (2, "")
-        assert words in " ".join(found.stderr.split())
+    def test_what_is_refused(self, arguments: list[str], words: str, command: Command) -> None:
+        found = command("explain", *arguments)
+        assert (found.code, found.out) == (2, "")
+        assert words in " ".join(found.err.split())
 
-    def test_grades_may_stand_apart(self) -> None:
-        assert self.run("--ranked-grades", "3 2, u ,1").stdout == self.run("--ranked-grades", "3,2,u,1").stdout
+    def test_grades_may_stand_apart(self, command: Command) -> None:
+        apart, joined = (command("explain", "--ranked-grades", grades) for grades in ("3 2, u ,1", "3,2,u,1"))
+        assert apart == joined
+        assert apart.code == 0
 
     def test_two_runs_as_markdown_have_the_rest_and_the_notes(self) -> None:
         one, two = (explained(Q, run, "utility(c=-2)", Protocol()) for run in (TIES, {"b": 3.0, "y|*z": 0.5}))

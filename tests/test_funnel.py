@@ -7,9 +7,8 @@ import io
 import json
 import math
 import random
-import subprocess
-import sys
 from collections.abc import Sequence
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgauge
+from command import Command
 from rankgauge import charts
 from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError
 from rankgauge.explanation.funnel.funnel import LOSSES, PARTS, Funnel, funnel
@@ -483,11 +483,6 @@ def test_names_are_escaped_in_pictures_and_pages() -> None:
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 
-def command(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "rankgauge", "funnel", *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, encoding="utf-8", cwd=cwd)
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     rankgauge.write(rankgauge.read_judgments({"q1": {"a": 2, "b": 1}, "q2": {"c": 1}}), str(tmp_path / "qrels.txt"))
@@ -506,20 +501,26 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_command_takes_several_rerankers(files: Path) -> None:
-    done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "second.run", "x=first.run", cwd=files)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "reranked    second" in done.stdout
-    assert "reranked    x" in done.stdout
+@pytest.fixture
+def cli(files: Path, command: Command) -> Command:
+    """The command `funnel`, in that folder."""
+    return partial(command, "funnel", cwd=files)
+
+
+def test_the_command_takes_several_rerankers(cli: Command) -> None:
+    done = cli("qrels.txt", "--retrieved", "first.run", "--reranked", "second.run", "x=first.run")
+    assert (done.code, done.err) == (0, "")
+    assert "reranked    second" in done.out
+    assert "reranked    x" in done.out
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "html", "json", "csv", "md"])
-def test_the_suffix_says_what_is_written(files: Path, suffix: str) -> None:
+def test_the_suffix_says_what_is_written(cli: Command, files: Path, suffix: str) -> None:
     if suffix in ("png", "html"):
         pytest.importorskip("vl_convert")
     target = files / f"out.{suffix}"
-    done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "second.run", "-o", target, cwd=files)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = cli("qrels.txt", "--retrieved", "first.run", "--reranked", "second.run", "-o", target)
+    assert (done.code, done.out, done.err) == (0, "", "")
     starts = {"svg": b"<svg", "png": b"\x89PNG", "html": b"<!doctype html>", "json": b"{", "csv": b"run,", "md": b"**"}
     assert target.read_bytes().startswith(starts[suffix])
 
@@ -544,22 +545,19 @@ def test_the_suffix_says_what_is_written(files: Path, suffix: str) -> None:
     ],
 )  # fmt: skip
 def test_bad_input_is_a_clear_error(
-    files: Path, retrieved: str, reranked: str, more: tuple[str, ...], message: str
+    cli: Command, retrieved: str, reranked: str, more: tuple[str, ...], message: str
 ) -> None:
-    done = command(
-        "qrels.txt", "--retrieved", f"{retrieved}.run", "--reranked", f"{reranked}.run", *more, cwd=files
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    done = cli("qrels.txt", "--retrieved", f"{retrieved}.run", "--reranked", f"{reranked}.run", *more)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
 
 
-def test_what_is_dropped_and_what_is_not_judged_is_told(files: Path) -> None:
-    done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "larger.run", "--restrict", cwd=files)
-    assert "larger: 2 reranked documents dropped, being no candidates of first." in done.stdout
-    done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "more.run", "--candidates", "2", cwd=files)
-    assert done.returncode == 0
-    assert "more holds 50.0% of the candidates of first." in done.stdout
+def test_what_is_dropped_and_what_is_not_judged_is_told(cli: Command) -> None:
+    done = cli("qrels.txt", "--retrieved", "first.run", "--reranked", "larger.run", "--restrict")
+    assert "larger: 2 reranked documents dropped, being no candidates of first." in done.out
+    done = cli("qrels.txt", "--retrieved", "first.run", "--reranked", "more.run", "--candidates", "2")
+    assert done.code == 0
+    assert "more holds 50.0% of the candidates of first." in done.out
 
 
 # ---- the charts and the report ---------------------------------------------------------------------------------------
@@ -619,12 +617,12 @@ def test_the_report_has_a_section_of_two_stages(files: Path) -> None:
         (("--retrieved", "first.run", "--restrict"), 0, ""),
     ],
 )
-def test_the_report_refuses_what_the_funnel_refuses(files: Path, more: Any, code: int, message: str) -> None:
-    line = [sys.executable, "-m", "rankgauge", "report", "qrels.txt", "larger.run", "-o", "out.md", *more]
-    done = subprocess.run(line, capture_output=True, text=True, encoding="utf-8", cwd=files)
-    assert done.returncode == code
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+def test_the_report_refuses_what_the_funnel_refuses(
+    command: Command, files: Path, more: Any, code: int, message: str
+) -> None:
+    done = command("report", "qrels.txt", "larger.run", "-o", "out.md", *more, cwd=files)
+    assert done.code == code
+    assert message in done.err
 
 
 # ---- what a run is ---------------------------------------------------------------------------------------------------
@@ -733,11 +731,11 @@ def test_every_query_tells_judged_shares_harm_and_the_documents_that_fell() -> N
         (["--per-query", "-o", "o.svg"], "--per-query is a table"),
     ],
 )
-def test_options_that_would_be_lost_are_refused(files: Path, more: list[str], message: str) -> None:
+def test_options_that_would_be_lost_are_refused(cli: Command, files: Path, more: list[str], message: str) -> None:
     there = set(files.iterdir())
-    done = command("qrels.txt", "--retrieved", "first.run", "--reranked", "second.run", *more, cwd=files)
-    assert done.returncode == 2
-    assert message in done.stderr
+    done = cli("qrels.txt", "--retrieved", "first.run", "--reranked", "second.run", *more)
+    assert done.code == 2
+    assert message in done.err
     assert set(files.iterdir()) == there
 
 

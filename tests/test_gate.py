@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import sys
-import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgauge
+from command import Command, called
 from rankgauge import Evaluation
-from rankgauge import cli as command_line
 from rankgauge.comparison.gate.check import ANSWERS, _tested, check, check_result, margins_of
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeError
@@ -316,7 +313,7 @@ def test_margins_are_found_under_any_spelling() -> None:
     assert margins_of(["nDCG@10", "AP"], {"": 0.02, "ndcg_cut_10": 0.01}) == {"nDCG@10": 0.01, "AP": 0.02}
 
 
-def test_two_numbers_for_one_measure_are_refused(cli: Callable[..., Outcome]) -> None:
+def test_two_numbers_for_one_measure_are_refused(cli: Command) -> None:
     with pytest.raises(InputError, match="R@2 has two minimums, as R@2 and as recall_2"):
         check(JUDGMENTS, GOOD, minimums={"R@2": 0.9999, "recall_2": 0.1})
     with pytest.raises(InputError, match="nDCG@10 has two margins"):
@@ -405,12 +402,6 @@ def test_junit_survives_any_name() -> None:
 # ---- the command ----------------------------------------------------------------------------------------------------
 
 
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rankgauge.write(rankgauge.read_judgments(JUDGMENTS), tmp_path / "qrels.txt")
@@ -421,17 +412,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def cli(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
-    def call(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["rankgauge", *words])
-        with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
-            command_line.main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return Outcome(int(ended.value.code or 0), out, err)
-
-    call("eval", "qrels.txt", "good.run", "-m", "nDCG@10", "-m", "AP", "-q", "--format", "json", "-o", "baseline.json")
-    return call
+def cli(here: Path, command: Command) -> Command:
+    """The command, in that folder, with a baseline."""
+    words = ("eval", "qrels.txt", "good.run", "-m", "nDCG@10", "-m", "AP", "-q", "--format", "json")
+    assert command(*words, "-o", "baseline.json").code == 0
+    return command
 
 
 @pytest.mark.parametrize(
@@ -456,7 +441,7 @@ def cli(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
         (["nowhere.run"], 2),
     ],
 )
-def test_exit_codes(cli: Callable[..., Outcome], words: list[str], code: int) -> None:
+def test_exit_codes(cli: Command, words: list[str], code: int) -> None:
     given = ["--baseline", "baseline.json"] if "--baseline" not in words else []
     given += ["--margin", "0.02"] if "-m" not in words or "AP" not in words else []
     done = cli("check", "qrels.txt", *words, *given)
@@ -465,14 +450,14 @@ def test_exit_codes(cli: Callable[..., Outcome], words: list[str], code: int) ->
     assert (done.err == "") == (code != 2)
 
 
-def test_swapped_judgments_exit_with_2(cli: Callable[..., Outcome], here: Path) -> None:
+def test_swapped_judgments_exit_with_2(cli: Command, here: Path) -> None:
     (here / "swapped.txt").write_text((here / "qrels.txt").read_text().replace("q07 0 d1 2", "q07 0 d1 1"))
     done = cli("check", "swapped.txt", "good.run", "--baseline", "baseline.json", "--margin", "0.02")
     assert (done.code, done.out) == (2, "")
     assert "re-evaluate the old run" in done.err
 
 
-def test_a_damaged_baseline_exits_with_2(cli: Callable[..., Outcome], here: Path) -> None:
+def test_a_damaged_baseline_exits_with_2(cli: Command, here: Path) -> None:
     data = json.loads((here / "baseline.json").read_text())
     (here / "damaged.json").write_text(json.dumps({**data, "history": None}))
     words = ("check", "qrels.txt", "good.run", "--baseline", "damaged.json", "--margin", "0.02")
@@ -481,34 +466,30 @@ def test_a_damaged_baseline_exits_with_2(cli: Callable[..., Outcome], here: Path
     assert "damaged.json: its history is not a list" in done.err
 
 
-def test_a_fault_of_ours_is_never_the_answer_fail(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fault_of_ours_is_never_the_answer_fail(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken_down(*more: Any, **named: Any) -> None:
         raise KeyError("a fault")
 
     monkeypatch.setattr("rankgauge.comparison.gate.check.check_result", broken_down)
-    monkeypatch.setattr(sys, "argv", ["rankgauge", "check", "qrels.txt", "good.run", "--min", "P@1=0.5"])
-    with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
-        command_line.main()
-    assert ended.value.code == 70
-    assert "KeyError: 'a fault'" in capsys.readouterr().err
+    done = called("check", "qrels.txt", "good.run", "--min", "P@1=0.5")
+    assert done.code == 70
+    assert "KeyError: 'a fault'" in done.err
 
 
-def test_the_margin_is_asked_for(cli: Callable[..., Outcome]) -> None:
+def test_the_margin_is_asked_for(cli: Command) -> None:
     done = cli("check", "qrels.txt", "good.run", "--baseline", "baseline.json")
     assert done.code == 2
     assert "--baseline goes with --margin: how much may be lost?" in done.err
 
 
-def test_a_run_can_be_the_baseline_even_the_same_one(cli: Callable[..., Outcome]) -> None:
+def test_a_run_can_be_the_baseline_even_the_same_one(cli: Command) -> None:
     assert cli("check", "qrels.txt", "good.run", "--baseline", "good.run", "--margin", "0").code == 0
     done = cli("check", "qrels.txt", "broken12.run", "--baseline", "good.run", "--margin", "0.02", "--format", "json")
     data = json.loads(done.out)
     assert (done.code, data["answer"], data["baseline"]) == (1, "fail", "good")
 
 
-def test_a_run_of_a_file_of_several_is_named(cli: Callable[..., Outcome]) -> None:
+def test_a_run_of_a_file_of_several_is_named(cli: Command) -> None:
     cli("eval", "qrels.txt", "good.run", "broken2.run", "-q", "--format", "json", "-o", "two.json")
     check = ("check", "qrels.txt", "good.run", "--margin", "0", "--format", "json", "--baseline")
     assert "must be alone in a file" in cli(*check, "good=two.json", "--ratchet").err
@@ -529,13 +510,13 @@ def test_a_run_of_a_file_of_several_is_named(cli: Callable[..., Outcome]) -> Non
         (["--margin", "R@100"], "--margin R@100: how much? Write --margin R@100=0.01"),
     ],
 )
-def test_half_of_a_limit_is_asked_for(cli: Callable[..., Outcome], words: list[str], message: str) -> None:
+def test_half_of_a_limit_is_asked_for(cli: Command, words: list[str], message: str) -> None:
     done = cli("check", "qrels.txt", "good.run", "--baseline", "baseline.json", "--margin", "0.02", *words)
     assert done.code == 2
     assert message in " ".join(done.err.split())
 
 
-def test_a_missing_baseline_is_to_be_saved_first(cli: Callable[..., Outcome], here: Path) -> None:
+def test_a_missing_baseline_is_to_be_saved_first(cli: Command, here: Path) -> None:
     words = "nowhere.json: there is no such baseline; save one first: rankgauge eval QRELS RUN"
     assert words in cli("check", "qrels.txt", "good.run", "--baseline", "nowhere.json", "--margin", "0.02").err
     for gate in (check, assert_no_regression):
@@ -543,7 +524,7 @@ def test_a_missing_baseline_is_to_be_saved_first(cli: Callable[..., Outcome], he
             gate(JUDGMENTS, GOOD, baseline=Path("nowhere.json"), margin=0.02)
 
 
-def test_files_are_written(cli: Callable[..., Outcome], here: Path) -> None:
+def test_files_are_written(cli: Command, here: Path) -> None:
     words = ["check", "qrels.txt", "broken12.run", "--baseline", "baseline.json", "--margin", "0.02"]
     done = cli(*words, "--markdown", "c.md", "--junit", "c.xml", "-o", "c.json")
     assert (done.code, done.out) == (1, "")
@@ -555,7 +536,7 @@ def test_files_are_written(cli: Callable[..., Outcome], here: Path) -> None:
 # ---- baselines that remember ----------------------------------------------------------------------------------------
 
 
-def test_only_what_passed_is_saved(cli: Callable[..., Outcome], here: Path) -> None:
+def test_only_what_passed_is_saved(cli: Command, here: Path) -> None:
     words = ["--baseline", "baseline.json", "--margin", "0.02", "--save-baseline", "new.json"]
     for run in ("broken12.run", "broken1.run"):
         done = cli("check", "qrels.txt", run, *words)
@@ -565,7 +546,7 @@ def test_only_what_passed_is_saved(cli: Callable[..., Outcome], here: Path) -> N
     assert json.loads((here / "new.json").read_text())["runs"][0]["run"] == "broken1"
 
 
-def test_a_ratchet_only_goes_up(cli: Callable[..., Outcome], here: Path) -> None:
+def test_a_ratchet_only_goes_up(cli: Command, here: Path) -> None:
     cli("eval", "qrels.txt", "broken2.run", "-m", "nDCG@10", "-m", "AP", "-q", "--format", "json", "-o", "b.json")
     before = (here / "b.json").read_bytes()
     words = ["--baseline", "b.json", "--margin", "0.5", "--ratchet"]
@@ -582,7 +563,7 @@ def test_a_ratchet_only_goes_up(cli: Callable[..., Outcome], here: Path) -> None
     assert data["first"]["nDCG@10"]["q00"] == 0.0
 
 
-def test_small_passes_that_add_up_are_pointed_out(cli: Callable[..., Outcome], here: Path) -> None:
+def test_small_passes_that_add_up_are_pointed_out(cli: Command, here: Path) -> None:
     words = ["--baseline", "baseline.json", "--margin", "0.06", "--inconclusive", "pass"]
     for number in (2, 4, 6, 8):
         rankgauge.write(rankgauge.read_run(broken(number)), here / "next.run")
@@ -597,7 +578,7 @@ def test_small_passes_that_add_up_are_pointed_out(cli: Callable[..., Outcome], h
     assert (drift["first"], drift["difference"]["value"], drift["baselines"]) == (1.0, pytest.approx(-0.25), 5)
 
 
-def test_a_measure_that_joined_later_drifts_from_where_it_joined(cli: Callable[..., Outcome], here: Path) -> None:
+def test_a_measure_that_joined_later_drifts_from_where_it_joined(cli: Command, here: Path) -> None:
     words = ["--baseline", "baseline.json", "--margin", "1"]
     for number, more in ((2, ["--min", "P@1=0"]), (4, ["-m", "P@1"]), (6, ["-m", "P@1"])):
         rankgauge.write(rankgauge.read_run(broken(number)), here / "next.run")
@@ -608,19 +589,19 @@ def test_a_measure_that_joined_later_drifts_from_where_it_joined(cli: Callable[.
     assert [(each["first"], each["baselines"]) for each in drifts] == [(pytest.approx(0.95), 3), (1.0, 4)]
 
 
-def test_the_same_run_saved_again_has_not_drifted(cli: Callable[..., Outcome]) -> None:
+def test_the_same_run_saved_again_has_not_drifted(cli: Command) -> None:
     words = ["check", "qrels.txt", "good.run", "--baseline", "baseline.json", "--margin", "0.02"]
     assert cli(*words, "--save-baseline", "baseline.json").code == 0
     assert "since the first" not in cli(*words).out
 
 
-def test_a_run_cannot_be_ratcheted(cli: Callable[..., Outcome]) -> None:
+def test_a_run_cannot_be_ratcheted(cli: Command) -> None:
     done = cli("check", "qrels.txt", "good.run", "--baseline", "good.run", "--margin", "0", "--ratchet")
     assert done.code == 2
     assert "--ratchet replaces saved values" in done.err
 
 
-def test_a_baseline_can_be_compressed(cli: Callable[..., Outcome], here: Path) -> None:
+def test_a_baseline_can_be_compressed(cli: Command, here: Path) -> None:
     words = ["check", "qrels.txt", "good.run", "--margin", "0.02"]
     assert cli(*words, "--baseline", "broken2.run", "--save-baseline", "b.json.gz").code == 0
     assert (here / "b.json.gz").read_bytes().startswith(b"\x1f\x8b")
@@ -638,11 +619,8 @@ def test_a_baseline_can_be_compressed(cli: Callable[..., Outcome], here: Path) -
         (["qrels.txt", "-", "--baseline", "baseline.json"], "good.run", ""),
     ],
 )
-def test_standard_input(
-    cli: Callable[..., Outcome], here: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], stdin: str, message: str
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((here / stdin).read_bytes())))
-    done = cli("check", *words, "--margin", "0.01")
+def test_standard_input(cli: Command, here: Path, words: list[str], stdin: str, message: str) -> None:
+    done = cli("check", *words, "--margin", "0.01", stdin=(here / stdin).read_bytes())
     assert done.code == (2 if message else 0)
     assert message in done.err
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from command import real
 
 GOLDEN = Path(__file__).parent / "golden"
 with (GOLDEN / "cases.tsv").open(encoding="utf-8", newline="") as stream:
@@ -16,10 +16,9 @@ with (GOLDEN / "cases.tsv").open(encoding="utf-8", newline="") as stream:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["expected"] for case in CASES])
 def test_trec_eval_prints_the_same_bytes(case: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "rankgauge", "trec_eval", *case["options"].split(), case["qrels"], case["run"]]
-    done = subprocess.run(command, cwd=GOLDEN, capture_output=True, check=False)
-    assert done.stdout == (GOLDEN / case["expected"]).read_bytes()
-    assert done.returncode == 0
+    done = real("trec_eval", *case["options"].split(), case["qrels"], case["run"], cwd=GOLDEN)
+    assert done.out.encode(errors="surrogateescape") == (GOLDEN / case["expected"]).read_bytes()
+    assert done.code == 0
 
 
 def test_every_output_is_compared() -> None:

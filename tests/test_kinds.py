@@ -88,7 +88,7 @@ def results() -> dict[str, Shown]:
         "TieBands": evaluation.tie_bands,
         "Comparison": rankgauge.compare(judged, runs, by={q: f"g{q[1]} {EVIL}" for q in judged}),
         "Check": rankgauge.check(judged, runs[OLD], runs[NEW], margin=0.01, minimums={"nDCG@10": 0.5}),
-        "Plan": rankgauge.plan(0.2, differences=[0.02], queries=[50, 100]),
+        "Plan": rankgauge.plan(0.2, differences=[0.02], query_counts=[50, 100]),
         "Leaderboard": rankgauge.bench(suite(), cache=False),
         "Explanation": old,
         "Explanations": Explanations(worst_queries(judged, runs[OLD], 2, name=OLD)),

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rankgauge
-from rankgauge.cli.convert import convert
-from rankgauge.cli.eval import evaluate_runs
+from command import Command, Outcome
 from rankgauge.errors import FormatError, InputError, RankgaugeError, RankgaugeWarning
 from rankgauge.read import sources as files
 from rankgauge.read.ltr import read_ltr
@@ -232,13 +230,14 @@ class TestScores:
             read_sizes(file(f"2\n\n{size}\n"))
 
 
-def invoke(command: Any, *words: object, text: str | None = None) -> Result:
-    return CliRunner().invoke(command, [str(word) for word in words], input=text, catch_exceptions=False)
+def refuses(outcome: Outcome, message: str) -> None:
+    """Exit code 2, nothing on standard output, and the message."""
+    assert (outcome.code, outcome.out) == (2, "")
+    assert re.search(message, outcome.err), outcome.err
 
 
-@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 class TestEval:
-    def test_as_lightgbm_says(self, shared: Path, file: Make) -> None:
+    def test_as_lightgbm_says(self, shared: Path, file: Make, command: Command) -> None:
         """A model that is really trained, and what LightGBM says of it."""
         lightgbm = pytest.importorskip("lightgbm")
         datasets = pytest.importorskip("sklearn.datasets")
@@ -255,50 +254,39 @@ class TestEval:
         model = lightgbm.train(parameters, train, 10, valid_sets=[valid], valid_names=["v"], callbacks=callbacks)
         scores = file("".join(f"{score!r}\n" for score in model.predict(features_of_test).tolist()), "pred.txt")
         asked = [word for k in (1, 10) for word in ("-m", f"nDCG@{k}", "-m", f"AP@{k}")]
-        done = invoke(
-            evaluate_runs, "--ltr", test, "--predictions", scores, "--dialect", "lightgbm", *asked, "--format", "json"
+        done = command(
+            "eval", "--ltr", test, "--predictions", scores, "--dialect", "lightgbm", *asked, "--format", "json"
         )
-        found = json.loads(done.stdout)["runs"][0]["measures"]
+        found = json.loads(done.out)["runs"][0]["measures"]
         for k in (1, 10):
             assert found[f"nDCG@{k}"]["mean"] == pytest.approx(record["v"][f"ndcg@{k}"][-1], abs=1e-12)
             assert found[f"AP@{k}"]["mean"] == pytest.approx(record["v"][f"map@{k}"][-1], abs=1e-12)
 
-    def test_several_models_and_all_outputs(self, file: Make) -> None:
+    def test_several_models_and_all_outputs(self, file: Make, command: Command) -> None:
         path, one, two = file(LETOR), file("1\n2\n3\n", "one.txt"), file("2\n1\n3\n", "two.txt")
-        done = invoke(
-            evaluate_runs, "--ltr", path, "--predictions", one, "--predictions", f"best={two}", "-q", "--format", "csv"
+        done = command(
+            "eval", "--ltr", path, "--predictions", one, "--predictions", f"best={two}", "-q", "--format", "csv"
         )
-        lines = done.stdout.splitlines()
+        lines = done.out.splitlines()
         assert [line.split(",")[:2] for line in lines[1:] if ",7," in line or ",10," in line] == [
             ["one", "10"], ["one", "7"], ["best", "10"], ["best", "7"],
         ]  # fmt: skip
         assert "1.0" in lines[-1]
 
-    def test_the_ideal_is_said_to_be_the_candidates(self, file: Make) -> None:
+    def test_the_ideal_is_said_to_be_the_candidates(self, file: Make, command: Command) -> None:
         words = "--ltr", file("1 qid:1 1:1\n3 qid:1 1:1\n"), "--predictions", file("2\n1\n", "p.txt")
-        assert "ideal=retrieved" in invoke(evaluate_runs, *words).output
-        found = json.loads(invoke(evaluate_runs, *words, "--format", "json").output)
+        assert "ideal=retrieved" in command("eval", *words).out
+        found = json.loads(command("eval", *words, "--format", "json").out)
         assert found["protocol"]["ideal"] == "retrieved"
-        assert invoke(evaluate_runs, *words, "--dialect", "lightgbm").exit_code == 0
+        assert command("eval", *words, "--dialect", "lightgbm").code == 0
 
-    def test_the_rule_about_scores(self, file: Make) -> None:
+    def test_the_rule_about_scores(self, file: Make, command: Command) -> None:
         """Two scores that 32 bits cannot tell apart: with `--scores float32` beside the file they are tied."""
         path, scores = file("0 qid:1 1:1\n1 qid:1 1:1\n"), file("1.00000000001\n1.00000000002\n", "p.txt")
-        apart = invoke(evaluate_runs, "--ltr", path, "--predictions", scores, "--ties", "given", "--format", "json")
-        tied = invoke(
-            evaluate_runs,
-            "--ltr",
-            path,
-            "--predictions",
-            scores,
-            "--scores",
-            "float32",
-            "--ties",
-            "given",
-            "--format",
-            "json",
-        )
-        values = [json.loads(each.stdout)["runs"][0]["measures"]["nDCG@10"]["mean"] for each in (apart, tied)]
+        words = ("eval", "--ltr", path, "--predictions", scores, "--ties", "given", "--format", "json")
+        apart = command(*words)
+        tied = command(*words, "--scores", "float32")
+        values = [json.loads(each.out)["runs"][0]["measures"]["nDCG@10"]["mean"] for each in (apart, tied)]
         assert values == [1.0, pytest.approx(1 / np.log2(3), abs=1e-15)]
 
     @pytest.mark.parametrize(
@@ -308,15 +296,17 @@ class TestEval:
             ("2 qid:1 1:1\n0.5 qid:1 1:1\n", "xgboost", ":2: label 0.5 is not a whole number, and grades='integer'"),
         ],
     )
-    def test_labels_that_a_trainer_does_not_take(self, text: str, dialect: str, message: str, file: Make) -> None:
+    def test_labels_that_a_trainer_does_not_take(
+        self, text: str, dialect: str, message: str, file: Make, command: Command
+    ) -> None:
         path, scores = file(text), file("1\n2\n", "p.txt")
-        with pytest.raises(FormatError, match=re.escape("rows.txt") + message):
-            invoke(evaluate_runs, "--ltr", path, "--predictions", scores, "--dialect", dialect)
+        done = command("eval", "--ltr", path, "--predictions", scores, "--dialect", dialect)
+        refuses(done, re.escape("rows.txt" + message))
 
-    def test_unequal_numbers(self, file: Make) -> None:
+    def test_unequal_numbers(self, file: Make, command: Command) -> None:
         path, scores = file(LETOR), file("1\n2\n", "p.txt")
-        with pytest.raises(InputError, match=r"p.txt: holds 2 scores, and .*rows.txt 3 rows; give one score a row"):
-            invoke(evaluate_runs, "--ltr", path, "--predictions", scores)
+        done = command("eval", "--ltr", path, "--predictions", scores)
+        refuses(done, r"p.txt: holds 2 scores, and .*rows.txt 3 rows; give one score a row")
 
     @pytest.mark.parametrize(
         ("words", "message"),
@@ -331,57 +321,53 @@ class TestEval:
             (["--ltr", "rows", "--predictions", "p", "--run-format", "trec"], "are for QRELS and RUN, not for --ltr"),
         ],
     )
-    def test_what_does_not_go_together(self, words: list[str], message: str) -> None:
-        done = invoke(evaluate_runs, *words)
-        assert done.exit_code == 2
-        assert message in done.stderr
+    def test_what_does_not_go_together(self, words: list[str], message: str, command: Command) -> None:
+        done = command("eval", *words)
+        assert done.code == 2
+        assert message in done.err
 
-    def test_scores_or_rows_in_the_wrong_place(self, file: Make) -> None:
+    def test_scores_or_rows_in_the_wrong_place(self, file: Make, command: Command) -> None:
         path, scores = file(LETOR), file("1\n2\n3\n", "p.txt")
-        with pytest.raises(
-            FormatError, match=r"one number a line looks like a model's scores: .* --ltr ROWS --predictions"
-        ):
-            invoke(evaluate_runs, path, scores)
-        with pytest.raises(
-            FormatError, match=r"holds labels and features, not a ranking; .* --ltr .*rows.txt --predictions"
-        ):
-            invoke(evaluate_runs, path, path)
+        done = command("eval", path, scores)
+        refuses(done, r"one number a line looks like a model's scores: .* --ltr ROWS --predictions")
+        done = command("eval", path, path)
+        refuses(done, r"holds labels and features, not a ranking; .* --ltr .*rows.txt --predictions")
 
 
 class TestConvert:
-    def test_letor_to_lightgbm_and_back(self, file: Make, tmp_path: Path) -> None:
-        assert invoke(convert, file(LETOR), tmp_path / "rank.train", "--to", "lightgbm").exit_code == 0
+    def test_letor_to_lightgbm_and_back(self, file: Make, tmp_path: Path, command: Command) -> None:
+        assert command("convert", file(LETOR), tmp_path / "rank.train", "--to", "lightgbm") == (0, "", "")
         assert (tmp_path / "rank.train").read_text() == "2 1:0.03 2:0.66\n0 1:0.5\n1 2:-1e-3\n"
         assert (tmp_path / "rank.train.query").read_text() == "2\n1\n"
-        assert invoke(convert, tmp_path / "rank.train", tmp_path / "back.letor.gz").exit_code == 0
+        assert command("convert", tmp_path / "rank.train", tmp_path / "back.letor.gz") == (0, "", "")
         back = gzip.decompress((tmp_path / "back.letor.gz").read_bytes()).decode()
         assert back == "2 qid:1 1:0.03 2:0.66\n0 qid:1 1:0.5\n1 qid:2 2:-1e-3\n"
 
-    def test_the_data_that_lightgbm_brings_there_and_back(self, shared: Path, tmp_path: Path) -> None:
+    def test_the_data_that_lightgbm_brings_there_and_back(self, shared: Path, tmp_path: Path, command: Command) -> None:
         source = shared / "ltr-lightgbm/rank.test"
-        invoke(convert, source, tmp_path / "rows.letor")
-        invoke(convert, tmp_path / "rows.letor", tmp_path / "rank.test", "--to", "lightgbm")
+        assert command("convert", source, tmp_path / "rows.letor") == (0, "", "")
+        assert command("convert", tmp_path / "rows.letor", tmp_path / "rank.test", "--to", "lightgbm") == (0, "", "")
         assert (tmp_path / "rank.test").read_text().split() == source.read_text().split()
         sizes = [(folder / "rank.test.query").read_text().split() for folder in (tmp_path, source.parent)]
         assert sizes[0] == sizes[1]
 
-    def test_labels_as_judgments_and_judgments_as_labels(self, file: Make, tmp_path: Path) -> None:
-        assert invoke(convert, file(LETOR), tmp_path / "qrels.trec").exit_code == 0
+    def test_labels_as_judgments_and_judgments_as_labels(self, file: Make, tmp_path: Path, command: Command) -> None:
+        assert command("convert", file(LETOR), tmp_path / "qrels.trec") == (0, "", "")
         assert (tmp_path / "qrels.trec").read_text() == "10 0 GX1 2\n10 0 GX2 0\n7 0 GX1 1\n"
-        assert invoke(convert, tmp_path / "qrels.trec", tmp_path / "again.letor").exit_code == 0
+        assert command("convert", tmp_path / "qrels.trec", tmp_path / "again.letor") == (0, "", "")
         assert (tmp_path / "again.letor").read_text().splitlines()[0] == "2 qid:10 # docid = GX1"
         assert rows(str(tmp_path / "again.letor")) == rows(file(LETOR))
 
     @pytest.mark.parametrize("name", ["run.txt", "run.jsonl", "run.json", "run.parquet"])
     @pytest.mark.parametrize("few", [0, 50_000])
     def test_equal_scores_stay_in_the_order_of_the_rows(
-        self, name: str, few: int, file: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, name: str, few: int, file: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
     ) -> None:
         """So that a trainer's dialect, whose ties are as given, says the same of the files as of the rows."""
         monkeypatch.setattr("rankgauge.read.ltr.FEW", few)
         rows = file("1 qid:1 1:1\n3 qid:1 1:1\n2 qid:1 1:1\n0 qid:1 1:1\n", "rank.test")
         scores = file("0.5\n0.5\n0.75\n0.5\n", "p.txt")
-        assert invoke(convert, scores, tmp_path / name, "--ltr", rows).exit_code == 0
+        assert command("convert", scores, tmp_path / name, "--ltr", rows) == (0, "", "")
         run = rankgauge.read_run(tmp_path / name)
         assert list(run.nested["1"]) == ["row3", "row1", "row2", "row4"]
         ranked = 3 + 1 / np.log2(3) + 7 / 2
@@ -390,25 +376,21 @@ class TestConvert:
             found = rankgauge.evaluate(rankgauge.read_judgments(rows), run, "nDCG@5", dialect="lightgbm")
         assert found["nDCG@5"] == pytest.approx(ranked / (7 + 3 / np.log2(3) + 1 / 2), abs=1e-12)
 
-    def test_scores_as_a_run(self, file: Make, tmp_path: Path) -> None:
+    def test_scores_as_a_run(self, file: Make, tmp_path: Path, command: Command) -> None:
         scores = file("1\n2\n3\n", "p.txt")
-        assert invoke(convert, scores, tmp_path / "run.trec", "--ltr", file(LETOR), "--tag", "mine").exit_code == 0
+        assert command("convert", scores, tmp_path / "run.trec", "--ltr", file(LETOR), "--tag", "mine") == (0, "", "")
         text = "10 Q0 GX2 1 2.0 mine\n10 Q0 GX1 2 1.0 mine\n7 Q0 GX1 1 3.0 mine\n"
         assert (tmp_path / "run.trec").read_text() == text
 
-    def test_what_is_refused(self, file: Make, tmp_path: Path) -> None:
+    def test_what_is_refused(self, file: Make, tmp_path: Path, command: Command) -> None:
         scattered = file("2 qid:1 1:1\n1 qid:2 1:1\n0 qid:1 1:1\n", "scattered")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with pytest.raises(
-                FormatError, match="the rows of query '1' are not together, and sizes alone cannot say so"
-            ):
-                invoke(convert, scattered, tmp_path / "rank", "--to", "lightgbm")
+        done = command("convert", scattered, tmp_path / "rank", "--to", "lightgbm")
+        refuses(done, "the rows of query '1' are not together, and sizes alone cannot say so")
         assert not {"rank", "rank.query"} & {path.name for path in tmp_path.iterdir()}
-        with pytest.raises(InputError, match="sizes of queries in a second file; name a file, or write letor"):
-            invoke(convert, file(LETOR), "-", "--to", "lightgbm")
-        with pytest.raises(InputError, match=r"holds no learning-to-rank rows .* but trec"):
-            invoke(convert, file("q 0 a 2\n", "qrels"), tmp_path / "rank", "--to", "lightgbm")
+        done = command("convert", file(LETOR), "-", "--to", "lightgbm")
+        refuses(done, "sizes of queries in a second file; name a file, or write letor")
+        done = command("convert", file("q 0 a 2\n", "qrels"), tmp_path / "rank", "--to", "lightgbm")
+        refuses(done, r"holds no learning-to-rank rows .* but trec")
         with pytest.raises(FormatError, match="the query id 'a#b' holds #, which begins a comment"):
             rankgauge.write(rankgauge.read_judgments({"a#b": {"d": 1}}), tmp_path / "x.letor")
         with pytest.raises(FormatError, match="letor is a format of labels and has no scores"):

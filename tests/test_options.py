@@ -5,16 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
-import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import pytest
 
-from rankgauge import cli as command_line
+from command import Command
 from rankgauge.cli import COMMANDS, cli
 from rankgauge.cli.output import Output, chosen_format, deliver
 from rankgauge.cli.strict import Strict, Target
@@ -55,12 +52,6 @@ SILENT = {"measures", "rules", "convert", "trec_eval", "completion"}  # they sho
 READ = {"bench": "suite/one/runs/a.run", "align": "experiments.csv"}  # a file that is read; elsewhere qrels.txt
 
 
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     files = {"qrels.txt": QRELS, "others.txt": OTHERS, "first.run": FIRST, "second.run": SECOND}
@@ -77,16 +68,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def call(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
-    def called(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["rankgauge", *words])
-        with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
-            command_line.main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return Outcome(int(ended.value.code or 0), out, err)
-
-    return called
+def call(here: Path, command: Command) -> Command:
+    """The command, in that folder."""
+    return command
 
 
 def command_named(name: str) -> click.Command:
@@ -111,9 +95,7 @@ def test_every_command_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", WORDS)
-def test_what_no_format_has_is_refused_before_anything_is_done(
-    call: Callable[..., Outcome], here: Path, name: str
-) -> None:
+def test_what_no_format_has_is_refused_before_anything_is_done(call: Command, here: Path, name: str) -> None:
     for target in ("x.foo", "x.foo.gz", "nowhere/x.json", "suite"):
         before = sorted(here.rglob("*"))
         outcome = call(name, *WORDS[name], "-o", target)
@@ -125,7 +107,7 @@ def test_what_no_format_has_is_refused_before_anything_is_done(
 
 @pytest.mark.parametrize("name", WORDS)
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".md", ".tex", ".html", ".txt", ".svg"])
-def test_a_file_holds_what_its_suffix_says(call: Callable[..., Outcome], here: Path, name: str, suffix: str) -> None:
+def test_a_file_holds_what_its_suffix_says(call: Command, here: Path, name: str, suffix: str) -> None:
     outcome = call(name, *WORDS[name], "-o", f"x{suffix}")
     if SUFFIXES[suffix] not in formats_of(name):
         assert outcome.code == 2
@@ -150,7 +132,7 @@ def test_a_file_holds_what_its_suffix_says(call: Callable[..., Outcome], here: P
 
 
 @pytest.mark.parametrize("name", WORDS)
-def test_an_option_is_taken_once(call: Callable[..., Outcome], here: Path, name: str) -> None:
+def test_an_option_is_taken_once(call: Command, here: Path, name: str) -> None:
     twice = call(name, *WORDS[name], "-o", "x.html", "--format", "html", "--format=json")
     assert (twice.code, twice.out) == (2, "")
     assert "--format is given twice" in twice.err
@@ -161,7 +143,7 @@ def test_an_option_is_taken_once(call: Callable[..., Outcome], here: Path, name:
 
 
 @pytest.mark.parametrize("name", WORDS)
-def test_what_is_read_is_not_replaced(call: Callable[..., Outcome], here: Path, name: str) -> None:
+def test_what_is_read_is_not_replaced(call: Command, here: Path, name: str) -> None:
     if name == "bench":
         pytest.skip("the files of a suite are known only once it is read")
     source = READ.get(name, "qrels.txt")
@@ -175,9 +157,7 @@ def test_what_is_read_is_not_replaced(call: Callable[..., Outcome], here: Path, 
 
 
 @pytest.mark.parametrize("option", ["--markdown", "--junit", "--save-baseline"])
-def test_other_files_that_check_writes_are_none_that_it_reads(
-    call: Callable[..., Outcome], here: Path, option: str
-) -> None:
+def test_other_files_that_check_writes_are_none_that_it_reads(call: Command, here: Path, option: str) -> None:
     for source in ("qrels.txt", "first.run", "second.run"):
         outcome = call("check", *WORDS["check"], option, source)
         assert outcome.code == 2
@@ -190,13 +170,13 @@ def test_other_files_that_check_writes_are_none_that_it_reads(
     ]  # fmt: skip
 
 
-def test_named_files_and_columns_are_read_too(call: Callable[..., Outcome], here: Path) -> None:
+def test_named_files_and_columns_are_read_too(call: Command, here: Path) -> None:
     (here / "by.txt").write_text("query_id,group\n" + "".join(f"{query},a\n" for query in QUERIES))
     assert "would be replaced" in call("eval", "qrels.txt", "x=first.run", "-o", "first.run", "--format", "csv").err
     assert "would be replaced" in call("eval", "qrels.txt", "first.run", "--by", "by.txt:group", "-o", "by.txt").err
 
 
-def test_what_is_no_file_can_be_written(call: Callable[..., Outcome], here: Path) -> None:
+def test_what_is_no_file_can_be_written(call: Command, here: Path) -> None:
     for target in ("/dev/null", "/dev/stdout"):
         assert call("eval", *WORDS["eval"], "-o", target).code == 0
 
@@ -285,7 +265,7 @@ def test_the_mechanism(rules: dict[str, Any], words: list[str], message: str) ->
     assert bool(said) is bool(message)
 
 
-def test_an_old_name_is_taken_with_a_word_about_the_new_one(call: Callable[..., Outcome]) -> None:
+def test_an_old_name_is_taken_with_a_word_about_the_new_one(call: Command) -> None:
     old = call("plan", "--deviation", "0.2", "--width", "0.1")
     assert (old.code, old.err) == (
         0,
@@ -294,7 +274,7 @@ def test_an_old_name_is_taken_with_a_word_about_the_new_one(call: Callable[..., 
     assert old.out == call("plan", "--deviation", "0.2", "--interval-width", "0.1").out
 
 
-def test_an_old_name_that_means_something_else_now_says_so(call: Callable[..., Outcome]) -> None:
+def test_an_old_name_that_means_something_else_now_says_so(call: Command) -> None:
     outcome = call("eval", "--ltr", "rows", "--scores", "predicted.txt")
     assert outcome.code == 2
     assert "What --scores was is --predictions now." in outcome.err
@@ -329,7 +309,7 @@ def test_the_suffix_decides(path: str, asked: str | None, chosen: str | None) ->
         chosen_format(path, asked, FORMATS, "table")
 
 
-def test_a_format_may_be_named_by_its_suffix(call: Callable[..., Outcome]) -> None:
+def test_a_format_may_be_named_by_its_suffix(call: Command) -> None:
     words = ("compare", *WORDS["compare"])
     assert call(*words, "--format", "md").out == call(*words, "--format", "markdown").out
     assert call(*words, "--format", "tex").out == call(*words, "--format", "latex").out
@@ -355,7 +335,7 @@ def test_a_result_is_delivered(here: Path, capsys: pytest.CaptureFixture[str]) -
     assert json.loads((here / "x.json").read_text()) == {"one": 0.5}
 
 
-def test_nothing_found_is_a_table_without_rows(call: Callable[..., Outcome]) -> None:
+def test_nothing_found_is_a_table_without_rows(call: Command) -> None:
     heads = ["code", "severity", "title", "source", "count", "examples", "effect", "remedy"]
     assert call("validate", *WORDS["validate"], "--format", "csv").out == ",".join(heads) + "\n"
     none = call("dialects", "qrels.txt", "first.run", "--only", "sklearn", "--match", "0.123456", "--format", "csv")

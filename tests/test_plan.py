@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import rankgauge
-from rankgauge.cli import cli
+from command import Command
 from rankgauge.comparison.plan.pilot import Deviation, deviation_of
 from rankgauge.comparison.plan.plan import QUESTIONS, SETS, SIZES, Plan, Setting, plan
 from rankgauge.comparison.values import Values
@@ -227,34 +227,36 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["plan", *arguments])
+@pytest.fixture
+def cli(here: Path, command: Command) -> Command:
+    """The command `plan`, in that folder."""
+    return partial(command, "plan")
 
 
-def test_a_pilot_of_runs_and_of_saved_values_say_the_same(here: Path) -> None:
-    runs = run("qrels.txt", "a.run", "b.run", "--difference", "0.02", "--format", "json")
-    CliRunner().invoke(cli, ["eval", "qrels.txt", "a.run", "b.run", "-q", "--format", "json", "-o", "saved.json"])
-    saved = run("--pilot", "saved.json", "--difference", "0.02", "--format", "json")
-    assert runs.exit_code == saved.exit_code == 0
-    assert json.loads(runs.output) == json.loads(saved.output)
+def test_a_pilot_of_runs_and_of_saved_values_say_the_same(cli: Command, command: Command) -> None:
+    runs = cli("qrels.txt", "a.run", "b.run", "--difference", "0.02", "--format", "json")
+    assert command("eval", "qrels.txt", "a.run", "b.run", "-q", "-o", "saved.json") == (0, "", "")
+    saved = cli("--pilot", "saved.json", "--difference", "0.02", "--format", "json")
+    assert (runs.code, runs.err) == (saved.code, saved.err) == (0, "")
+    assert json.loads(runs.out) == json.loads(saved.out)
     lost = np.array([0 if i % 3 == 0 else 1 - 1 / math.log2(3) for i in range(30)])
-    data = json.loads(runs.output)
+    data = json.loads(runs.out)
     assert data["deviation"]["value"] == pytest.approx(lost.std(ddof=1))
     assert data["needed"][0]["queries"] == queries_needed(lost.std(ddof=1), 0.02)
 
 
-def test_a_pilot_can_be_a_table_from_anywhere(here: Path) -> None:
+def test_a_pilot_can_be_a_table_from_anywhere(cli: Command, here: Path) -> None:
     a, b = [0.1, 0.5, 0.4, 0.9], [0.3, 0.5, 0.1, 0.8]
     rows = [f"q{i},{x},{y}\n" for i, (x, y) in enumerate(zip(a, b, strict=True))]
     (here / "values.csv").write_text("query_id,one,two\n" + "".join(rows))
-    data = json.loads(run("--pilot", "values.csv", "--format", "json").output)
+    data = json.loads(cli("--pilot", "values.csv", "--format", "json").out)
     assert data["deviation"]["value"] == pytest.approx(np.std(np.subtract(a, b), ddof=1))
     assert data["pilot"]["systems"] == ["one", "two"]
 
 
-def test_the_suffix_says_what_to_write(here: Path) -> None:
+def test_the_suffix_says_what_to_write(cli: Command, here: Path) -> None:
     for name, start in (("p.svg", b"<svg"), ("p.html", b"<!doctype"), ("p.json", b"{"), ("p.md", b"Deviation")):
-        assert run("--deviation", "0.2", "-o", name).exit_code == 0
+        assert cli("--deviation", "0.2", "-o", name) == (0, "", "")
         assert (here / name).read_bytes().startswith(start)
 
 
@@ -274,19 +276,17 @@ def test_the_suffix_says_what_to_write(here: Path) -> None:
         (["--deviation", "0.2", "-o", "x.svg", "--format", "json"], ".svg is not for json"),
     ],
 )
-def test_bad_input(here: Path, arguments: list[str], words: str) -> None:
+def test_bad_input(cli: Command, command: Command, here: Path, arguments: list[str], words: str) -> None:
     for name, more in (
         ("one.json", ["a.run", "-q"]),
         ("means.json", ["a.run"]),
         ("saved.json", ["a.run", "b.run", "-q"]),
     ):
-        CliRunner().invoke(cli, ["eval", "qrels.txt", *more, "--format", "json", "-o", name])
+        assert command("eval", "qrels.txt", *more, "-o", name).code == 0
     (here / "broken.csv").write_text("query_id,a,b\nq1,0.5,x\n")
-    done = run(*arguments)
-    said = done.output + (str(done.exception) if isinstance(done.exception, RankgaugeError) else "")
-    assert done.exit_code != 0
-    assert words in said
-    assert isinstance(done.exception, (RankgaugeError, SystemExit))
+    done = cli(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
 
 
 def test_plan_is_public() -> None:

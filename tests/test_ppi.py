@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 import rankgauge
+from command import Command
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.stats.ppi import needed, needed_alone, plain_mean, power, prediction_powered
 
@@ -216,21 +216,18 @@ def test_forms() -> None:
     assert "<svg" in found._repr_html_()
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command(command: Command, tmp_path: Path) -> None:
     rankgauge.write(rankgauge.read_judgments(SOME), tmp_path / "people.txt")
     rankgauge.write(rankgauge.read_judgments(MODEL), tmp_path / "model.txt")
     rankgauge.write(rankgauge.read_judgments(without(SOME, "q003", "d1")), tmp_path / "partly.txt")
     rankgauge.write(rankgauge.read_run(RUNS["good"]), tmp_path / "good.run")
 
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-m", "rankgauge", "ppi", *arguments]
-        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
-
-    done = command("people.txt", "model.txt", "good.run", "--interval-width", "0.02")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "with model" in done.stdout
-    assert command("people.txt", "model.txt", "good.run", "-o", "p.svg").returncode == 0
+    cli = partial(command, "ppi", cwd=tmp_path)
+    done = cli("people.txt", "model.txt", "good.run", "--interval-width", "0.02")
+    assert (done.code, done.err) == (0, "")
+    assert "with model" in done.out
+    assert cli("people.txt", "model.txt", "good.run", "-o", "p.svg").code == 0
     assert (tmp_path / "p.svg").read_text().startswith("<svg")
-    refused = command("partly.txt", "model.txt", "good.run")
-    assert refused.returncode == 2
-    assert "judge them in full" in refused.stderr
+    refused = cli("partly.txt", "model.txt", "good.run")
+    assert refused.code == 2
+    assert "judge them in full" in refused.err

@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-import sys
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 import rankgauge
+from command import Command
 from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.matching.regrade import numbered, trace
 from rankgauge.protocol import DEFAULT, Protocol
@@ -451,10 +451,6 @@ def test_forms_of_a_quality() -> None:
     assert "order turned round" in repr(found.noise)
 
 
-def command(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rankgauge", *arguments], cwd=cwd, capture_output=True, text=True)
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     rankgauge.write(rankgauge.read_judgments(JUDGED), tmp_path / "qrels.txt")
@@ -465,22 +461,28 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_command_prints_and_writes(files: Path) -> None:
-    done = command("judgments", "qrels.txt", "x.run", "y.run", cwd=files)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "5 judgments of 2 queries" in done.stdout
-    assert "the open documents decide" in done.stdout or "ahead whatever the grades" in done.stdout
-    assert command("judgments", "qrels.txt", cwd=files).returncode == 0
-    done = command("judgments", "qrels.txt", "x.run", "y.run", "--leave-one-out", "--error-rate", "0.1", cwd=files)
-    assert done.stdout.startswith("Leave one run out")
-    assert "Label noise" in done.stdout
-    done = command("judgments", "qrels.txt", "x.run", "y.run", "--to-judge", "1", "-o", "pairs.csv", cwd=files)
-    assert (done.returncode, done.stdout) == (0, "")
+@pytest.fixture
+def cli(files: Path, command: Command) -> Command:
+    """The command `judgments`, in that folder."""
+    return partial(command, "judgments", cwd=files)
+
+
+def test_the_command_prints_and_writes(cli: Command, files: Path) -> None:
+    done = cli("qrels.txt", "x.run", "y.run")
+    assert (done.code, done.err) == (0, "")
+    assert "5 judgments of 2 queries" in done.out
+    assert "the open documents decide" in done.out or "ahead whatever the grades" in done.out
+    assert cli("qrels.txt").code == 0
+    done = cli("qrels.txt", "x.run", "y.run", "--leave-one-out", "--error-rate", "0.1")
+    assert done.out.startswith("Leave one run out")
+    assert "Label noise" in done.out
+    done = cli("qrels.txt", "x.run", "y.run", "--to-judge", "1", "-o", "pairs.csv")
+    assert (done.code, done.out) == (0, "")
     (row,) = csv.DictReader(io.StringIO((files / "pairs.csv").read_text()))
     assert row["doc_id"] == "u"
     for suffix, start in ((".svg", b"<svg"), (".png", b"\x89PNG"), (".html", b"<!doctype html>")):
         for more in ([], ["--error-rate", "0.1", "--draws", "10"]):
-            assert command("judgments", "qrels.txt", "x.run", *more, "-o", f"p{suffix}", cwd=files).returncode == 0
+            assert cli("qrels.txt", "x.run", *more, "-o", f"p{suffix}").code == 0
             assert (files / f"p{suffix}").read_bytes().startswith(start)
 
 
@@ -509,29 +511,28 @@ def test_the_command_prints_and_writes(files: Path) -> None:
         (["x.run", "y.run", "--to-judge", "3", "--settle", "x", "x"], "got x twice"),
     ],
 )
-def test_mistakes_are_told(arguments: list[str], said: str, files: Path) -> None:
+def test_mistakes_are_told(arguments: list[str], said: str, cli: Command, files: Path) -> None:
     (files / "small.txt").write_text("1 0\n0 1\n")
-    done = command("judgments", "qrels.txt", *arguments, cwd=files)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    done = cli("qrels.txt", *arguments)
+    assert done.code == 2
+    assert said in done.err
 
 
-def test_what_was_asked_for_is_what_csv_holds(files: Path) -> None:
-    left = command("judgments", "qrels.txt", "x.run", "y.run", "--leave-one-out", "--format", "csv", cwd=files).stdout
+def test_what_was_asked_for_is_what_csv_holds(cli: Command) -> None:
+    left = cli("qrels.txt", "x.run", "y.run", "--leave-one-out", "--format", "csv").out
     assert [row["run"] for row in csv.DictReader(io.StringIO(left))] == ["x", "y"]
     assert "without" in left.splitlines()[0]
-    noise = command("judgments", "qrels.txt", "x.run", "--error-rate", "0.1", "--format", "csv", cwd=files).stdout
+    noise = cli("qrels.txt", "x.run", "--error-rate", "0.1", "--format", "csv").out
     (row,) = csv.DictReader(io.StringIO(noise))
     assert float(row["low"]) <= float(row["mean"]) <= float(row["high"])
 
 
-def test_nothing_left_to_judge_is_told(files: Path) -> None:
+def test_nothing_left_to_judge_is_told(cli: Command, files: Path) -> None:
     (files / "all.run").write_text("q Q0 a 1 1.0 t\n")
     (files / "all.txt").write_text("q 0 a 1\n")
-    done = command("judgments", "all.txt", "all.run", "--to-judge", "3", cwd=files)
-    assert done.returncode == 0
-    assert "nothing is left to judge" in done.stderr
+    done = cli("all.txt", "all.run", "--to-judge", "3")
+    assert done.code == 0
+    assert "nothing is left to judge" in done.err
 
 
 def test_frames_and_tables_of_bounds_and_noise() -> None:

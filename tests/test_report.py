@@ -8,10 +8,10 @@ import gzip
 import hashlib
 import json
 import re
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import rankgauge
+from command import Command
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.facts import oriented
@@ -606,15 +607,16 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def command(folder: Path, *arguments: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    line = [sys.executable, "-m", "rankgauge", "report", *arguments]
-    return subprocess.run(line, cwd=folder, capture_output=True, input=given)
+@pytest.fixture
+def cli(files: Path, command: Command) -> Command:
+    """The command `report`, in that folder."""
+    return partial(command, "report", cwd=files)
 
 
-def test_the_command_writes_by_the_suffix(files: Path) -> None:
+def test_the_command_writes_by_the_suffix(cli: Command, files: Path) -> None:
     for name in ("r.html", "r.md", "r.json"):
-        done = command(files, "qrels.txt", "s0.run", "s1.run", "-o", name)
-        assert (done.returncode, done.stderr, done.stdout) == (0, b"", b"")
+        done = cli("qrels.txt", "s0.run", "s1.run", "-o", name)
+        assert (done.code, done.err, done.out) == (0, "", "")
     page, data = Page((files / "r.html").read_text()), json.loads((files / "r.json").read_text())
     assert check_tables(page, data) > 200
     assert data["command"] == "rankgauge report qrels.txt s0.run s1.run -o r.json"
@@ -623,12 +625,12 @@ def test_the_command_writes_by_the_suffix(files: Path) -> None:
     assert "qrels.txt" in " ".join(text for row in page.tables["checks"] for text, _ in row)
 
 
-def test_a_run_may_come_from_standard_input(files: Path) -> None:
+def test_a_run_may_come_from_standard_input(cli: Command, files: Path) -> None:
     given = (files / "s0.run").read_bytes()
-    piped = command(files, "qrels.txt", "s0=-", "s1.run", "--format", "json", given=given)
-    read = command(files, "qrels.txt", "s0.run", "s1.run", "--format", "json")
-    assert piped.returncode == read.returncode == 0
-    one, other = json.loads(piped.stdout), json.loads(read.stdout)
+    piped = cli("qrels.txt", "s0=-", "s1.run", "--format", "json", stdin=given)
+    read = cli("qrels.txt", "s0.run", "s1.run", "--format", "json")
+    assert piped.code == read.code == 0
+    one, other = json.loads(piped.out), json.loads(read.out)
     assert one["comparison"] == other["comparison"]
     assert [s for s in one["sections"] if s["key"] == "queries"] == [
         s for s in other["sections"] if s["key"] == "queries"
@@ -647,10 +649,12 @@ def test_a_run_may_come_from_standard_input(files: Path) -> None:
         (["qrels.txt", "s0.run", "--by", "qrels.txt", "-o", "r.html"], "qrels.txt"),
     ],
 )
-def test_mistakes_are_one_line_and_leave_nothing_behind(arguments: list[str], message: str, files: Path) -> None:
+def test_mistakes_are_one_line_and_leave_nothing_behind(
+    arguments: list[str], message: str, cli: Command, files: Path
+) -> None:
     before = sorted(files.iterdir())
-    done = command(files, *arguments)
-    assert done.returncode == 2
-    assert message in done.stderr.decode()
-    assert len(done.stderr.decode().strip().splitlines()) == 1
+    done = cli(*arguments)
+    assert done.code == 2
+    assert message in done.err
+    assert len(done.err.strip().splitlines()) == 1
     assert sorted(files.iterdir()) == before

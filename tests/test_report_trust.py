@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rankgauge
+from command import Command
 from rankgauge.errors import DuplicateError, InputError
 from rankgauge.reports import evidence
 from test_report import Page, check_tables, check_words, made
@@ -228,19 +229,13 @@ def test_judges_of_other_pairs_are_refused() -> None:
         rankgauge.report(JUDGMENTS, RUNS, second={"model": {"x": {"y": 1}}}, charts=False)
 
 
-def test_the_command_takes_names_of_judges(tmp_path: Path) -> None:
-    from click.testing import CliRunner
-
-    from rankgauge.cli import cli
-
+def test_the_command_takes_names_of_judges(command: Command, tmp_path: Path) -> None:
     for name, judgments in (("qrels", JUDGMENTS), ("second", SECOND)):
         rankgauge.write(rankgauge.read_judgments(judgments), tmp_path / f"{name}.txt")
     for name, run in RUNS.items():
         rankgauge.write(rankgauge.read_run(run), tmp_path / f"{name}.run")
-    files = [f"people={tmp_path / 'qrels.txt'}", *(str(tmp_path / f"{name}.run") for name in RUNS)]
-    more = ["--second", f"model={tmp_path / 'second.txt'}", "-o", str(tmp_path / "report.json")]
-    done = CliRunner().invoke(cli, ["report", *files, *more])
-    assert (done.exit_code, done.output) == (0, "")
+    files = ["people=qrels.txt", *(f"{name}.run" for name in RUNS), "--second", "model=second.txt"]
+    assert command("report", *files, "-o", "report.json", cwd=tmp_path) == (0, "", "")
     data = json.loads((tmp_path / "report.json").read_text())
     assert data["evidence"]["agreement"]["judges"] == ["people", "model"]
     assert [run["run"] for run in data["evidence"]["unjudged"]["runs"]] == list(RUNS)

@@ -7,17 +7,16 @@ import io
 import itertools
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
+from command import Command
 from rankgauge import DIALECTS, Protocol
-from rankgauge.cli.dialects import dialects
-from rankgauge.cli.eval import evaluate_runs
 from rankgauge.dialects.reproduce import Files, Told, compare, search, telling_query
 from rankgauge.errors import RankgaugeError
 from rankgauge.matching.match import match
@@ -207,54 +206,62 @@ def paths(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "qrels"), str(tmp_path / "run")]
 
 
+@pytest.fixture
+def cli(command: Command) -> Command:
+    """The command `dialects`."""
+    return partial(command, "dialects")
+
+
+def said(command: Command, *words: str) -> str:
+    """What a command prints that has nothing to complain of."""
+    outcome = command(*words)
+    assert (outcome.code, outcome.err) == (0, "")
+    return outcome.out
+
+
 class TestCommand:
-    def test_table_and_machine_formats(self, paths: list[str]) -> None:
+    def test_table_and_machine_formats(self, cli: Command, paths: list[str]) -> None:
         call = ["--only", "sklearn,msmarco", "-m", "nDCG@3"]
-        table = CliRunner().invoke(dialects, [*paths, *call]).output.splitlines()
+        table = said(cli, *paths, *call).splitlines()
         assert table[0].split() == ["dialect", "value", "difference", "reason"]
         assert table[2].split() == ["sklearn", "0.8443", "+0.2752", "ideal=retrieved"]
-        data = json.loads(CliRunner().invoke(dialects, [*paths, *call, "--format", "json"]).output)
+        data = json.loads(said(cli, *paths, *call, "--format", "json"))
         assert [row["dialect"] for row in data] == ["rankgauge", "sklearn", "msmarco"]
         assert data[2]["value"] is None
-        rows = list(
-            csv.DictReader(io.StringIO(CliRunner().invoke(dialects, [*paths, *call, "--format", "csv"]).output))
-        )
+        rows = list(csv.DictReader(io.StringIO(said(cli, *paths, *call, "--format", "csv"))))
         assert float(rows[1]["value"]) == data[1]["value"]
-        assert CliRunner().invoke(dialects, [*paths, *call, "--format", "markdown"]).output.startswith("| dialect |")
+        assert said(cli, *paths, *call, "--format", "markdown").startswith("| dialect |")
 
-    def test_match(self, paths: list[str]) -> None:
-        output = CliRunner().invoke(dialects, [*paths, "-m", "nDCG@3", "--match", "84.43%"]).output
+    def test_match(self, cli: Command, paths: list[str]) -> None:
+        output = said(cli, *paths, "-m", "nDCG@3", "--match", "84.43%")
         assert "\nsklearn " in output
         assert "\nideal=retrieved " in output
-        nothing = CliRunner().invoke(dialects, [*paths, "-m", "nDCG@3", "--match", "0.123456"]).output
+        nothing = said(cli, *paths, "-m", "nDCG@3", "--match", "0.123456")
         assert nothing.startswith("Nothing gives 0.123456 for nDCG@3")
-        only = CliRunner().invoke(dialects, [*paths, "-m", "nDCG@3", "--match", "84.43%", "--only", "sklearn"]).output
+        only = said(cli, *paths, "-m", "nDCG@3", "--match", "84.43%", "--only", "sklearn")
         assert [line.split()[0] for line in only.splitlines()] == ["convention", "sklearn"]
 
-    def test_a_difference_that_is_not_shown_is_not_explained(self, paths: list[str]) -> None:
+    def test_a_difference_that_is_not_shown_is_not_explained(self, cli: Command, paths: list[str]) -> None:
         call = [*paths, "--only", "beir", "-m", "nDCG@3"]
-        assert CliRunner().invoke(dialects, call).output.splitlines()[2].split() == ["beir", "0.5691", "0.0000"]
-        more = CliRunner().invoke(dialects, [*call, "--digits", "7"]).output.splitlines()[2].split()
+        assert said(cli, *call).splitlines()[2].split() == ["beir", "0.5691", "0.0000"]
+        more = said(cli, *call, "--digits", "7").splitlines()[2].split()
         assert (more[0], more[1], more[3]) == ("beir", "0.5690800", "rounding")
 
-    def test_no_value_is_null_in_json(self, tmp_path: Path) -> None:
+    def test_no_value_is_null_in_json(self, cli: Command, tmp_path: Path) -> None:
         (tmp_path / "qrels").write_text("q 0 a 0\n")
         (tmp_path / "run").write_text("q Q0 a 1 1.0 x\n")
         call = [str(tmp_path / "qrels"), str(tmp_path / "run"), "--only", "gdeval", "--format", "json"]
-        data = json.loads(CliRunner().invoke(dialects, call).output, parse_constant=pytest.fail)
+        data = json.loads(said(cli, *call), parse_constant=pytest.fail)
         assert [row["value"] for row in data] == [0.0, None]
 
-    def test_the_list(self) -> None:
-        listed = CliRunner().invoke(dialects, []).output
+    def test_the_list(self, cli: Command) -> None:
+        listed = said(cli)
         assert all(f"\n{name}:" in f"\n{listed}" for name in DIALECTS)
-        data = json.loads(CliRunner().invoke(dialects, ["--format", "json"]).output)
+        data = json.loads(said(cli, "--format", "json"))
         assert [row["dialect"] for row in data] == list(DIALECTS)
 
-    def test_eval_in_a_dialect(self, paths: list[str]) -> None:
-        outcome = CliRunner().invoke(
-            evaluate_runs, [*paths, "-m", "nDCG@3", "--dialect", "sklearn", "--format", "json"]
-        )
-        data = json.loads(outcome.output)
+    def test_eval_in_a_dialect(self, command: Command, paths: list[str]) -> None:
+        data = json.loads(said(command, "eval", *paths, "-m", "nDCG@3", "--dialect", "sklearn", "--format", "json"))
         assert data["dialect"] == "sklearn"
         assert data["runs"][0]["measures"]["nDCG@3"]["mean"] == pytest.approx(0.84426, abs=5e-6)
 
@@ -267,8 +274,10 @@ class TestCommand:
             (["-m", "relstring", "--match", "1"], "relstring is a text for each query"),
         ],
     )
-    def test_mistakes(self, paths: list[str], words: list[str], message: str) -> None:
-        assert message in str(CliRunner().invoke(dialects, [*paths, *words]).exception)
-        assert CliRunner().invoke(dialects, paths[:1]).exit_code == 2
-        without = CliRunner().invoke(dialects, ["--match", "45"])
-        assert (without.exit_code, "--match goes with" in without.output) == (2, True)
+    def test_mistakes(self, cli: Command, paths: list[str], words: list[str], message: str) -> None:
+        refused = cli(*paths, *words)
+        assert (refused.code, refused.out) == (2, "")
+        assert message in refused.err
+        assert cli(*paths[:1]).code == 2
+        without = cli("--match", "45")
+        assert (without.code, "--match goes with" in without.err) == (2, True)
