@@ -20,9 +20,8 @@ import rankgauge
 from rankgauge.cli import align as command
 from rankgauge.errors import FormatError, InputError
 from rankgauge.stats.choice import CRITERIA, SLOW
-from rankgauge.trust.online.align import align
+from rankgauge.trust.online.align import LABELS, align
 from rankgauge.trust.online.doubts import CODES
-from rankgauge.trust.online.settings import LABELS
 from rankgauge.trust.online.units import ROLES, UNITS, measure_of
 
 DEMO = Path(__file__).parents[1] / "demo"

@@ -15,8 +15,8 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from rankgauge.stats import correlation as c
 from rankgauge.stats.choice import CRITERIA, QUICK, nested
+from rankgauge.stats.correlation import fitted, without_each
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.line import fitted, without_each
 
 Floats = NDArray[np.float64]
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}

@@ -19,6 +19,7 @@ import rankgauge
 from rankgauge.cli import COMMANDS
 from rankgauge.comparison.doubts import CODES as DOUBTS
 from rankgauge.comparison.pairs import Pair
+from rankgauge.comparison.settings import ALSO, METHODS
 from rankgauge.dialects import DIALECTS, Own
 from rankgauge.dialects.trec_eval import ROWS
 from rankgauge.errors import RankgaugeError
@@ -29,7 +30,6 @@ from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
 from rankgauge.read.sources import LAYERS
 from rankgauge.reports.sections import SECTIONS
-from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.validation.validate import CODES
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import rankgauge
 from rankgauge import Explanation, Protocol, explain
 from rankgauge.errors import MatchError, ProtocolError, RankgaugeWarning
-from rankgauge.explanation.query.difference import difference
+from rankgauge.explanation.query.explanation import difference
 from rankgauge.measures import MEASURES, Measure, parse
 from rankgauge.protocol import RULES
 from samples import DOCS, GRADES

@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgauge.comparison.pairs import Pair
-from rankgauge.comparison.settings import Settings
+from rankgauge.comparison.settings import METHODS, Settings
 from rankgauge.errors import Doubt, InputError, MeasureError
 from rankgauge.measures import Measure
 from rankgauge.shown import Shown, clean
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.methods import METHODS
 
 if TYPE_CHECKING:
     import polars as pl

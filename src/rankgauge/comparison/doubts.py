@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rankgauge.comparison.settings import TUKEYS
 from rankgauge.errors import Doubt
-from rankgauge.stats.methods import TUKEYS
 
 if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Family, Pair

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.comparison.settings import Settings
+from rankgauge.comparison.settings import INTERVALS, METHODS, RANKS, TUKEYS, Settings
 from rankgauge.comparison.verdict import decide, smallest_p, verdict
 from rankgauge.errors import InputError
 from rankgauge.stats import families, paired
 from rankgauge.stats.bootstrap import bootstrap_intervals
 from rankgauge.stats.flips import Flipped, centred, sign_flips
-from rankgauge.stats.methods import INTERVALS, METHODS, RANKS, TUKEYS
+from rankgauge.stats.paired import sign_test, wilcoxon
 from rankgauge.stats.power import detectable
-from rankgauge.stats.ranks import sign_test, wilcoxon
 
 if TYPE_CHECKING:
     from rankgauge.comparison.values import Values

@@ -15,8 +15,8 @@ from rankgauge.comparison.values import Values, values_of_results, with_clusters
 from rankgauge.comparison.verdict import BETTER, WORSE
 from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.explanation.query.difference import difference
 from rankgauge.explanation.query.explain import Difference, Explanation, explain
+from rankgauge.explanation.query.explanation import difference
 from rankgauge.reports.evidence import Evidence, evidence_of
 from rankgauge.reports.funnel import funnel_of
 from rankgauge.stats import paired

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.stats.correlation import SAME, is_constant, kendall, pearson, spearman
-from rankgauge.stats.line import without_each
+from rankgauge.stats.correlation import SAME, is_constant, kendall, pearson, spearman, without_each
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints

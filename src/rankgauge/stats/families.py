@@ -17,14 +17,8 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
 
 __all__ = [
-    "adjusted",
-    "benjamini_hochberg",
-    "benjamini_yekutieli",
-    "holm",
-    "randomised_tukey",
-    "residual_square",
-    "tukey",
-]
+    "adjusted", "benjamini_hochberg", "benjamini_yekutieli", "holm", "randomised_tukey", "residual_square", "tukey",
+]  # fmt: skip
 
 
 def adjusted(method: str, p: Floats) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, decide
 from rankgauge.errors import InputError
 from rankgauge.stats import macro
-from rankgauge.stats.ranks import midranks
+from rankgauge.stats.paired import midranks
 
 if TYPE_CHECKING:
     from rankgauge.comparison.leaderboard.cells import Cell

@@ -13,16 +13,15 @@ import numpy as np
 from rankgauge.errors import InputError, unknown
 from rankgauge.explanation.funnel.system import LOSSES, PARTS
 from rankgauge.shown import Shown, clean
+from rankgauge.stats.bootstrap import ratio_intervals, ratios, resamples_for
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.paired import TIE, units_of
-from rankgauge.stats.ratios import ratio_intervals, ratios, resamples_for
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dtypes import Floats, Ints
-    from rankgauge.explanation.funnel.cross import Cross
-    from rankgauge.explanation.funnel.system import Move, System
+    from rankgauge.explanation.funnel.system import Cross, Move, System
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rankgauge.explanation.query.cases import Cases, evaluated
 from rankgauge.explanation.query.explanation import Change
+from rankgauge.explanation.query.ranking import Cases, evaluated
 from rankgauge.explanation.query.worth import best_ranking, reach
 from rankgauge.measures.bands.worth import prefers_better_higher
 

@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import InputError, MeasureError
-from rankgauge.explanation.query.cases import as_is
 from rankgauge.explanation.query.changes import changes, graded
-from rankgauge.explanation.query.difference import Difference, Share, difference
-from rankgauge.explanation.query.explanation import Change, Explanation, Level, Rest, Row
-from rankgauge.explanation.query.ideal import ideal_gains, ideal_notes, ideal_ranking, ideal_terms
-from rankgauge.explanation.query.ranking import ranking_of_grades, ranking_of_query
-from rankgauge.explanation.query.terms import Terms, check_explainable, terms, value_of
+from rankgauge.explanation.query.explanation import Change, Difference, Explanation, Level, Rest, Row, Share, difference
+from rankgauge.explanation.query.ranking import as_is, ranking_of_grades, ranking_of_query
+from rankgauge.explanation.query.terms import (
+    Terms,
+    check_explainable,
+    ideal_gains,
+    ideal_notes,
+    ideal_ranking,
+    ideal_terms,
+    terms,
+    value_of,
+)
 from rankgauge.explanation.query.worth import DCG_FAMILY, dcg_measure, discounts_of, gains_of
 from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
@@ -29,8 +35,10 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
     from rankgauge.explanation.query.ranking import Ranking
 
-__all__ = ["Change", "Difference", "Explanation", "Level", "Rest", "Row", "Share"]
-__all__ += ["difference", "explain", "wanted_measure", "worst_queries"]
+__all__ = [
+    "Change", "Difference", "Explanation", "Level", "Rest", "Row", "Share", "difference", "explain", "wanted_measure",
+    "worst_queries",
+]  # fmt: skip
 
 
 def explain(

@@ -9,23 +9,25 @@ import numpy as np
 
 from rankgauge.stats.correlation import (
     COEFFICIENTS,
+    Line,
     Share,
     corrected,
     correlated,
     dependent_difference,
     effective_number,
     fisher,
+    fitted,
     pearson,
     reliability,
     weighted_pearson,
     wilson,
+    without_each,
 )
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.line import Line, fitted, without_each
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
-    from rankgauge.trust.online.settings import Settings
+    from rankgauge.trust.online.align import Settings
     from rankgauge.trust.online.units import Units
 
 

@@ -19,7 +19,7 @@ from rankgauge.trust.unjudged.bounds import open_of_run
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
-    from rankgauge.trust.unjudged.extremes import Setting
+    from rankgauge.trust.unjudged.scale import Setting
     from rankgauge.trust.unjudged.sheet import Sheet
 
 __all__ = ["Expected", "bin_of", "chances", "expected_values"]

@@ -10,13 +10,25 @@ import numpy as np
 
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.measures.gains import discount_function, gain_function, number_text
-from rankgauge.trust.unjudged.extremes import Setting
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
     from rankgauge.measures import Measure
 
-__all__ = ["Scale", "grades_of", "scale_of"]
+__all__ = ["Scale", "Setting", "grades_of", "scale_of"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Setting:
+    """What all assignments share: the steps between gains, and H, the sums of the first 0, 1, … k discounts."""
+
+    steps: Floats
+    upto: Floats
+
+    def ideal(self, judged: Ints, more: Ints) -> Floats:
+        """H(min(k, m + n)); the shapes are broadcast."""
+        result: Floats = self.upto[np.minimum(judged + more, len(self.upto) - 1)]
+        return result
 
 
 @dataclass(frozen=True, eq=False, slots=True)
