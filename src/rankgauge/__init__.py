@@ -53,7 +53,7 @@ _WHERE = {
     "TieBand": "measures.bands.bands",
     "agree": "trust.judges.agree",
     "align": "trust.online.align",
-    "bench": "comparison.leaderboard.bench",
+    "bench": "comparison.leaderboard.leaderboard",
     "check": "comparison.gate.check",
     "compare": "comparison.compare",
     "evaluate": "evaluate",

@@ -4,8 +4,8 @@ from rankgauge.comparison.compare import compare as compare
 from rankgauge.comparison.comparison import Comparison as Comparison
 from rankgauge.comparison.gate.check import Check as Check
 from rankgauge.comparison.gate.check import check as check
-from rankgauge.comparison.leaderboard.bench import bench as bench
 from rankgauge.comparison.leaderboard.leaderboard import Leaderboard as Leaderboard
+from rankgauge.comparison.leaderboard.leaderboard import bench as bench
 from rankgauge.comparison.plan import Plan as Plan
 from rankgauge.comparison.plan import plan as plan
 from rankgauge.dialects import DIALECTS as DIALECTS

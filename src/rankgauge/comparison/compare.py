@@ -12,6 +12,7 @@ from rankgauge.comparison.pairs import Family, compare_groups, compare_pairs
 from rankgauge.comparison.settings import Settings
 from rankgauge.comparison.value_tables import on_judgments, values_of_tables
 from rankgauge.comparison.values import Values, values_of_results, with_clusters, without_weightless
+from rankgauge.comparison.verdict import OPPOSITE
 from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.read import Judgments
 
-__all__ = ["Comparison", "Settings", "Values", "compare", "compare_results", "compare_tables", "compare_values"]
-__all__ += ["refuse_rules"]
+__all__ = [
+    "Comparison", "Settings", "Values", "compare", "compare_results", "compare_tables", "compare_values",
+    "refuse_rules",
+]  # fmt: skip
 
 
 def compare(
@@ -165,11 +168,10 @@ def _doubts_of_groups(measure: str, groups: Mapping[str, Compared], settings: Se
 
 def _compared(values: Values, family: Family, settings: Settings) -> Compared:
     units = paired.units_of(values.table, values.weights, values.clusters)
-    counts = {name: {"better": 0, "worse": 0, "not separable": 0} for name in values.systems}
-    opposite = {"better": "worse", "worse": "better", "not separable": "not separable"}
+    counts = {name: dict.fromkeys(OPPOSITE, 0) for name in values.systems}
     for pair in family.pairs:
         counts[pair.a][pair.decision] += 1
-        counts[pair.b][opposite[pair.decision]] += 1
+        counts[pair.b][OPPOSITE[pair.decision]] += 1
     systems = {
         name: System(values.mean(name), paired.mean_interval(units, at, settings.alpha), *counts[name].values())
         for at, name in enumerate(values.systems)

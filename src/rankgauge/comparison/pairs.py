@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from rankgauge.comparison.settings import INTERVALS, METHODS, RANKS, TUKEYS, Settings
-from rankgauge.comparison.verdict import decide, smallest_p, verdict
+from rankgauge.comparison.verdict import OPPOSITE, decide, smallest_p, verdict
 from rankgauge.errors import InputError
 from rankgauge.stats import families, paired
 from rankgauge.stats.bootstrap import bootstrap_intervals
@@ -64,6 +64,34 @@ class Pair:
     p_adjusted: float = float("nan")
     decision: str = ""
     verdict: str = ""
+
+    def turned(self) -> Pair:
+        """The same comparison as b against a: every difference is b − a. The verdict names both, and stays."""
+        low, high = self.relative_interval
+        known = low > -1 and high < np.inf
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            difference=-self.difference,
+            interval=_negated(self.interval),
+            relative=-self.relative / (1 + self.relative) if self.relative != -1 else float("nan"),
+            relative_interval=(-high / (1 + high), -low / (1 + low)) if known else paired.NOWHERE,
+            d_z=-self.d_z,
+            d_z_interval=_negated(self.d_z_interval),
+            g_z=-self.g_z,
+            wins=self.losses,
+            losses=self.wins,
+            skewness=-self.skewness,
+            better=1 - self.better,
+            intervals={kind: _negated(ends) for kind, ends in self.intervals.items()},
+            decision=OPPOSITE[self.decision],
+        )
+
+
+def _negated(interval: Interval) -> Interval:
+    low, high = interval
+    return -high, -low
 
 
 class Family(NamedTuple):

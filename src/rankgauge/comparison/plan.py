@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from rankgauge.errors import InputError
-from rankgauge.shown import Shown, clean
+from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.power import (
     ALPHA,
@@ -199,6 +199,7 @@ class Plan(Shown):
     """Queries needed, and what sets of queries show."""
 
     shown_by: ClassVar[str] = "plan"
+    title = "How many queries"
 
     deviation: Deviation
     setting: Setting
@@ -212,20 +213,15 @@ class Plan(Shown):
         return [QUESTIONS[question].size(self.setting, of, queries) for queries in numbers]
 
     @property
-    def title(self) -> str:
-        """What was asked."""
-        return "How many queries"
-
-    @property
     def meanings(self) -> list[str]:
         """What each question asks, in words."""
         return [f"{question}: {QUESTIONS[question].words(self.setting)}." for question in self.questions]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON: NaN is None."""
+    def data(self, **choices: Any) -> dict[str, Any]:
+        """Everything that JSON holds."""
         pilot, setting = self.deviation, self.setting
         known = {"measure": pilot.measure, "queries": pilot.queries, "systems": pilot.systems}
-        data = {
+        return {
             "deviation": Estimate(pilot.value, *pilot.interval or ()),
             "pilot": known if pilot.systems else None,
             "power": setting.power,
@@ -236,8 +232,6 @@ class Plan(Shown):
             "needed": [asdict(each) for each in self.answers],
             "sets": [{"queries": queries, **sizes} for queries, sizes in self.sets.items()],
         }
-        cleaned: dict[str, Any] = clean(data)
-        return cleaned
 
 
 def plan(

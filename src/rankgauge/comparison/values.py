@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.result import Result
 
-__all__ = [
-    "Values",
-    "comparable",
-    "one_definition",
-    "values_of_results",
-    "with_clusters",
-    "without_weightless",
-]
+__all__ = ["Values", "comparable", "one_definition", "values_of_results", "with_clusters", "without_weightless"]
 
 LARGEST: Final = 1e60
 

@@ -67,10 +67,6 @@ class Criterion(NamedTuple):
         return found
 
 
-def _pearsons(x: Floats, y: Floats) -> Floats:
-    return without_each(x, y)[0]
-
-
 def _share(x: Floats, y: Floats) -> float:
     """The share of the rows that have two signs on which these are the same."""
     signs = np.sign(x) * np.sign(y)
@@ -100,7 +96,7 @@ def _prediction(x: Floats, y: Floats) -> float:
 
 
 CRITERIA: Final = {
-    "pearson": Criterion("the highest Pearson correlation", pearson, _pearsons),
+    "pearson": Criterion("the highest Pearson correlation", pearson, lambda x, y: without_each(x, y)[0]),
     "spearman": Criterion("the highest Spearman correlation", spearman),
     "kendall": Criterion("the highest Kendall τ_b", kendall),
     "sign": Criterion("the highest share of equal signs", _share, _shares),

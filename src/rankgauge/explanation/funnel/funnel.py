@@ -233,20 +233,10 @@ def _of_system(system: System) -> Iterator[str]:
     yield from _unanswered(second, "a value of 0", system.first)
     before, after = (float(stage.hits.retrieved.sum()) for stage in (system.first, second))
     if before and after < MOST_CANDIDATES * before:
-        sizes = second.hits.retrieved
-        deepest = int(sizes.max(initial=0))
-        saw = (
-            f" If it saw only the first {deepest:,}, say --candidates {deepest}."
-            if _first_only(system, deepest)
-            else ""
-        )
+        deepest, ranks = int(second.hits.retrieved.max(initial=0)), second.before
+        first_only = ranks is not None and (ranks <= deepest).all()  # all that was reranked
+        saw = f" If it saw only the first {deepest:,}, say --candidates {deepest}." if first_only else ""
         yield f"{system.name} holds {after / before:.1%} of the candidates of {system.retriever}.{saw}"
-
-
-def _first_only(system: System, deepest: int) -> bool:
-    """Whether all that was reranked lies among the first so many candidates."""
-    before = system.second.before
-    return before is not None and bool((before <= deepest).all())
 
 
 def _unanswered(stage: Stage, what: str, first: Stage | None = None) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["Funnel", "Harm", "Point", "Sampling"]
 
 MEANS: Final = (*PARTS, "retrieved", "oracle", "random", "lift", "headroom")
-# Ratio of means → what is divided by what, as sums and differences of columns.
-RATIOS: Final = {
-    "captured": (("lift",), ("headroom",)),
-    "skill": (("value", "-random"), ("oracle", "-random")),
+# Ratio of means → what is divided by what, of a reranked run.
+RATIOS: Final[dict[str, Callable[[System], tuple[Floats, Floats]]]] = {
+    "captured": lambda system: (system.of("lift"), system.of("headroom")),
+    "skill": lambda system: (system.of("value") - system.of("random"), system.of("oracle") - system.of("random")),
 }
 FALLEN: Final = 3  # documents that the row of a harmed query names
 QUERY_COLUMNS: Final = (*MEANS, "recall_before", "recall_after", "judged_before", "judged_after")
@@ -115,11 +115,7 @@ class Funnel(Shown):
     @property
     def query_ids(self) -> list[str]:
         """The queries that count, in code-point order."""
-        return self._any.query_ids
-
-    @property
-    def _any(self) -> System:
-        return next(iter(self.systems.values()))
+        return next(iter(self.systems.values())).query_ids
 
     # ---- means and intervals ----------------------------------------------------------------------------------------
 
@@ -144,9 +140,10 @@ class Funnel(Shown):
         for system in self.systems.values():
             above += [system.of(name) for name in MEANS]
             below += [np.ones(len(above[0]))] * len(MEANS)
-            for over, under in RATIOS.values():
-                above.append(_added(system, over))
-                below.append(_added(system, under))
+            for ratio in RATIOS.values():
+                over, under = ratio(system)
+                above.append(over)
+                below.append(under)
         for parts in self.cross.effects.values() if self.cross is not None else ():
             above += parts.values()
             below += [np.ones(len(above[0]))] * len(parts)
@@ -268,14 +265,6 @@ class Funnel(Shown):
 
         rows = [{"run": name, **row} for name in self.systems for row in self.rows(name)]
         return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _added(system: System, columns: tuple[str, ...]) -> Floats:
-    """The sum of columns; those with a minus before them are subtracted."""
-    total = np.zeros(len(system.query_ids))
-    for name in columns:
-        total = total - system.of(name[1:]) if name.startswith("-") else total + system.of(name)
-    return total
 
 
 def _depths(deepest: int) -> list[int]:

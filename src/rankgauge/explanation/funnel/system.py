@@ -221,11 +221,6 @@ class System:
         return [(queries[at], float(lift[at])) for at in order.tolist() if lift[at] < -TIE]
 
 
-def _of_answered(measure: Measure, stage: Stage) -> Floats:
-    """A measure of the queries that a stage answers; NaN elsewhere."""
-    return np.where(stage.hits.retrieved > 0, measure(stage.hits), np.nan)
-
-
 def system_of(name: str, first: Stage, second: Stage, worth: Worth, depth: int) -> System:
     """Measure a reranked run beside its candidates."""
     measure, recall = worth.measure, parse(f"R@{depth}")
@@ -247,10 +242,11 @@ def system_of(name: str, first: Stage, second: Stage, worth: Worth, depth: int) 
         "random": random,
         "lift": value - retrieved,
         "headroom": oracle - retrieved,
-        "recall_before": recall(first.hits),
-        "recall_after": recall(second.hits),
-        **{f"judged_{when}": _of_answered(judged, stage) for when, stage in (("before", first), ("after", second))},
     }
+    for when, stage in (("before", first), ("after", second)):
+        answered = stage.hits.retrieved > 0
+        columns |= {f"recall_{when}": recall(stage.hits)}
+        columns |= {f"judged_{when}": np.where(answered, judged(stage.hits), np.nan)}
     return System(name, first, second, worth, columns, ~np.isnan(value))
 
 

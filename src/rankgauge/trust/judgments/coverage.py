@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankgauge.matching.match import match
-from rankgauge.matching.regrade import Traced, numbered, trace
+from rankgauge.matching.regrade import numbered, trace
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.ranked import divide
 from rankgauge.trust.unjudged.bounds import Bounds, bounds_of_pair, bounds_of_run
@@ -171,14 +171,11 @@ def leave_one_run_out(sheet: Sheet, depth: int | None = None) -> list[LeftOut]:
     whole = {name: result[sheet.measure] for name, result in sheet.results.items()}
     found = []
     for name, dropped in _brought_alone(pool, rows).items():
-        less = {each: _mean(sheet, traced[each], rows, ~dropped) for each in traced}
+        hits = {each: ranked.under(rows.number, ~dropped) for each, ranked in traced.items()}
+        less = {each: aggregate("mean", sheet.measure(found), None) for each, found in hits.items()}
         ranks = _rank(whole, name), _rank(less, name)
         found.append(LeftOut(name, int(dropped.sum()), whole[name], less[name], *ranks))
     return found
-
-
-def _mean(sheet: Sheet, traced: Traced, rows: Columns, kept: Bools) -> float:
-    return aggregate("mean", sheet.measure(traced.under(rows.number, kept)), None)
 
 
 def _rank(values: dict[str, float], name: str) -> int:

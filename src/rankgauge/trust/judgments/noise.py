@@ -237,8 +237,7 @@ def means_of(rows: Columns, traced: Sequence[Traced], measure: Measure, grades: 
     plain = all(getattr(protocol, rule) == getattr(DEFAULT, rule) for rule in PLAIN)
     if not plain or protocol.ties in GROUPED or protocol.duplicates in REPEATING:
         return _general(rows, traced, measure, grades)
-    place = {query: at for at, query in enumerate(rows.queries)}
-    return _quick(rows, [_Ranked.of(each, scale, place) for each in traced], scale)
+    return _quick(rows, traced, scale)
 
 
 def _general(rows: Columns, traced: Sequence[Traced], measure: Measure, grades: Floats) -> Means:
@@ -253,28 +252,16 @@ def _general(rows: Columns, traced: Sequence[Traced], measure: Measure, grades: 
     return means
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Ranked:
-    """The judged documents of one run at ranks that count: query, judgment and weight of each; its queries."""
-
-    query: Ints
-    row: Ints
-    weight: Floats
-    queries: Ints
-
-    @staticmethod
-    def of(traced: Traced, scale: Scale, place: dict[str, int]) -> _Ranked:
-        queries = np.array([place[query] for query in traced.hits.queries], np.int64)
-        weight = scale.weight(traced.hits.rank)
-        counts = weight > 0
-        return _Ranked(queries[traced.hits.query[counts]], traced.row[counts], weight[counts], queries)
-
-
-def _quick(rows: Columns, ranked: Sequence[_Ranked], scale: Scale) -> Means:
+def _quick(rows: Columns, traced: Sequence[Traced], scale: Scale) -> Means:
     worth: Floats = np.r_[scale.worth(scale.grades), 0.0]  # the last is what −1 stands for
     level = np.searchsorted(np.r_[0.0, scale.gains], worth)
     query, queries, steps = rows.query.astype(np.int64), len(rows.queries), len(scale.gains) + 1
     setting = scale.setting(int(np.bincount(query, minlength=1).max()))
+    place = {query: at for at, query in enumerate(rows.queries)}
+    ranked = []  # of each run: its queries; query, judgment and weight of its judged documents at ranks that count
+    for each in traced:
+        own, weight = np.array([place[query] for query in each.hits.queries], np.int64), scale.weight(each.hits.rank)
+        ranked.append((own, own[each.hits.query[weight > 0]], each.row[weight > 0], weight[weight > 0]))
 
     def means(places: Ints) -> Floats:
         number = len(places)
@@ -284,11 +271,11 @@ def _quick(rows: Columns, ranked: Sequence[_Ranked], scale: Scale) -> Means:
         reached = np.flip(np.flip(counts, axis=2).cumsum(axis=2), axis=2)[:, :, 1:]
         ideal = setting.ideal(reached, np.zeros(1, np.int64)) @ setting.steps
         result = np.empty((number, len(ranked)))
-        for at, each in enumerate(ranked):
-            gained = (worth[places[:, each.row]] * each.weight).ravel()
-            summed = np.bincount((shift + each.query).ravel(), gained, number * queries).reshape(number, queries)
+        for at, (own, of_query, row, weight) in enumerate(ranked):
+            gained = (worth[places[:, row]] * weight).ravel()
+            summed = np.bincount((shift + of_query).ravel(), gained, number * queries).reshape(number, queries)
             value = np.divide(summed, ideal, out=np.zeros(summed.shape), where=ideal > 0)
-            result[:, at] = value[:, each.queries].mean(axis=1)
+            result[:, at] = value[:, own].mean(axis=1)
         return result
 
     return means

@@ -95,17 +95,13 @@ class Alignment(Shown):
     """
 
     shown_by: ClassVar[str] = "online"
+    title = "Offline beside online"
 
     units: Units
     settings: Settings
     tracked: list[Tracked]
     reliability: float | None
     choice: Choice | None
-
-    @property
-    def title(self) -> str:
-        """What stands beside what."""
-        return "Offline beside online"
 
     @property
     def first(self) -> Tracked:
@@ -202,7 +198,8 @@ def _choice(units: Units, columns: list[Tracked], settings: Settings) -> Choice:
     held = nested(np.stack(list(units.offline.values())), units.online, settings.criterion)
     column = [names[at] for at in held.column.tolist()]
     counted = held.agrees[~np.isnan(held.agrees)]
-    best = _best(units, settings.criterion)
+    scores = [CRITERIA[settings.criterion].whole(x, units.online) for x in units.offline.values()]
+    best = names[int(first_of_best(np.array(scores)))]  # when no unit is left out
     return Choice(
         settings.criterion,
         {name: column.count(name) for name in names},
@@ -211,10 +208,3 @@ def _choice(units: Units, columns: list[Tracked], settings: Settings) -> Choice:
         next(each.signs["all"] for each in columns if each.name == best),
         column,
     )
-
-
-def _best(units: Units, by: str) -> str:
-    """The column that is chosen when no unit is left out."""
-    score = CRITERIA[by].whole
-    scores = np.array([score(x, units.online) for x in units.offline.values()])
-    return list(units.offline)[int(first_of_best(scores))]

@@ -103,21 +103,15 @@ class Bounds(Shown):
         data = {name: pl.Series(column, nan_to_null=True) for name, column in columns.items()}
         return pl.DataFrame({"query_id": self.queries, **data, "open": self.open})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON: NaN is None."""
-        mean = {name: _known(end) for name, end in self.mean._asdict().items()}
-        data = {"name": self.name, "measure": self.measure, "open": int(self.open.sum()), "mean": mean}
+    def data(self, **choices: Any) -> dict[str, Any]:
+        """Everything that JSON holds."""
+        data = {"name": self.name, "measure": self.measure, "open": int(self.open.sum()), "mean": self.mean}
         return data | {"queries": len(self.queries), "per_query": self.to_frame().to_dicts()}
 
     def __repr__(self) -> str:
         value, low, high = self.mean
-        count = int(self.open.sum())
-        documents = counted(count, "open document")
+        documents = counted(int(self.open.sum()), "open document")
         return f"{self.measure} of {self.name}: {value:.4f} in [{low:.4f}, {high:.4f}], {documents}"
-
-
-def _known(number: float) -> float | None:
-    return number if number == number else None
 
 
 def bounds_of_run(sheet: Sheet, name: str) -> Bounds:

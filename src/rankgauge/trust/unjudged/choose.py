@@ -44,13 +44,9 @@ class ToJudgeList(Shown):
     """The pairs to judge, what tells most first."""
 
     shown_by: ClassVar[str] = "judgments:to_judge_sections"
+    title = "Pairs to judge next"
 
     pairs: Sequence[ToJudge]
-
-    @property
-    def title(self) -> str:
-        """What this is about."""
-        return "Pairs to judge next"
 
     def data(self, **choices: Any) -> list[dict[str, Any]]:
         """What JSON holds."""
