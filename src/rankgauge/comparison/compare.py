@@ -64,13 +64,13 @@ def compare(
     belonging = None if clusters is None else query_table(clusters, "cluster")
     protocol = Protocol.of(protocol)
     if judgments is None:
-        of_results = _are_results(runs)
+        of_results = isinstance(runs, Mapping) and bool(runs) and all(isinstance(r, Result) for r in runs.values())
         refuse_rules(protocol, dialect, "results" if of_results else "values")
-        queries: dict[str, Any] = {"weights": weights, "groups": groups_of(by, None), "clusters": belonging}
+        about: dict[str, Any] = {"weights": weights, "groups": groups_of(by, None), "clusters": belonging}
         if of_results:
-            return compare_results(_several(runs), settings, wanted, **queries)
+            return compare_results(_several(runs), settings, wanted, **about)
         tables = runs if isinstance(runs, list) else [runs]
-        return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **queries)
+        return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **about)
     evaluation = evaluate_runs(
         judgments, _several(runs), wanted or "nDCG@10", protocol=protocol, dialect=dialect, weights=weights, by=by
     )
@@ -78,18 +78,11 @@ def compare(
 
 
 def compare_results(
-    results: Mapping[str, Result],
-    settings: Settings,
-    measures: Sequence[str] | None = None,
-    *,
-    weights: Any = None,
-    groups: Mapping[str, str] | None = None,
-    clusters: Mapping[str, Any] | None = None,
+    results: Mapping[str, Result], settings: Settings, measures: Sequence[str] | None = None, **about: Any
 ) -> Comparison:
-    """Compare Results that rest on the same judgments and rules; their own weights and groups, or the given ones."""
-    values = values_of_results(_several(results), measures)
-    queries: dict[str, Any] = {"weights": weights, "groups": groups, "clusters": clusters}
-    made = compare_values({name: _about_queries(each, **queries) for name, each in values.items()}, settings)
+    """Compare Results that rest on the same judgments and rules; their own weights and groups, or those given `about`
+    queries (as for `compare_values`)."""
+    made = compare_values(values_of_results(_several(results), measures), settings, **about)
     evaluation = Evaluation.of(results)
     doubts = list(made.warnings)
     for name, compared in made.measures.items():
@@ -102,18 +95,15 @@ def compare_tables(
     measures: Sequence[str] | None,
     settings: Settings,
     *,
-    weights: Any = None,
-    groups: Mapping[str, str] | None = None,
-    clusters: Mapping[str, Any] | None = None,
     skip: bool = False,
     judgments: Judgments | None = None,
+    **about: Any,
 ) -> Comparison:
     """Compare values from tables; `skip` leaves queries out that lack one, `judgments` are what they should rest on."""
     values = values_of_tables(tables, measures, skip=skip)
-    for name, each in values.items():
-        each = each if judgments is None else on_judgments(each, judgments)
-        values[name] = _about_queries(each, weights=weights, groups=groups, clusters=clusters)
-    return compare_values(values, settings)
+    if judgments is not None:
+        values = {name: on_judgments(each, judgments) for name, each in values.items()}
+    return compare_values(values, settings, **about)
 
 
 def refuse_rules(protocol: Protocol, dialect: Any, what: str) -> None:
@@ -128,30 +118,30 @@ def refuse_rules(protocol: Protocol, dialect: Any, what: str) -> None:
         )
 
 
-def _about_queries(
-    values: Values, *, weights: Any, groups: Mapping[str, str] | None, clusters: Mapping[str, Any] | None
-) -> Values:
-    """The same values with what is known of their queries."""
-    if weights is not None:
-        values = replace(values, weights=weights_of(weights, values.queries))
-    if groups is not None:
-        values = replace(values, groups=masks_of(groups, values.queries))
-    return with_clusters(values, clusters)
-
-
-def compare_values(values: Mapping[str, Values], settings: Settings) -> Comparison:
-    """Compare the systems of every table of values."""
+def compare_values(
+    values: Mapping[str, Values],
+    settings: Settings,
+    *,
+    weights: Any = None,
+    groups: Mapping[str, str] | None = None,
+    clusters: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Compare the systems of every table of values, with what is known of their queries beside what they say."""
     measures: dict[str, Compared] = {}
     doubts: list[Doubt] = []
-    for name, given in values.items():
-        each = without_weightless(given)
+    for name, each in values.items():
+        if weights is not None:
+            each = replace(each, weights=weights_of(weights, each.queries))
+        if groups is not None:
+            each = replace(each, groups=masks_of(groups, each.queries))
+        each = without_weightless(with_clusters(each, clusters))
         if len(each.systems) < 2:
             raise InputError(f"there is only one system, {each.systems[0]}; a comparison needs two or more")
         family, parts = compare_pairs(each, settings), compare_groups(each, settings)
-        groups = {group: _compared(each.only(each.groups[group]), part, settings) for group, part in parts.items()}
-        measures[name] = replace(_compared(each, family, settings), groups=groups)
+        within = {group: _compared(each.only(each.groups[group]), part, settings) for group, part in parts.items()}
+        measures[name] = replace(_compared(each, family, settings), groups=within)
         doubts += [*doubts_of_pairs(each, family.pairs), *doubts_of_family(name, family, settings)]
-        doubts += _doubts_of_groups(name, groups, settings)
+        doubts += _doubts_of_groups(name, within, settings)
     return Comparison(measures, settings, doubts)
 
 
@@ -183,10 +173,6 @@ def _measures(measures: Any) -> list[str] | None:
     if measures is None or isinstance(measures, (str, Measure)):
         return None if measures is None else [str(measures)]
     return [str(each) for each in measures]
-
-
-def _are_results(runs: Any) -> bool:
-    return isinstance(runs, Mapping) and bool(runs) and all(isinstance(each, Result) for each in runs.values())
 
 
 def _several(runs: Any) -> Any:

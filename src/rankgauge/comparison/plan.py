@@ -11,9 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from decimal import Decimal
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
-
-import numpy as np
 
 from rankgauge.errors import InputError
 from rankgauge.shown import Shown
@@ -83,18 +82,10 @@ def deviation_of(values: Values) -> Deviation:
         raise InputError(f"all systems of the pilot have the same differences on every query of {values.measure}")
     variance = 2 * squares / freedom
     ends = tuple(math.sqrt(2 * squares / float(special.chdtri(freedom, tail))) for tail in (0.025, 0.975))
-    pairs = _of_pairs(values) if systems > 2 else (None, None)
-    return Deviation(math.sqrt(variance), (ends[0], ends[1]), values.measure, queries, tuple(values.systems), *pairs)
-
-
-def _of_pairs(values: Values) -> tuple[float, float]:
-    """The smallest and the largest deviation of a pair."""
-    found = [
-        float((values.table[:, i] - values.table[:, j]).std(ddof=1))
-        for i in range(len(values.systems))
-        for j in range(i)
-    ]
-    return float(np.min(found)), float(np.max(found))
+    pairs = [float((a - b).std(ddof=1)) for a, b in combinations(values.table.T, 2)]
+    range_of_pairs = (min(pairs), max(pairs)) if systems > 2 else (None, None)
+    names = tuple(values.systems)
+    return Deviation(math.sqrt(variance), (ends[0], ends[1]), values.measure, queries, names, *range_of_pairs)
 
 
 # ---- the questions, in words, and solved for the queries or for the size ---------------------------------------------

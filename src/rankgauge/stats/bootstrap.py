@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rankgauge.stats.paired import TIE
+from rankgauge.stats.paired import TIE, Units
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
-    from rankgauge.stats.paired import Units
 
 __all__ = [
     "MOST_VARY", "RESAMPLES", "bca", "bootstrap_intervals", "draws", "ratio_intervals", "ratios", "resamples_for",
@@ -152,7 +151,8 @@ def ratio_intervals(
     both, largest = np.concatenate([above, distinct], axis=1), np.abs(below).max(axis=0, initial=0.0)
     for part, times in draws(units, len(drawn), (seed, 3)):
         sums = times @ both
-        drawn[part] = _divided(sums[:, :number], sums[:, number:][:, which.ravel()], largest)
+        drawn[part], by = np.nan, sums[:, number:][:, which.ravel()]
+        np.divide(sums[:, :number], by, out=drawn[part], where=np.abs(by) > NOTHING * np.maximum(largest, NOTHING))
     result = np.full((number, 2), np.nan)
     for at in range(number):
         known = drawn[~np.isnan(drawn[:, at]), at : at + 1]
@@ -160,10 +160,4 @@ def ratio_intervals(
             continue
         influence = above[:, at : at + 1] - observed[at] * below[:, at : at + 1]
         result[at] = bca(known, influence, observed[at : at + 1], alpha)[0]
-    return result
-
-
-def _divided(above: Floats, below: Floats, largest: Floats) -> Floats:
-    result = np.full(above.shape, np.nan)
-    np.divide(above, below, out=result, where=np.abs(below) > NOTHING * np.maximum(largest, NOTHING))
     return result

@@ -6,7 +6,6 @@ For each row in turn a column is chosen on all the others, and the row tells whe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -16,29 +15,22 @@ from rankgauge.stats.correlation import SAME, is_constant, kendall, pearson, spe
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
 
-__all__ = ["CRITERIA", "QUICK", "SLOW", "Chosen", "Criterion", "first_of_best", "nested"]
+__all__ = ["CRITERIA", "QUICK", "SLOW", "Criterion", "first_of_best", "nested"]
 
 SLOW: Final = 2_000  # rows, beyond which criteria that start anew for every row are too slow
 EQUAL: Final = 1e-9  # scores that differ by less are the same: rounding leaves columns that are multiples apart
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """For each row the column that was chosen without it, and whether that column agrees with it in sign.
+def nested(columns: Floats, y: Floats, by: str = "pearson") -> tuple[Ints, Floats]:
+    """Leave each row out, choose by the others, look at the row. `columns` is column × row; of equals, the first.
 
-    `agrees` is 1 or 0, and NaN where one of the two is 0 and so has no sign.
+    For each row the column that was chosen without it, and whether that column agrees with it in sign: 1 or 0, and NaN
+    where one of the two is 0 and so has no sign.
     """
-
-    column: Ints
-    agrees: Floats
-
-
-def nested(columns: Floats, y: Floats, by: str = "pearson") -> Chosen:
-    """Leave each row out, choose by the others, look at the row. `columns` is column × row; of equals, the first."""
     scores = np.stack([CRITERIA[by].without_each(x, y) for x in columns])
     column = first_of_best(scores)
     signs = np.sign(columns[column, np.arange(len(y))]) * np.sign(y)
-    return Chosen(column, np.where(signs == 0, np.nan, (signs > 0).astype(np.float64)))
+    return column, np.where(signs == 0, np.nan, (signs > 0).astype(np.float64))
 
 
 def first_of_best(scores: Floats) -> Ints:

@@ -27,14 +27,13 @@ from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.paired import NOWHERE, TIE, moments, t_interval, units_of
+from rankgauge.stats.paired import NOWHERE, TIE, Moments, moments, t_interval, units_of
 from rankgauge.stats.power import ALPHA, queries_needed
 
 if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
     from rankgauge.dtypes import Floats
     from rankgauge.result import Result
-    from rankgauge.stats.paired import Moments
 
 __all__ = [
     "ANSWERS", "Check", "Compared", "Drift", "Lost", "Minimum", "check", "check_result", "margins_of", "minimums_of",

@@ -12,13 +12,12 @@ import numpy as np
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, decide
 from rankgauge.errors import InputError
 from rankgauge.stats import macro
-from rankgauge.stats.paired import midranks
+from rankgauge.stats.paired import Interval, midranks
 
 if TYPE_CHECKING:
     from rankgauge.comparison.leaderboard.cells import Cell
     from rankgauge.dtypes import Floats
     from rankgauge.measures import Measure
-    from rankgauge.stats.paired import Interval
 
 __all__ = ["Board", "MacroPair", "Standing", "Ways", "board_of"]
 

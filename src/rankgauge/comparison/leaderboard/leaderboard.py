@@ -13,7 +13,7 @@ from rankgauge.comparison.leaderboard.board import Board, MacroPair, Standing, W
 from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
 from rankgauge.comparison.verdict import percent
-from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
+from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
 from rankgauge.measures import Measure, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.shown import Shown
@@ -253,7 +253,8 @@ def _notes(leaderboard: Leaderboard) -> Iterator[str]:
         )
         yield (
             f"Groups: no two systems of a group are separable (sign flips of macro differences, {drawn}, step-down "
-            f"max-T over {_pairs(len(board.pairs))}: the chance of any false claim is at most {100 * ways.alpha:g} %)."
+            f"max-T over {counted(len(board.pairs), 'pair')}: the chance of any false claim is at most "
+            f"{100 * ways.alpha:g} %)."
         )
     yield from _rules(leaderboard)
     yield from _doubts(leaderboard)
@@ -269,10 +270,6 @@ def _missing(leaderboard: Leaderboard) -> Iterator[str]:
             yield f"No macro-average for {name}: no run for {lacking}."
     if not board.complete:
         yield "No system has a run for every data set: there are no macro-averages and no ranks."
-
-
-def _pairs(number: int) -> str:
-    return f"{number:,} pair{'s' * (number != 1)}"
 
 
 def _some(names: Sequence[str]) -> str:

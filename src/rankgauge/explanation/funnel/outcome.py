@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from rankgauge.errors import InputError, unknown
-from rankgauge.explanation.funnel.system import LOSSES, PARTS
+from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System
 from rankgauge.shown import Shown, clean
 from rankgauge.stats.bootstrap import ratio_intervals, ratios, resamples_for
 from rankgauge.stats.estimate import Estimate
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dtypes import Floats, Ints
-    from rankgauge.explanation.funnel.system import Cross, Move, System
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
 

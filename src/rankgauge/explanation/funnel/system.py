@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from rankgauge.errors import MeasureError
-from rankgauge.matching.hits import positions_within, sum_by
-from rankgauge.measures import MEASURES, parse
+from rankgauge.matching.hits import Hits, positions_within, sum_by
+from rankgauge.measures import MEASURES, Measure, parse
 from rankgauge.measures.gains import discount_function, gain_function
 from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.explanation.funnel.stages import Stage
-    from rankgauge.matching.hits import Hits
-    from rankgauge.measures import Measure
 
 __all__ = ["EFFECTS", "LOSSES", "PARTS", "Cross", "Move", "System", "Worth", "cross_of", "system_of", "worth_of"]
 
@@ -283,10 +281,10 @@ def cross_of(cells: Mapping[tuple[str, str], System], retrievers: Sequence[str])
     if len(retrievers) != 2 or len(rerankers) != 2 or len(cells) != 4:
         return None
     old, new = ([cells[retriever, reranker] for reranker in rerankers] for retriever in retrievers)
-    effects: dict[str, dict[str, Floats]] = {name: {} for name in EFFECTS}
+    found = {}
     for part in SHOWN:
         (v00, v01), (v10, v11) = ([cell.of(part) for cell in row] for row in (old, new))
-        found = {
+        found[part] = {
             "retriever": ((v10 - v00) + (v11 - v01)) / 2,
             "reranker": ((v01 - v00) + (v11 - v10)) / 2,
             "interaction": (v11 - v10) - (v01 - v00),
@@ -294,6 +292,5 @@ def cross_of(cells: Mapping[tuple[str, str], System], retrievers: Sequence[str])
             "retriever_alone": v10 - v00,
             "reranker_alone": v01 - v00,
         }
-        for name, values in found.items():
-            effects[name][part] = values
+    effects = {name: {part: found[part][name] for part in SHOWN} for name in EFFECTS}
     return Cross((retrievers[0], retrievers[1]), (rerankers[0], rerankers[1]), effects)

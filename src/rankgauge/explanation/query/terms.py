@@ -10,7 +10,7 @@ Documents whose scores are tied, where ties are averaged, become known together 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from rankgauge.errors import MeasureError
 from rankgauge.explanation.query.explanation import Level
-from rankgauge.explanation.query.ranking import Cases, as_is, evaluated, showing, with_its_ideal
+from rankgauge.explanation.query.ranking import Cases, Ranking, as_is, evaluated, showing, with_its_ideal
 from rankgauge.explanation.query.worth import (
     DCG_FAMILY,
     best_ranking,
@@ -36,10 +36,7 @@ from rankgauge.protocol import RULES as SAID
 from rankgauge.protocol import SIGNED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgauge.dtypes import Bools, Floats, Ints
-    from rankgauge.explanation.query.ranking import Ranking
 
 __all__ = [
     "RULES", "Terms", "check_explainable", "ideal_gains", "ideal_notes", "ideal_ranking", "ideal_terms", "terms",

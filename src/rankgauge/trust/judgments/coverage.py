@@ -15,14 +15,13 @@ from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.ranked import divide
 from rankgauge.trust.unjudged.bounds import Bounds, bounds_of_pair, bounds_of_run
 from rankgauge.trust.unjudged.expected import expected_values
-from rankgauge.trust.unjudged.sheet import pool_of
+from rankgauge.trust.unjudged.sheet import Pool, Sheet, pool_of
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats
     from rankgauge.read import Columns
-    from rankgauge.trust.unjudged.sheet import Pool, Sheet
 
-__all__ = ["LeftOut", "PairCoverage", "RunCoverage", "cover_pairs", "cover_runs", "leave_one_run_out"]
+__all__ = ["LeftOut", "PairCoverage", "RunCoverage", "cover_pairs", "cover_run", "leave_one_run_out"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -89,11 +88,6 @@ class PairCoverage:
         }
 
 
-def cover_runs(sheet: Sheet, seed: int = 0) -> list[RunCoverage]:
-    """What there is to say of every run."""
-    return [_cover(sheet, name, seed) for name in sheet.results]
-
-
 def cover_pairs(sheet: Sheet, chosen: Iterable[tuple[str, str]] | None = None) -> list[PairCoverage]:
     """What there is to say of every pair of runs, or of those chosen."""
     shares = {name: _share(sheet, name) for name in sheet.results}
@@ -103,7 +97,8 @@ def cover_pairs(sheet: Sheet, chosen: Iterable[tuple[str, str]] | None = None) -
     ]
 
 
-def _cover(sheet: Sheet, name: str, seed: int) -> RunCoverage:
+def cover_run(sheet: Sheet, name: str, seed: int = 0) -> RunCoverage:
+    """What there is to say of a run."""
     rules = replace(sheet.protocol, unjudged="condensed")
     hits = match(sheet.judgments, sheet.runs[name], rules)
     condensed = sheet.placed(sheet.results[name], sheet.measure(hits))
@@ -186,7 +181,7 @@ def _brought_alone(pool: Pool, rows: Columns) -> dict[str, Bools]:
     """Run → which judgments are of documents that only this run has among its first ones."""
     many = len(pool.docs)
     numbers = {doc: at for at, doc in enumerate(pool.docs)}
-    place = {query: at for at, query in enumerate(pool.queries)}
+    place = {query: at for at, query in enumerate(pool.judged.queries)}
     queries = np.array([place[query] for query in rows.queries])[rows.query]
     keys = queries * many + np.array([numbers[doc] for doc in rows.doc.to_list()], np.int64)
     held = {name: np.unique(top.query * many + top.doc) for name, top in pool.tops.items()}

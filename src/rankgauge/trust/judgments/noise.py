@@ -7,37 +7,31 @@ is drawn given its label, again and again, and everything is measured anew.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.matching.parts import GROUPED
-from rankgauge.matching.regrade import numbered, trace
+from rankgauge.matching.regrade import Traced, numbered, trace
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.gains import number_text
 from rankgauge.protocol import DEFAULT, REPEATING, Protocol
-from rankgauge.read import RunSource, read_judgments
+from rankgauge.read import Columns, RunSource, read_judgments
 from rankgauge.read.confusion import Matrix, read_matrix
 from rankgauge.shown import Shown
 from rankgauge.stats.agreement import truth_given_label
-from rankgauge.trust.unjudged.scale import Scale, grades_of, scale_of
-from rankgauge.trust.unjudged.sheet import named_runs
+from rankgauge.trust.unjudged.sheet import Scale, grades_of, named_runs, scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeAlias
-
     import polars as pl
 
     from rankgauge.dtypes import Floats, Ints
-    from rankgauge.matching.regrade import Traced
-    from rankgauge.read import Columns
 
     # Draw × judgment: the place of each grade in the scale, −1 for one that stays below 0 → draw × run: the means.
     Means: TypeAlias = Callable[[Ints], Floats]

@@ -13,25 +13,23 @@ from rankgauge.errors import InputError, unknown
 from rankgauge.matching.regrade import numbered
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import read_judgments
+from rankgauge.read import Judgments, read_judgments
 from rankgauge.shown import Shown
 from rankgauge.trust.judgments.coverage import (
     LeftOut,
     PairCoverage,
     RunCoverage,
     cover_pairs,
-    cover_runs,
+    cover_run,
     leave_one_run_out,
 )
 from rankgauge.trust.judgments.noise import LabelNoise, label_noise
 from rankgauge.trust.unjudged.choose import ToJudge, to_judge
-from rankgauge.trust.unjudged.scale import grades_of
-from rankgauge.trust.unjudged.sheet import Sheet, named_runs, sheet_of
+from rankgauge.trust.unjudged.sheet import Sheet, grades_of, named_runs, sheet_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgauge.read import Judgments
 
 __all__ = ["LabelNoise", "LeftOut", "Quality", "Summary", "ToJudge", "label_noise", "quality", "summarise"]
 
@@ -125,7 +123,8 @@ class Quality(Shown):
     @cached_property
     def runs(self) -> list[RunCoverage]:
         """Each run: the judged share, the value, the interval, the condensed and the expected value."""
-        return cover_runs(self.sheet, self.seed) if self.sheet is not None else []
+        sheet = self.sheet
+        return [cover_run(sheet, name, self.seed) for name in sheet.results] if sheet is not None else []
 
     @cached_property
     def pairs(self) -> list[PairCoverage]:

@@ -17,6 +17,7 @@ from rankgauge.errors import Doubt, InputError, choices, unknown
 from rankgauge.shown import Shown
 from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, first_of_best, nested
 from rankgauge.stats.correlation import Share, reliability, wilson
+from rankgauge.trust.online.doubts import doubts
 from rankgauge.trust.online.tracked import Tracked, tracked
 from rankgauge.trust.online.units import LARGEST, Units, read_units
 
@@ -111,8 +112,6 @@ class Alignment(Shown):
     @cached_property
     def warnings(self) -> list[Doubt]:
         """What to be careful about."""
-        from rankgauge.trust.online.doubts import doubts
-
         return doubts(self)
 
     def __getitem__(self, name: str) -> Tracked:
@@ -195,9 +194,9 @@ def align(
 
 def _choice(units: Units, columns: list[Tracked], settings: Settings) -> Choice:
     names = list(units.offline)
-    held = nested(np.stack(list(units.offline.values())), units.online, settings.criterion)
-    column = [names[at] for at in held.column.tolist()]
-    counted = held.agrees[~np.isnan(held.agrees)]
+    chosen, agrees = nested(np.stack(list(units.offline.values())), units.online, settings.criterion)
+    column = [names[at] for at in chosen.tolist()]
+    counted = agrees[~np.isnan(agrees)]
     scores = [CRITERIA[settings.criterion].whole(x, units.online) for x in units.offline.values()]
     best = names[int(first_of_best(np.array(scores)))]  # when no unit is left out
     return Choice(

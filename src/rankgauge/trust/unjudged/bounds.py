@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     from rankgauge.dtypes import Floats, Ints
     from rankgauge.measures import Measure
-    from rankgauge.trust.unjudged.scale import Scale, Setting
-    from rankgauge.trust.unjudged.sheet import Top
+    from rankgauge.trust.unjudged.sheet import Scale, Setting
 
 __all__ = [
     "Bounds", "Open", "bounds_of_pair", "bounds_of_run", "extremes", "open_of_pair", "open_of_run", "padded", "solved",
@@ -99,9 +98,8 @@ class Bounds(Shown):
         """A polars frame with a row per query."""
         import polars as pl
 
-        columns = {"value": self.value, "low": self.low, "high": self.high}
-        data = {name: pl.Series(column, nan_to_null=True) for name, column in columns.items()}
-        return pl.DataFrame({"query_id": self.queries, **data, "open": self.open})
+        columns = {"query_id": self.queries, "value": self.value, "low": self.low, "high": self.high, "open": self.open}
+        return pl.DataFrame(columns).with_columns(pl.col("value", "low", "high").fill_nan(None))
 
     def data(self, **choices: Any) -> dict[str, Any]:
         """Everything that JSON holds."""
@@ -129,7 +127,8 @@ def open_of_run(sheet: Sheet, name: str) -> Open:
     """The open documents of a run."""
     top, scale = sheet.pool.tops[name], sheet.scale
     left = top.only(top.open)
-    return Open(left.query, left.doc, scale.weight(left.rank), _fixed(top, scale, len(sheet.queries)))
+    judged = np.where(top.open, 0.0, scale.worth(top.grade) * scale.weight(top.rank))
+    return Open(left.query, left.doc, scale.weight(left.rank), sum_by(top.query, judged, len(sheet.queries)))
 
 
 def open_of_pair(sheet: Sheet, a: str, b: str) -> Open:
@@ -140,11 +139,6 @@ def open_of_pair(sheet: Sheet, a: str, b: str) -> Open:
     distinct, place = np.unique(key, return_inverse=True)
     weight = sum_by(place, np.concatenate([one.weight, -other.weight]), len(distinct))
     return Open(distinct // many, distinct % many, weight, one.fixed - other.fixed)
-
-
-def _fixed(top: Top, scale: Scale, queries: int) -> Floats:
-    """What the judged documents of a run add, query by query."""
-    return sum_by(top.query, np.where(top.open, 0.0, scale.worth(top.grade) * scale.weight(top.rank)), queries)
 
 
 def _bounds(sheet: Sheet, name: str, value: Floats, open: Open) -> Bounds:

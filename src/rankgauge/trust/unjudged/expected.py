@@ -19,8 +19,7 @@ from rankgauge.trust.unjudged.bounds import open_of_run
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
-    from rankgauge.trust.unjudged.scale import Setting
-    from rankgauge.trust.unjudged.sheet import Sheet
+    from rankgauge.trust.unjudged.sheet import Setting, Sheet
 
 __all__ = ["Expected", "bin_of", "chances", "expected_values"]
 
@@ -47,10 +46,9 @@ def bin_of(rank: Ints) -> Ints:
 def chances(sheet: Sheet) -> Floats:
     """Depth × gain (0 first): how likely a document at that depth is worth so much, from the judged ones there."""
     scale, tops = sheet.scale, sheet.pool.tops.values()
-    judged = [top.only(~top.open) for top in tops]
     depth = bin_of(np.concatenate([top.rank for top in tops]))
     counts = np.ones((int(depth.max(initial=0)) + 1, len(scale.grades)))
-    for top in judged:
+    for top in (each.only(~each.open) for each in tops):
         np.add.at(counts, (bin_of(top.rank), np.searchsorted(scale.grades, top.grade)), 1.0)
     worth = np.searchsorted(np.r_[0.0, scale.gains], scale.worth(scale.grades))
     by_gain = np.zeros((len(counts), len(scale.gains) + 1))
