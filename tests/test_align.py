@@ -362,7 +362,7 @@ def test_the_command_prints_what_the_library_found(tmp_path: Path) -> None:
 
 def test_help_lists_what_the_library_knows() -> None:
     known = command.CRITERIA, command.LABELS, command.UNITS
-    assert known == (tuple(CRITERIA), tuple(LABELS), UNITS)
+    assert known == (tuple(CRITERIA), tuple(LABELS), tuple(UNITS))
     shown = run_command("--help").stdout
     for role in ROLES:
         assert f"--{role.replace('_', '-')} COLUMN" in shown

@@ -274,8 +274,8 @@ class TestSignFlips:
     def test_tables_and_products_count_the_same_flips(self, systems: int) -> None:
         values = np.random.default_rng(8).random((1100, systems))
         pairs = list(itertools.combinations(range(systems), 2))
-        by_tables = sign_flips(centred(values), pairs, flips=9000, few_columns=100)
-        by_products = sign_flips(centred(values), pairs, flips=9000, few_columns=0)
+        by_tables = sign_flips(centred(values), pairs, flips=9000, few=100)
+        by_products = sign_flips(centred(values), pairs, flips=9000, few=0)
         assert by_tables.p.tolist() == by_products.p.tolist()
         assert by_tables.adjusted.tolist() == by_products.adjusted.tolist()
 

@@ -175,15 +175,9 @@ class Leaderboard(Shown, ByMeasure[Board]):
         """One flat row per measure, data set and system, every digit of it; no row for a missing cell."""
         for measure, board in self.boards.items():
             for dataset, row in board.cells.items():
-                for system in board.standings:
-                    if system in row:
-                        yield {
-                            "measure": measure,
-                            "dataset": dataset,
-                            "system": system,
-                            "queries": board.queries[dataset],
-                            "value": row[system],
-                        }
+                for system in filter(row.__contains__, board.standings):
+                    cell = {"measure": measure, "dataset": dataset, "system": system}
+                    yield cell | {"queries": board.queries[dataset], "value": row[system]}
 
     def notes(self) -> Iterator[str]:
         """What to know about the numbers."""

@@ -273,5 +273,4 @@ def _depths(deepest: int) -> list[int]:
 
 
 def _harm_data(harm: Harm) -> dict[str, Any]:
-    documents = [move._asdict() | {"after": move.after or None} for move in harm.documents]
-    return {"query_id": harm.query_id, "change": harm.change, "documents": documents}
+    return harm._asdict() | {"documents": [move._asdict() | {"after": move.after or None} for move in harm.documents]}

@@ -113,12 +113,10 @@ def _decisions(results: Evaluation, measure: Measure, settings: Settings) -> dic
 def _comparable(sets: Sets, shared: bool) -> dict[str, Judgments]:
     """Each judge's judgments of the queries that all of them have, or of the pairs that all of them have."""
     if shared:
-        complete = ~np.isnan(sets.table).any(axis=1)
-        pairs = [(sets.queries[sets.query[at]], sets.docs[at], at) for at in np.flatnonzero(complete).tolist()]
         nested: dict[str, dict[str, dict[str, float]]] = {judge: {} for judge in sets.judges}
-        for query, doc, at in pairs:
-            for column, judge in enumerate(sets.judges):
-                nested[judge].setdefault(query, {})[doc] = float(sets.table[at, column])
+        for at in np.flatnonzero(~np.isnan(sets.table).any(axis=1)).tolist():
+            for judge, grade in zip(sets.judges, sets.table[at].tolist(), strict=True):
+                nested[judge].setdefault(sets.queries[sets.query[at]], {})[sets.docs[at]] = grade
     else:
         common = set.intersection(*(set(each.queries) for each in sets.judgments.values()))
         nested = {

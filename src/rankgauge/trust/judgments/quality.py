@@ -116,10 +116,6 @@ class Quality(Shown):
         """What this is about."""
         return f"Judgments in {self.summary.source}"
 
-    def data(self, *, per_query: bool = False, asked_only: bool = False) -> dict[str, Any]:
-        """What JSON holds."""
-        return self.to_dict() | ({"per_query": self.to_frame().to_dicts()} if per_query else {})
-
     @cached_property
     def runs(self) -> list[RunCoverage]:
         """Each run: the judged share, the value, the interval, the condensed and the expected value."""
@@ -145,8 +141,8 @@ class Quality(Shown):
             raise InputError("what to judge next depends on runs; give one or more")
         return to_judge(self.sheet, number, settle)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON: NaN is None."""
+    def data(self, *, per_query: bool = False, asked_only: bool = False) -> dict[str, Any]:
+        """Everything that JSON holds; the queries where they are asked for."""
         data: dict[str, Any] = {"judgments": self.summary.to_dict()}
         if self.sheet is not None:
             data |= {"measure": self.measure, "grades": self.sheet.scale.grades.tolist()}
@@ -156,7 +152,7 @@ class Quality(Shown):
             data["left_out"] = [each._asdict() | {"lost": each.lost} for each in self.left_out]
         if self.noise is not None:
             data["noise"] = self.noise.to_dict()
-        return data
+        return data | ({"per_query": self.to_frame().to_dicts()} if per_query else {})
 
     def to_frame(self) -> pl.DataFrame:
         """A polars frame with a row per run and query: value, interval, open documents, condensed, expected."""
