@@ -8,7 +8,7 @@ import click
 
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
-from rankgauge.stats.methods import ALSO, METHODS
+from rankgauge.comparison.settings import ALSO, METHODS
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading

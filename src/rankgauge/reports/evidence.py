@@ -16,11 +16,9 @@ from rankgauge.trust.judges.agree import Agreement
 from rankgauge.trust.judges.pairs import agreement_of_all, pairs_of
 from rankgauge.trust.judges.sets import sets_of
 from rankgauge.trust.judges.systems import systems_of
-from rankgauge.trust.judgments.quality import Quality
-from rankgauge.trust.judgments.summary import summarise
+from rankgauge.trust.judgments.quality import Quality, summarise
 from rankgauge.trust.ppi import ppi
-from rankgauge.trust.unjudged.scale import grades_of, scale_of
-from rankgauge.trust.unjudged.sheet import sheet_of_results
+from rankgauge.trust.unjudged.sheet import grades_of, scale_of, sheet_of_results
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure

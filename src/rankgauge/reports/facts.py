@@ -12,17 +12,15 @@ import numpy as np
 
 from rankgauge.comparison.compare import Comparison, Settings, compare_results
 from rankgauge.comparison.values import Values, values_of_results, with_clusters, without_weightless
-from rankgauge.comparison.verdict import BETTER, WORSE
 from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.explanation.query.difference import difference
 from rankgauge.explanation.query.explain import Difference, Explanation, explain
+from rankgauge.explanation.query.explanation import difference
 from rankgauge.reports.evidence import Evidence, evidence_of
 from rankgauge.reports.funnel import funnel_of
 from rankgauge.stats import paired
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.comparison import Compared
     from rankgauge.comparison.pairs import Pair
     from rankgauge.explanation.funnel.funnel import Funnel
     from rankgauge.measures import Measure
@@ -32,10 +30,9 @@ if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
     from rankgauge.validation.validate import Findings
 
-__all__ = ["Explained", "Facts", "Source", "Wanted", "gather", "oriented"]
+__all__ = ["Explained", "Facts", "Source", "Wanted", "gather"]
 
 LOOKED_AT: Final = 2_000_000  # rows of all runs, up to which every line is checked; the quick checks are always made
-SWAPPED: Final = {BETTER: WORSE, WORSE: BETTER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +143,7 @@ class Facts:
         """The pair in focus, in its direction; None where nothing was compared."""
         if self.comparison is None:
             return None
-        return oriented(self.comparison.first, *self.focus)
+        return self.comparison.pair(*self.focus)
 
     @property
     def judgments_fingerprint(self) -> str:
@@ -215,31 +212,6 @@ def _focus(values: Values, baseline: str | None) -> tuple[str, ...]:
         return tuple(ranked[:2])
     values.index(baseline)
     return next(name for name in ranked if name != baseline), baseline
-
-
-def oriented(compared: Compared, a: str, b: str) -> Pair:
-    """The comparison of a with b, turned round where it was made as b with a; its `verdict` is left empty then."""
-    if any((each.a, each.b) == (a, b) for each in compared.pairs):
-        return compared.pair(a, b)
-    pair = compared.pair(b, a)
-    (low, high), (least, most) = pair.interval, pair.d_z_interval
-    return replace(
-        pair,
-        a=a,
-        b=b,
-        difference=-pair.difference,
-        interval=(-high, -low),
-        relative=float("nan"),
-        relative_interval=paired.NOWHERE,
-        d_z=-pair.d_z,
-        d_z_interval=(-most, -least),
-        g_z=-pair.g_z,
-        wins=pair.losses,
-        losses=pair.wins,
-        better=1 - pair.better,
-        decision=SWAPPED.get(pair.decision, pair.decision),
-        verdict="",
-    )
 
 
 # ---- the queries that are worth looking at ---------------------------------------------------------------------------

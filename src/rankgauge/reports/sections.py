@@ -14,7 +14,6 @@ from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, p
 from rankgauge.errors import counted
 from rankgauge.reports.charts import comparison_charts, depth_charts, group_charts, query_charts
 from rankgauge.reports.experiments import offline_and_online
-from rankgauge.reports.facts import oriented
 from rankgauge.reports.funnel import two_stages
 from rankgauge.reports.judges import judges_agree
 from rankgauge.reports.open import left_open
@@ -136,13 +135,13 @@ def _significance(compared: Compared | None, ranked: list[str], at: int, baselin
         other = baseline if baseline is not None else next(each for each in ranked if each != name)
         if other == name:
             return [None, None, Mark("baseline", "quiet")]
-        pair = oriented(compared, name, other)
+        pair = compared.pair(name, other)
         return [pair.difference, pair.p_adjusted, decision_mark(pair.decision)]
     found: dict[str, list[str]] = {BETTER: [], NOT_SEPARABLE: [], WORSE: []}
     for place, other in enumerate(ranked):
         if other != name:
             called = letter(place) if len(ranked) > NAMED else other
-            found[oriented(compared, name, other).decision].append(called)
+            found[compared.pair(name, other).decision].append(called)
     apart = " " if len(ranked) > NAMED else ", "
     return [apart.join(found[decision]) or None for decision in (BETTER, NOT_SEPARABLE, WORSE)]
 
@@ -205,7 +204,7 @@ def _level_with(facts: Facts) -> Iterator[str]:
     """Which others cannot be told from the best one."""
     assert facts.comparison is not None
     compared, best = facts.comparison.first, facts.subject
-    pairs = [oriented(compared, best, p.a if p.b == best else p.b) for p in compared.pairs if best in (p.a, p.b)]
+    pairs = [compared.pair(best, p.a if p.b == best else p.b) for p in compared.pairs if best in (p.a, p.b)]
     if len(pairs) < 2:
         return
     level = [pair.b for pair in pairs if pair.decision == NOT_SEPARABLE]
@@ -219,7 +218,7 @@ def _level_with(facts: Facts) -> Iterator[str]:
 def _other_measures(facts: Facts) -> Iterator[str]:
     assert facts.comparison is not None
     for measure in list(facts.comparison)[1:]:
-        pair = oriented(facts.comparison[measure], *facts.focus)
+        pair = facts.comparison[measure].pair(*facts.focus)
         same = facts.versus is not None and facts.versus.decision == pair.decision
         words = f"{'also ' * same}{_word(pair)}"
         p = f"{_p(facts)} {p_text(pair.p_adjusted, sign=True)}"
@@ -231,7 +230,7 @@ def _by_group(facts: Facts) -> Iterator[str]:
     groups = facts.comparison.first.groups
     if len(groups) < 2:
         return
-    found = {name: oriented(part, *facts.focus) for name, part in groups.items()}
+    found = {name: part.pair(*facts.focus) for name, part in groups.items()}
     most, least = max(found, key=lambda g: found[g].difference), min(found, key=lambda g: found[g].difference)
     yield (
         f"The difference is largest in {most} ({_signed(found[most])}, {found[most].queries:,} queries) and "
@@ -266,7 +265,7 @@ def matrix(facts: Facts) -> Iterator[Block]:
 def _against(compared: Compared, name: str, other: str) -> Mark:
     if name == other:
         return Mark(None, "self")
-    pair = oriented(compared, name, other)
+    pair = compared.pair(name, other)
     return Mark(pair.difference, decision_mark(pair.decision).kind)
 
 
@@ -325,7 +324,7 @@ def _group_difference(facts: Facts, compared: Compared | None, name: str) -> lis
     if compared is None:
         return []
     part = compared if name == "all" and name not in compared.groups else compared.groups[name]
-    pair = oriented(part, *facts.focus)
+    pair = part.pair(*facts.focus)
     return [pair.difference, pair.p_adjusted, decision_mark(pair.decision)]
 
 

@@ -10,7 +10,7 @@ from rankgauge.show.charts.source import counted
 from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.plan.plan import Plan
+    from rankgauge.comparison.plan import Plan
 
 __all__ = ["plan"]
 

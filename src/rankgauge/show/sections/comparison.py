@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.comparison.settings import ALSO, INTERVALS
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, percent
 from rankgauge.errors import counted
 from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, delta_column, legend, letter
 from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Notes, Section, Table, chart_of, ranked
-from rankgauge.stats.methods import ALSO, INTERVALS
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared, Comparison

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.explanation.query.difference import Difference
+from rankgauge.explanation.query.explanation import Difference
 from rankgauge.show.cells import number_text
 from rankgauge.show.explained import FIRST_ROWS, MOST_ROWS, change_words, headline, kept_rows
 from rankgauge.show.model import Block, Bullets, Column, Notes, Picture, Section, Table, Text

@@ -11,8 +11,8 @@ from rankgauge.explanation.funnel.system import LOSSES, PARTS
 from rankgauge.measures.gains import number_text as grade_text
 from rankgauge.show.cells import MISSING, number_text
 from rankgauge.show.model import Block, Chart, Column, Mark, Notes, Section, Table, capital, chart_of
+from rankgauge.stats.bootstrap import resamples_for
 from rankgauge.stats.paired import TIE
-from rankgauge.stats.ratios import resamples_for
 
 if TYPE_CHECKING:
     from rankgauge.explanation.funnel.outcome import Funnel, Harm

@@ -14,8 +14,7 @@ from rankgauge.show.svg.drawing import document, rect, text
 from rankgauge.show.text import short
 
 if TYPE_CHECKING:
-    from rankgauge.explanation.query.difference import Difference, Share
-    from rankgauge.explanation.query.explanation import Change, Explanation, Row
+    from rankgauge.explanation.query.explanation import Change, Difference, Explanation, Row, Share
 
 __all__ = ["difference_svg", "svg"]
 
