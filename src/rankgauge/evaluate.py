@@ -18,7 +18,7 @@ from rankgauge.measures.queries import groups_of, masks_of, query_table, weights
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, RunSource, read_judgments
 from rankgauge.result import Evaluation, Result
-from rankgauge.validation.peek import peek
+from rankgauge.validation.quick import peek
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect

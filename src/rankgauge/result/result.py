@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments
     from rankgauge.show.model import Page
-    from rankgauge.validation.peek import Peek
+    from rankgauge.validation.quick import Peek
 
 __all__ = ["SAME", "Result"]
 
