@@ -12,8 +12,7 @@ from rankgauge.errors import MatchError, counted
 from rankgauge.matching.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.matching.hits import Hits, Ideal
 from rankgauge.matching.nested import match_nested
-from rankgauge.matching.parts import GROUPED, Parts, assemble
-from rankgauge.matching.rules import under_rules
+from rankgauge.matching.parts import GROUPED, Parts, assemble, under_rules
 from rankgauge.protocol import DEFAULT, REPEATING, Protocol
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
 

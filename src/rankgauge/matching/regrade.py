@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgauge.matching.match import match
-from rankgauge.matching.parts import GROUPED, Parts, assemble, ordered
-from rankgauge.matching.rules import checked, under_rules
+from rankgauge.matching.parts import GROUPED, Parts, assemble, checked, ordered, under_rules
 from rankgauge.read import Columns, Judgments
 
 if TYPE_CHECKING:

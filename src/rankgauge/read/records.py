@@ -6,10 +6,10 @@ Hits. A record converts itself when the other form is asked for and keeps what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -53,6 +53,15 @@ class Columns:
     def take(self, rows: NDArray[np.int64]) -> Columns:
         """These rows, in this order."""
         return Columns(self.queries, self.query[rows], self.doc.gather(rows), self.number[rows])
+
+    def only(self, wanted: Collection[str]) -> Columns:
+        """The rows of these queries."""
+        keep = np.fromiter(map(wanted.__contains__, self.queries), bool, len(self.queries))
+        if keep.all():
+            return self
+        rows = self.take(np.flatnonzero(keep[self.query]))
+        number = (np.cumsum(keep) - 1).astype(np.int32)
+        return replace(rows, queries=list(compress(self.queries, keep.tolist())), query=number[rows.query])
 
 
 class Record:
