@@ -16,7 +16,7 @@ import pytest
 import rankgauge
 from rankgauge.comparison.value_tables import values_of_tables
 from rankgauge.errors import FormatError, InputError
-from rankgauge.measures.queries import groups_of
+from rankgauge.measures.aggregates import groups_of
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read import sources as files
 from rankgauge.read.confusion import read_matrix

@@ -1,13 +1,18 @@
-"""The presets: one row per tool, found by running it on random input (or by reading it, where `checked` says so)."""
+"""The presets: one row per tool, found by running it on random input (or by reading it, where `checked` says so).
+
+A dialect is a protocol, the tool's own definition of each measure that it has, and how it rounds what it prints. It
+also says how the tool is called, which version was checked, and where its convention is a defect.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from rankgauge.dialects.dialect import Dialect, Own, Rounding
+from rankgauge.errors import ProtocolError, unknown
 from rankgauge.protocol import Protocol
 
-__all__ = ["PRESETS"]
+__all__ = ["DIALECTS", "find_dialect"]
 
 AS_OURS: Final = Own()
 WHOLE: Final = Own(whole=True)
@@ -265,3 +270,17 @@ PRESETS: Final = (
         "burges-2005", "Burges et al., ICML 2005", "the paper", "exponential gain", measures=_dcg(gain="exp"),
     ),
 )  # fmt: skip
+DIALECTS: Final[dict[str, Dialect]] = {dialect.name: dialect for dialect in PRESETS}
+
+
+def find_dialect(name: str | Dialect) -> Dialect:
+    """The dialect of this name.
+
+    >>> find_dialect("sklearn").protocol.ideal
+    'retrieved'
+    """
+    if isinstance(name, Dialect):
+        return name
+    if name in DIALECTS:
+        return DIALECTS[name]
+    raise ProtocolError(unknown(f"unknown dialect {name!r}", name, DIALECTS, "'rankgauge dialects' lists all"))

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.matching.hits import Hits
-    from rankgauge.measures.bands.band import Band
-    from rankgauge.measures.bands.bands import TieBand
+    from rankgauge.measures.bands.bands import Band, TieBand
     from rankgauge.measures.bands.notes import TieNote
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments

@@ -76,8 +76,7 @@ class Pair:
 
 def _hits(judged: Columns, run: Columns, protocol: Protocol = DEFAULT) -> Hits | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankgaugeWarning)
+        with warnings.catch_warnings(action="ignore", category=RankgaugeWarning):
             return match(Judgments(judged), Run(run), protocol)
     except RankgaugeError:
         return None

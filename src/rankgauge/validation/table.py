@@ -199,8 +199,7 @@ def _ranks(source: Any, ask: Ask, format: str | None, content: Content, columns:
     if isinstance(source, Record):
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankgaugeWarning)
+        with warnings.catch_warnings(action="ignore", category=RankgaugeWarning):
             again, name = find_rows(source, ask._replace(by="rank"), format)
             ranked = _columns(again, name, ask.kind)
     except RankgaugeError:

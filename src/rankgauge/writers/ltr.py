@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -103,21 +104,14 @@ def _two(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
 def _sizes(queries: Iterable[str], path: str) -> Iterator[int]:
     """How many rows each query has; a query that comes back is refused."""
     seen: set[str] = set()
-    last, size = None, 0
-    for query in queries:
-        if query != last:
-            if query in seen:
-                raise FormatError(
-                    f"{path}: the rows of query {query!r} are not together, and sizes alone cannot say so; "
-                    "sort the rows by query first, or write letor"
-                )
-            if size:
-                yield size
-            seen.add(query)
-            last, size = query, 0
-        size += 1
-    if size:
-        yield size
+    for query, rows in groupby(queries):
+        if query in seen:
+            raise FormatError(
+                f"{path}: the rows of query {query!r} are not together, and sizes alone cannot say so; "
+                "sort the rows by query first, or write letor"
+            )
+        seen.add(query)
+        yield sum(1 for _ in rows)
 
 
 def _label(grade: Any, row: int) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.arrays import CANDIDATES, NO_QUERIES, measured, rows_of
-from rankgauge.arrays.top import TIES
+from rankgauge.arrays.compute import TIES
 from rankgauge.dialects import DIALECTS, Dialect, find_dialect
 from rankgauge.errors import InputError, MeasureError, ProtocolError, choices
 from rankgauge.measures import Measure, as_written, parse

@@ -21,7 +21,7 @@ from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, j
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Move, System, system_of
 from rankgauge.explanation.funnel.worth import worth_of
 from rankgauge.measures import Measure, parse
-from rankgauge.measures.queries import query_table, weights_of
+from rankgauge.measures.aggregates import query_table, weights_of
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
 from rankgauge.read.memory import is_of_query

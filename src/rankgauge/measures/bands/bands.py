@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import MeasureError
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.measures.bands.band import Band
 from rankgauge.measures.bands.orders import Tied, arranged, averaged, drawn, in_order, tied_rows
 from rankgauge.measures.bands.worth import sorting_is_exact, worth
 
@@ -29,6 +28,26 @@ __all__ = ["AGGREGATES", "Band", "TieBand", "is_text", "tie_band", "tie_ends"]
 
 MOST_ORDERS: Final = 2_000
 AGGREGATES: Final = {"geometric": "geometric_mean", "none": "mean"}
+
+
+class Band(NamedTuple):
+    """A value, and what it could be under other orders of equal scores.
+
+    `exact` tells whether low and high are reached and never passed (else the band is at least as wide), `error` is the
+    standard error of an expectation that was sampled, 0 where it was computed.
+    """
+
+    value: float
+    expected: float
+    low: float
+    high: float
+    exact: bool
+    error: float = 0.0
+
+    @property
+    def width(self) -> float:
+        """From the smallest to the largest."""
+        return self.high - self.low
 
 
 @dataclass(frozen=True, eq=False)
