@@ -19,7 +19,7 @@ import rankgauge
 from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.matching.regrade import numbered, trace
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read.confusion import read_matrix
+from rankgauge.read.numbers import read_matrix
 from rankgauge.stats.confusion import truth_given_label
 from rankgauge.trust.judgments import drawn
 from rankgauge.trust.judgments.quality import quality

@@ -21,7 +21,7 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
+from rankgauge.read.tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.facts import oriented
 from rankgauge.reports.sections import SECTIONS
 from rankgauge.result import Evaluation

@@ -19,8 +19,8 @@ from rankgauge.errors import FormatError, InputError
 from rankgauge.measures.aggregates import groups_of
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read import sources as files
-from rankgauge.read.confusion import read_matrix
-from rankgauge.read.query_tables import read_groups_and_numbers, read_query_table, read_texts
+from rankgauge.read.numbers import read_matrix
+from rankgauge.read.tables import read_groups_and_numbers, read_query_table, read_texts
 from rankgauge.trust.online.units import read_units
 
 

@@ -143,7 +143,7 @@ def groups_of(by: Any, judgments: Any) -> dict[str, str] | None:
     if by is None:
         return None
     if isinstance(by, str):
-        from rankgauge.read.query_tables import column_of_frame
+        from rankgauge.read.tables import column_of_frame
 
         column = column_of_frame(judgments, by)
         if column is not None:
@@ -155,6 +155,6 @@ def query_table(source: Any, what: str) -> dict[str, Any]:
     """Query → value, from a mapping, a frame or a file."""
     if isinstance(source, Mapping):
         return {id_text(query): value for query, value in source.items()}
-    from rankgauge.read.query_tables import read_query_table
+    from rankgauge.read.tables import read_query_table
 
     return read_query_table(source, what)

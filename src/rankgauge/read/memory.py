@@ -12,7 +12,7 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import id_text
-from rankgauge.read.rows import Ask, Content, Row, Rows, gather, number_of_value
+from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, gather, negated, number_of_value
 
 BARE = {list, tuple, set, frozenset, np.ndarray}
 
@@ -74,7 +74,7 @@ def read_iterable(source: Iterable[Any], ask: Ask) -> Content:
     """An iterable of rows: triples, named tuples or dicts."""
     again = not isinstance(source, Iterator)
     rows = Rows(ask.kind, "row", lambda: item_rows(enumerate(source, 1), ask, rows.place), again)
-    return _content(rows, ask)
+    return content_of(rows, ask, may_be_empty=True)
 
 
 def read_triples(triples: Callable[[], Iterable[Any]], ask: Ask) -> Content:
@@ -85,11 +85,7 @@ def read_triples(triples: Callable[[], Iterable[Any]], ask: Ask) -> Content:
             yield checked_row(row, triple, ask, rows.place)
 
     rows = Rows(ask.kind, "row", each)
-    return _content(rows, ask)
-
-
-def _content(rows: Rows, ask: Ask) -> Content:
-    return Content(gather(rows, ask, may_be_empty=True), by=ask.by, origin=rows)
+    return content_of(rows, ask, may_be_empty=True)
 
 
 def item_rows(items: Iterable[tuple[int, Any]], ask: Ask, place: Callable[[int], str]) -> Iterator[Row]:
@@ -140,22 +136,14 @@ def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: Callable[[int]
     """A row whose ids are text and whose number is finite."""
     query, doc, number = triple
     try:
-        return row, id_text(query), id_text(doc), _number(number, ask)
+        ids, value = (id_text(query), id_text(doc)), number_of_value(number)
+        return row, *ids, negated(value, number) if ask.by == "rank" else value
     except FormatError as error:
         floats = isinstance(query, float) or isinstance(doc, float)
         advice = " (pandas makes floats of integers where some are missing)" if floats else ""
         raise FormatError(f"{place(row)}: {error}{advice}") from None
     except ValueError as error:
         raise FormatError(f"{place(row)}: {number_role(ask)} {error}") from None
-
-
-def _number(value: Any, ask: Ask) -> float:
-    number = number_of_value(value)
-    if number_role(ask) != "rank":
-        return number
-    if not number.is_integer():
-        raise ValueError(f"{value!r} is not an integer")
-    return -number
 
 
 def _shown(value: object) -> str:

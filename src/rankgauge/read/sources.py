@@ -72,6 +72,11 @@ class Source(NamedTuple):
             stream.read(len(BYTE_ORDER_MARK))
         return cast(BinaryIO, stream)
 
+    def read_text(self) -> bytes:
+        """All of what `open_text` gives, at once."""
+        with self.open_text() as stream:
+            return stream.read()
+
     def head(self, size: int = HEAD) -> bytes:
         """The first decompressed bytes, without a byte-order mark."""
         with self.open_text() as stream:
@@ -220,8 +225,10 @@ def split_suffixes(path: str) -> tuple[str, Layer | None]:
     return (os.path.splitext(rest)[1] if layer else suffix), layer
 
 
-def find_source(source: str | os.PathLike[str]) -> Source:
+def find_source(source: str | os.PathLike[str] | Source) -> Source:
     """The source behind a path, or standard input for `-`; whatever cannot be read is said so here."""
+    if isinstance(source, Source):
+        return source
     path = os.fsdecode(source)
     file = _standard_input() if path == "-" else _file(path)
     with file.open() as stream:

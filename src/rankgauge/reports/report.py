@@ -15,7 +15,7 @@ from rankgauge.measures import Measure, parse_all
 from rankgauge.measures.aggregates import query_table
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource, read_judgments
-from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
+from rankgauge.read.tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.facts import Facts, Source, Wanted, gather
 from rankgauge.reports.sections import sections
 from rankgauge.result import Evaluation

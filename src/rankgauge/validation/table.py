@@ -141,7 +141,7 @@ def read_table(source: RecordSource) -> Table:
     rows, kind, columns = source.rows, source.kind, source.columns
     ask = Ask(kind, columns, duplicates=REPEATING[0])
     if isinstance(rows, (str, os.PathLike, Source)):
-        file = rows if isinstance(rows, Source) else find_source(rows)
+        file = find_source(rows)
         named = source.format or recognise(file, kind, columns)
         fast = (kind, named) == ("run", "trec") and not columns
         return (_fast_run(file) if fast else None) or _table(file, ask, named)

@@ -55,7 +55,7 @@ def write_ltr(
 
 def rewrite_ltr(source: str | Source, target: str, format: str, query_sizes: Any = None) -> None:
     """The rows of a file in the other form, features as they are; comments go where the format has none (lightgbm)."""
-    file = source if isinstance(source, Source) else find_source(source)
+    file = find_source(source)
     ltr = read_ltr(file, query_sizes)
 
     def rows() -> Iterator[Row]:

@@ -21,7 +21,7 @@ from rankgauge.measures import Measure, parse
 from rankgauge.measures.gains import number_text
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import RunSource, read_judgments
-from rankgauge.read.confusion import Matrix, read_matrix
+from rankgauge.read.numbers import Matrix, read_matrix
 from rankgauge.shown import Shown
 from rankgauge.stats.confusion import truth_given_label
 from rankgauge.trust.judgments.drawn import means_of
