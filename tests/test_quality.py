@@ -17,7 +17,7 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import InputError, RankgaugeError
-from rankgauge.matching.regrade import numbered, trace
+from rankgauge.matching.grades import numbered, trace
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read.numbers import read_matrix
 from rankgauge.stats.confusion import truth_given_label

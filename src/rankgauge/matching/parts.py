@@ -20,22 +20,8 @@ if TYPE_CHECKING:
 
     Rows = tuple[Ints, Ints, Ints, Ints, Floats]  # the columns of hits: query, rank, first, tied, grade
 
-__all__ = [
-    "GROUPED",
-    "Parts",
-    "assemble",
-    "by_rank",
-    "check_finite",
-    "checked",
-    "in_ideal_order",
-    "joined",
-    "order_by_rank",
-    "ordered",
-    "refusals",
-    "regrouped",
-    "stable_order",
-    "under_rules",
-]
+__all__ = ["GROUPED", "Parts", "assemble", "by_rank", "check_finite", "checked", "in_ideal_order", "joined"]
+__all__ += ["order_by_rank", "ordered", "refusals", "regrouped", "stable_order", "under_rules"]
 
 GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
 

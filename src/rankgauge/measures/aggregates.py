@@ -32,16 +32,6 @@ def mean(values: Floats, weights: Floats | None = None) -> float:
     return _ordered_sum(values * weights) / _ordered_sum(weights)
 
 
-def total(values: Floats, weights: Floats | None = None) -> float:
-    """The sum: counts are summed, not averaged, and not weighed."""
-    return _ordered_sum(values)
-
-
-def median(values: Floats, weights: Floats | None = None) -> float:
-    """The median."""
-    return quantile(values, 0.5, weights)
-
-
 def geometric_mean(values: Floats, weights: Floats | None = None) -> float:
     """The geometric mean of the values, each at least 0.00001 (as trec_eval's gm_map)."""
     return float(np.exp(mean(np.log(np.maximum(values, FLOOR)), weights)))
@@ -77,11 +67,11 @@ def _ordered_sum(values: Floats) -> float:
 
 AGGREGATES: Final[dict[str, Aggregate]] = {
     "mean": mean,
-    "median": median,
+    "median": lambda values, weights: quantile(values, 0.5, weights),
     "geometric_mean": geometric_mean,
     "trimmed_mean": trimmed_mean,
     "std": std,
-    "sum": total,
+    "sum": lambda values, weights: _ordered_sum(values),  # counts are summed, not averaged, and not weighed
     "min": lambda values, weights: float(values.min()),
     "q25": lambda values, weights: quantile(values, 0.25, weights),
     "q75": lambda values, weights: quantile(values, 0.75, weights),

@@ -17,17 +17,8 @@ from rankgauge.read.rows import INFINITY, Ask, Content, Row, Rows, content_of, d
 from rankgauge.read.sources import Source
 from rankgauge.read.table_rows import ranked_table
 
-__all__ = [
-    "LAYOUTS",
-    "Layout",
-    "fields_of_first_line",
-    "is_regular",
-    "layout_for",
-    "line_rows",
-    "read_msmarco",
-    "read_trec",
-]
-
+__all__ = ["LAYOUTS", "Layout", "fields_of_first_line", "is_regular", "layout_for", "line_rows", "read_msmarco"]
+__all__ += ["read_trec"]
 
 LONGEST_RANK: Final = 20
 SAMPLE: Final = 256 * 1024  # bytes that are kept of a run, for notes on its ranks

@@ -43,17 +43,13 @@ CODES: Final[dict[str, Kind]] = {
     "RG101": Kind("note", "a pair is judged twice with the same grade", "keep one line; it counts once either way"),
     "RG102": Kind("error", "a pair is judged twice with different grades", "decide which grade holds and keep one"),
     "RG103": Kind(
-        "note",
-        "a judged query has no relevant document",
-        "it counts 0 for every system; --empty skip leaves it out",
+        "note", "a judged query has no relevant document", "it counts 0 for every system; --empty skip leaves it out"
     ),
     "RG104": Kind(
         "warning", "grades look inverted: 1 is rare and best", "turn the scale round before evaluating (best = highest)"
     ),
     "RG105": Kind(
-        "warning",
-        "grades have decimals, which trec_eval and ranx cut off",
-        "use whole grades to compare with them",
+        "warning", "grades have decimals, which trec_eval and ranx cut off", "use whole grades to compare with them"
     ),
     "RG201": Kind(
         "error", "a document is twice in one ranking", "mend the run, or choose with --duplicates first or best"
@@ -146,9 +142,9 @@ class Example(NamedTuple):
         """With the lines that the rows have."""
         if self.table is None:
             return self.text
-        places = self.table.places
-        before = "" if self.first is None else f" at {places.unit} {numbers[self.first]}"
-        return f"{places.show(numbers[self.row])}: {self.text}{before}"
+        origin = self.table.places.origin
+        before = "" if self.first is None else f" at {origin.unit} {numbers[self.first]}"
+        return f"{origin.place(numbers[self.row])}: {self.text}{before}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,20 +115,10 @@ def _both_ways(hits: Hits, measure: Measure) -> tuple[float, float]:
 def _start(hits: Hits, number: int) -> Hits:
     """The hits of the first so many queries."""
     rows, judged = (slice(int(np.searchsorted(each, number))) for each in (hits.query, hits.judgment_query))
-    return replace(
-        hits,
-        queries=hits.queries[:number],
-        answered=hits.answered[:number],
-        retrieved=hits.retrieved[:number],
-        judged=hits.judged[:number],
-        query=hits.query[rows],
-        rank=hits.rank[rows],
-        first=hits.first[rows],
-        tied=hits.tied[rows],
-        grade=hits.grade[rows],
-        judgment_query=hits.judgment_query[judged],
-        judgment_grade=hits.judgment_grade[judged],
-    )
+    kept = dict.fromkeys(("queries", "answered", "retrieved", "judged"), slice(number))
+    kept |= dict.fromkeys(("query", "rank", "first", "tied", "grade"), rows)
+    kept |= dict.fromkeys(("judgment_query", "judgment_grade"), judged)
+    return replace(hits, **{name: getattr(hits, name)[part] for name, part in kept.items()})
 
 
 # ---- the first rows --------------------------------------------------------------------------------------------------

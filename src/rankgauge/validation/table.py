@@ -222,19 +222,10 @@ class Places:
     file: Source | None = None
     format: str | None = None
 
-    @property
-    def unit(self) -> str:
-        """What is counted: line, row or entry."""
-        return self.origin.unit
-
-    def show(self, number: int) -> str:
-        """`run.txt:17`, for people."""
-        return self.origin.place(number)
-
     def numbers(self, rows: Iterable[int]) -> dict[int, int]:
         """Row → its number, found in one pass over the file at most."""
         wanted = set(rows)
-        if not wanted or self.unit != "line" or self.file is None:
+        if not wanted or self.origin.unit != "line" or self.file is None:
             return {row: row + 1 for row in wanted}
         headers = HEADERS.get(self.format or "", 0)
         if _lines(self.file) == self.size + headers:  # as many lines as rows: one each

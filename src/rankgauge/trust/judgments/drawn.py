@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from rankgauge.dtypes import Floats, Ints
-    from rankgauge.matching.regrade import Traced
+    from rankgauge.matching.grades import Traced
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
     from rankgauge.read import Columns

@@ -16,7 +16,7 @@ import numpy as np
 
 from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.matching.regrade import numbered, trace
+from rankgauge.matching.grades import numbered, trace
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.gains import number_text
 from rankgauge.protocol import DEFAULT, Protocol

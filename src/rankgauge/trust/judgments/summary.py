@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankgauge.matching.regrade import numbered
+from rankgauge.matching.grades import numbered
 
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol

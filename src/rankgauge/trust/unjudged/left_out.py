@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankgauge.matching.regrade import Traced, numbered, trace
+from rankgauge.matching.grades import Traced, numbered, trace
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.trust.unjudged.tops import pool_of
 
