@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.arrays.inputs import array_of, as_numbers, is_nested, numbers_of
+from rankgauge.arrays.inputs import array_of, is_nested, numbers_of
 from rankgauge.arrays.rows import Ragged, Rows
 from rankgauge.errors import FormatError, InputError, counted
 from rankgauge.matching.parts import stable_order
@@ -232,7 +232,7 @@ def _ideal_lines(rows: Rows, ideal: Any) -> Ragged:
             raise InputError("ideal holds something else than a list of grades a query")
         lines = [line[~np.isnan(line)] for line in lines]
         return Ragged(np.concatenate(lines), np.array([len(line) for line in lines], np.int64))
-    found = as_numbers(array_of(ideal, "ideal"), "ideal").astype(np.float64)
+    found = numbers_of(ideal, "ideal").astype(np.float64)
     found = found[None] if found.ndim == 1 and len(rows) == 1 else found
     if found.ndim != 2:
         raise InputError(f"ideal has the shape {found.shape}; expected a list of grades for each query")

@@ -56,7 +56,6 @@ RANX: Final = _same("AP P R RR Success F Rprec NumRelRet") | {
     "DCG": Own({"rel": 1.0}),
     "RBP": Own({"gain": "linear"}),
 }
-GIVEN_TIES: Final = Own(rules={"ties": "given"})
 
 # With the gains 1, 2, 3 (-g 1:2:3), of which 3 is the highest of the scale; no relevant document makes only nDCG fail.
 NTCIREVAL: Final = {

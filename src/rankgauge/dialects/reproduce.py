@@ -236,7 +236,9 @@ def _changes_that_fit(files: Files, measure: Measure, told: Told) -> Iterator[Ca
     singles = _changes(measure)
     several = [change for change in singles if not _never_matters(files, change)]
     for number, changes_of in ((0, singles), (1, singles), (2, several)):
-        for changes in _combinations(changes_of, number):
+        for changes in itertools.combinations(changes_of, number):
+            if len({change.name for change in changes}) < number:  # two settings of one rule
+                continue
             candidate = _candidate(files, measure, changes, told)
             if candidate is not None and not any(map(candidate.same_queries, _with_fewer(changes, fitting))):
                 fitting[frozenset(changes)] = candidate
@@ -292,13 +294,6 @@ def _queries(result: Result, measure: Measure) -> tuple[list[str], Floats, Float
     band = result.undefined[measure]
     known = band.exact | np.isnan(band.value)
     return result.query_ids, np.where(known, band.low, -np.inf), np.where(known, band.high, np.inf)
-
-
-def _combinations(singles: Sequence[Change], number: int) -> Iterator[tuple[Change, ...]]:
-    """So many changes, no two of one rule."""
-    for changes in itertools.combinations(singles, number):
-        if len({change.name for change in changes}) == number:
-            yield changes
 
 
 def _changes(measure: Measure) -> list[Change]:

@@ -72,11 +72,14 @@ class Grouped:
 
     def repeated(self) -> Ints:
         """The rows whose query and document are there more than once."""
+        import polars as pl
+
         pairs = self._equal_neighbours()
         if not len(pairs):
             return pairs
         rows = np.sort(self.rows(self.places_of_keys(np.union1d(pairs, pairs + 1))))
-        texts = _pair_texts(self.columns.take(rows))
+        taken = self.columns.take(rows)
+        texts = pl.DataFrame({"query": taken.query, "doc": taken.doc}).to_struct()
         twice: Bools = texts.is_duplicated().to_numpy()
         return rows[twice]
 
@@ -169,13 +172,6 @@ def _stable_order(query: NDArray[np.int32], count: int) -> Ints:
     if count > 0x10000:
         order = order[np.argsort((query >> 16).astype(np.uint16)[order], kind="stable")]
     return order
-
-
-def _pair_texts(columns: Columns) -> pl.Series:
-    """Query number and document as one comparable value a row."""
-    import polars as pl
-
-    return pl.DataFrame({"query": columns.query, "doc": columns.doc}).to_struct()
 
 
 def in_threads(work: Callable[[Task], Done], tasks: Iterable[Task]) -> list[Done]:

@@ -239,7 +239,10 @@ def under_rules(parts: Parts, queries: list[str], protocol: Protocol) -> Parts:
     if protocol.grades == "truncate":
         parts = replace(parts, judgment_grade=np.trunc(parts.judgment_grade), grade=np.trunc(parts.grade))
     for bad, why in refusals(parts.judgment_grade, protocol):
-        _refuse(parts, queries, bad, why)
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            query, grade = queries[parts.judgment_query[row]], parts.judgment_grade[row]
+            raise FormatError(f"query {query!r}: grade {grade:g} {why}")
     return _by_grade_in_ties(parts, protocol.ties) if protocol.ties in ("worst", "best") else parts
 
 
@@ -249,12 +252,6 @@ def refusals(grades: Floats, protocol: Protocol) -> Iterator[tuple[Bools, str]]:
         yield grades != np.floor(grades), "is not a whole number, and grades='integer' takes no other"
     if protocol.negative == "error":
         yield grades < 0, "is negative, and negative='error' takes none"
-
-
-def _refuse(parts: Parts, queries: list[str], bad: Bools, why: str) -> None:
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise FormatError(f"query {queries[parts.judgment_query[row]]!r}: grade {parts.judgment_grade[row]:g} {why}")
 
 
 def _by_grade_in_ties(parts: Parts, ties: str) -> Parts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import Columns
-from rankgauge.read.rows import Ask, Content, Row, Rows, content_of
+from rankgauge.read.rows import Ask, Content, Rows, content_of
 from rankgauge.read.sources import Source
 
 if TYPE_CHECKING:
@@ -127,14 +127,8 @@ def _from_pandas(source: Any, ask: Ask) -> Content:
 
 def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Content:
     columns = frame_columns(frame, ask, name)
-    rows = Rows(name, "row", lambda: _numbered_rows(columns))
+    rows = Rows(name, "row", lambda: ((row, *triple) for row, triple in enumerate(columns.triples(), 1)))
     return content_of(rows, ask, columns)
-
-
-def _numbered_rows(columns: Columns) -> Iterator[Row]:
-    triples = zip(columns.query.tolist(), columns.doc, columns.number.tolist(), strict=True)
-    for row, (query, doc, number) in enumerate(triples, 1):
-        yield row, columns.queries[query], doc, number
 
 
 def frame_columns(frame: pl.DataFrame, ask: Ask, name: str) -> Columns:

@@ -63,7 +63,10 @@ def read_run(
     _check("by", by, ORDERS)
     _check("duplicates", duplicates, RULES["duplicates"])
     if isinstance(source, Run):
-        return _same_order(source, by)
+        if source.by != by and source.has_scores:
+            was = f"{source.source}: was read by {source.by} and is asked for by {by}"
+            raise InputError(f"{was}; read it again with by={by!r}")
+        return source
     content, name = find_rows(source, Ask("run", columns, by, duplicates), format)
     run = Run(
         content.rows, by=content.by, tag=content.tag if tag is None else tag, source=name, explain=content.explain
@@ -90,12 +93,6 @@ def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
     raise InputError(
         f"{ask.kind} cannot be read from {type(source).__name__}; expected a path, a frame, a dict of dicts or rows"
     )
-
-
-def _same_order(run: Run, by: str) -> Run:
-    if run.by != by and run.has_scores:
-        raise InputError(f"{run.source}: was read by {run.by} and is asked for by {by}; read it again with by={by!r}")
-    return run
 
 
 def _check(name: str, value: str, allowed: Iterable[str]) -> None:

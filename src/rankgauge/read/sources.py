@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 
 from rankgauge.errors import InputError, nearest
@@ -152,16 +153,9 @@ def _open_gzip(raw: IO[bytes], mode: str) -> IO[bytes]:
     return cast(IO[bytes], gzip.GzipFile(filename="", fileobj=raw, mode=mode, compresslevel=6, mtime=0))
 
 
-def _open_bzip2(raw: IO[bytes], mode: str) -> IO[bytes]:
-    import bz2
-
-    return cast(IO[bytes], bz2.BZ2File(raw, cast(Any, mode)))
-
-
-def _open_xz(raw: IO[bytes], mode: str) -> IO[bytes]:
-    import lzma
-
-    return cast(IO[bytes], lzma.LZMAFile(raw, cast(Any, mode)))
+def _open_with(module: str, name: str) -> Callable[[IO[bytes], str], IO[bytes]]:
+    """A module's class of compressed files; the module is imported when there is one."""
+    return lambda raw, mode: cast(IO[bytes], getattr(import_module(module), name)(raw, mode))
 
 
 def _open_zstd(raw: IO[bytes], mode: str) -> IO[bytes]:
@@ -207,8 +201,8 @@ class _ZstdReader:
 
 LAYERS: Final = (
     Layer("gzip", (".gz", ".gzip"), b"\x1f\x8b", _open_gzip),
-    Layer("bzip2", (".bz2",), b"BZh", _open_bzip2),
-    Layer("xz", (".xz",), b"\xfd7zXZ\x00", _open_xz),
+    Layer("bzip2", (".bz2",), b"BZh", _open_with("bz2", "BZ2File")),
+    Layer("xz", (".xz",), b"\xfd7zXZ\x00", _open_with("lzma", "LZMAFile")),
     Layer("zstd", (".zst", ".zstd"), b"\x28\xb5\x2f\xfd", _open_zstd),
 )
 

@@ -173,30 +173,16 @@ def _which_grade(pair: Pair) -> str:
     return f"{pair.start} with the first of the grades, {low:.4f} with the lowest, {high:.4f} with the highest"
 
 
-def _nothing_relevant(pair: Pair) -> str:
-    return pair.mean_without(pair.judged.columns.queries[number] for number in pair.judged.nothing_relevant)
-
-
-def _scale_turned(pair: Pair) -> str:
+def _regraded(pair: Pair, change: Callable[[Floats], Floats], words: str) -> str:
     columns = pair.judged.once()
-    turned = pair.mean(replace(columns, number=flipped(columns.number)))
-    return f"{pair.start}, and {turned:.4f} with the scale turned round"
-
-
-def _decimals_cut(pair: Pair) -> str:
-    columns = pair.judged.once()
-    cut = pair.mean(replace(columns, number=np.trunc(columns.number)))
-    return f"{pair.start}, and {cut:.4f} with the decimals cut off"
+    value = pair.mean(replace(columns, number=change(columns.number)))
+    return f"{pair.start}, and {value:.4f} {words}"
 
 
 def _which_copy(pair: Pair) -> str:
     best = pair.mean(run=pair.run.once("high"))
     each = pair.mean(run=pair.run.columns, protocol=Protocol(duplicates="each"))
     return f"{pair.start} with the first of each, {best:.4f} with the best-scored, {each:.4f} if all of them count"
-
-
-def _by_rank(pair: Pair) -> str:
-    return f"{pair.start} by score and {pair.mean(run=pair.run.by_rank()):.4f} by rank"
 
 
 def _band(pair: Pair) -> str:
@@ -206,32 +192,24 @@ def _band(pair: Pair) -> str:
     return f"{pair.start}, and {least}{band.low:.4f} to {band.high:.4f} under other orders of equal scores"
 
 
-def _short(pair: Pair) -> str:
-    return pair.mean_without(pair.run.columns.queries[number] for number in short_queries(pair.run))
-
-
 def _itself(pair: Pair) -> str:
     dropped = pair.mean(protocol=Protocol(same_id="drop"))
     return "" if dropped is None else f"{pair.start} with them and {dropped:.4f} without"
 
 
-def _missing(pair: Pair) -> str:
-    return pair.mean_without(query for query in pair.judged.columns.queries if query not in pair.run.number)
-
-
 EFFECTS: Final[dict[str, Callable[[Pair], str]]] = {
     "RG102": _which_grade,
-    "RG103": _nothing_relevant,
-    "RG104": _scale_turned,
-    "RG105": _decimals_cut,
+    "RG103": lambda pair: pair.mean_without(pair.judged.names(pair.judged.nothing_relevant)),
+    "RG104": lambda pair: _regraded(pair, flipped, "with the scale turned round"),
+    "RG105": lambda pair: _regraded(pair, np.trunc, "with the decimals cut off"),
     "RG201": _which_copy,
-    "RG202": _by_rank,
+    "RG202": lambda pair: f"{pair.start} by score and {pair.mean(run=pair.run.by_rank()):.4f} by rank",
     "RG203": lambda pair: f"none by score: {pair.start}",
     "RG204": _band,
-    "RG205": _short,
+    "RG205": lambda pair: pair.mean_without(pair.run.names(short_queries(pair.run))),
     "RG206": _band,
     "RG208": _itself,
-    "RG302": _missing,
+    "RG302": lambda pair: pair.mean_without(pair.judged.number.keys() - pair.run.number.keys()),
 }
 # Findings that say more than the effect: how many they are of how many, what is usual.
 ADDED: Final = ("RG103", "RG203", "RG205", "RG208")

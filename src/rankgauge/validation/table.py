@@ -72,6 +72,10 @@ class Table:
         """The id of a row's query."""
         return self.columns.queries[int(self.columns.query[row])]
 
+    def names(self, numbers: Ints) -> list[str]:
+        """The ids of the queries with these numbers."""
+        return [self.columns.queries[number] for number in numbers.tolist()]
+
     def rows_of(self, number: int) -> Ints:
         """The rows of the query with this number, in the order given."""
         return self.grouped.rows(np.arange(self.grouped.starts[number], self.grouped.ends[number]))

@@ -10,7 +10,7 @@ import numpy as np
 from rankgauge.explanation.query.cases import Cases, evaluated
 from rankgauge.explanation.query.explanation import Change
 from rankgauge.explanation.query.worth import best_ranking, reach
-from rankgauge.measures.bands.worth import prefers_better_higher
+from rankgauge.measures.bands.bands import prefers_better_higher
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
