@@ -135,7 +135,8 @@ def _of_qid(grades: Array, scores: Array, qid: Any) -> Rows:
     _check_kinds(qid)
     ids = array_of(qid, "qid")
     if ids.shape != grades.shape:
-        hint = "; sizes of queries are what groups= takes" if ids.ndim == 1 and _sums_to(ids, len(grades)) else ""
+        summed = ids.ndim == 1 and ids.dtype.kind in "iu" and int(ids.sum()) == len(grades)
+        hint = "; sizes of queries are what groups= takes" if summed else ""
         raise InputError(f"qid has the shape {ids.shape}, grades have {grades.shape}; expected one id per row{hint}")
     _check_ids(ids)
     if not len(ids):
@@ -148,10 +149,6 @@ def _of_qid(grades: Array, scores: Array, qid: Any) -> Rows:
     order = stable_order(np.repeat(number, lengths))
     sizes = np.bincount(number, lengths, len(names)).astype(np.int64)
     return Rows(grades[order], scores[order], sizes, names, order=order)
-
-
-def _sums_to(ids: Array, total: int) -> bool:
-    return ids.dtype.kind in "iu" and int(ids.sum()) == total
 
 
 def _check_kinds(qid: Any) -> None:

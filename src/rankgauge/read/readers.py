@@ -143,7 +143,7 @@ class RecordSource:
 
     @property
     def _watched(self) -> Any:
-        return find_source(self.origin).watched(self.watch) if self.watch and self._is_path else self.origin
+        return find_source(self.origin)._replace(watch=self.watch) if self.watch and self._is_path else self.origin
 
     def _once(self, way: Any, read: Callable[[], T]) -> T:
         if self.known is None:

@@ -40,10 +40,6 @@ class Source(NamedTuple):
     layer: Layer | None = None
     watch: Callable[[int], object] | None = None
 
-    def watched(self, watch: Callable[[int], object]) -> Source:
-        """The same source, telling how many more bytes of the file have been read."""
-        return self._replace(watch=watch)
-
     @property
     def is_small(self) -> bool:
         """Whether the decompressed bytes are few enough for the plain reader."""

@@ -39,21 +39,16 @@ def write(
     """
     path = os.fsdecode(target)
     suffix, _ = split_suffixes(path)
-    name = format or _format_for(path, suffix)
+    name = format or (format_of_suffix(suffix) if suffix else "trec")
+    if name is None:
+        known = choices(each for entry in FORMATS.values() for each in entry.suffixes)
+        raise InputError(f"{path}: the suffix names no format; expected {known}, or say format= (--to)")
     format_named(name)
     with opened(path) as stream:
         try:
             WRITERS[name](record, stream, tag)
         except UnicodeEncodeError as error:
             raise FormatError(f"{path}: the id {error.object!r} cannot be written as UTF-8") from None
-
-
-def _format_for(path: str, suffix: str) -> str:
-    name = format_of_suffix(suffix) if suffix else "trec"
-    if name is None:
-        known = choices(each for entry in FORMATS.values() for each in entry.suffixes)
-        raise InputError(f"{path}: the suffix names no format; expected {known}, or say format= (--to)")
-    return name
 
 
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
