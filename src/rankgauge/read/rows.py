@@ -101,10 +101,10 @@ def _as_they_are(rows: Rows, may_be_empty: bool) -> Columns:
 def _settle(rows: Rows, ask: Ask, row: Row, docs: dict[str, float]) -> None:
     """A pair for the second time: the same judgment again is harmless, otherwise it is as the caller asked."""
     _, query, doc, number = row
-    if docs[doc] != number if ask.kind == "judgments" else ask.duplicates == "error":
-        before = f"first in an earlier {rows.unit}"
+    refused = docs[doc] != number if ask.kind == "judgments" else ask.duplicates == "error"
+    if refused:
         known = explainer(rows, ask)(query, doc) if rows.again else None
-        raise known or _twice(rows, ask.kind, row, docs[doc], before)
+        raise known or _twice(rows, ask.kind, row, docs[doc], f"first in an earlier {rows.unit}")
     if ask.duplicates == "best":
         docs[doc] = max(docs[doc], number)
 

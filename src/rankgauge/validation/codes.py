@@ -1,4 +1,4 @@
-"""The findings that `validate` knows: one table, from which help, documentation and tests are built; and findings.
+"""The findings that `validate` knows: one table, from which help, documentation and tests are built.
 
 A finding in the making is a draft, whose examples name rows; lines are looked up for all of them at once.
 """
@@ -14,18 +14,8 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Ints
     from rankgauge.validation.table import Table
 
-__all__ = [
-    "CODES",
-    "EXAMPLES",
-    "SEVERITIES",
-    "Draft",
-    "Example",
-    "Finding",
-    "Findings",
-    "Kind",
-    "about_queries",
-    "finish",
-]
+__all__ = ["CODES", "EXAMPLES", "SEVERITIES", "Draft", "Example", "Finding", "Findings", "Kind", "about_queries"]
+__all__ += ["finish"]
 
 SEVERITIES: Final = ("error", "warning", "note")
 EXAMPLES: Final = 3
