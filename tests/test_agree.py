@@ -19,7 +19,7 @@ from command import Command
 from rankgauge.cli.options import REPEATED
 from rankgauge.cli.ppi import ppi
 from rankgauge.errors import DuplicateError, InputError
-from rankgauge.read.confusion import read_matrix
+from rankgauge.read.numbers import read_matrix
 from rankgauge.stats.ppi import INTERVALS
 from rankgauge.trust.judges.agree import POLICIES, ConfusionMatrix
 from rankgauge.trust.judges.sets import judged_once

@@ -17,9 +17,9 @@ import pytest
 import rankgauge
 from command import Command
 from rankgauge.errors import InputError, RankgaugeError
-from rankgauge.matching.regrade import numbered, trace
+from rankgauge.matching.grades import numbered, trace
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read.confusion import read_matrix
+from rankgauge.read.numbers import read_matrix
 from rankgauge.stats.agreement import truth_given_label
 from rankgauge.trust.judgments import noise
 from rankgauge.trust.judgments.coverage import leave_one_run_out

@@ -22,7 +22,7 @@ import pytest
 import rankgauge
 from command import Command
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
+from rankgauge.read.tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.sections import SECTIONS
 from rankgauge.result import Evaluation
 from rankgauge.show.cells import LEFT, cell_text, minus, number_text

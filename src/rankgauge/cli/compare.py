@@ -87,7 +87,7 @@ def _compared(
 ) -> Comparison:
     from rankgauge.cli.inputs import Inputs
     from rankgauge.comparison.compare import Settings, compare_results, compare_tables, refuse_rules
-    from rankgauge.measures.queries import groups_of, query_table
+    from rankgauge.measures.aggregates import groups_of, query_table
 
     chosen = Settings(**settings)
     if values and len(files) > 1:

@@ -16,7 +16,7 @@ from rankgauge.comparison.verdict import OPPOSITE
 from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure
-from rankgauge.measures.queries import groups_of, masks_of, query_table, weights_of
+from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.result import Evaluation, Result
 from rankgauge.stats import paired

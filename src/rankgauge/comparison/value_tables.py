@@ -19,10 +19,9 @@ from rankgauge.comparison.values import Values, comparable, one_definition
 from rankgauge.errors import FormatError, InputError, MeasureError, RankgaugeError, unknown
 from rankgauge.measures import parse
 from rankgauge.read.frames import is_frame
-from rankgauge.read.query_tables import query_column
 from rankgauge.read.records import id_text
 from rankgauge.read.sources import Source, find_source
-from rankgauge.read.tables import NamedColumns, number_in, read_table
+from rankgauge.read.tables import NamedColumns, number_in, query_column, read_table
 
 if TYPE_CHECKING:
     from rankgauge.read import Judgments

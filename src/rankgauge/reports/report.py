@@ -12,10 +12,10 @@ from rankgauge.comparison.settings import Settings
 from rankgauge.errors import InputError, counted
 from rankgauge.explanation.funnel.funnel import named_stage
 from rankgauge.measures import Measure, parse_all
-from rankgauge.measures.queries import query_table
+from rankgauge.measures.aggregates import query_table
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource, read_judgments
-from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
+from rankgauge.read.tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.facts import Facts, Source, Wanted, gather
 from rankgauge.reports.sections import sections
 from rankgauge.result import Evaluation

@@ -12,7 +12,7 @@ from rankgauge.shown import Shown, clean
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
-    from rankgauge.measures.bands.band import Band
+    from rankgauge.measures.bands.bands import Band
     from rankgauge.protocol import Protocol
     from rankgauge.result.result import Result
 

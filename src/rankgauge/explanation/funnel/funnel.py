@@ -21,9 +21,9 @@ from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
 from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, cross_of, system_of, worth_of
 from rankgauge.measures import Measure, parse
+from rankgauge.measures.aggregates import query_table, weights_of
 from rankgauge.measures.bands.bands import tie_ends
 from rankgauge.measures.bands.notes import TieNote
-from rankgauge.measures.queries import query_table, weights_of
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
 from rankgauge.read.memory import is_of_query

@@ -25,7 +25,7 @@ from rankgauge.explanation.query.terms import (
 from rankgauge.explanation.query.worth import DCG_FAMILY, best_ranking, dcg_measure, discounts_of, gains_of, reach
 from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
-from rankgauge.measures.bands.worth import prefers_better_higher
+from rankgauge.measures.bands.bands import prefers_better_higher
 from rankgauge.measures.gains import gain_text
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import RunSource, read_judgments

@@ -16,8 +16,7 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError, MatchError, ProtocolError, nearest
 from rankgauge.matching.grades import hits_of_grades
 from rankgauge.matching.match import match
-from rankgauge.matching.parts import Parts, assemble, ordered
-from rankgauge.matching.rules import under_rules
+from rankgauge.matching.parts import Parts, assemble, ordered, under_rules
 from rankgauge.protocol import REPEATING, Protocol
 from rankgauge.read import Columns, Judgments, Run
 from rankgauge.read.records import id_text

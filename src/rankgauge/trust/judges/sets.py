@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import DuplicateError, InputError, choices, counted, warn
-from rankgauge.matching.rules import checked
+from rankgauge.matching.parts import checked
 from rankgauge.measures.gains import number_text
 from rankgauge.read import Columns, Judgments, read_judgments
 

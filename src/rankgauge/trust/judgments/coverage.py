@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rankgauge.matching.grades import numbered, trace
 from rankgauge.matching.match import match
-from rankgauge.matching.regrade import numbered, trace
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.ranked import divide
 from rankgauge.trust.unjudged.bounds import Bounds, bounds_of_pair, bounds_of_run

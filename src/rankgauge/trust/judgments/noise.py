@@ -16,14 +16,14 @@ import numpy as np
 
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.evaluate import evaluate_runs
+from rankgauge.matching.grades import Traced, numbered, trace
 from rankgauge.matching.parts import GROUPED
-from rankgauge.matching.regrade import Traced, numbered, trace
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.gains import number_text
 from rankgauge.protocol import DEFAULT, REPEATING, Protocol
 from rankgauge.read import Columns, RunSource, read_judgments
-from rankgauge.read.confusion import Matrix, read_matrix
+from rankgauge.read.numbers import Matrix, read_matrix
 from rankgauge.shown import Shown
 from rankgauge.stats.agreement import truth_given_label
 from rankgauge.trust.unjudged.sheet import Scale, grades_of, named_runs, scale_of

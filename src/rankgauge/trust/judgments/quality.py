@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from rankgauge.errors import InputError, unknown
-from rankgauge.matching.regrade import numbered
+from rankgauge.matching.grades import numbered
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, read_judgments
