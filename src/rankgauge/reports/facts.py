@@ -17,8 +17,8 @@ from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.explanation.query.difference import difference
 from rankgauge.explanation.query.explain import Difference, Explanation, explain
-from rankgauge.reports.evidence import Evidence, evidence_of
-from rankgauge.reports.funnel import funnel_of
+from rankgauge.reports.evidence import Evidence, evidence_of, funnel_of
+from rankgauge.show.charts.source import intervals_of
 from rankgauge.stats import paired
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
     from rankgauge.validation.validate import Findings
 
-__all__ = ["Explained", "Facts", "Source", "Wanted", "gather", "oriented"]
+__all__ = ["Explained", "Facts", "Source", "Wanted", "best_first", "gather", "oriented"]
 
 LOOKED_AT: Final = 2_000_000  # rows of all runs, up to which every line is checked; the quick checks are always made
 SWAPPED: Final = {BETTER: WORSE, WORSE: BETTER}
@@ -156,12 +156,9 @@ class Facts:
     @cached_property
     def interval_of(self) -> dict[str, dict[str, tuple[float, float]]]:
         """Measure → system → the interval of its mean."""
-        found = {}
-        for name, values in self.values.items():
-            units = paired.units_of(values.table, values.weights, values.clusters)
-            alpha = self.wanted.settings.alpha
-            found[name] = {each: paired.mean_interval(units, at, alpha) for at, each in enumerate(values.systems)}
-        return found
+        alpha = self.wanted.settings.alpha
+        found = {name: intervals_of(values, alpha) for name, values in self.values.items()}
+        return {name: {system: each[1:] for system, each in ends.items()} for name, ends in found.items()}
 
     def text_of(self, query: str) -> str:
         """The text of a query, or nothing."""
@@ -210,11 +207,16 @@ def _checked(source: Source, measure: Measure, rows: int) -> tuple[Findings | No
 
 def _focus(values: Values, baseline: str | None) -> tuple[str, ...]:
     """The best system and the runner-up; with a baseline the best other system, against it. Of equals, the first."""
-    ranked = sorted(values.systems, key=lambda name: -values.mean(name))
+    ranked = best_first(values)
     if baseline is None or len(ranked) < 2:
         return tuple(ranked[:2])
     values.index(baseline)
     return next(name for name in ranked if name != baseline), baseline
+
+
+def best_first(values: Values) -> list[str]:
+    """The systems by their means."""
+    return sorted(values.systems, key=lambda name: -values.mean(name))
 
 
 def oriented(compared: Compared, a: str, b: str) -> Pair:

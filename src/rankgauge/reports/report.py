@@ -17,10 +17,10 @@ from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource, read_judgments
 from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.facts import Facts, Source, Wanted, gather
-from rankgauge.reports.sections import sections
+from rankgauge.reports.sections import SECTIONS
 from rankgauge.result import Evaluation
 from rankgauge.show.data import section_data
-from rankgauge.show.model import Section
+from rankgauge.show.model import Chart, Section
 from rankgauge.shown import Shown, clean
 
 if TYPE_CHECKING:
@@ -41,7 +41,12 @@ class Report(Shown):
 
     @cached_property
     def _sections(self) -> list[Section]:
-        return sections(self.facts)
+        """Every section that has something to tell, in order."""
+        made = []
+        for key, (title, tell) in SECTIONS.items():
+            blocks = [block for block in tell(self.facts) if self.facts.wanted.charts or not isinstance(block, Chart)]
+            made += [Section(key, title, blocks)] if blocks else []
+        return made
 
     @property
     def title(self) -> str:

@@ -123,10 +123,9 @@ def _curve_table(funnel: Funnel) -> Table:
         columns.append((Column(f"recall{whose}", "number"), [point.recall for point in curve]))
         columns.append((Column(f"best order{whose}", "number"), [point.oracle for point in curve]))
     columns += [(Column(name, "number"), [point.value for point in curve]) for name, curve in funnel.curve.items()]
-    rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
     notes = [f"{name}: {_peak(funnel, name)}" for name in funnel]
     caption = f"{funnel.measure} if only the first candidates had been reranked"
-    return Table("stage-depth", caption, [column for column, _ in columns], rows, notes, sort=False)
+    return Table.of_columns("stage-depth", caption, columns, notes=notes, sort=False)
 
 
 def _peak(funnel: Funnel, name: str) -> str:

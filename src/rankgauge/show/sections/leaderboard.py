@@ -52,14 +52,12 @@ def standings_table(leaderboard: Leaderboard, board: Board, deltas: str, *, mark
         (Column("Borda", "number", 0 if _whole(board) else 1), [each.borda for each in standings]),
         (Column("group", "rank"), [", ".join(map(str, each.groups)) or None for each in standings]),
     ]
-    heads = [column for column, _ in columns]
-    best = [at for at, column in enumerate(heads) if column.head in ("macro", "median", "Borda")]
-    return Table(
+    best = [at for at, (column, _) in enumerate(columns) if column.head in ("macro", "median", "Borda")]
+    return Table.of_columns(
         "standings",
         f"{board.measure}, macro-average over {len(board.cells):,} data sets",
-        heads,
-        [list(row) for row in zip(*(cells for _, cells in columns), strict=True)],
-        [_legend(leaderboard, board, deltas)] if marked else [],
+        columns,
+        notes=[_legend(leaderboard, board, deltas)] if marked else [],
         contests=ranked(range(len(standings)), best),
         formats=DOCUMENTS if marked else TERMINAL,
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rankgauge.show.cells import number_text
-from rankgauge.show.explained import change_words, grade_text, headline, kept_rows
+from rankgauge.show.explained import beside_ideal, change_words, grade_text, headline, kept_rows
 from rankgauge.show.svg.drawing import document, rect, text
 from rankgauge.show.text import short
 
@@ -33,7 +33,7 @@ def svg(explanation: Explanation) -> str:
     left, right = _cut(kept_rows(explanation.rows)), _cut(kept_rows(explanation.ideal))
     top = max((row.grade or 0.0 for row in [*explanation.rows, *explanation.ideal]), default=0.0)
     most = max((abs(row.contribution) for row in [*explanation.rows, *explanation.ideal]), default=0.0)
-    parts = _title(headline(explanation), number_text(explanation.value), _subtitle(explanation))
+    parts = _title(headline(explanation), number_text(explanation.value), beside_ideal(explanation))
     parts += _stacks(explanation, top)
     parts += [*_heads(LEFT, "ranked", explanation), *_heads(RIGHT, "ideal", explanation)]
     parts += [*_list(LEFT, left, top, most), *_list(RIGHT, right, top, most)]
@@ -74,12 +74,6 @@ def _title(title: str, big: str, subtitle: str) -> list[str]:
         text(LEFT, 164, big, 84, weight=700),
         text(LEFT, 196, subtitle, 17, "rg-quiet"),
     ]
-
-
-def _subtitle(explanation: Explanation) -> str:
-    if explanation.dcg is not None and explanation.measure.startswith("nDCG"):
-        return f"DCG {number_text(explanation.dcg)} of an ideal {number_text(explanation.idcg)}"
-    return f"the ideal ranking has {number_text(explanation.ideal_value)}" if explanation.dcg is None else ""
 
 
 def _stacks(explanation: Explanation, top: float) -> list[str]:
