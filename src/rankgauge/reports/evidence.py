@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import MeasureError, ProtocolError, RankgaugeError, RankgaugeWarning
 from rankgauge.explanation.funnel.funnel import funnel
-from rankgauge.shown import clean
 from rankgauge.trust.judges.agree import Agreement
 from rankgauge.trust.judges.pairs import agreement_of_all, pairs_of
 from rankgauge.trust.judges.sets import sets_of
@@ -52,13 +51,11 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        data = {
+        return {
             "unjudged": None if self.quality is None else self.quality.to_dict(),
             "agreement": None if self.agreement is None else self.agreement.to_dict(),
             "ppi": [each.to_dict() for each in self.powered],
         }
-        cleaned: dict[str, Any] = clean(data)
-        return cleaned
 
 
 def evidence_of(source: Source, wanted: Wanted, results: Mapping[str, Result], focus: tuple[str, ...]) -> Evidence:

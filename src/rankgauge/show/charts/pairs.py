@@ -261,7 +261,10 @@ def _cell_texts(frame: Frame, base: Any, room: float) -> list[Any]:
     alt = altair()
     field = "difference" if room > 62 else "short" if room > 36 else "sign"
     text = alt.Text("difference:Q", format="+.4f") if field == "difference" else alt.Text(f"{field}:N")
-    looks = {"datum.separable": {"fontWeight": 700}, "!datum.separable": {"color": frame.theme.quiet}}
+    looks: dict[str, dict[str, Any]] = {
+        "datum.separable": {"fontWeight": 700},
+        "!datum.separable": {"color": frame.theme.quiet},
+    }
     size = 12 if room > 44 else 10
     return [base.transform_filter(of).mark_text(fontSize=size, **look).encode(text=text) for of, look in looks.items()]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from rankgauge.errors import InputError, counted
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.show.charts.source import caption, comparison_of, intervals_of, values_of
 from rankgauge.show.charts.theme import LETTER, WIDTH, Frame, altair, data, told
+from rankgauge.shown import clean
 
 if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
@@ -53,14 +53,10 @@ def forest(source: Source, measure: Asked = None, *, theme: str = "light", width
 
 def _means(values: Values, alpha: float) -> list[dict[str, Any]]:
     rows = [
-        {"system": name, "mean": mean, "low": _finite(low), "high": _finite(high), "queries": len(values.queries)}
+        {"system": name, "mean": mean, "low": clean(low), "high": clean(high), "queries": len(values.queries)}
         for name, (mean, low, high) in intervals_of(values, alpha).items()
     ]
     return sorted(rows, key=lambda row: -float(row["mean"]))
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def _not_separable_from_best(source: Source, measure: Any, best: str) -> set[str] | None:

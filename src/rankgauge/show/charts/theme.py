@@ -15,7 +15,8 @@ from functools import cache
 from typing import Any, Final
 
 from rankgauge.errors import InputError, choices, unknown
-from rankgauge.show.charts.convert import altair, drawable, svg
+from rankgauge.show.cells import drawable
+from rankgauge.show.charts.convert import altair, svg
 from rankgauge.show.svg import drawing
 
 __all__ = ["FONT", "PALETTE", "THEMES", "WIDTH", "Frame", "Theme", "altair", "data", "diagonal", "theme_named", "told"]

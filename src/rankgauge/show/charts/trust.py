@@ -12,13 +12,13 @@ from rankgauge.measures.gains import number_text
 from rankgauge.show.charts.source import defined, kind_of
 from rankgauge.show.charts.systems import BINS, ROW, Ridge, intervals, ridges, system_axis
 from rankgauge.show.charts.theme import WIDTH, Frame, altair, data, told
+from rankgauge.shown import clean
 from rankgauge.trust.judges.agree import Agreement
 from rankgauge.trust.judges.pairs import PairAgreement
 from rankgauge.trust.judgments.quality import LabelNoise, Quality
 
 if TYPE_CHECKING:
     from rankgauge.show.charts.source import Two
-    from rankgauge.stats.estimate import Estimate
     from rankgauge.trust.judges.agree import Orders, Systems
     from rankgauge.trust.judgments.coverage import PairCoverage
 
@@ -37,8 +37,8 @@ def unjudged(source: Quality, *, theme: str = "light", width: int = WIDTH) -> An
     alt, frame = altair(), Frame.of(theme, width)
     quality = _quality(source)
     rows = [
-        _ends(each.bounds.mean) | {"system": each.name, "condensed": _known(each.condensed), "judged": each.judged,
-                                   "expected": _known(each.expected), "open": int(each.bounds.open.sum())}
+        clean(each.bounds.mean) | {"system": each.name, "condensed": clean(each.condensed), "judged": each.judged,
+                                   "expected": clean(each.expected), "open": int(each.bounds.open.sum())}
         for each in sorted(quality.runs, key=lambda each: -each.bounds.mean.value)
     ]  # fmt: skip
     if not rows:
@@ -109,12 +109,8 @@ def _quality(source: Any) -> Quality:
     return source
 
 
-def _ends(bounds: Estimate) -> dict[str, Any]:
-    return {name: _known(end) for name, end in zip(("value", "low", "high"), bounds, strict=True)}
-
-
 def _pair(pair: PairCoverage) -> dict[str, Any]:
-    ends = _ends(pair.bounds.mean)
+    ends: dict[str, Any] = clean(pair.bounds.mean)
     return ends | {
         "a": pair.a, "b": pair.b, "pair": f"{pair.a}\n− {pair.b}",
         "settled": pair.bounds.settled or ends["low"] == ends["high"], "open": int(pair.bounds.open.sum()),
@@ -135,10 +131,6 @@ def _second(base: Any, field: str, shape: str, size: int, colour: str) -> Any:
 
 def _range_tooltip(format: str) -> list[Any]:
     return [told("value", format, "as judged"), told("low", format, "lowest"), told("high", format, "highest")]
-
-
-def _known(number: float) -> float | None:
-    return number if number == number else None
 
 
 def _caption(quality: Quality, words: str) -> str:
