@@ -53,12 +53,6 @@ class Source:
         """The judgments, read once."""
         return self.judged.read()
 
-    def check(self, measure: Measure) -> Findings:
-        """What is wrong or odd in the files, line by line."""
-        from rankgauge.validation.validate import validate
-
-        return validate(self.judged, *self.runs.values(), measure=measure)
-
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -148,11 +142,6 @@ class Facts:
             return None
         return oriented(self.comparison.first, *self.focus)
 
-    @property
-    def judgments_fingerprint(self) -> str:
-        """The hash of the judgments."""
-        return str(self.results.first.fingerprints["judgments"])
-
     @cached_property
     def interval_of(self) -> dict[str, dict[str, tuple[float, float]]]:
         """Measure → system → the interval of its mean."""
@@ -194,13 +183,15 @@ def _units(values: Values) -> int:
 
 
 def _checked(source: Source, measure: Measure, rows: int) -> tuple[Findings | None, str]:
-    """What the checks found; None and the reason where they were not made."""
+    """What the checks found, line by line; None and the reason where they were not made."""
+    from rankgauge.validation.validate import validate
+
     if rows > LOOKED_AT:
         return None, "the files are large"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankgaugeWarning)
-            return source.check(measure), ""
+            return validate(source.judged, *source.runs.values(), measure=measure), ""
     except RankgaugeError as error:
         return None, str(error)
 

@@ -58,11 +58,9 @@ class Report(Shown):
     @property
     def subtitle(self) -> str:
         """What the report rests on."""
-        facts = self.facts
-        measures, queries = ", ".join(facts.values), len(facts.first.queries)
-        systems = counted(len(facts.results), "system", "systems")
-        asked = counted(queries, "query", "queries")
-        return f"{measures} · {systems} · {asked} · judgments {facts.judgments_fingerprint}"
+        facts, judged = self.facts, self.facts.results.first.fingerprints["judgments"]
+        counts = [counted(len(facts.results), "system"), counted(len(facts.first.queries), "query", "queries")]
+        return " · ".join([", ".join(facts.values), *counts, f"judgments {judged}"])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, every digit: what the sections show, and the comparison and the results behind it."""

@@ -17,7 +17,7 @@ from rankgauge.reports.facts import best_first, oriented
 from rankgauge.reports.found import judges_agree, left_open, offline_and_online, two_stages
 from rankgauge.reports.queries import every_query, example_queries
 from rankgauge.reports.trust import careful, checks, judged, reproduce, rules, ties
-from rankgauge.show.cells import interval_text, number_text
+from rankgauge.show.cells import interval_column, interval_text, number_text
 from rankgauge.show.marks import decision_mark, letter
 from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, capital, chart_of, ranked
 from rankgauge.show.sections.comparison import DETECTABLE, details_table, how_decided, p_head, pairs_table
@@ -71,7 +71,7 @@ def _p(facts: Facts) -> str:
 
 def headline(facts: Facts) -> Iterator[Block]:
     """For every measure the systems by their means, with intervals and what they are better than."""
-    level = percent(facts.wanted.settings.alpha)
+    alpha = facts.wanted.settings.alpha
     for measure, values in facts.values.items():
         names = best_first(values)
         significance = _significance(facts, facts.comparison[measure], names) if facts.comparison is not None else []
@@ -79,7 +79,7 @@ def headline(facts: Facts) -> Iterator[Block]:
         columns: list[tuple[Column, list[Any]]] = [(Column("letter"), [*_short(names).values()])] if lettered else []
         columns += [(Column("system"), names), (Column("mean", "number"), [*map(values.mean, names)])]
         ends = facts.interval_of[measure]
-        columns += [(Column(f"{level} interval", "interval", key="mean"), [ends[name] for name in names])]
+        columns += [(interval_column(alpha, "mean"), [ends[name] for name in names])]
         yield Table.of_columns(
             f"systems-{measure}",
             f"{measure}, {counted(len(values.queries), 'query', 'queries')}",
@@ -88,7 +88,6 @@ def headline(facts: Facts) -> Iterator[Block]:
             contests=ranked(range(len(names)), [1 + lettered]) if len(names) > 1 else [],
         )
     if facts.comparison is not None:
-        alpha = facts.wanted.settings.alpha
         yield Text(f"{how_decided(facts.comparison)} Decisions at the level {alpha:g}. Intervals: t.", "note")
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from rankgauge.comparison.verdict import p_text
+from rankgauge.comparison.verdict import p_text, percent
 from rankgauge.show.model import Column, Mark, Options, Table
 
 __all__ = ["LEFT", "MISSING", "Cell", "cell_text", "interval_text", "is_missing", "minus", "number_text", "p_text"]
-__all__ += ["drawable", "plain_value", "printable", "shown_rows", "table_for"]
+__all__ += ["drawable", "interval_column", "plain_value", "printable", "shown_rows", "table_for"]
 
 MISSING: Final = "–"
 SIGN: Final = re.compile(r"(?<![\w.])-(?=[\d.])")  # of a number
@@ -119,6 +119,11 @@ def printable(text: str) -> str:
 def drawable(text: str) -> str:
     """The text without characters that no XML can hold, over which a converter would end the process."""
     return NO_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def interval_column(alpha: float, key: str, kind: str = "interval", digits: int | None = None) -> Column:
+    """The column of the intervals of what is under this key."""
+    return Column(f"{percent(alpha)} interval", kind, digits, key=key)
 
 
 # ---- tables → cells --------------------------------------------------------------------------------------------------

@@ -41,10 +41,11 @@ def at_k(source: Source, measure: Asked = None, *, to: int = DEEPEST, theme: str
     x = x.axis(values=[k for k in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= to], format="d", grid=False)
     layers = _lines(frame, rows, list(results), x, f"mean {name}@k", "k")
     if isinstance(asked.cutoff, int) and asked.cutoff <= to:
-        layers.insert(0, _at_this_k(frame, asked.cutoff, x))
+        here = alt.Chart(data([{"k": asked.cutoff}])).mark_rule(color=frame.theme.quiet, strokeDash=[5, 4])
+        layers.insert(0, here.encode(x=x))
     words = f"Mean at every k from 1 to {to}"
     said = caption(values, words, definition=values.definition.replace("[k=1, ", "[").replace("[k=1]", ""))
-    return frame.chart(layers, title=f"{name}@k", caption=said, height=260 if frame.narrow else 320)
+    return frame.chart(layers, f"{name}@k", said, (260, 320))
 
 
 def precision_recall(source: Source, measure: Asked = None, *, theme: str = "light", width: int = WIDTH) -> Any:
@@ -61,7 +62,7 @@ def precision_recall(source: Source, measure: Asked = None, *, theme: str = "lig
     layers = _lines(frame, rows, list(results), x, "interpolated precision", "recall", points=True)
     words = "The mean over queries at 11 levels of recall, 0 to 1"
     said = caption(values, words, definition=MEASURES["IPrec"].summary)
-    return frame.chart(layers, title="Precision and recall", caption=said, height=min(frame.width - 60, 380))
+    return frame.chart(layers, "Precision and recall", said, min(frame.width - 60, 380))
 
 
 def _asked(results: dict[str, Result], measure: Any) -> Measure:
@@ -131,8 +132,3 @@ def _lines(
     opacity = alt.value(1) if points else alt.condition(near, alt.value(1), alt.value(0))
     dots = base.mark_point(filled=True, size=45).encode(opacity=opacity).add_params(near)
     return [lines, dots]
-
-
-def _at_this_k(frame: Frame, k: int, x: Any) -> Any:
-    """A line at the cut-off of the measure that was asked for."""
-    return altair().Chart(data([{"k": k}])).mark_rule(color=frame.theme.quiet, strokeDash=[5, 4]).encode(x=x)

@@ -81,11 +81,9 @@ def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
         x=alt.X("share:Q", stack="zero", bandPosition=0.5), color=light,
         text=alt.condition(f"datum.share > {ROOM}", alt.Text("share:Q", format=".4f"), alt.value("")),
     )  # fmt: skip
-    words = "Mis-ranked: lost by the reranker; not retrieved: lost before it."
-    return frame.chart(
-        [bars, shares], title=f"{funnel.measure}: where it is reached and lost",
-        caption=f"{counted(len(funnel.query_ids), 'query', 'queries')}. {words}", height=BAR * len(funnel),
-    )  # fmt: skip
+    words = f"{counted(len(funnel.query_ids), 'query', 'queries')}. Mis-ranked: lost by the reranker; "
+    words += "not retrieved: lost before it."
+    return frame.chart([bars, shares], f"{funnel.measure}: where it is reached and lost", words, BAR * len(funnel))
 
 
 def funnel_ceiling(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) -> Any:
@@ -105,11 +103,9 @@ def funnel_ceiling(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) 
         tooltip=[*tooltip, told("value", ".4f", "reached"), told("retrieved", ".4f", "before")],
     )  # fmt: skip
     points = points.encode(shape=frame.shape("run", list(funnel))) if len(funnel) > 1 else points
-    words = "Each point is a query: how far below the diagonal is what the reranker left; how far left, the retriever"
-    return frame.chart(
-        [diagonal(frame, x, y, (0, 1)), points], title=f"{funnel.measure}: ceiling against value", caption=f"{words}.",
-        height=min(frame.width - 90, 460),
-    )  # fmt: skip
+    words = "Each point is a query: how far below the diagonal is what the reranker left; how far left, the retriever."
+    layers, title = [diagonal(frame, x, y, (0, 1)), points], f"{funnel.measure}: ceiling against value"
+    return frame.chart(layers, title, words, min(frame.width - 90, 460))
 
 
 def funnel_depth(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) -> Any:
@@ -133,7 +129,6 @@ def funnel_depth(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
     drawn = base.mark_line(strokeWidth=2.5).encode(strokeDash=frame.dash("line", names))
     large = alt.condition("datum.peak", alt.value(110), alt.value(30))
     dots_of = base.mark_point(filled=True, opacity=1).encode(size=large)
-    return frame.chart(
-        [drawn, dots_of], title=f"{funnel.measure} if only the first candidates had been reranked",
-        caption="Large points: where a reranker reaches most. The ceiling is the best order of as many.", height=300,
-    )  # fmt: skip
+    title = f"{funnel.measure} if only the first candidates had been reranked"
+    words = "Large points: where a reranker reaches most. The ceiling is the best order of as many."
+    return frame.chart([drawn, dots_of], title, words, 300)

@@ -45,12 +45,8 @@ def alignment(alignment: Alignment, *, theme: str = "light", width: int = WIDTH)
     words += f"; named: most influence on Pearson's r. {_headline(alignment)}"
     units = alignment.units
     drawn = f" ({len(rows):,} of them drawn)" if len(rows) < len(units) else ""
-    return frame.chart(
-        layers,
-        title=f"{alignment.first.name} and {units.online_name}, {len(units):,} {units.kind}{drawn}",
-        caption=words,
-        height=280 if frame.narrow else 400,
-    )
+    title = f"{alignment.first.name} and {units.online_name}, {len(units):,} {units.kind}{drawn}"
+    return frame.chart(layers, title, words, (280, 400))
 
 
 def _rows(alignment: Alignment) -> list[dict[str, Any]]:

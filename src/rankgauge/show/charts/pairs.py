@@ -51,12 +51,8 @@ def differences(
         tooltip=[told("query"), *_both(a, b), told("words", title="difference")],
     )  # fmt: skip
     words = f"Each bar is a query; the dashed line is the mean difference, {_signed(_mean_difference(values, a, b))}"
-    return frame.chart(
-        [bars, *_annotations(frame, values, a, b)],
-        title=f"{values.measure}: {a} − {b}",
-        caption=caption(values, words),
-        height=260 if frame.narrow else 320,
-    )
+    layers = [bars, *_annotations(frame, values, a, b)]
+    return frame.chart(layers, f"{values.measure}: {a} − {b}", caption(values, words), (260, 320))
 
 
 def _around(values: Values, a: str, b: str) -> Any:
@@ -146,12 +142,8 @@ def scatter(
     largest = max(row["queries"] for row in rows)
     dots = _dots(frame, rows, (a, b), largest).encode(x=x, y=y)
     words = "Each point is a query" + ("; larger: several queries of the same values" if largest > 1 else "")
-    return frame.chart(
-        [diagonal(frame, x, y, (low, high)), dots],
-        title=f"{values.measure}: {a} against {b}",
-        caption=caption(values, words),
-        height=min(frame.width - 90, 460),
-    )
+    layers, title = [diagonal(frame, x, y, (low, high)), dots], f"{values.measure}: {a} against {b}"
+    return frame.chart(layers, title, caption(values, words), min(frame.width - 90, 460))
 
 
 def _dots(frame: Frame, rows: list[dict[str, Any]], pair: tuple[str, str], largest: int) -> Any:
@@ -224,7 +216,7 @@ def matrix(source: Source, measure: Asked = None, *, theme: str = "light", width
     )
     against = ": every pair" if settings.baseline is None else f" − {settings.baseline}"
     height = max(len(lines) * (30 if frame.narrow else 38), 40)
-    return frame.chart(layers, title=f"{values.measure}{against}", caption=caption(values, words), height=height)
+    return frame.chart(layers, f"{values.measure}{against}", caption(values, words), height)
 
 
 def _cells(compared: Compared) -> list[dict[str, Any]]:
@@ -293,12 +285,7 @@ def detectable(
     texts = label.encode(text=alt.Text("difference:Q", format=".4f"))
     shown = f"Of {len(chosen):,} pairs those that scatter least, midway and most. " if len(chosen) > 3 else ""
     words = f"{shown}Power 80 %, paired t-test, two-sided, alpha {settings.alpha:g}. Points: this set"
-    return frame.chart(
-        [lines, here, texts],
-        title="What so many queries can show",
-        caption=caption(values, words),
-        height=260 if frame.narrow else 320,
-    )
+    return frame.chart([lines, here, texts], "What so many queries can show", caption(values, words), (260, 320))
 
 
 def _curves(pairs: list[Pair], queries: int, alpha: float) -> list[dict[str, Any]]:

@@ -41,4 +41,4 @@ def ppi(source: PredictionPowered, *, theme: str = "light", width: int = WIDTH) 
     judged = f"{source.judged:,} of {counted(source.queries, 'query', 'queries')} judged by people"
     words = f"{judged}. Bars: {percent(source.alpha)} intervals. | the model alone."
     title = f"{source.measure} under people's judgments"
-    return frame.chart(layers, title=title, caption=words, height=ROW * max(1, len(source.systems)) + 10)
+    return frame.chart(layers, title, words, ROW * max(1, len(source.systems)) + 10)

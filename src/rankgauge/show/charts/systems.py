@@ -48,7 +48,7 @@ def forest(source: Source, measure: Asked = None, *, theme: str = "light", width
     if top is not None and len(top) < len(rows):
         words += "; blue: the best, and what is not separable from it"
     title, height = f"{values.measure} of {counted(len(rows), 'system')}", max(1, len(rows)) * ROW + 10
-    return frame.chart([ends, points, texts], title=title, caption=caption(values, words), height=height)
+    return frame.chart([ends, points, texts], title, caption(values, words), height)
 
 
 def _means(values: Values, alpha: float) -> list[dict[str, Any]]:
@@ -108,7 +108,7 @@ def distribution(source: Source, measure: Asked = None, *, theme: str = "light",
     layers = ridges(frame, rows, _edges(values), title=values.measure, counted="queries", names=("mean", "median"))
     words = f"Bars: queries per step of {values.measure}. ◆ mean, | median"
     title = f"Distribution of {values.measure}"
-    return frame.chart(layers, title=title, caption=caption(values, words), height=max(len(rows), 1) * 80)
+    return frame.chart(layers, title, caption(values, words), max(len(rows), 1) * 80)
 
 
 class Ridge(NamedTuple):
@@ -222,4 +222,4 @@ def groups(source: Source, measure: Asked = None, *, theme: str = "light", width
     height = len(labels) * max(46, 12 * len(names) + 14)
     words = f"Lines: {percent(alpha)} t intervals of each mean"
     title = f"{values.measure} by group of queries"
-    return frame.chart([ends, points], title=title, caption=caption(values, words), height=height)
+    return frame.chart([ends, points], title, caption(values, words), height)

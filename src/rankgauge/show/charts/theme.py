@@ -108,8 +108,8 @@ class Frame:
         """The pixels that a name may take beside the marks."""
         return self.width // 3 if self.narrow else 220
 
-    def chart(self, layers: Sequence[Any], *, title: str, caption: str, height: Any) -> Any:
-        """The layers as one chart, exactly as wide as the frame."""
+    def chart(self, layers: Sequence[Any], title: str, caption: str, height: int | tuple[int, int]) -> Any:
+        """The layers as one chart, exactly as wide as the frame; of two heights the first is for a telephone."""
         alt = altair()
         size = 15 if self.narrow else 18
         made = alt.layer(*layers).properties(
@@ -118,7 +118,7 @@ class Frame:
                 subtitle=_wrapped(caption, self.width, (11 if self.narrow else 12) * LETTER),
             ),
             width=self.width,
-            height=height,
+            height=height if isinstance(height, int) else height[not self.narrow],
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding", resize=True),
             padding=12,
         )

@@ -48,14 +48,12 @@ def unjudged(source: Quality, *, theme: str = "light", width: int = WIDTH) -> An
     base = alt.Chart(data(rows)).encode(y=system_axis(frame, [row["system"] for row in rows]), tooltip=tooltip)
     layers = _range_marks(base, f"mean {quality.measure}", alt.value(frame.theme.gain))
     marks = (("expected", "diamond", 110, frame.theme.loss), ("condensed", "cross", 55, frame.theme.quiet))
-    layers[1:1] = [_second(base, *mark) for mark in marks]
+    for field, shape, size, colour in marks:
+        mark = base.mark_point(filled=True, shape=shape, size=size, color=colour, opacity=1)
+        layers.insert(-2, mark.encode(x=f"{field}:Q"))
     words = "Bars: over every way to grade the open documents. ● as judged, ◆ expected (optimistic), ✚ condensed"
-    return frame.chart(
-        layers,
-        title=f"{quality.measure}: what unjudged documents leave open",
-        caption=_caption(quality, words),
-        height=len(rows) * ROW + 10,
-    )
+    title = f"{quality.measure}: what unjudged documents leave open"
+    return frame.chart(layers, title, _caption(quality, words), len(rows) * ROW + 10)
 
 
 def unjudged_pairs(source: Quality, *, theme: str = "light", width: int = WIDTH) -> Any:
@@ -77,12 +75,8 @@ def unjudged_pairs(source: Quality, *, theme: str = "light", width: int = WIDTH)
     words = "Bars: over every way to grade the open documents, a document having one grade in both runs"
     words += ". Blue: the order stays; orange: the open documents decide"
     words += _not_shown(len(shown), len(rows), len(quality.pairs))
-    return frame.chart(
-        layers,
-        title=f"{quality.measure}, pairs: what unjudged documents leave open",
-        caption=_caption(quality, words),
-        height=len(shown) * TWO_LINES + 10,
-    )
+    title = f"{quality.measure}, pairs: what unjudged documents leave open"
+    return frame.chart(layers, title, _caption(quality, words), len(shown) * TWO_LINES + 10)
 
 
 def _comparable(quality: Quality) -> list[dict[str, Any]]:
@@ -124,11 +118,6 @@ def _range_marks(base: Any, title: str, colour: Any, format: str = ".4f") -> lis
     return [bar.encode(color=colour), point.encode(color=colour), text]
 
 
-def _second(base: Any, field: str, shape: str, size: int, colour: str) -> Any:
-    """A mark beside the value, in another shape and colour."""
-    return base.mark_point(filled=True, shape=shape, size=size, color=colour, opacity=1).encode(x=f"{field}:Q")
-
-
 def _range_tooltip(format: str) -> list[Any]:
     return [told("value", format, "as judged"), told("low", format, "lowest"), told("high", format, "highest")]
 
@@ -164,12 +153,8 @@ def noise(source: LabelNoise | Quality, *, theme: str = "light", width: int = WI
     layers = ridges(frame, rows, edges, title=found.measure, counted="draws", names=("mean of draws", "as labelled"))
     words = f"{counted(len(found.draws), 'draw')} of the true grades given the labels. ◆ their mean, | as labelled"
     definition = defined(parse(found.measure).definition.summary)
-    return frame.chart(
-        layers,
-        title=f"{found.measure}: what wrong labels would make of it",
-        caption=f"{words}. At the right the middle 95 % of the draws. {found.measure}: {definition}",
-        height=len(rows) * 80,
-    )
+    words += f". At the right the middle 95 % of the draws. {found.measure}: {definition}"
+    return frame.chart(layers, f"{found.measure}: what wrong labels would make of it", words, len(rows) * 80)
 
 
 # ---- judges ----------------------------------------------------------------------------------------------------------
@@ -182,13 +167,11 @@ def confusion(source: Agreement | PairAgreement, *, pair: Two = None, theme: str
     rows, names = _cells(found), [number_text(grade) for grade in found.grades.tolist()]
     look: dict[str, Any] = {"ticks": False, "domain": False, "grid": False, "labelColor": frame.theme.text}
     look |= {"labelAngle": 0, "labelFontSize": 13, "titleLimit": frame.width}
+    names_told = [told("a", title=found.a), told("b", title=found.b)]
     base = alt.Chart(data(rows)).encode(
         x=alt.X("b:N", sort=names, title=f"grade by {found.b}", axis=alt.Axis(orient="top", **look)),
         y=alt.Y("a:N", sort=names, title=f"grade by {found.a}", axis=alt.Axis(**look)),
-        tooltip=[
-            *(told("a", title=found.a), told("b", title=found.b)),
-            *(told("pairs", ","), told("share", ".1%", "of the row")),
-        ],
+        tooltip=[*names_told, told("pairs", ","), told("share", ".1%", "of the row")],
     )
     side = max(18, min(84, round((frame.width - 110) / len(names))))
     box = base.mark_rect(stroke=frame.theme.background, strokeWidth=2, cornerRadius=3)
@@ -199,7 +182,7 @@ def confusion(source: Agreement | PairAgreement, *, pair: Two = None, theme: str
     if side > 44:
         layers.append(base.mark_text(fontSize=11, dy=9).encode(text=alt.Text("share:Q", format=".0%")))
     height = len(names) * min(side, 62)
-    return frame.chart(layers, title=f"{found.a} and {found.b}", caption=_agreed(found), height=height)
+    return frame.chart(layers, f"{found.a} and {found.b}", _agreed(found), height)
 
 
 def _two(source: Any, pair: Two) -> PairAgreement:
@@ -256,14 +239,11 @@ def judges(source: Agreement, *, theme: str = "light", width: int = WIDTH) -> An
     base = _under_each(frame, systems).encode(color=frame.colour("system", names) if few else moved)
     lines = base.mark_line(strokeWidth=2.5)
     lines = lines.encode(strokeDash=frame.dash("system", names)) if few else lines
-    words = ". ".join(_order_words(each) for each in systems.orders)
-    said = "" if few else " Orange: systems whose place is not the same under all."
-    return frame.chart(
-        [lines, base.mark_point(filled=True, size=60, opacity=1)],
-        title=f"{systems.measure} of {counted(len(names), 'system')} under each judge",
-        caption=f"{counted(systems.queries, 'query', 'queries')} that all judges have. Against {first}: {words}.{said}",
-        height=300 if frame.narrow else 380,
-    )
+    orders = ". ".join(_order_words(each) for each in systems.orders)
+    words = f"{counted(systems.queries, 'query', 'queries')} that all judges have. Against {first}: {orders}."
+    words += "" if few else " Orange: systems whose place is not the same under all."
+    title = f"{systems.measure} of {counted(len(names), 'system')} under each judge"
+    return frame.chart([lines, base.mark_point(filled=True, size=60, opacity=1)], title, words, (300, 380))
 
 
 def _under_each(frame: Frame, systems: Systems) -> Any:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
+from rankgauge.show.cells import interval_column
 from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, decision_mark, delta_column, legend, letter
 from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Notes, Section, Table, chart_of, ranked
 from rankgauge.stats.methods import ALSO, INTERVALS
@@ -75,7 +75,7 @@ def clearest(pairs: Sequence[Pair]) -> Sequence[Pair]:
 def systems_table(comparison: Comparison, title: str, compared: Compared) -> Table:
     """The headline: the mean of every system, its interval, and how many others it is better than."""
     counts = len(compared.systems) > 2 and comparison.settings.baseline is None
-    columns = [Column("system"), Column("mean", "number"), Column(_interval(comparison), "interval", key="mean")]
+    columns = [Column("system"), Column("mean", "number"), interval_column(comparison.settings.alpha, "mean")]
     columns += [Column(head, "count") for head in ("better than", "not separable", "worse than")] if counts else []
     rows = []
     for name, system in compared.systems.items():
@@ -89,7 +89,7 @@ def systems_table(comparison: Comparison, title: str, compared: Compared) -> Tab
 def pairs_table(comparison: Comparison, compared: Compared, shown: Sequence[Pair], family: int) -> Table:
     """The decisions: difference, interval, relative change, the p that decides; `family` pairs were adjusted."""
     columns = [Column("a"), Column("b"), Column("a − b", "signed", key="difference")]
-    columns += [Column(_interval(comparison), "interval", key="difference"), Column("relative", "percent", 1)]
+    columns += [interval_column(comparison.settings.alpha, "difference"), Column("relative", "percent", 1)]
     columns += [Column(p_head(comparison, family), "p", key="p_adjusted"), Column("a is", key="decision")]
     rows = [
         [each.a, each.b, each.difference, each.interval, each.relative, each.p_adjusted, decision_mark(each.decision)]
@@ -108,7 +108,7 @@ def p_head(comparison: Comparison, family: int) -> str:
 def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """What else there is to know about every pair."""
     columns = [Column("a"), Column("b"), Column("p alone", "p", key="p"), Column("p of t", "p", key="p_t")]
-    columns += [Column("d_z", "number", 3), Column(_interval(comparison), "interval", 2, key="d_z")]
+    columns += [Column("d_z", "number", 3), interval_column(comparison.settings.alpha, "d_z", digits=2)]
     columns += [Column("g_z", "number", 3), *(Column(head, "count") for head in ("won", "tied", "lost"))]
     columns += [Column("detectable", "number", help=DETECTABLE), Column("P(a > b)", "number", 3, key="better")]
     rows = [
@@ -138,10 +138,6 @@ def _beside_row(pair: Pair, also: Sequence[str]) -> list[Any]:
     row: list[Any] = [pair.a, pair.b]
     row += [each for each in (pair.within_rope, pair.tost) if each is not None]
     return row + [pair.intervals[name] if name in INTERVALS else pair.others[name]["p"] for name in also]
-
-
-def _interval(comparison: Comparison) -> str:
-    return f"{percent(comparison.settings.alpha)} interval"
 
 
 # ---- as papers print it ----------------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
+from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Block, Bullets, Column, Section, Table, chart_of
 from rankgauge.stats.agreement import LEVELS, WEIGHTS
 
@@ -49,7 +49,7 @@ def judge_blocks(agreement: Agreement) -> Iterator[Block]:
 def agreement_table(agreement: Agreement) -> Table:
     """Every coefficient of every two judges, and of all together, with its interval."""
     columns = [Column("judges"), Column("coefficient"), Column("value", "number")]
-    columns += [Column(f"{percent(agreement.alpha)} interval", "interval", key="value"), Column("pairs", "count")]
+    columns += [interval_column(agreement.alpha, "value"), Column("pairs", "count")]
     rows = [row for pair in agreement.pairs for row in _pair_rows(pair, len(agreement.pairs) > 1)]
     first, overall = agreement.pairs[0], agreement.overall
     everyone = "all" if len(agreement.pairs) > 1 else f"{first.a} and {first.b}"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent
+from rankgauge.show.cells import interval_column
 from rankgauge.show.marks import DAGGERS, beaten_letters, delta_column, legend, letter
 from rankgauge.show.model import Block, Column, Mark, Notes, Section, Table, ranked
 
@@ -43,7 +44,7 @@ def standings_table(leaderboard: Leaderboard, board: Board, deltas: str, *, mark
     columns += [
         (Column("system"), [*means]),
         (Column("macro", "number"), [Mark(each.macro, note=marks.get(each.system, "")) for each in standings]),
-        (Column(f"{level} interval", "interval", key="macro"), [each.interval for each in standings]),
+        (interval_column(ways.alpha, "macro"), [each.interval for each in standings]),
         *([delta_column(means, ways.baseline, deltas)] if ways.baseline is not None and deltas != "none" else []),
         (Column("median", "number"), [each.median for each in standings]),
         (Column("rank", "rank"), [each.rank for each in standings]),

@@ -43,7 +43,8 @@ def svg(explanation: Explanation) -> str:
         parts.append(text(LEFT, y, f"{value}  {words}: belongs to no rank", 16))
         y += LINE
     changes = explanation.would_raise[:MOST_CHANGES]
-    return _framed([*parts, *_foot(y, changes)], y + 26 * len(changes) + (44 if changes else 0), explanation.value)
+    height = y + 26 * len(changes) + (44 if changes else 0)
+    return document([*parts, *_foot(y, changes)], height, f"value {number_text(explanation.value)}")
 
 
 def difference_svg(difference: Difference) -> str:
@@ -61,7 +62,7 @@ def difference_svg(difference: Difference) -> str:
     left = difference.rest
     rest = f"{left.contribution:+.4f}  {left.words}: belongs to no rank" if left else ""
     parts += [text(LEFT, end, f"… {more:,} more" if more else "", 15, "rg-quiet"), text(480, end, rest, 15)]
-    return _framed(parts, end + 24, difference.points)
+    return document(parts, end + 24, f"value {number_text(difference.points)}")
 
 
 # ---- parts of it ----------------------------------------------------------------------------------------------------
@@ -196,8 +197,3 @@ def _on(grade: float | None, top: float) -> str:
     if grade is None or grade <= 0:
         return "rg-on0"
     return "rg-dark" if sum(_colour(grade, top)) > 420 else "rg-light"
-
-
-def _framed(parts: list[str], height: int, value: float) -> str:
-    """The whole picture."""
-    return document(parts, height, f"value {number_text(value)}")
