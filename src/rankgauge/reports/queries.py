@@ -42,14 +42,9 @@ def example_queries(facts: Facts) -> Iterator[Block]:
     for why, words in WHY.items():
         chosen = [each for each in facts.explained if each.why[0] == why]
         if chosen:
-            yield Text(f"{_whose(facts, why)} {words}", "head")
+            whose = f"From {facts.focus[1]} to {facts.subject}" if why in ("gained", "lost") else facts.subject
+            yield Text(f"{whose}: {words}", "head")
             yield from (_example(facts, each) for each in chosen)
-
-
-def _whose(facts: Facts, why: str) -> str:
-    if why in ("gained", "lost"):
-        return f"From {facts.focus[1]} to {facts.subject}:"
-    return f"{facts.subject}:"
 
 
 def _example(facts: Facts, found: Explained) -> Fold:

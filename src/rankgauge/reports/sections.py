@@ -60,10 +60,6 @@ def summary(facts: Facts) -> Iterator[Block]:
     yield from careful(facts)
 
 
-def _signed(pair: Pair) -> str:
-    return number_text(pair.difference, sign=True)
-
-
 def _p(facts: Facts) -> str:
     """How p-values are called: adjusted where that was done over several pairs."""
     return p_head(facts.comparison, len(facts.comparison.pairs)) if facts.comparison is not None else "p"
@@ -178,7 +174,7 @@ def _other_measures(facts: Facts) -> Iterator[str]:
         same = facts.versus is not None and facts.versus.decision == pair.decision
         words = f"{'also ' * same}{pair.decision}"
         p = f"{_p(facts)} {p_text(pair.p_adjusted, sign=True)}"
-        yield f"By {measure}, {pair.a} is {words} ({_signed(pair)}; {p})."
+        yield f"By {measure}, {pair.a} is {words} ({number_text(pair.difference, sign=True)}; {p})."
 
 
 def _by_group(facts: Facts) -> Iterator[str]:
@@ -187,11 +183,11 @@ def _by_group(facts: Facts) -> Iterator[str]:
     if len(groups) < 2:
         return
     found = {name: oriented(part, *facts.focus) for name, part in groups.items()}
-    most, least = max(found, key=lambda g: found[g].difference), min(found, key=lambda g: found[g].difference)
-    yield (
-        f"The difference is largest in {most} ({_signed(found[most])}, {found[most].queries:,} queries) and "
-        f"smallest in {least} ({_signed(found[least])}, {found[least].queries:,} queries)."
+    ends = [choose(found, key=lambda name: found[name].difference) for choose in (max, min)]
+    largest, smallest = (
+        f"{name} ({number_text(found[name].difference, sign=True)}, {found[name].queries:,} queries)" for name in ends
     )
+    yield f"The difference is largest in {largest} and smallest in {smallest}."
 
 
 def _listed(names: Iterable[str]) -> str:

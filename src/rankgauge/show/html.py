@@ -40,10 +40,8 @@ def html(page: Page, options: Options) -> str:
         library = pool.submit(_library) if charts else None
         sections = [_Part(each.key, each.title, writer.blocks(each.blocks)) for each in page.sections]
     more = _live(writer.specs) | {"library": library.result()} if library and writer.specs else {}
-    return (
-        layout(page.title, sections, subtitle=page.subtitle, pictured=writer.styles, **more).translate(CONTROL).rstrip()
-        + "\n"
-    )
+    made = layout(page.title, sections, subtitle=page.subtitle, pictured=writer.styles, **more)
+    return made.translate(CONTROL).rstrip() + "\n"
 
 
 def _library() -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.comparison.verdict import NOT_SEPARABLE, p_text
-from rankgauge.show.charts.source import caption, comparison_of, pair_of, some_names, values_of
+from rankgauge.show.charts.source import caption, comparison_of, ends_of, pair_of, some_names, values_of
 from rankgauge.show.charts.theme import BOLD_LETTER, WIDTH, Frame, altair, data, diagonal, told
 from rankgauge.stats import power
 from rankgauge.stats.paired import TIE
@@ -135,14 +135,14 @@ def scatter(
     values = values_of(source, measure)
     a, b = pair_of(source, values, pair)
     rows = _points(values, a, b)
-    low, high = _square(values, a, b)
-    scale = alt.Scale(domain=[low, high], nice=False)
+    ends = ends_of(np.concatenate([values.of(a), values.of(b)]))
+    scale = alt.Scale(domain=list(ends), nice=False)
     x = alt.X("b", type="quantitative", scale=scale, title=b)
     y = alt.Y("a", type="quantitative", scale=scale, title=a)
     largest = max(row["queries"] for row in rows)
     dots = _dots(frame, rows, (a, b), largest).encode(x=x, y=y)
     words = "Each point is a query" + ("; larger: several queries of the same values" if largest > 1 else "")
-    layers, title = [diagonal(frame, x, y, (low, high)), dots], f"{values.measure}: {a} against {b}"
+    layers, title = [diagonal(frame, x, y, ends), dots], f"{values.measure}: {a} against {b}"
     return frame.chart(layers, title, caption(values, words), min(frame.width - 90, 460))
 
 
@@ -177,15 +177,6 @@ def _points(values: Values, a: str, b: str) -> list[dict[str, Any]]:
          "better": NEITHER if abs(first - second) <= tie else "a" if first > second else "b"}
         for (first, second), at in places.items()
     ]  # fmt: skip
-
-
-def _square(values: Values, a: str, b: str) -> tuple[float, float]:
-    """0 to 1, or the range of the values where they leave it."""
-    both = np.concatenate([values.of(a), values.of(b)])
-    low, high = float(both.min()), float(both.max())
-    if low >= 0 and high <= 1:
-        return 0.0, 1.0
-    return low, high if high > low else low + 1.0
 
 
 # ---- every pair ------------------------------------------------------------------------------------------------------

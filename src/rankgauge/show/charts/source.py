@@ -15,13 +15,14 @@ from rankgauge.stats import paired
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Floats
     from rankgauge.measures import Measure
 
     Source: TypeAlias = Comparison | Values | Result | Sequence[Result] | Mapping[str, Result]
     Asked: TypeAlias = str | Measure | None  # the measure of a chart; None is the first
     Two: TypeAlias = tuple[str, str] | None
 
-__all__ = ["caption", "comparison_of", "defined", "intervals_of", "kind_of", "pair_of", "results_of"]
+__all__ = ["caption", "comparison_of", "defined", "ends_of", "intervals_of", "kind_of", "pair_of", "results_of"]
 __all__ += ["some_names", "values_of"]
 
 
@@ -107,6 +108,14 @@ def defined(definition: str) -> str:
     short = re.sub(r"\s*Formula: .*?(?= \[[^\[\]]*\]$|$)", "", definition)
     set_only = re.sub(r"(, )?\w+=None(?=[,\]])", "", short).replace("[, ", "[").replace(" []", "")
     return set_only.replace(". [", " [")
+
+
+def ends_of(numbers: Floats) -> tuple[float, float]:
+    """The ends of a scale: 0 to 1, or the range of the numbers where they leave it."""
+    low, high = float(numbers.min()), float(numbers.max())
+    if low >= 0 and high <= 1:
+        return 0.0, 1.0
+    return low, high if high > low else low + 1.0
 
 
 def some_names(names: Sequence[str], most: int = 3) -> str:

@@ -10,7 +10,7 @@ from rankgauge.comparison.compare import Comparison
 from rankgauge.comparison.verdict import NOT_SEPARABLE, percent
 from rankgauge.errors import InputError, counted
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.show.charts.source import caption, comparison_of, intervals_of, values_of
+from rankgauge.show.charts.source import caption, comparison_of, ends_of, intervals_of, values_of
 from rankgauge.show.charts.theme import LETTER, WIDTH, Frame, altair, data, told
 from rankgauge.shown import clean
 
@@ -105,7 +105,8 @@ def distribution(source: Source, measure: Asked = None, *, theme: str = "light",
         for name in values.systems
         for mean, median in [(values.mean(name), aggregate("median", values.of(name), values.weights))]
     ]
-    layers = ridges(frame, rows, _edges(values), title=values.measure, counted="queries", names=("mean", "median"))
+    edges = np.linspace(*ends_of(values.table), BINS + 1)
+    layers = ridges(frame, rows, edges, title=values.measure, counted="queries", names=("mean", "median"))
     words = f"Bars: queries per step of {values.measure}. ◆ mean, | median"
     title = f"Distribution of {values.measure}"
     return frame.chart(layers, title, caption(values, words), max(len(rows), 1) * 80)
@@ -155,14 +156,6 @@ def _centre_marks(frame: Frame, marks: list[dict[str, Any]], x: Any, y: Any, nam
         name.encode(x=x, y="top:Q", text="system:N"),
         words.encode(x="to:Q", y="top:Q", text="words:N"),
     ]
-
-
-def _edges(values: Values) -> Any:
-    """Twenty steps from 0 to 1, or over the range of the values where they leave it."""
-    low, high = min(0.0, float(values.table.min())), max(1.0, float(values.table.max()))
-    if high > 1.0 or low < 0.0:
-        low, high = float(values.table.min()), float(values.table.max())
-    return np.linspace(low, high if high > low else low + 1.0, BINS + 1)
 
 
 def _histograms(ridges: list[Ridge], edges: Any, counted: str) -> list[dict[str, Any]]:

@@ -51,11 +51,9 @@ class Theme:
 
 def _theme(name: str, classes: dict[str, str], unknown: str, lost: str, systems: tuple[str, ...]) -> Theme:
     """The colours of the pictures that are drawn by hand, and those of systems."""
-    colour = {short.removeprefix("rg-"): look.partition(":")[2] for short, look in classes.items()}
-    return Theme(
-        name, colour["bg"], colour["text"], colour["quiet"], colour["line"], colour["bar"], colour["loss"],
-        colour["empty"], unknown, lost, systems,
-    )  # fmt: skip
+    parts = ("bg", "text", "quiet", "line", "bar", "loss", "empty")
+    back, text, quiet, line, gain, loss, empty = (classes[f"rg-{part}"].partition(":")[2] for part in parts)
+    return Theme(name, back, text, quiet, line, gain, loss, empty, unknown, lost, systems)
 
 
 THEMES: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserList
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -194,21 +195,15 @@ def _legend(comparison: Comparison, deltas: str) -> str:
 # ---- notes -----------------------------------------------------------------------------------------------------------
 
 
-class _Lines(Sequence[str]):
+class _Lines(UserList[str]):
     """The lines of the notes; the checks behind them are made where they are shown, and CSV does not show them."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
 
     @cached_property
-    def lines(self) -> list[str]:
+    def data(self) -> list[str]:  # type: ignore[override]
         return [*_notes(self.comparison)]
-
-    def __getitem__(self, at: Any) -> Any:
-        return self.lines[at]
-
-    def __len__(self) -> int:
-        return len(self.lines)
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:

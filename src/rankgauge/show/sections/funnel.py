@@ -195,12 +195,8 @@ def _query_table(funnel: Funnel) -> Table:
     columns = [Column("run"), Column("query", "query"), Column("retrieved", "number")]
     columns += [Column(str(funnel.measure), "number", key="value")]
     columns += [Column(head, "number", key=part) for part, head in HEADS.items()]
-    columns += [
-        Column("lift", "signed"),
-        Column(f"{_judged(funnel)} before", "number", 3),
-        Column("after", "number", 3),
-    ]
-    columns += [Column("largest loss"), Column("harmed"), Column("documents that fell")]
+    columns += [Column("lift", "signed"), Column(f"{_judged(funnel)} before", "number", 3)]
+    columns += [Column("after", "number", 3), Column("largest loss"), Column("harmed"), Column("documents that fell")]
     rows = []
     for name in funnel:
         fallen = {harm.query_id: [Mark("harmed", "bad"), _moves(harm)] for harm in funnel.harmed(name)}
