@@ -108,7 +108,7 @@ def plot_runs(kind: str, output: Output, theme: str, width: int, **asked: Any) -
       rankgauge plot confusion people=qrels.txt --second model=model.txt -o confusion.svg
       rankgauge plot judges people=qrels.txt bm25.run reranked.run --second model=model.txt -o judges.svg
     """
-    from rankgauge.show.files import save
+    from rankgauge.show.formats import save
     from rankgauge.show.model import Chart, Page, Section
 
     draw = _draw(kind, **asked)
