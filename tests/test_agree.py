@@ -19,7 +19,7 @@ from command import Command
 from rankgauge.cli.options import REPEATED
 from rankgauge.cli.ppi import ppi
 from rankgauge.errors import DuplicateError, InputError
-from rankgauge.read.confusion import read_matrix
+from rankgauge.read.numbers import read_matrix
 from rankgauge.stats.ppi import INTERVALS
 from rankgauge.trust.judges.agree import POLICIES, ConfusionMatrix
 from rankgauge.trust.judges.sets import judged_once
@@ -96,8 +96,9 @@ def test_three_judges_and_what_to_adjudicate() -> None:
     ]
     assert len(found.disputes(3)) == 1
     assert found.pair("human", "third").shared == 3
-    with pytest.raises(InputError, match="not compared in this order"):
-        found.pair("third", "human")
+    assert found.pair("third", "human").bias.value == -found.pair("human", "third").bias.value
+    with pytest.raises(InputError, match="human and nobody were not compared; there are human and "):
+        found.pair("human", "nobody")
 
 
 # ---- files that judge a pair more than once --------------------------------------------------------------------------
@@ -317,7 +318,7 @@ def test_one_query_is_enough_for_values_and_orders() -> None:
 
 def test_two_judges_the_other_way_round() -> None:
     found, other = rankgauge.agree({"h": HUMAN, "m": MODEL}), rankgauge.agree({"m": MODEL, "h": HUMAN})
-    turned, given = found.either_way("m", "h"), other.pair("m", "h")
+    turned, given = found.pair("m", "h"), other.pair("m", "h")
     assert turned.matrix.tolist() == given.matrix.tolist()
     assert turned.bias == pytest.approx(given.bias)
     assert [each.bias for each in turned.queries] == [each.bias for each in given.queries]

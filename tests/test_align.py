@@ -22,9 +22,8 @@ from command import Command
 from rankgauge.cli import align as command_line
 from rankgauge.errors import FormatError, InputError
 from rankgauge.stats.choice import CRITERIA, SLOW
-from rankgauge.trust.online.align import align
+from rankgauge.trust.online.align import LABELS, align
 from rankgauge.trust.online.doubts import CODES
-from rankgauge.trust.online.settings import LABELS
 from rankgauge.trust.online.units import ROLES, UNITS, measure_of
 
 DEMO = Path(__file__).parents[1] / "demo"
@@ -365,7 +364,7 @@ def test_the_command_prints_what_the_library_found(cli: Command, tmp_path: Path)
 
 def test_help_lists_what_the_library_knows(cli: Command) -> None:
     known = command_line.CRITERIA, command_line.LABELS, command_line.UNITS
-    assert known == (tuple(CRITERIA), tuple(LABELS), UNITS)
+    assert known == (tuple(CRITERIA), tuple(LABELS), tuple(UNITS))
     shown = cli("--help").out
     for role in ROLES:
         assert f"--{role.replace('_', '-')} COLUMN" in shown

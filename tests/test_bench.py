@@ -26,7 +26,7 @@ from scipy import stats
 import rankgauge
 from command import COMMAND, Command
 from rankgauge.cli.output import TEXTS
-from rankgauge.comparison.leaderboard.board import Ways, _standings
+from rankgauge.comparison.leaderboard.board import Board, Ways, _ranked
 from rankgauge.comparison.leaderboard.cells import CACHE
 from rankgauge.comparison.leaderboard.suite import find_suite
 from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeWarning
@@ -313,7 +313,7 @@ def covered(truth: Any, trials: int) -> tuple[float, float, float]:
     names = [f"s{at}" for at in range(len(truth))]
     for _ in range(trials):
         tables = simulated(random, truth)
-        found = _standings(names, tables, Ways(flips=400, resamples=400)).standings
+        found = _ranked(Board("", {}, {}, {}), names, tables, Ways(flips=400, resamples=400)).standings
         standings = [found[name] for name in names]
         means += sum(each.interval[0] <= true <= each.interval[1] for each, true in zip(standings, truth, strict=True))
         ranks += sum(low <= at <= high for at, (low, high) in enumerate(map(rank_interval, standings), 1))

@@ -22,11 +22,11 @@ import rankgauge
 from command import Command
 from rankgauge import Comparison, Evaluation, Protocol, compare
 from rankgauge.comparison.doubts import CODES
+from rankgauge.comparison.settings import ALSO, METHODS
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.show.formats import FORMATS
 from rankgauge.show.model import Options
 from rankgauge.show.text import text as as_text
-from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.stats.power import detectable
 
 A = [0.60, 0.42, 0.88, 0.13, 0.75, 0.51, 0.97, 0.33, 0.64, 0.20, 0.71, 0.55]

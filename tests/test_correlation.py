@@ -15,8 +15,8 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from rankgauge.stats import correlation as c
 from rankgauge.stats.choice import CRITERIA, QUICK, nested
+from rankgauge.stats.correlation import fitted, without_each
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.line import fitted, without_each
 
 Floats = NDArray[np.float64]
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -294,15 +294,15 @@ def test_the_choice_is_that_of_a_naive_loop(kind: str) -> None:
         y = random.normal(size=12)
         table = np.stack([y + random.normal(0, noise, 12) for noise in (1.0, 1.1, 0.9)])
         table[1, 3] = 0.0
-        found = nested(table, y, kind)
-        chosen |= set(found.column.tolist())
+        column, agrees = nested(table, y, kind)
+        chosen |= set(column.tolist())
         for at in range(12):
             scores = [naive_score(kind, np.delete(x, at), np.delete(y, at)) for x in table]
             assert CRITERIA[kind].whole(np.delete(table[0], at), np.delete(y, at)) == pytest.approx(scores[0])
             best = max(range(3), key=lambda each: scores[each])
-            assert found.column[at] == best
+            assert column[at] == best
             value = table[best, at] * y[at]
-            assert found.agrees[at] == pytest.approx(np.nan if value == 0 else float(value > 0), nan_ok=True)
+            assert agrees[at] == pytest.approx(np.nan if value == 0 else float(value > 0), nan_ok=True)
     assert len(chosen) > 1
 
 
@@ -316,4 +316,4 @@ def test_the_quick_way_is_the_plain_one(kind: str) -> None:
 
 def test_of_equals_the_first_is_chosen() -> None:
     x, y = columns(2, 8, tied=False)
-    assert nested(np.stack([x, x, -x]), y, "sign").column.tolist() == [0] * 8
+    assert nested(np.stack([x, x, -x]), y, "sign")[0].tolist() == [0] * 8

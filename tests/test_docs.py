@@ -20,6 +20,7 @@ from command import real
 from rankgauge.cli import COMMANDS
 from rankgauge.comparison.doubts import CODES as DOUBTS
 from rankgauge.comparison.pairs import Pair
+from rankgauge.comparison.settings import ALSO, METHODS
 from rankgauge.dialects import DIALECTS, Own
 from rankgauge.dialects.trec_eval import ROWS
 from rankgauge.errors import RankgaugeError
@@ -30,7 +31,6 @@ from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
 from rankgauge.read.sources import LAYERS
 from rankgauge.reports.sections import SECTIONS
-from rankgauge.stats.methods import ALSO, METHODS
 from rankgauge.validation.validate import CODES
 
 ROOT = Path(__file__).parents[1]

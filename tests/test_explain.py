@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import random
 import re
@@ -12,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgauge
 from rankgauge import Explanation, Protocol, explain
 from rankgauge.errors import InputError, MatchError, MeasureError, RankgaugeError, RankgaugeWarning
+from rankgauge.explanation.query import terms
+from rankgauge.explanation.query.explain import changes
 from rankgauge.explanation.query.explanation import Change
+from rankgauge.explanation.query.ranking import ranking_of_grades, ranking_of_query
 from rankgauge.explanation.query.terms import RULES
 from rankgauge.measures import MEASURES, Measure, parse
 from samples import DOCS, GRADES, SCORES
@@ -173,26 +175,17 @@ def test_no_swap_and_no_insertion_is_forgotten(case: Cases, name: str) -> None:
         assert inserted == {doc for doc, grade in judged.items() if doc not in run and grade >= 1}
 
 
-CHANGES = importlib.import_module("rankgauge.explanation.query.changes")
-
-
 @pytest.mark.parametrize("measure", [m for m in MEASURED if m.name != "IDCG"], ids=str)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15)
 @given(case=one_query(), protocol=st.sampled_from(PROTOCOLS), top=st.sampled_from([1, 3, 5]))
-def test_many_swaps_have_the_same_best(
-    monkeypatch: pytest.MonkeyPatch, measure: Measure, case: Cases, protocol: Protocol, top: int
-) -> None:
+def test_many_swaps_have_the_same_best(measure: Measure, case: Cases, protocol: Protocol, top: int) -> None:
     """Where not all are looked at, and where all are, in batches of one: the best are the best of all."""
     judged, run = case
-    every = explain({"q": judged}, {"q": run}, "q", measure, protocol=protocol, top=top)
-    with monkeypatch.context() as small:
-        small.setattr(CHANGES, "MUCH", 1)
-        small.setattr(CHANGES, "MOST_HITS", 10**6)
-        some = explain({"q": judged}, {"q": run}, "q", measure, protocol=protocol, top=top)
-    assert [change.points for change in some.would_raise] == pytest.approx(
-        [change.points for change in every.would_raise], abs=1e-12
-    )
-    assert some.notes == every.notes
+    ranking = ranking_of_query(rankgauge.Judgments({"q": judged}), rankgauge.Run({"q": run}), "q", protocol)
+    every, said = changes(ranking, measure, terms.value_of(ranking, measure), top)
+    some, note = changes(ranking, measure, terms.value_of(ranking, measure), top, much=1, most_hits=10**6)
+    assert [each.points for each in some] == pytest.approx([each.points for each in every], abs=1e-12)
+    assert note == said
 
 
 def test_a_long_ranking_needs_few_swaps() -> None:
@@ -205,19 +198,17 @@ def test_a_long_ranking_needs_few_swaps() -> None:
     assert found.would_raise[0].ranks == (others[0], relevant[-1])
 
 
-def test_too_many_swaps_are_said_to_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_swaps_are_said_to_be_too_many() -> None:
     """Of a measure that need not like better documents higher."""
-    grades = [0, 1, None, 2, 0, 1, None, 2, 3]
-    whole = explain(ranked_grades=grades, measure="infAP", top=100)
-    monkeypatch.setattr(CHANGES, "MUCH", 14)
-    monkeypatch.setattr(CHANGES, "MOST_HITS", 10)
-    some = explain(ranked_grades=grades, measure="infAP", top=100)
-    assert whole.notes == ()
+    ranking, measure = ranking_of_grades([0, 1, None, 2, 0, 1, None, 2, 3], None, Protocol()), parse("infAP")
+    whole, nothing = changes(ranking, measure, terms.value_of(ranking, measure), 100)
+    some, note = changes(ranking, measure, terms.value_of(ranking, measure), 100, much=14, most_hits=10)
+    assert nothing == ""
     assert re.fullmatch(
-        r"of \d\d swaps, 10 were looked at: those that bring a better document into the first \d ranks", some.notes[0]
+        r"of \d\d swaps, 10 were looked at: those that bring a better document into the first \d ranks", note
     )
-    assert set(some.would_raise) < set(whole.would_raise)
-    assert some.would_raise[0] == whole.would_raise[0]
+    assert set(some) < set(whole)
+    assert some[0] == whole[0]
 
 
 @settings(max_examples=60)

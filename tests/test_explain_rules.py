@@ -16,7 +16,7 @@ import rankgauge
 from command import Command
 from rankgauge import Explanation, Protocol, explain
 from rankgauge.errors import MatchError, ProtocolError, RankgaugeWarning
-from rankgauge.explanation.query.difference import difference
+from rankgauge.explanation.query.explanation import difference
 from rankgauge.measures import MEASURES, Measure, parse
 from rankgauge.protocol import RULES
 from samples import DOCS, GRADES

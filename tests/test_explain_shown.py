@@ -18,9 +18,8 @@ import rankgauge
 from command import Command, real
 from rankgauge import explain
 from rankgauge.errors import InputError
-from rankgauge.explanation.query.difference import difference
 from rankgauge.explanation.query.explain import worst_queries
-from rankgauge.explanation.query.explanation import Explanations
+from rankgauge.explanation.query.explanation import Explanations, difference
 from rankgauge.show.explained import kept_rows
 from rankgauge.show.formats import render
 from rankgauge.show.model import Options

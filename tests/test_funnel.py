@@ -26,7 +26,7 @@ from rankgauge.explanation.funnel.funnel import LOSSES, PARTS, Funnel, funnel
 from rankgauge.matching.match import match
 from rankgauge.matching.ranking import only_queries, whole
 from rankgauge.protocol import RULES, Protocol
-from rankgauge.stats.ratios import ratio_intervals
+from rankgauge.stats.bootstrap import ratio_intervals
 from samples import DOCS, GRADES, SCORES, Nested, nested
 
 ROOT = Path(__file__).parents[1]

@@ -20,9 +20,8 @@ import rankgauge
 from rankgauge.dialects import DIALECTS
 from rankgauge.dialects.answers import Conventions, DialectList, DialectValues
 from rankgauge.dialects.reproduce import Files, Told, compare, search
-from rankgauge.explanation.query.difference import difference
 from rankgauge.explanation.query.explain import worst_queries
-from rankgauge.explanation.query.explanation import Explanations
+from rankgauge.explanation.query.explanation import Explanations, difference
 from rankgauge.measures import parse
 from rankgauge.read import RunSource, read_judgments
 from rankgauge.show.formats import FORMATS

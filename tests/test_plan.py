@@ -15,8 +15,7 @@ import pytest
 
 import rankgauge
 from command import Command
-from rankgauge.comparison.plan.pilot import Deviation, deviation_of
-from rankgauge.comparison.plan.plan import QUESTIONS, SETS, SIZES, Plan, Setting, plan
+from rankgauge.comparison.plan import QUESTIONS, SETS, SIZES, Deviation, Plan, Setting, deviation_of, plan
 from rankgauge.comparison.values import Values
 from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.show import charts

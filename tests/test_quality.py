@@ -17,16 +17,17 @@ import pytest
 import rankgauge
 from command import Command
 from rankgauge.errors import InputError, RankgaugeError
-from rankgauge.matching.regrade import numbered, trace
+from rankgauge.matching.grades import numbered, trace
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read.confusion import read_matrix
-from rankgauge.stats.confusion import truth_given_label
-from rankgauge.trust.judgments import drawn
+from rankgauge.read.numbers import read_matrix
+from rankgauge.stats.agreement import truth_given_label
+from rankgauge.trust.judgments import noise
+from rankgauge.trust.judgments.coverage import leave_one_run_out
 from rankgauge.trust.judgments.quality import quality
 from rankgauge.trust.unjudged import expected
+from rankgauge.trust.unjudged.bounds import bounds_of_pair, bounds_of_run
 from rankgauge.trust.unjudged.choose import to_judge
-from rankgauge.trust.unjudged.interval import bounds_of_pair, bounds_of_run, sheet_of
-from rankgauge.trust.unjudged.left_out import leave_one_run_out
+from rankgauge.trust.unjudged.sheet import sheet_of
 from test_unjudged import ndcg, random_case, run_of
 
 ROOT = Path(__file__).parents[1]
@@ -75,7 +76,7 @@ def test_regraded_hits_are_those_of_matching_anew(rules: dict[str, Any]) -> None
 
 @pytest.mark.filterwarnings("ignore:NO JUDGED DOCUMENT")
 @pytest.mark.parametrize("gain", ["linear", "exp"])
-def test_the_expected_value_is_that_of_every_way_to_grade_weighed(gain: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_expected_value_is_that_of_every_way_to_grade_weighed(gain: str) -> None:
     for seed in range(60):
         grades, (one, other), k, scale = random_case(seed)
         runs = {"a": run_of(one), "b": run_of(other)}
@@ -87,9 +88,8 @@ def test_the_expected_value_is_that_of_every_way_to_grade_weighed(gain: str, mon
             full = grades | {doc: scale[at] for doc, at in zip(docs, given, strict=True)}
             wanted += float(np.prod(chance[np.arange(len(docs)), list(given)])) * ndcg(full, one, k, gain)
         assert expected.expected_values(sheet, "a").value[0] == pytest.approx(wanted, abs=1e-12), seed
-        with monkeypatch.context() as patch:
-            patch.setattr(expected, "CELLS", 0)  # sampled, as with very many open documents
-            value, error = (float(each[0]) for each in expected.expected_values(sheet, "a"))
+        sampled = expected.expected_values(sheet, "a", cells=0)  # as with very many open documents
+        value, error = (float(each[0]) for each in sampled)
         assert abs(value - wanted) <= 4 * error + 1e-12
 
 
@@ -230,7 +230,7 @@ def test_the_quick_way_to_many_draws_is_the_general_one(measure: str, rules: dic
     places[0] = np.where(rows.number < 0, -1, 0)  # nothing is worth anything
     quick, general = (
         way(rows, traced, rankgauge.parse(measure), scale, *more)(places)
-        for way, more in ((drawn.means_of, (protocol,)), (drawn._general, ()))
+        for way, more in ((noise.means_of, (protocol,)), (noise._general, ()))
     )
     np.testing.assert_allclose(quick, general, atol=1e-14)
     assert (quick[0] == 0).all()

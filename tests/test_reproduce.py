@@ -86,7 +86,7 @@ class TestTold:
 class TestSearch:
     @pytest.mark.parametrize("dialect", [name for name in DIALECTS if name != "msmarco"])
     def test_the_number_of_a_dialect_leads_to_it(self, dialect: str) -> None:
-        value = files().spoken(NDCG, DIALECTS[dialect])[NDCG]
+        value = files().result(NDCG, dialect=DIALECTS[dialect])[NDCG]
         assert dialect in [candidate.name for candidate in search(files(), NDCG, Told(f"{value:.6f}"))]
 
     def test_one_and_two_changes_none_of_them_idle(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rankgauge.errors import InputError
-from rankgauge.measures.bands.band import Band
+from rankgauge.measures.bands.bands import Band
 from rankgauge.show.cells import shown_rows
 from rankgauge.show.data import csv_text, json_text, section_data
 from rankgauge.show.latex import latex

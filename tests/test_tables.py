@@ -16,11 +16,11 @@ import pytest
 import rankgauge
 from rankgauge.comparison.value_tables import values_of_tables
 from rankgauge.errors import FormatError, InputError
-from rankgauge.measures.queries import groups_of
+from rankgauge.measures.aggregates import groups_of
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read import sources as files
-from rankgauge.read.confusion import read_matrix
-from rankgauge.read.query_tables import read_groups_and_numbers, read_query_table, read_texts
+from rankgauge.read.numbers import read_matrix
+from rankgauge.read.tables import read_groups_and_numbers, read_query_table, read_texts
 from rankgauge.trust.online.units import read_units
 
 

@@ -15,8 +15,7 @@ import rankgauge
 from rankgauge.errors import MeasureError
 from rankgauge.matching.match import Hits, match
 from rankgauge.measures import MEASURES, parse
-from rankgauge.measures.bands.bands import tie_band, tie_ends
-from rankgauge.measures.bands.worth import BY_NAME, NEVER_EXACT, sorting_is_exact
+from rankgauge.measures.bands.bands import BY_NAME, NEVER_EXACT, sorting_is_exact, tie_band, tie_ends
 from rankgauge.protocol import DEFAULT, SIGNED
 
 TEXTS = [

@@ -16,9 +16,9 @@ from rankgauge.matching.match import match
 from rankgauge.matching.ranking import whole
 from rankgauge.protocol import SIGNED
 from rankgauge.read import read_judgments, read_run
+from rankgauge.trust.unjudged.bounds import bounds_of_pair, bounds_of_run, extremes, unjudged_bounds
 from rankgauge.trust.unjudged.expected import expected_values
-from rankgauge.trust.unjudged.extremes import Setting, extremes
-from rankgauge.trust.unjudged.interval import bounds_of_pair, bounds_of_run, sheet_of, unjudged_bounds
+from rankgauge.trust.unjudged.sheet import Setting, sheet_of
 
 Judged = dict[str, dict[str, float]]
 GAINS: dict[str, Any] = {"linear": lambda grade: grade, "exp": lambda grade: 2**grade - 1}

@@ -10,7 +10,7 @@ import pytest
 import rankgauge
 from rankgauge.errors import InputError
 from rankgauge.show.formats import FORMATS
-from rankgauge.validation.judged import look_inverted
+from rankgauge.validation.checks import look_inverted
 from rankgauge.validation.validate import CODES, SEVERITIES, Finding, validate
 
 DEEP = "".join(f"q Q0 d{i:02} {i + 1} {50 - i} A\n" for i in range(20))

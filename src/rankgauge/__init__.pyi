@@ -4,10 +4,10 @@ from rankgauge.comparison.compare import compare as compare
 from rankgauge.comparison.comparison import Comparison as Comparison
 from rankgauge.comparison.gate.check import Check as Check
 from rankgauge.comparison.gate.check import check as check
-from rankgauge.comparison.leaderboard.bench import bench as bench
 from rankgauge.comparison.leaderboard.leaderboard import Leaderboard as Leaderboard
-from rankgauge.comparison.plan.plan import Plan as Plan
-from rankgauge.comparison.plan.plan import plan as plan
+from rankgauge.comparison.leaderboard.leaderboard import bench as bench
+from rankgauge.comparison.plan import Plan as Plan
+from rankgauge.comparison.plan import plan as plan
 from rankgauge.dialects import DIALECTS as DIALECTS
 from rankgauge.dialects import Dialect as Dialect
 from rankgauge.errors import InputError as InputError
@@ -53,7 +53,7 @@ from rankgauge.trust.online.align import align as align
 from rankgauge.trust.ppi import PredictionPowered as PredictionPowered
 from rankgauge.trust.ppi import ppi as ppi
 from rankgauge.trust.unjudged.bounds import Bounds as Bounds
-from rankgauge.trust.unjudged.interval import unjudged_bounds as unjudged_bounds
+from rankgauge.trust.unjudged.bounds import unjudged_bounds as unjudged_bounds
 from rankgauge.validation.codes import Finding as Finding
 from rankgauge.validation.validate import validate as validate
 from rankgauge.writers.ltr import write_ltr as write_ltr

@@ -14,11 +14,11 @@ from rankgauge.errors import ProtocolError, warn
 from rankgauge.matching.hits import Hits
 from rankgauge.matching.match import match
 from rankgauge.measures import Measure, as_written, parse, parse_all
-from rankgauge.measures.queries import groups_of, masks_of, query_table, weights_of
+from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, RunSource, read_judgments
 from rankgauge.result import Evaluation, Result
-from rankgauge.validation.peek import peek
+from rankgauge.validation.quick import peek
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect

@@ -100,7 +100,7 @@ class Shown:
 
     def save(self, path: str | os.PathLike[str], *, digits: int = 4, **choices: Any) -> None:
         """Write it to a file, whole or not at all; the suffix decides about the format."""
-        from rankgauge.show.files import save
+        from rankgauge.show.formats import save
         from rankgauge.show.model import Options
 
         save(self.page(**choices), os.fsdecode(path), options=Options(digits))

@@ -12,14 +12,15 @@ polars. They become Hits, and the measures are those of `rankgauge.evaluate`.
 
 from __future__ import annotations
 
+from rankgauge.arrays.compute import measured
 from rankgauge.arrays.functions import (
     CANDIDATES,
     NO_QUERIES,
+    Value,
     average_precision,
     dcg,
     err,
     hit_rate,
-    measured,
     ndcg,
     precision,
     recall,
@@ -27,7 +28,6 @@ from rankgauge.arrays.functions import (
 )
 from rankgauge.arrays.rows import Rows
 from rankgauge.arrays.shapes import rows_of
-from rankgauge.arrays.value import Value
 
 __all__ = [
     "CANDIDATES", "NO_QUERIES", "Rows", "Value", "average_precision", "dcg", "err", "hit_rate", "measured", "ndcg",

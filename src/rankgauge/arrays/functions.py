@@ -1,27 +1,29 @@
-"""The functions over arrays: `rankgauge.arrays` says how they are called."""
+"""The functions over arrays: `rankgauge.arrays` says how they are called; and what they return."""
 
 from __future__ import annotations
 
+import html
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import wraps
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
 from inspect import Parameter, signature
-from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from rankgauge.arrays.compute import measured
 from rankgauge.arrays.rows import Rows
 from rankgauge.arrays.shapes import rows_of, weights_of
-from rankgauge.arrays.value import Value
-from rankgauge.errors import InputError, MeasureError, ProtocolError, choices
+from rankgauge.errors import InputError, MeasureError, ProtocolError, choices, counted
 from rankgauge.measures import Measure, parse
+from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.gains import gain_text, number_text
 from rankgauge.protocol import RULES, Protocol
 
-__all__ = [
-    "CANDIDATES", "NO_QUERIES", "Rows", "Value", "average_precision", "dcg", "err", "hit_rate", "measured", "ndcg",
-    "precision", "recall", "reciprocal_rank", "rows_of",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from rankgauge.dtypes import Array, Floats
+
+__all__ = ["CANDIDATES", "NO_QUERIES", "Value", "average_precision", "dcg", "err", "hit_rate", "ndcg", "precision"]
+__all__ += ["recall", "reciprocal_rank"]
 
 CANDIDATES: Final = Protocol(ties="average", negative="error", ideal="retrieved")  # where nothing else is known
 NO_QUERIES: Final = "there are no queries: grades and scores are empty"
@@ -31,6 +33,48 @@ IDEAL: Final = {  # measure → what its ideal, or the relevant documents that i
     True: "ideal: all judgments given",
 }
 USES_IDEAL: Final = ("nDCG", "R", "AP")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Value:
+    """A measure of many queries: `float(value)` is the mean, `value.per_query` has one number a query.
+
+    `queries` are the ids that were given as qid, in the order of `per_query`; None where there were none.
+    """
+
+    measure: str
+    per_query: Floats
+    definition: str
+    weights: Floats | None = None
+    queries: Array | None = None
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean over queries, weighted where there are weights; NaN where no query counts."""
+        return aggregate("mean", self.per_query, self.weights)
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __len__(self) -> int:
+        return len(self.per_query)
+
+    def __format__(self, form: str) -> str:
+        return format(self.mean, form) if form else repr(self)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.mean, digits)
+
+    def __repr__(self) -> str:
+        return f"{self.measure} = {self.mean:.4f} ({self._of}; {self.definition})"
+
+    def _repr_html_(self) -> str:
+        head, rest = html.escape(f"{self.measure} = {self.mean:.4f}"), html.escape(self.definition)
+        return f"<div><b>{head}</b> ({self._of})<br><small>{rest}</small></div>"
+
+    @property
+    def _of(self) -> str:
+        return f"{'mean' if self.weights is None else 'weighted mean'} of {counted(len(self), 'query', 'queries')}"
 
 
 class Layout(TypedDict, total=False):

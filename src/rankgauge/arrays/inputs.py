@@ -13,7 +13,7 @@ from rankgauge.errors import FormatError, InputError
 if TYPE_CHECKING:
     from rankgauge.dtypes import Array
 
-__all__ = ["array_of", "as_numbers", "is_nested", "numbers_of"]
+__all__ = ["array_of", "is_nested", "numbers_of"]
 
 KEPT = (np.dtype(np.float32), np.dtype(np.float64))  # their order is the order of the numbers; no need to widen them
 EXACT = 2**53  # whole numbers beyond it are not all 64-bit floats
@@ -57,12 +57,8 @@ def _of_torch(given: Any, what: str, torch: Any) -> Array:
 
 
 def numbers_of(given: Any, what: str) -> Array:
-    """The same, and its elements are numbers."""
-    return as_numbers(array_of(given, what), what)
-
-
-def as_numbers(found: Array, what: str) -> Array:
-    """An array of floats or whole numbers that 64-bit floats hold exactly."""
+    """The same, of floats or whole numbers that 64-bit floats hold exactly."""
+    found = array_of(given, what)
     if found.dtype.kind == "O":
         return _of_objects(found, what)
     if found.dtype.kind not in "biuf":

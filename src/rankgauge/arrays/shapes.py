@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.arrays.inputs import array_of, as_numbers, is_nested, numbers_of
+from rankgauge.arrays.inputs import array_of, is_nested, numbers_of
 from rankgauge.arrays.rows import Ragged, Rows
 from rankgauge.errors import FormatError, InputError, counted
 from rankgauge.matching.parts import stable_order
@@ -135,7 +135,8 @@ def _of_qid(grades: Array, scores: Array, qid: Any) -> Rows:
     _check_kinds(qid)
     ids = array_of(qid, "qid")
     if ids.shape != grades.shape:
-        hint = "; sizes of queries are what groups= takes" if ids.ndim == 1 and _sums_to(ids, len(grades)) else ""
+        summed = ids.ndim == 1 and ids.dtype.kind in "iu" and int(ids.sum()) == len(grades)
+        hint = "; sizes of queries are what groups= takes" if summed else ""
         raise InputError(f"qid has the shape {ids.shape}, grades have {grades.shape}; expected one id per row{hint}")
     _check_ids(ids)
     if not len(ids):
@@ -148,10 +149,6 @@ def _of_qid(grades: Array, scores: Array, qid: Any) -> Rows:
     order = stable_order(np.repeat(number, lengths))
     sizes = np.bincount(number, lengths, len(names)).astype(np.int64)
     return Rows(grades[order], scores[order], sizes, names, order=order)
-
-
-def _sums_to(ids: Array, total: int) -> bool:
-    return ids.dtype.kind in "iu" and int(ids.sum()) == total
 
 
 def _check_kinds(qid: Any) -> None:
@@ -232,7 +229,7 @@ def _ideal_lines(rows: Rows, ideal: Any) -> Ragged:
             raise InputError("ideal holds something else than a list of grades a query")
         lines = [line[~np.isnan(line)] for line in lines]
         return Ragged(np.concatenate(lines), np.array([len(line) for line in lines], np.int64))
-    found = as_numbers(array_of(ideal, "ideal"), "ideal").astype(np.float64)
+    found = numbers_of(ideal, "ideal").astype(np.float64)
     found = found[None] if found.ndim == 1 and len(rows) == 1 else found
     if found.ndim != 2:
         raise InputError(f"ideal has the shape {found.shape}; expected a list of grades for each query")

@@ -62,7 +62,7 @@ def bench_suite(
       rankgauge bench suite.toml --dataset dl19 --dataset covid --format json
       rankgauge bench suite.toml -o leaderboard.html
     """
-    from rankgauge.comparison.leaderboard.bench import bench
+    from rankgauge.comparison.leaderboard.leaderboard import bench
 
     with _progress() as watch:
         leaderboard = bench(suite, cache=False if no_cache else cache or True, watch=watch, **asked)

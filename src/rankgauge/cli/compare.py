@@ -8,7 +8,7 @@ import click
 
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
-from rankgauge.stats.methods import ALSO, METHODS
+from rankgauge.comparison.settings import ALSO, METHODS
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -90,7 +90,7 @@ def _compared(
 ) -> Comparison:
     from rankgauge.cli.inputs import Inputs
     from rankgauge.comparison.compare import Settings, compare_results, compare_tables, refuse_rules
-    from rankgauge.measures.queries import groups_of, query_table
+    from rankgauge.measures.aggregates import groups_of, query_table
 
     chosen = Settings(**settings)
     if values and len(files) > 1:

@@ -165,7 +165,7 @@ class ScoredRows(RunSource):
 
     def read(self, protocol: Protocol = DEFAULT) -> Run:
         """The rows under the scores, where the labels keep to the rules."""
-        from rankgauge.matching.rules import refusals
+        from rankgauge.matching.parts import refusals
 
         for bad, why in refusals(self.ltr_rows.ltr.grades, protocol):
             self.ltr_rows.ltr.refuse(bad, why)

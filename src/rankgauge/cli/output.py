@@ -138,7 +138,7 @@ def _declarations(offered: Sequence[str], required: bool, default: str) -> list[
 def chosen_format(path: str, format: str | None, offered: Collection[str], default: str) -> str:
     """The format that the suffix names, the one that is asked for where the suffix allows it, or the default."""
     from rankgauge.read.sources import split_suffixes
-    from rankgauge.show.files import format_of
+    from rankgauge.show.formats import format_of
 
     special = path == "-" or (os.path.exists(path) and not os.path.isfile(path))
     suffix = "" if special else split_suffixes(path)[0]

@@ -12,7 +12,7 @@ from rankgauge.cli.output import deliver, output_options
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
     from rankgauge.cli.output import Output
-    from rankgauge.comparison.plan.pilot import Deviation
+    from rankgauge.comparison.plan import Deviation
     from rankgauge.comparison.values import Values
     from rankgauge.protocol import Protocol
 
@@ -87,7 +87,7 @@ def plan_queries(
       rankgauge plan --deviation 0.15 --systems 10 --difference 0.03
       rankgauge plan --deviation 0.15 --margin 0.01 -o plan.svg
     """
-    from rankgauge.comparison.plan.plan import Setting, plan
+    from rankgauge.comparison.plan import Setting, plan
 
     planned = plan(
         _deviation(files, pilot, deviation, measure, protocol, reading), differences=differences, margins=margins,
@@ -106,7 +106,7 @@ def _deviation(
 ) -> Deviation:
     """The deviation that was given, or that of the pilot."""
     from rankgauge.cli.inputs import Inputs
-    from rankgauge.comparison.plan.pilot import Deviation, deviation_of
+    from rankgauge.comparison.plan import Deviation, deviation_of
     from rankgauge.comparison.values import values_of_results
 
     if deviation is not None:

@@ -108,7 +108,7 @@ def plot_runs(kind: str, output: Output, theme: str, width: int, **asked: Any) -
       rankgauge plot noise qrels.txt a.run b.run --error-rate 0.1 -o noise.svg
       rankgauge plot confusion human=qrels.txt --second llm=llm.txt -o matrix.svg
     """
-    from rankgauge.show.files import save
+    from rankgauge.show.formats import save
     from rankgauge.show.model import Chart, Page, Section
 
     draw = _draw(kind, **asked)

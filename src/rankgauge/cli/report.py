@@ -10,8 +10,8 @@ import click
 
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
+from rankgauge.comparison.settings import METHODS
 from rankgauge.errors import InputError
-from rankgauge.stats.methods import METHODS
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading

@@ -12,10 +12,11 @@ from rankgauge.comparison.pairs import Family, compare_groups, compare_pairs
 from rankgauge.comparison.settings import Settings
 from rankgauge.comparison.value_tables import on_judgments, values_of_tables
 from rankgauge.comparison.values import Values, values_of_results, with_clusters, without_weightless
+from rankgauge.comparison.verdict import OPPOSITE
 from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure
-from rankgauge.measures.queries import groups_of, masks_of, query_table, weights_of
+from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.result import Evaluation, Result
 from rankgauge.stats import paired
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.read import Judgments
 
-__all__ = ["Comparison", "Settings", "Values", "compare", "compare_results", "compare_tables", "compare_values"]
-__all__ += ["refuse_rules"]
+__all__ = [
+    "Comparison", "Settings", "Values", "compare", "compare_results", "compare_tables", "compare_values",
+    "refuse_rules",
+]  # fmt: skip
 
 
 def compare(
@@ -61,13 +64,13 @@ def compare(
     belonging = None if clusters is None else query_table(clusters, "cluster")
     protocol = Protocol.of(protocol)
     if judgments is None:
-        of_results = _are_results(runs)
+        of_results = isinstance(runs, Mapping) and bool(runs) and all(isinstance(r, Result) for r in runs.values())
         refuse_rules(protocol, dialect, "results" if of_results else "values")
-        queries: dict[str, Any] = {"weights": weights, "groups": groups_of(by, None), "clusters": belonging}
+        about: dict[str, Any] = {"weights": weights, "groups": groups_of(by, None), "clusters": belonging}
         if of_results:
-            return compare_results(_several(runs), settings, wanted, **queries)
+            return compare_results(_several(runs), settings, wanted, **about)
         tables = runs if isinstance(runs, list) else [runs]
-        return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **queries)
+        return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **about)
     evaluation = evaluate_runs(
         judgments, _several(runs), wanted or "nDCG@10", protocol=protocol, dialect=dialect, weights=weights, by=by
     )
@@ -75,18 +78,11 @@ def compare(
 
 
 def compare_results(
-    results: Mapping[str, Result],
-    settings: Settings,
-    measures: Sequence[str] | None = None,
-    *,
-    weights: Any = None,
-    groups: Mapping[str, str] | None = None,
-    clusters: Mapping[str, Any] | None = None,
+    results: Mapping[str, Result], settings: Settings, measures: Sequence[str] | None = None, **about: Any
 ) -> Comparison:
-    """Compare Results that rest on the same judgments and rules; their own weights and groups, or the given ones."""
-    values = values_of_results(_several(results), measures)
-    queries: dict[str, Any] = {"weights": weights, "groups": groups, "clusters": clusters}
-    made = compare_values({name: _about_queries(each, **queries) for name, each in values.items()}, settings)
+    """Compare Results that rest on the same judgments and rules; their own weights and groups, or those given `about`
+    queries (as for `compare_values`)."""
+    made = compare_values(values_of_results(_several(results), measures), settings, **about)
     evaluation = Evaluation.of(results)
     doubts = list(made.warnings)
     for name, compared in made.measures.items():
@@ -99,18 +95,15 @@ def compare_tables(
     measures: Sequence[str] | None,
     settings: Settings,
     *,
-    weights: Any = None,
-    groups: Mapping[str, str] | None = None,
-    clusters: Mapping[str, Any] | None = None,
     skip: bool = False,
     judgments: Judgments | None = None,
+    **about: Any,
 ) -> Comparison:
     """Compare values from tables; `skip` leaves queries out that lack one, `judgments` are what they should rest on."""
     values = values_of_tables(tables, measures, skip=skip)
-    for name, each in values.items():
-        each = each if judgments is None else on_judgments(each, judgments)
-        values[name] = _about_queries(each, weights=weights, groups=groups, clusters=clusters)
-    return compare_values(values, settings)
+    if judgments is not None:
+        values = {name: on_judgments(each, judgments) for name, each in values.items()}
+    return compare_values(values, settings, **about)
 
 
 def refuse_rules(protocol: Protocol, dialect: Any, what: str) -> None:
@@ -125,30 +118,30 @@ def refuse_rules(protocol: Protocol, dialect: Any, what: str) -> None:
         )
 
 
-def _about_queries(
-    values: Values, *, weights: Any, groups: Mapping[str, str] | None, clusters: Mapping[str, Any] | None
-) -> Values:
-    """The same values with what is known of their queries."""
-    if weights is not None:
-        values = replace(values, weights=weights_of(weights, values.queries))
-    if groups is not None:
-        values = replace(values, groups=masks_of(groups, values.queries))
-    return with_clusters(values, clusters)
-
-
-def compare_values(values: Mapping[str, Values], settings: Settings) -> Comparison:
-    """Compare the systems of every table of values."""
+def compare_values(
+    values: Mapping[str, Values],
+    settings: Settings,
+    *,
+    weights: Any = None,
+    groups: Mapping[str, str] | None = None,
+    clusters: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Compare the systems of every table of values, with what is known of their queries beside what they say."""
     measures: dict[str, Compared] = {}
     doubts: list[Doubt] = []
-    for name, given in values.items():
-        each = without_weightless(given)
+    for name, each in values.items():
+        if weights is not None:
+            each = replace(each, weights=weights_of(weights, each.queries))
+        if groups is not None:
+            each = replace(each, groups=masks_of(groups, each.queries))
+        each = without_weightless(with_clusters(each, clusters))
         if len(each.systems) < 2:
             raise InputError(f"there is only one system, {each.systems[0]}; a comparison needs two or more")
         family, parts = compare_pairs(each, settings), compare_groups(each, settings)
-        groups = {group: _compared(each.only(each.groups[group]), part, settings) for group, part in parts.items()}
-        measures[name] = replace(_compared(each, family, settings), groups=groups)
+        within = {group: _compared(each.only(each.groups[group]), part, settings) for group, part in parts.items()}
+        measures[name] = replace(_compared(each, family, settings), groups=within)
         doubts += [*doubts_of_pairs(each, family.pairs), *doubts_of_family(name, family, settings)]
-        doubts += _doubts_of_groups(name, groups, settings)
+        doubts += _doubts_of_groups(name, within, settings)
     return Comparison(measures, settings, doubts)
 
 
@@ -165,11 +158,10 @@ def _doubts_of_groups(measure: str, groups: Mapping[str, Compared], settings: Se
 
 def _compared(values: Values, family: Family, settings: Settings) -> Compared:
     units = paired.units_of(values.table, values.weights, values.clusters)
-    counts = {name: {"better": 0, "worse": 0, "not separable": 0} for name in values.systems}
-    opposite = {"better": "worse", "worse": "better", "not separable": "not separable"}
+    counts = {name: dict.fromkeys(OPPOSITE, 0) for name in values.systems}
     for pair in family.pairs:
         counts[pair.a][pair.decision] += 1
-        counts[pair.b][opposite[pair.decision]] += 1
+        counts[pair.b][OPPOSITE[pair.decision]] += 1
     systems = {
         name: System(values.mean(name), paired.mean_interval(units, at, settings.alpha), *counts[name].values())
         for at, name in enumerate(values.systems)
@@ -181,10 +173,6 @@ def _measures(measures: Any) -> list[str] | None:
     if measures is None or isinstance(measures, (str, Measure)):
         return None if measures is None else [str(measures)]
     return [str(each) for each in measures]
-
-
-def _are_results(runs: Any) -> bool:
-    return isinstance(runs, Mapping) and bool(runs) and all(isinstance(each, Result) for each in runs.values())
 
 
 def _several(runs: Any) -> Any:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rankgauge.comparison.pairs import Pair
-from rankgauge.comparison.settings import Settings
+from rankgauge.comparison.settings import METHODS, Settings
 from rankgauge.errors import Doubt, InputError, MeasureError
-from rankgauge.measures import Measure
-from rankgauge.shown import Shown, clean
+from rankgauge.measures import Measure, parse
+from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.methods import METHODS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from rankgauge.result import Evaluation
     from rankgauge.stats.paired import Interval
 
-__all__ = ["Compared", "Comparison", "System"]
+__all__ = ["ByMeasure", "Compared", "Comparison", "System"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +47,66 @@ class Compared:
     effective: float = float("nan")
 
     def pair(self, a: str, b: str) -> Pair:
-        """The comparison of a with b, in the order in which it was made."""
+        """The comparison of a with b; one that was made as b with a is turned round."""
         for each in self.pairs:
-            if (each.a, each.b) == (a, b):
-                return each
+            if {each.a, each.b} == {a, b}:
+                return each if each.a == a else each.turned()
         known = ", ".join(f"{each.a} − {each.b}" for each in self.pairs[:5])
         raise InputError(f"{a} − {b} was not compared; there are {known}{', …' * (len(self.pairs) > 5)}")
 
 
+Part = TypeVar("Part")
+
+
+class ByMeasure(Mapping[str, Part]):
+    """What maps each measure, however it is spelt, to what was found for it."""
+
+    was: ClassVar[str]  # what was done with measures
+    measures: dict[str, Part]
+
+    def __getitem__(self, measure: str) -> Part:
+        for name in (measure, *([str(parse(measure))] if measure not in self.measures else [])):
+            if name in self.measures:
+                return self.measures[name]
+        raise MeasureError(f"{measure} was not {self.was}; there are {', '.join(self.measures)}")
+
+    def __contains__(self, measure: object) -> bool:
+        try:
+            return isinstance(measure, (str, Measure)) and self[str(measure)] is not None
+        except MeasureError:
+            return False
+
+    def get(self, measure: Any, default: Any = None) -> Any:
+        """What was found for a measure, or the default if there is nothing."""
+        return self[str(measure)] if measure in self else default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.measures)
+
+    def __len__(self) -> int:
+        return len(self.measures)
+
+    @property
+    def first(self) -> Part:
+        """What was found for the first measure."""
+        return next(iter(self.measures.values()))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """What was found, flat: every digit of it, measure by measure."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame of the rows."""
+        import polars as pl
+
+        return pl.DataFrame([*self.rows()], infer_schema_length=None)
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown, Mapping[str, Compared]):
+class Comparison(Shown, ByMeasure[Compared]):
     """Systems compared on the same queries: `comparison["nDCG@10"].pair("a", "b").verdict`.
 
     A mapping from measure to what was found; `print(comparison)` is the table, `to_dict()` the JSON, `to_frame()` a row
@@ -65,6 +114,7 @@ class Comparison(Shown, Mapping[str, Compared]):
     """
 
     shown_by: ClassVar[str] = "comparison"
+    was: ClassVar[str] = "compared"
 
     measures: dict[str, Compared]
     settings: Settings
@@ -75,35 +125,6 @@ class Comparison(Shown, Mapping[str, Compared]):
     def title(self) -> str:
         """What was compared, of whom."""
         return f"{', '.join(self.measures)} of {', '.join(self.first.systems)}"
-
-    def __getitem__(self, measure: str) -> Compared:
-        from rankgauge.measures import parse
-
-        for name in (measure, *([str(parse(measure))] if measure not in self.measures else [])):
-            if name in self.measures:
-                return self.measures[name]
-        raise MeasureError(f"{measure} was not compared; there are {', '.join(self.measures)}")
-
-    def __contains__(self, measure: object) -> bool:
-        try:
-            return isinstance(measure, (str, Measure)) and self[str(measure)] is not None
-        except MeasureError:
-            return False
-
-    def get(self, measure: Any, default: Any = None) -> Any:
-        """What was found for a measure, or the default if it was not compared."""
-        return self[str(measure)] if measure in self else default
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.measures)
-
-    def __len__(self) -> int:
-        return len(self.measures)
-
-    @property
-    def first(self) -> Compared:
-        """What was found for the first measure."""
-        return next(iter(self.measures.values()))
 
     @property
     def pairs(self) -> list[Pair]:
@@ -119,12 +140,12 @@ class Comparison(Shown, Mapping[str, Compared]):
         """What to know about the numbers that were compared, as `evaluate` says it; nothing of a table of values."""
         return self.evaluation.notes if self.evaluation is not None else []
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON: NaN and infinity are None."""
+    def data(self, **choices: Any) -> dict[str, Any]:
+        """Everything that JSON holds."""
         used = set.intersection(*(set(each.values.queries) for each in self.measures.values()))
         dropped = {query: why for each in self.measures.values() for query, why in each.values.dropped.items()}
         first = self.first
-        data = {
+        return {
             "protocol": first.values.protocol,
             "fingerprints": first.values.fingerprints,
             "queries": len(used),
@@ -138,8 +159,6 @@ class Comparison(Shown, Mapping[str, Compared]):
             "warnings": self.warnings,
             "notes": self.notes,
         }
-        cleaned: dict[str, Any] = clean(data)
-        return cleaned
 
     @property
     def family(self) -> dict[str, Any]:
@@ -149,12 +168,6 @@ class Comparison(Shown, Mapping[str, Compared]):
         size = {"size": len(self.first.pairs)} | ({"size_of_groups": pairs} if groups else {})
         return {"method": method, "controls": METHODS[method], **size}
 
-    def to_frame(self) -> pl.DataFrame:
-        """A polars frame with a row per measure, group and pair."""
-        import polars as pl
-
-        return pl.DataFrame([*self.rows()], infer_schema_length=None)
-
     def rows(self) -> Iterator[dict[str, Any]]:
         """One flat row per measure, group and pair, every digit of it."""
         for measure, whole in self.measures.items():
@@ -163,9 +176,6 @@ class Comparison(Shown, Mapping[str, Compared]):
                     row = {"measure": measure, "group": group, "a": pair.a, "b": pair.b, "queries": pair.queries}
                     row |= {"mean_a": part.systems[pair.a].mean, "mean_b": part.systems[pair.b].mean}
                     yield row | _flat(pair)
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
 
 def _flat(pair: Pair) -> dict[str, Any]:

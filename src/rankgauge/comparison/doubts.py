@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rankgauge.comparison.settings import TUKEYS, Settings
 from rankgauge.errors import Doubt
-from rankgauge.stats.methods import TUKEYS
 
 if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Family, Pair
-    from rankgauge.comparison.settings import Settings
     from rankgauge.comparison.values import Values
     from rankgauge.measures import Measure
     from rankgauge.result import Result

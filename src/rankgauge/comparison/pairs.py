@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.comparison.settings import Settings
-from rankgauge.comparison.verdict import decide, smallest_p, verdict
+from rankgauge.comparison.settings import INTERVALS, METHODS, RANKS, TUKEYS, Settings
+from rankgauge.comparison.verdict import OPPOSITE, decide, smallest_p, verdict
 from rankgauge.errors import InputError
 from rankgauge.stats import families, paired
 from rankgauge.stats.bootstrap import bootstrap_intervals
 from rankgauge.stats.flips import Flipped, centred, sign_flips
-from rankgauge.stats.methods import INTERVALS, METHODS, RANKS, TUKEYS
+from rankgauge.stats.paired import Interval, Moments, Units, sign_test, wilcoxon
 from rankgauge.stats.power import detectable
-from rankgauge.stats.ranks import sign_test, wilcoxon
 
 if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
     from rankgauge.dtypes import Bools, Floats
-    from rankgauge.stats.paired import Interval, Moments, Units
 
 UNLIKE: Final = 2.0**20  # columns that are further apart in size are not rounded to the same step
 
@@ -65,6 +63,34 @@ class Pair:
     p_adjusted: float = float("nan")
     decision: str = ""
     verdict: str = ""
+
+    def turned(self) -> Pair:
+        """The same comparison as b against a: every difference is b − a. The verdict names both, and stays."""
+        low, high = self.relative_interval
+        known = low > -1 and high < np.inf
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            difference=-self.difference,
+            interval=_negated(self.interval),
+            relative=-self.relative / (1 + self.relative) if self.relative != -1 else float("nan"),
+            relative_interval=(-high / (1 + high), -low / (1 + low)) if known else paired.NOWHERE,
+            d_z=-self.d_z,
+            d_z_interval=_negated(self.d_z_interval),
+            g_z=-self.g_z,
+            wins=self.losses,
+            losses=self.wins,
+            skewness=-self.skewness,
+            better=1 - self.better,
+            intervals={kind: _negated(ends) for kind, ends in self.intervals.items()},
+            decision=OPPOSITE[self.decision],
+        )
+
+
+def _negated(interval: Interval) -> Interval:
+    low, high = interval
+    return -high, -low
 
 
 class Family(NamedTuple):
@@ -160,8 +186,8 @@ def _described(
     kinds = [kind for kind in settings.also if kind in INTERVALS]
     ends = bootstrap_intervals(units, at, kinds, alpha=settings.alpha, seed=settings.seed) if kinds else {}
     return [
-        replace(
-            _pair(values, units, each, pair, settings),
+        _pair(
+            *(values, units, each, pair, settings),
             p=float(p[number]),
             exact=bool(exact[number]),
             d_z_interval=(float(effects[number, 0]), float(effects[number, 1])),
@@ -177,7 +203,7 @@ def _can_detect(units: int, settings: Settings) -> bool:
     return units > 1 and (settings.method in TUKEYS or smallest_p(units) <= settings.alpha)
 
 
-def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], settings: Settings) -> Pair:
+def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], settings: Settings, **known: Any) -> Pair:
     a, b = values.table[:, at[0]], values.table[:, at[1]]
     largest = float(max(np.abs(a).max(), np.abs(b).max()))
     wins, ties, losses = paired.wins_ties_losses(a - b, largest)
@@ -191,23 +217,20 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         paired.t_interval(found, settings.alpha),
         relative,
         relative_interval,
-        p=float("nan"),
         p_t=paired.t_test(found),
         d_z=effect,
-        d_z_interval=paired.NOWHERE,
         g_z=effect * paired.hedges(found.freedom),
         wins=wins,
         ties=ties,
         losses=losses,
         both_zero=int(((a == 0) & (b == 0)).sum()),
-        detectable=float("nan"),
         deviation=found.error * float(np.sqrt(units.effective)),
         skewness=found.skewness,
-        exact=False,
         better=paired.posterior(found, 0.0, float("inf")),
         within_rope=None if rope is None else paired.posterior(found, -rope, rope),
         tost=None if settings.margin is None else paired.tost(found, settings.margin),
         others=_rank_tests(a - b, settings, largest),
+        **known,
     )
 
 
@@ -233,7 +256,7 @@ def _adjusted(
     if method == "maxt":
         return flipped.adjusted
     if method not in TUKEYS:
-        return families.adjusted(method, flipped.p)
+        return families.ALONE[method](flipped.p)
     if values.weights is not None or values.clusters is not None:
         raise InputError(f"{method} takes neither weights nor clusters of queries; take maxt")
     if method == "tukey":

@@ -7,15 +7,14 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import FormatError, InputError, MeasureError, unknown
 from rankgauge.measures import parse
-from rankgauge.result import Evaluation
+from rankgauge.result import Evaluation, Result
 
 if TYPE_CHECKING:
     from rankgauge.read.sources import Source
-    from rankgauge.result import Result
 
 __all__ = ["MAKE", "Saved", "one_run", "read_saved"]
 
@@ -106,22 +105,20 @@ def _is_history(value: Any) -> bool:
     )
 
 
-class Part(NamedTuple):
-    """What a part of the file must be."""
-
-    words: str
-    fits: Callable[[Any], bool]
+def _is_texts(value: Any) -> bool:
+    return _is_table(value, lambda text: isinstance(text, str))
 
 
-PARTS: Final = {
-    "protocol": Part("a table of rules", lambda value: isinstance(value, dict)),
-    "definitions": Part(
-        "a table of measures and texts", lambda value: _is_table(value, lambda text: isinstance(text, str))
-    ),
-    "history": Part("a list of what was replaced, with its measures", _is_history),
-    "first": Part(
-        "a table of measures, queries and values", lambda value: _is_table(value, lambda v: _is_table(v, _is_number))
-    ),
+def _is_values(value: Any) -> bool:
+    return _is_table(value, lambda queries: _is_table(queries, _is_number))
+
+
+# Part of the file → what it must be, in words and as a test.
+PARTS: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
+    "protocol": ("a table of rules", lambda value: isinstance(value, dict)),
+    "definitions": ("a table of measures and texts", _is_texts),
+    "history": ("a list of what was replaced, with its measures", _is_history),
+    "first": ("a table of measures, queries and values", _is_values),
 }
 
 
@@ -130,9 +127,9 @@ def _saved(data: dict[str, Any], source: str) -> list[Saved]:
     prints = data.get("fingerprints")
     if not isinstance(prints, dict) or not prints.get("protocol") or "judgments" not in prints:
         raise FormatError(f"{source}: does not say on which judgments it rests; make it again: {_made(source)}")
-    for part, expected in PARTS.items():
-        if part in data and not expected.fits(data[part]):
-            raise FormatError(f"{source}: its {part} is not {expected.words}; make it again: {_made(source)}")
+    for part, (words, fits) in PARTS.items():
+        if part in data and not fits(data[part]):
+            raise FormatError(f"{source}: its {part} is not {words}; make it again: {_made(source)}")
     return [
         Saved(
             str(run.get("run", source)),

@@ -1,14 +1,29 @@
-"""What a comparison is asked to do, as one frozen value, checked when it is made."""
+"""What a comparison is asked to do, one frozen value, checked when made; the methods, and what each controls."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rankgauge.errors import InputError, choices, unknown
-from rankgauge.stats.methods import ALSO, METHODS
 
-__all__ = ["Settings"]
+__all__ = ["ALSO", "INTERVALS", "METHODS", "RANKS", "TUKEYS", "Settings"]
+
+# Method → what it controls. FWER: the chance of any false claim in the family; FDR: the expected share of false ones.
+METHODS: Final = {
+    "maxt": "FWER",
+    "holm": "FWER",
+    "bh": "FDR",
+    "by": "FDR",
+    "tukey": "FWER",
+    "randomised-tukey": "FWER",
+    "none": "nothing",
+}
+TUKEYS: Final = frozenset({"tukey", "randomised-tukey"})
+RANKS: Final = {"wilcoxon": "descriptive", "sign": "descriptive"}
+INTERVALS: Final = {"bca": "bootstrap interval", "studentised": "bootstrap interval"}
+# What can be shown beside the decision.
+ALSO: Final = {**{name: METHODS[name] for name in METHODS if name != "none"}, **RANKS, **INTERVALS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,10 +19,9 @@ from rankgauge.comparison.values import Values, comparable, one_definition
 from rankgauge.errors import FormatError, InputError, MeasureError, RankgaugeError, unknown
 from rankgauge.measures import parse
 from rankgauge.read.frames import is_frame
-from rankgauge.read.query_tables import query_column
 from rankgauge.read.records import id_text
 from rankgauge.read.sources import Source, find_source
-from rankgauge.read.tables import NamedColumns, number_in, read_table
+from rankgauge.read.tables import NamedColumns, number_in, query_column, read_table
 
 if TYPE_CHECKING:
     from rankgauge.read import Judgments
@@ -42,8 +41,7 @@ def values_of_tables(
 
     `measures=None`: all that the tables have.
     """
-    opened = [_opened(source) for source in sources]
-    found = [(_saved(source) if isinstance(source, Source) else None) or _table(source) for source in opened]
+    found = [_table(find_source(each) if isinstance(each, (str, os.PathLike)) else each) for each in sources]
     known = {each.name: each.prints for each in found if each.prints is not None}
     if known:
         comparable(known)
@@ -73,21 +71,15 @@ def on_judgments(values: Values, judgments: Judgments) -> Values:
     return replace(values, dropped=dropped, fingerprints=prints)
 
 
-def _opened(source: Any) -> Any:
-    """A path as a Source, which can be read more than once; anything else as it is."""
-    return find_source(source) if isinstance(source, (str, os.PathLike)) else source
-
-
+@dataclass(frozen=True, eq=False)
 class _Table:
     """What one source holds: measure → system → query → value, and what is known of its origin."""
 
-    def __init__(self, name: str, columns: dict[str, dict[str, Column]]) -> None:
-        self.name = name
-        self.columns = columns
-        self.prints: dict[str, Any] | None = None
-        self.protocol: dict[str, Any] = {}
-        self.definitions: dict[str, str] = {}
-        self.skips = False
+    name: str
+    columns: dict[str, dict[str, Column]]
+    prints: dict[str, Any] | None = None
+    protocol: dict[str, Any] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)
 
     def of(self, measure: str) -> dict[str, Column]:
         """System → values of a measure; a wide table has one measure, whatever it is called."""
@@ -123,7 +115,7 @@ def _together(tables: list[_Table], measure: str, skip: bool) -> Values:
     used = [query for query in queries if query not in dropped]
     if not used:
         raise InputError(f"no query has a value for every system ({', '.join(columns)}); are the ids of one kind?")
-    if dropped and not (skip or any(table.skips for table in tables)):
+    if dropped and not (skip or any("skip" in map(table.protocol.get, ("missing", "empty")) for table in tables)):
         query, why = next(iter(dropped.items()))
         raise InputError(
             f"the systems do not have the same queries: {len(dropped):,} of {len(queries):,} lack a value, such as "
@@ -156,10 +148,7 @@ def _saved(file: Source) -> _Table | None:
     for run in runs:
         for measure, column in run.values.items():
             columns.setdefault(measure, {})[run.name] = column
-    table = _Table(file.name, columns)
-    table.protocol, table.definitions, table.prints = runs[0].protocol, runs[0].definitions, runs[0].fingerprints
-    table.skips = "skip" in (table.protocol.get("missing"), table.protocol.get("empty"))
-    return table
+    return _Table(file.name, columns, runs[0].fingerprints, runs[0].protocol, runs[0].definitions)
 
 
 # ---- wide and long tables --------------------------------------------------------------------------------------------
@@ -168,7 +157,10 @@ def _saved(file: Source) -> _Table | None:
 def _table(source: Any) -> _Table:
     if isinstance(source, Mapping):
         return _Table("the mapping", {NAMELESS: {str(name): _column(name, values) for name, values in source.items()}})
-    if not is_frame(source) and not isinstance(source, Source):
+    if isinstance(source, Source):
+        if (saved := _saved(source)) is not None:
+            return saved
+    elif not is_frame(source):
         raise InputError(f"values are a file, a frame, or system → query → value, not a {type(source).__name__}")
     table = read_table(source, "the frame", key="query_id", loose=True)
     return _Table(table.source, _columns(table))

@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.result import Result
 
-__all__ = [
-    "Values",
-    "comparable",
-    "one_definition",
-    "values_of_results",
-    "with_clusters",
-    "without_weightless",
-]
+__all__ = ["Values", "comparable", "one_definition", "values_of_results", "with_clusters", "without_weightless"]
 
 LARGEST: Final = 1e60
 
@@ -207,12 +200,9 @@ def with_clusters(values: Values, clusters: Mapping[str, Any] | None) -> Values:
 
 def cluster_numbers(queries: list[str], clusters: Mapping[str, Any]) -> Ints:
     """The number of the cluster of every query."""
-    names = [_cluster_name(query, clusters.get(query)) for query in queries]
+    alone = {query: clusters.get(query) in (None, "") for query in queries}
+    names = [(False, query) if alone[query] else (True, str(clusters[query])) for query in queries]
     if not any(query in clusters for query in queries):
         raise InputError(f"no query is in any cluster: a query is {queries[0]!r}; check the ids of the clusters")
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([numbers[name] for name in names], np.int64)
-
-
-def _cluster_name(query: str, cluster: Any) -> tuple[bool, str]:
-    return (False, query) if cluster in (None, "") else (True, str(cluster))

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
 
-__all__ = ["BETTER", "NOT_SEPARABLE", "WORSE", "decide", "p_text", "percent", "smallest_p", "verdict"]
+__all__ = ["BETTER", "NOT_SEPARABLE", "OPPOSITE", "WORSE", "decide", "p_text", "percent", "smallest_p", "verdict"]
 
 BETTER: Final = "better"
 WORSE: Final = "worse"
 NOT_SEPARABLE: Final = "not separable"
+OPPOSITE: Final = {BETTER: WORSE, WORSE: BETTER, NOT_SEPARABLE: NOT_SEPARABLE}
 
 
 def decide(difference: float, p: float, alpha: float) -> str:

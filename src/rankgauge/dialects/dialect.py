@@ -16,7 +16,7 @@ from rankgauge.protocol import DEFAULT, Protocol
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
 
-__all__ = ["Dialect", "Own", "Owned", "Rounding"]
+__all__ = ["Dialect", "Own", "Owned", "Rounding", "measure_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +92,16 @@ class Dialect:
     def own(self, measure: Measure) -> Owned:
         """What the tool computes under this name; an error where it has no such measure."""
         own = self._definition(measure)
-        if own is None or not own.takes(measure.cutoff):
+        if own is None:
             has = ", ".join(dict.fromkeys(_name(key, each) for key, each in self.measures.items()))
             raise MeasureError(f"{self.name} has no {measure}; it has {has}")
         given = {**own.parameters, **dict(measure.parameters)}
         protocol = replace(self.protocol, **own.rules) if own.rules else self.protocol
-        return Owned(_measure(measure.name, given), protocol, own.rounding or self.round_query)
+        return Owned(measure_of(measure.name, given), protocol, own.rounding or self.round_query)
 
     def has(self, measure: Measure) -> bool:
         """Whether the tool has this measure."""
-        own = self._definition(measure)
-        return own is not None and own.takes(measure.cutoff)
+        return self._definition(measure) is not None
 
     def _definition(self, measure: Measure) -> Own | None:
         cutoff = measure.definition.cutoff
@@ -110,7 +109,8 @@ class Dialect:
         names = [str(inner), measure.name]
         if measure.cutoff is not None:
             names = [f"{inner}@", str(inner), f"{measure.name}@", measure.name]
-        return next((self.measures[name] for name in names if name in self.measures), None)
+        own = next((self.measures[name] for name in names if name in self.measures), None)
+        return own if own is not None and own.takes(measure.cutoff) else None
 
 
 def _name(key: str, own: Own) -> str:
@@ -118,7 +118,7 @@ def _name(key: str, own: Own) -> str:
     return name if own.only_at is None else f"{name}@{own.only_at}"
 
 
-def _measure(name: str, given: Mapping[str, Any]) -> Measure:
+def measure_of(name: str, given: Mapping[str, Any]) -> Measure:
     """A measure with these parameters, those at their default left out."""
     known = Measure(name).definition.parameters
     kept = [(key, given[key]) for key in known if key in given and given[key] != known[key].default]

@@ -1,13 +1,18 @@
-"""The presets: one row per tool, found by running it on random input (or by reading it, where `checked` says so)."""
+"""The presets: one row per tool, found by running it on random input (or by reading it, where `checked` says so).
+
+A dialect is a protocol, the tool's own definition of each measure that it has, and how it rounds what it prints. It
+also says how the tool is called, which version was checked, and where its convention is a defect.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from rankgauge.dialects.dialect import Dialect, Own, Rounding
+from rankgauge.errors import ProtocolError, unknown
 from rankgauge.protocol import Protocol
 
-__all__ = ["PRESETS"]
+__all__ = ["DIALECTS", "find_dialect"]
 
 AS_OURS: Final = Own()
 WHOLE: Final = Own(whole=True)
@@ -51,7 +56,6 @@ RANX: Final = _same("AP P R RR Success F Rprec NumRelRet") | {
     "DCG": Own({"rel": 1.0}),
     "RBP": Own({"gain": "linear"}),
 }
-GIVEN_TIES: Final = Own(rules={"ties": "given"})
 
 # With the gains 1, 2, 3 (-g 1:2:3), of which 3 is the highest of the scale; no relevant document makes only nDCG fail.
 NTCIREVAL: Final = {
@@ -265,3 +269,17 @@ PRESETS: Final = (
         "burges-2005", "Burges et al., ICML 2005", "the paper", "exponential gain", measures=_dcg(gain="exp"),
     ),
 )  # fmt: skip
+DIALECTS: Final[dict[str, Dialect]] = {dialect.name: dialect for dialect in PRESETS}
+
+
+def find_dialect(name: str | Dialect) -> Dialect:
+    """The dialect of this name.
+
+    >>> find_dialect("sklearn").protocol.ideal
+    'retrieved'
+    """
+    if isinstance(name, Dialect):
+        return name
+    if name in DIALECTS:
+        return DIALECTS[name]
+    raise ProtocolError(unknown(f"unknown dialect {name!r}", name, DIALECTS, "'rankgauge dialects' lists all"))

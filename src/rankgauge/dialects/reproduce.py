@@ -6,14 +6,14 @@ import itertools
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rankgauge.dialects import DIALECTS, Dialect
-from rankgauge.errors import MeasureError, ProtocolError, RankgaugeError, RankgaugeWarning
+from rankgauge.dialects.dialect import measure_of
+from rankgauge.errors import MeasureError, RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import measure_hits
 from rankgauge.matching.match import find, searching, settled
 from rankgauge.measures import Measure
@@ -63,29 +63,10 @@ class Files:
         """The hits under these rules."""
         return settled(self.find(protocol), protocol)
 
-    def result(self, measure: Measure, protocol: Protocol = DEFAULT) -> Result:
-        """The result of one measure under these rules."""
-        with _quietly():
-            return measure_hits(self.hits, [measure], protocol)
-
-    def spoken(self, measure: Measure, dialect: Dialect) -> Result:
-        """The result of one measure in a dialect."""
-        with _quietly():
-            return measure_hits(self.hits, [measure], DEFAULT, dialect)
-
-    def value(self, measure: Measure, protocol: Protocol = DEFAULT) -> float | None:
-        """One number, or None where the rules do not allow one."""
-        try:
-            return self.result(measure, protocol)[measure]
-        except RankgaugeError:
-            return None
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankgaugeWarning)
-        yield
+    def result(self, measure: Measure, protocol: Protocol = DEFAULT, dialect: Dialect | None = None) -> Result:
+        """The result of one measure under these rules, or in a dialect."""
+        with warnings.catch_warnings(action="ignore", category=RankgaugeWarning):
+            return measure_hits(self.hits, [measure], protocol, dialect)
 
 
 # ---- what others say ------------------------------------------------------------------------------------------------
@@ -119,7 +100,7 @@ def _refuse_texts(measure: Measure) -> None:
 
 def _row(files: Files, measure: Measure, dialect: Dialect, ours: float) -> Row:
     try:
-        result = files.spoken(measure, dialect)
+        result = files.result(measure, dialect=dialect)
     except MeasureError:
         return Row(dialect.name, None, None, "not defined there")
     except RankgaugeError as error:
@@ -136,7 +117,7 @@ def _row(files: Files, measure: Measure, dialect: Dialect, ours: float) -> Row:
 def _reason(files: Files, measure: Measure, dialect: Dialect, ours: float) -> str:
     """The changes that alone make a difference on these files; all of them where none does alone."""
     own, changes = dialect.own(measure), _changes_of(dialect, measure)
-    words = [str(change) for change in changes if _moves(_value(files, measure, [change]), ours)]
+    words = [str(change) for change in changes if _moves(files, measure, change, ours)]
     if own.rounding is not None or (dialect.round_mean is not None and not words):
         words.append("rounding")
     return ", ".join(words or map(str, changes))
@@ -144,21 +125,15 @@ def _reason(files: Files, measure: Measure, dialect: Dialect, ours: float) -> st
 
 def _changes_of(dialect: Dialect, measure: Measure) -> list[Change]:
     """What the tool's definition of a measure changes: its parameters, then the rules."""
-    own = dialect.own(measure)
-    return [*_parameters_changed(measure, own.measure), *_rules_changed(own.protocol)]
+    own, before = dialect.own(measure), dict(measure.parameters)
+    parameters = [Change(name, value, False) for name, value in own.measure.parameters if before.get(name) != value]
+    return [*parameters, *(Change(rule, value, True) for rule, value in own.protocol.changed.items())]
 
 
-def _moves(value: float | None, ours: float) -> bool:
-    return value is not None and abs(value - ours) > SAME
-
-
-def _parameters_changed(measure: Measure, own: Measure) -> list[Change]:
-    before = dict(measure.parameters)
-    return [Change(name, value, False) for name, value in own.parameters if before.get(name) != value]
-
-
-def _rules_changed(protocol: Protocol) -> list[Change]:
-    return [Change(rule, value, True) for rule, value in protocol.changed.items()]
+def _moves(files: Files, measure: Measure, change: Change, ours: float) -> bool:
+    """Whether a change alone makes a difference."""
+    found = _ours_with(files, measure, [change])
+    return found is not None and abs(found[1][found[0]] - ours) > SAME
 
 
 # ---- which convention gives a number --------------------------------------------------------------------------------
@@ -181,16 +156,15 @@ def changed(measure: Measure, changes: Sequence[Change]) -> tuple[Measure, Proto
     """Measure and protocol with these changes."""
     rules = {change.name: change.setting for change in changes if change.is_rule}
     given = dict(measure.parameters) | {change.name: change.setting for change in changes if not change.is_rule}
-    known = measure.definition.parameters
-    kept = [(name, given[name]) for name in known if name in given and given[name] != known[name].default]
-    return Measure(measure.name, tuple(kept)), replace(DEFAULT, **rules)
+    return measure_of(measure.name, given), replace(DEFAULT, **rules)
 
 
-def _value(files: Files, measure: Measure, changes: Sequence[Change]) -> float | None:
-    """Our value with these changes; None where they exclude each other."""
+def _ours_with(files: Files, measure: Measure, changes: Sequence[Change]) -> tuple[Measure, Result] | None:
+    """Our measure with these changes, and its result; None where they exclude each other or allow no number."""
     try:
-        return files.value(*changed(measure, changes))
-    except ProtocolError:
+        other, protocol = changed(measure, changes)
+        return other, files.result(other, protocol)
+    except RankgaugeError:
         return None
 
 
@@ -262,7 +236,9 @@ def _changes_that_fit(files: Files, measure: Measure, told: Told) -> Iterator[Ca
     singles = _changes(measure)
     several = [change for change in singles if not _never_matters(files, change)]
     for number, changes_of in ((0, singles), (1, singles), (2, several)):
-        for changes in _combinations(changes_of, number):
+        for changes in itertools.combinations(changes_of, number):
+            if len({change.name for change in changes}) < number:  # two settings of one rule
+                continue
             candidate = _candidate(files, measure, changes, told)
             if candidate is not None and not any(map(candidate.same_queries, _with_fewer(changes, fitting))):
                 fitting[frozenset(changes)] = candidate
@@ -280,14 +256,14 @@ def _never_matters(files: Files, change: Change) -> bool:
     """Whether a rule leaves what is found on these files as it is, and so needs not be tried with others."""
     if not change.is_rule or change.name not in INDEPENDENT:
         return False
-    with _quietly():
+    with warnings.catch_warnings(action="ignore", category=RankgaugeWarning):
         return files.find(DEFAULT).equals(files.find(replace(DEFAULT, **{change.name: change.setting})))
 
 
 def _dialects_that_fit(files: Files, measure: Measure, told: Told, dialects: Iterable[Dialect]) -> Iterator[Candidate]:
     for dialect in dialects:
         try:
-            result = files.spoken(measure, dialect)
+            result = files.result(measure, dialect=dialect)
         except RankgaugeError:
             continue
         number = len(_changes_of(dialect, measure))
@@ -301,11 +277,10 @@ def _dialects_that_fit(files: Files, measure: Measure, told: Told, dialects: Ite
 
 def _candidate(files: Files, measure: Measure, changes: Sequence[Change], told: Told) -> Candidate | None:
     """Ours with these changes; None where it is another number, or none."""
-    try:
-        other, protocol = changed(measure, changes)
-        result = files.result(other, protocol)
-    except RankgaugeError:
+    found = _ours_with(files, measure, changes)
+    if found is None:
         return None
+    other, result = found
     name = ", ".join(map(str, changes)) or "rankgauge as it is"
     fits = told.fits(result[other])
     return Candidate(name, len(changes), result[other], *_queries(result, other)) if fits else None
@@ -319,13 +294,6 @@ def _queries(result: Result, measure: Measure) -> tuple[list[str], Floats, Float
     band = result.undefined[measure]
     known = band.exact | np.isnan(band.value)
     return result.query_ids, np.where(known, band.low, -np.inf), np.where(known, band.high, np.inf)
-
-
-def _combinations(singles: Sequence[Change], number: int) -> Iterator[tuple[Change, ...]]:
-    """So many changes, no two of one rule."""
-    for changes in itertools.combinations(singles, number):
-        if len({change.name for change in changes}) == number:
-            yield changes
 
 
 def _changes(measure: Measure) -> list[Change]:

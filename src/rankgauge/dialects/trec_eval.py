@@ -124,7 +124,11 @@ def trec_report(qrels: str, run: str, protocol: Protocol, report: Report) -> str
                 if line.measure is not None and not line.summary_only
             ]
     if report.summary:
-        printed += [_summary_line(line, result, ranked.tag) for line in lines if _has_summary(line)]
+        for line in lines:
+            if line.measure is None:
+                printed.append(trec_line(line.name, "all", ranked.tag))
+            elif line.measure.definition.aggregate != "none":
+                printed.append(trec_line(line.name, "all", _text(result[line.measure], line.measure)))
     return "".join(printed)
 
 
@@ -159,16 +163,6 @@ def _values(measure: Measure, hits: Hits) -> Floats:
     if measure.name == "RBPResidual":  # trec_eval counts nothing beyond the end where all that was retrieved is judged
         return np.where(hits.retrieved > hits.count(hits.grade >= 0), values, 0.0)
     return values
-
-
-def _has_summary(line: Line) -> bool:
-    return line.measure is None or line.measure.definition.aggregate != "none"
-
-
-def _summary_line(line: Line, result: Result, tag: str) -> str:
-    if line.measure is None:
-        return trec_line(line.name, "all", tag)
-    return trec_line(line.name, "all", _text(result[line.measure], line.measure))
 
 
 def _text(value: Any, measure: Measure) -> str:
@@ -212,6 +206,7 @@ def _with_underscore(name: str, given: str) -> tuple[str, str]:
 
 
 def _values_of(row: Row, parameters: str | None, documents: int) -> Iterator[Line]:
+    name = f"{row.name}_{parameters}" if parameters else row.name
     if row.takes == "text":
         yield Line(row.name, None)
     elif row.takes in ("cuts", "levels"):
@@ -221,13 +216,9 @@ def _values_of(row: Row, parameters: str | None, documents: int) -> Iterator[Lin
             yield Line(f"{row.name}_{suffix}", parse(row.ours.replace("*", f"{number:.17g}")))
     elif row.takes == "gains":
         gain = f"(gain={{{parameters.replace('=', ':')}}})" if parameters else ""
-        yield Line(_with_parameters(row.name, parameters), parse(row.ours + gain))
+        yield Line(name, parse(row.ours + gain))
     else:
-        yield Line(_with_parameters(row.name, parameters), _measure(row, parameters, documents), row.takes == "summary")
-
-
-def _with_parameters(name: str, parameters: str | None) -> str:
-    return f"{name}_{parameters}" if parameters else name
+        yield Line(name, _measure(row, parameters, documents), row.takes == "summary")
 
 
 def _measure(row: Row, parameters: str | None, documents: int) -> Measure:

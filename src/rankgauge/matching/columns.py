@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgauge.errors import FormatError
 from rankgauge.matching.duplicates import judgments_once, run_once, with_copies
+from rankgauge.matching.grouping import in_threads
 from rankgauge.matching.order import as_float32, blocks_of_equal_size, descending_within, tie_groups
-from rankgauge.matching.parts import GROUPED, Parts, by_rank, in_ideal_order, order_by_rank, regrouped
-from rankgauge.matching.threads import in_threads
-from rankgauge.read.records import Columns
+from rankgauge.matching.parts import GROUPED, Parts, by_rank, check_finite, in_ideal_order, order_by_rank, regrouped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,9 +23,9 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.matching.grouping import Grouped
     from rankgauge.protocol import Protocol
-    from rankgauge.read.records import Judgments, Record, Run
+    from rankgauge.read.records import Columns, Judgments, Run
 
-__all__ = ["check_finite", "match_columns", "order_within", "scores_of"]
+__all__ = ["match_columns", "order_within", "scores_of"]
 
 BATCH = 1 << 17  # judgments looked up together: few enough for their arrays to be used again and again
 
@@ -42,7 +40,8 @@ def match_columns(
     """
     check_finite(judgments)
     check_finite(run)
-    judged = _only(judgments_once(judgments), queries)
+    judged = judgments_once(judgments)
+    judged = judged if len(judged.queries) == len(queries) else judged.only(set(queries))
     rows, copies = run_once(run, protocol) if grouped is None else (grouped, None)
     ideal, judged = judged, judged if copies is None else with_copies(judged, copies)
     ranking = _Ranking.of(rows, judged.queries, protocol)
@@ -119,30 +118,6 @@ class _Ranking:
             begin = low[several] + first[several] - 1
             rank[several] += _place_in_ties(self, place[several], begin, tied[several])
         return rank, first, tied
-
-
-def check_finite(record: Record) -> None:
-    """Refuse a number that is not finite."""
-    columns = record.columns
-    numbers = columns.number
-    if len(numbers) and not (np.isfinite(numbers.min()) and np.isfinite(numbers.max())):
-        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        where = f"{record.source}, row {row + 1}, query {columns.queries[columns.query[row]]!r}"
-        raise FormatError(
-            f"{where}, document {columns.doc[row]!r}: {record.number} {numbers[row]} is not a finite number"
-        )
-
-
-def _only(columns: Columns, queries: list[str]) -> Columns:
-    """The rows of these queries, which the columns all have."""
-    if len(columns.queries) == len(queries):
-        return columns
-    wanted = set(queries)
-    keep = np.fromiter(map(wanted.__contains__, columns.queries), bool, len(columns.queries))
-    number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
-    rows = np.flatnonzero(keep[columns.query])
-    kept = [query for query in columns.queries if query in wanted]
-    return Columns(kept, number[columns.query[rows]], columns.doc.gather(rows), columns.number[rows])
 
 
 def _bounds(ranked: Grouped, queries: list[str]) -> tuple[Ints, Ints]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgauge.matching.hits import Hits
     from rankgauge.read.records import Judgments, Record, Run
 
-__all__ = ["CHANGES", "Side", "alike", "no_query_in_common", "warn_if_nothing_found"]
+__all__ = ["CHANGES", "Side", "alike", "no_query_in_common", "sides_of", "warn_if_nothing_found"]
 
 SAMPLES = 3
 PREFIX = "removing a prefix that one side has (such as 'q' or 'doc-') and the zeros after it"
@@ -70,6 +70,20 @@ def _hint(ours: Iterable[str], theirs: Iterable[str]) -> str:
         if changed_left & (right | changed_right if name in BOTH else right) or left & changed_right:
             return f". Hint: they match after {name}"
     return ""
+
+
+def sides_of(pairs: Iterable[Side], most: int) -> tuple[list[Side], int]:
+    """What only one side of each pair has, down to so many ids of the run; and how many ids both sides have."""
+    sides: list[Side] = []
+    matching = looked_at = 0
+    for ours, theirs in pairs:
+        looked_at += len(theirs)
+        if looked_at > most and sides:
+            break
+        matching += sum(each in ours for each in theirs)
+        only_ours = [each for each in ours if each not in theirs]
+        sides.append((only_ours, {each: row for each, row in theirs.items() if each not in ours}))
+    return sides, matching
 
 
 def alike(sides: list[Side], matching: int) -> tuple[list[tuple[str, str, int]], str]:

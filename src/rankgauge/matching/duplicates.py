@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +40,7 @@ def run_once(run: Run, protocol: Protocol) -> tuple[Grouped, pl.DataFrame | None
             f"{run.source}: document {doc!r} is there twice in the ranking of query {query!r}; keep one, "
             "or choose with --duplicates first|best (duplicates= in Python)"
         )
-    return group(_keep_one(columns, rows, best=protocol.duplicates == "best")), None
+    return group(_keep_one(columns, rows, "max" if protocol.duplicates == "best" else "first")), None
 
 
 def _without_same_id(columns: Columns) -> Columns:
@@ -65,7 +66,7 @@ def _told_apart(columns: Columns, rows: Ints, *, by_score: bool) -> tuple[Column
     docs = pl.concat([columns.doc.alias("doc"), names.alias("doc")]).gather(place)
     ids = pl.Series(columns.queries, dtype=pl.String).gather(frame["query"])
     copies = pl.DataFrame({"query_id": ids, "doc": frame["doc"], "name": names})
-    return type(columns)(columns.queries, columns.query, docs, columns.number), copies
+    return replace(columns, doc=docs), copies
 
 
 def with_copies(judged: Columns, copies: pl.DataFrame) -> Columns:
@@ -75,11 +76,11 @@ def with_copies(judged: Columns, copies: pl.DataFrame) -> Columns:
     ids = pl.Series("query_id", judged.queries, dtype=pl.String)
     frame = pl.DataFrame({"query": judged.query, "query_id": ids.gather(judged.query), "doc": judged.doc})
     frame = frame.with_columns(number=pl.Series(judged.number)).join(copies, on=["query_id", "doc"])
-    return type(judged)(
-        judged.queries,
-        np.concatenate([judged.query, frame["query"].to_numpy()]),
-        pl.concat([judged.doc.alias("doc"), frame["name"].alias("doc")]),
-        np.concatenate([judged.number, frame["number"].to_numpy()]),
+    return replace(
+        judged,
+        query=np.concatenate([judged.query, frame["query"].to_numpy()]),
+        doc=pl.concat([judged.doc.alias("doc"), frame["name"].alias("doc")]),
+        number=np.concatenate([judged.number, frame["number"].to_numpy()]),
     )
 
 
@@ -91,8 +92,7 @@ def judgments_once(judgments: Judgments) -> Columns:
     rows = group(columns).repeated()
     if not len(rows):
         return columns
-    kept = _keep_one(columns, rows, best=True)
-    lowest = _keep_one(columns, rows, best=False, worst=True)
+    kept, lowest = _keep_one(columns, rows, "max"), _keep_one(columns, rows, "min")
     conflict = np.flatnonzero(kept.number != lowest.number)
     if len(conflict):
         query, doc = _name(kept, conflict[0])
@@ -110,23 +110,18 @@ def _name(columns: Columns, row: int) -> tuple[str, str]:
     return columns.queries[columns.query[row]], str(columns.doc[int(row)])
 
 
-def _keep_one(columns: Columns, rows: Ints, *, best: bool, worst: bool = False) -> Columns:
-    """One row of every repeated pair, at the place of its first: the first, the best-numbered or the worst-numbered."""
+def _keep_one(columns: Columns, rows: Ints, pick: str) -> Columns:
+    """One row of every repeated pair, at the place of its first, with the "first", "max" or "min" of its numbers."""
     import polars as pl
 
-    number = pl.col("number")
-    pick = number.max() if best else number.min() if worst else number.first()
     repeated = columns.take(rows)
     kept = (
         pl.DataFrame({"query": repeated.query, "doc": repeated.doc, "number": repeated.number, "row": rows})
         .group_by("query", "doc", maintain_order=True)
-        .agg(pick, pl.col("row").first())
+        .agg(getattr(pl.col("number"), pick)(), pl.col("row").first())
     )
-    number_of = columns.number.copy()
-    number_of[kept["row"].to_numpy()] = kept["number"].to_numpy()
-    keep = np.ones(len(columns), bool)
+    number, keep = columns.number.copy(), np.ones(len(columns), bool)
+    number[kept["row"].to_numpy()] = kept["number"].to_numpy()
     keep[rows] = False
     keep[kept["row"].to_numpy()] = True
-    places = np.flatnonzero(keep)
-    result = columns.take(places)
-    return type(columns)(result.queries, result.query, result.doc, number_of[places])
+    return replace(columns, number=number).take(np.flatnonzero(keep))

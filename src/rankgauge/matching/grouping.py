@@ -7,14 +7,14 @@ the row of any document. What the hashes agree on is compared as text, so the an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from rankgauge.matching.order import blocks_of_equal_size, count_before
-from rankgauge.matching.threads import in_threads
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 
     Keys = NDArray[np.uint64]
 
-__all__ = ["Grouped", "group", "looks_repeated"]
+__all__ = ["Grouped", "group", "in_threads", "looks_repeated"]
+
+Task = TypeVar("Task")
+Done = TypeVar("Done")
 
 WINDOW = 1 << 16  # looked at at once: small enough to stay in the processor's cache
+AT_ONCE = min(4, os.cpu_count() or 1)  # threads: numpy and polars let go of the interpreter while they compute
 SHARE = 1 << 19  # keys sorted by one thread before it takes others
 
 
@@ -62,18 +66,20 @@ class Grouped:
         wanted = docs.gather(found)
         same: Bools = (self.docs(places) == wanted).to_numpy(writable=True)
         for i in np.flatnonzero(~same).tolist():
-            same[i], places[i] = self._look_through(str(wanted[i]), int(starts[found[i]]), int(ends[found[i]]))
+            places[i] = self.look_through(str(wanted[i]), int(starts[found[i]]), int(ends[found[i]]))
+            same[i] = places[i] >= 0
         return found[same], places[same]
 
     def repeated(self) -> Ints:
         """The rows whose query and document are there more than once."""
+        import polars as pl
+
         pairs = self._equal_neighbours()
         if not len(pairs):
             return pairs
-        at = np.union1d(pairs, pairs + 1)
-        places = self.place_of_key(at)
-        rows = np.sort(self.rows(places))
-        texts = _pair_texts(self.columns.take(rows))
+        rows = np.sort(self.rows(self.places_of_keys(np.union1d(pairs, pairs + 1))))
+        taken = self.columns.take(rows)
+        texts = pl.DataFrame({"query": taken.query, "doc": taken.doc}).to_struct()
         twice: Bools = texts.is_duplicated().to_numpy()
         return rows[twice]
 
@@ -86,23 +92,17 @@ class Grouped:
             found.append(same[self.query[same] == self.query[same + 1]])
         return np.concatenate(found)
 
-    def place_of_key(self, at: Ints) -> Ints:
+    def places_of_keys(self, at: Ints | slice) -> Ints:
         """The places of keys."""
         return self.starts[self.query[at]] + self._place_in_query(at)
 
-    def places_of_keys(self, start: int, end: int) -> Ints:
-        """The places of neighbouring keys."""
-        places = (self.keys[start:end] & np.uint64((1 << self.shift) - 1)).astype(np.int64)
-        places += self.starts[self.query[start:end]]
-        return places
-
-    def _place_in_query(self, at: Ints) -> Ints:
+    def _place_in_query(self, at: Ints | slice) -> Ints:
         return (self.keys[at] & np.uint64((1 << self.shift) - 1)).astype(np.int64)
 
-    def _look_through(self, doc: str, start: int, end: int) -> tuple[bool, int]:
-        """Two documents of one query with one hash: read the query's rows to tell which is meant."""
+    def look_through(self, doc: str, start: int, end: int) -> int:
+        """The place of a document, read through where another of its query has its hash; −1 where it is not there."""
         there = np.flatnonzero((self.docs(np.arange(start, end)) == doc).to_numpy())
-        return (True, start + int(there[0])) if len(there) else (False, start)
+        return start + int(there[0]) if len(there) else -1
 
 
 def group(columns: Columns) -> Grouped:
@@ -174,8 +174,12 @@ def _stable_order(query: NDArray[np.int32], count: int) -> Ints:
     return order
 
 
-def _pair_texts(columns: Columns) -> pl.Series:
-    """Query number and document as one comparable value a row."""
-    import polars as pl
+def in_threads(work: Callable[[Task], Done], tasks: Iterable[Task]) -> list[Done]:
+    """What the work makes of each task, in the order of the tasks; a few are done at a time."""
+    waiting = list(tasks)
+    if len(waiting) < 2 or AT_ONCE < 2:
+        return [work(task) for task in waiting]
+    from concurrent.futures import ThreadPoolExecutor  # not cheap to import, and little work never comes here
 
-    return pl.DataFrame({"query": columns.query, "doc": columns.doc}).to_struct()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(work, waiting))

@@ -12,8 +12,7 @@ from rankgauge.errors import MatchError, counted
 from rankgauge.matching.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.matching.hits import Hits, Ideal
 from rankgauge.matching.nested import match_nested
-from rankgauge.matching.parts import GROUPED, Parts, assemble
-from rankgauge.matching.rules import under_rules
+from rankgauge.matching.parts import GROUPED, Parts, assemble, under_rules
 from rankgauge.protocol import DEFAULT, REPEATING, Protocol
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
 
@@ -76,7 +75,10 @@ def find(judgments: Judgments, run: Run, protocol: Protocol, grouped: Grouped | 
     if len(missing) == len(queries):
         raise no_query_in_common(judgments, run)
     if missing and protocol.missing == "error":
-        raise MatchError(_missing_message(run, missing))
+        raise MatchError(
+            f"{run.source} does not answer {counted(len(missing), 'judged query', 'judged queries')}, "
+            f"such as {missing[0]!r}; with missing='zero' they count 0, with missing='skip' they are left out"
+        )
     if missing and protocol.missing == "skip":
         queries, answered = list(compress(queries, answered.tolist())), answered[answered]
     if grouped is None and run.is_nested and not (run.is_columns and protocol.duplicates in REPEATING):
@@ -102,10 +104,3 @@ def _as_dicts(judgments: Judgments) -> Judgments:
     from rankgauge.matching.duplicates import judgments_once  # needs polars
 
     return Judgments(judgments_once(judgments), source=judgments.source)
-
-
-def _missing_message(run: Run, missing: list[str]) -> str:
-    return (
-        f"{run.source} does not answer {counted(len(missing), 'judged query', 'judged queries')}, "
-        f"such as {missing[0]!r}; with missing='zero' they count 0, with missing='skip' they are left out"
-    )

@@ -48,17 +48,14 @@ def _rankings(run: Run, queries: list[str], protocol: Protocol) -> list[Mapping[
     nested = run.nested
     rankings = list(map(nested.get, queries, repeat(NOTHING)))
     if protocol.same_id == "drop":
-        rankings = [_without(ranking, query) for ranking, query in zip(rankings, queries, strict=True)]
+        pairs = zip(rankings, queries, strict=True)
+        rankings = [{doc: score for doc, score in each.items() if id_text(doc) != query} for each, query in pairs]
     if protocol.order == "given":
         return [dict(zip(ranking, range(0, -len(ranking), -1), strict=True)) for ranking in rankings]
     if protocol.scores == "float32":
         scores = iter(as_float32(numbers_of(run, rankings, queries)).tolist())
         return [dict(zip(ranking, islice(scores, len(ranking)), strict=True)) for ranking in rankings]
     return rankings
-
-
-def _without(ranking: Mapping[str, float], query: str) -> Mapping[str, float]:
-    return {doc: score for doc, score in ranking.items() if id_text(doc) != query}
 
 
 def _by_counting(batch: Batch) -> Parts:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgauge.errors import FormatError, InputError
 from rankgauge.matching.hits import Hits, positions_within
+from rankgauge.matching.unpack import numbers_of
 from rankgauge.protocol import DEFAULT, SIGNED
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.protocol import Protocol
+    from rankgauge.read.records import Judgments, Record
 
     Rows = tuple[Ints, Ints, Ints, Ints, Floats]  # the columns of hits: query, rank, first, tied, grade
 
-__all__ = [
-    "GROUPED",
-    "Parts",
-    "assemble",
-    "by_rank",
-    "in_ideal_order",
-    "joined",
-    "order_by_rank",
-    "ordered",
-    "regrouped",
-    "stable_order",
-]
+__all__ = ["GROUPED", "Parts", "assemble", "by_rank", "check_finite", "checked", "in_ideal_order", "joined"]
+__all__ += ["order_by_rank", "ordered", "refusals", "regrouped", "stable_order", "under_rules"]
 
 GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
 
@@ -61,17 +55,11 @@ def joined(parts: list[Parts]) -> Parts:
     if len(parts) == 1:
         return parts[0]
     offsets = np.cumsum([0, *(len(part.retrieved) for part in parts[:-1])]).tolist()
-    shifted = [(part, offset) for part, offset in zip(parts, offsets, strict=True)]
-    return Parts(
-        np.concatenate([part.retrieved for part in parts]),
-        np.concatenate([part.judgment_query + offset for part, offset in shifted]),
-        np.concatenate([part.judgment_grade for part in parts]),
-        np.concatenate([part.query + offset for part, offset in shifted]),
-        np.concatenate([part.rank for part in parts]),
-        np.concatenate([part.first for part in parts]),
-        np.concatenate([part.tied for part in parts]),
-        np.concatenate([part.grade for part in parts]),
-    )
+    moved = [
+        replace(part, judgment_query=part.judgment_query + offset, query=part.query + offset)
+        for part, offset in zip(parts, offsets, strict=True)
+    ]
+    return Parts(*(np.concatenate([getattr(part, each.name) for part in moved]) for each in fields(Parts)))
 
 
 def regrouped(hits: Rows, order: Ints) -> Rows:
@@ -195,7 +183,8 @@ def _by_grade(query: Ints, grade: Floats) -> tuple[Ints, Floats]:
 def _cut(hits: Hits, depth: int) -> Hits:
     """Only the first `depth` documents of each ranking."""
     keep = hits.rank <= depth
-    return _with_rows(hits, np.minimum(hits.retrieved, depth), keep, hits.rank[keep], hits.first[keep], hits.tied[keep])
+    kept = {name: getattr(hits, name)[keep] for name in ("query", "rank", "first", "tied", "grade")}
+    return replace(hits, retrieved=np.minimum(hits.retrieved, depth), **kept)
 
 
 def _condense(hits: Hits) -> Hits:
@@ -207,7 +196,8 @@ def _condense(hits: Hits) -> Hits:
     group = positions_within_group(query, first)
     starts = rank - group
     tied = np.bincount(np.cumsum(group == 0) - 1)[np.cumsum(group == 0) - 1] if len(group) else group
-    return _with_rows(hits, retrieved, keep, starts if hits.averaged else rank, starts, tied)
+    rank, grade = starts if hits.averaged else rank, hits.grade[keep]
+    return replace(hits, retrieved=retrieved, query=query, rank=rank, first=starts, tied=tied, grade=grade)
 
 
 def positions_within_group(query: Ints, first: Ints) -> Ints:
@@ -218,20 +208,61 @@ def positions_within_group(query: Ints, first: Ints) -> Ints:
     return positions_within(np.cumsum(new) - 1)
 
 
-def _with_rows(hits: Hits, retrieved: Ints, keep: Bools, rank: Ints, first: Ints, tied: Ints) -> Hits:
-    return Hits(
-        hits.queries,
-        hits.answered,
-        retrieved,
-        hits.judged,
-        hits.query[keep],
-        rank,
-        first,
-        tied,
-        hits.grade[keep],
-        hits.judgment_query,
-        hits.judgment_grade,
-        hits.protocol,
-        hits.left_out,
-        hits.missing,
-    )
+# ---- what grades may be, and ties by grade ---------------------------------------------------------------------------
+
+
+def checked(judgments: Judgments) -> Judgments:
+    """The same judgments: at least one, and every grade a finite number."""
+    if not len(judgments):
+        raise InputError(f"{judgments.source}: holds no judgment; expected query, document and grade of one or more")
+    if judgments.is_nested:
+        numbers_of(judgments, list(judgments.nested.values()), judgments.queries)
+    else:
+        check_finite(judgments)
+    return judgments
+
+
+def check_finite(record: Record) -> None:
+    """Refuse a number that is not finite."""
+    columns = record.columns
+    numbers = columns.number
+    if len(numbers) and not (np.isfinite(numbers.min()) and np.isfinite(numbers.max())):
+        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        where = f"{record.source}, row {row + 1}, query {columns.queries[columns.query[row]]!r}"
+        raise FormatError(
+            f"{where}, document {columns.doc[row]!r}: {record.number} {numbers[row]} is not a finite number"
+        )
+
+
+def under_rules(parts: Parts, queries: list[str], protocol: Protocol) -> Parts:
+    """The parts with grades and ties as the protocol says."""
+    if protocol.grades == "truncate":
+        parts = replace(parts, judgment_grade=np.trunc(parts.judgment_grade), grade=np.trunc(parts.grade))
+    for bad, why in refusals(parts.judgment_grade, protocol):
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            query, grade = queries[parts.judgment_query[row]], parts.judgment_grade[row]
+            raise FormatError(f"query {query!r}: grade {grade:g} {why}")
+    return _by_grade_in_ties(parts, protocol.ties) if protocol.ties in ("worst", "best") else parts
+
+
+def refusals(grades: Floats, protocol: Protocol) -> Iterator[tuple[Bools, str]]:
+    """Which grades the protocol does not take, and why."""
+    if protocol.grades == "integer":
+        yield grades != np.floor(grades), "is not a whole number, and grades='integer' takes no other"
+    if protocol.negative == "error":
+        yield grades < 0, "is negative, and negative='error' takes none"
+
+
+def _by_grade_in_ties(parts: Parts, ties: str) -> Parts:
+    """Ranks within each group of equal scores by grade: the unjudged come between grade 0 and the negative ones.
+
+    The hits of a group are in descending order of grade, all at the group's first rank.
+    """
+    place = positions_within_group(parts.query, parts.first)
+    group = np.cumsum(place == 0) - 1
+    judged = np.bincount(group)[group] if len(group) else group
+    place = place + np.where(parts.grade < 0, parts.tied - judged, 0)
+    rank = parts.first + (place if ties == "best" else parts.tied - 1 - place)
+    query, rank, first, tied, grade = by_rank(parts.query, rank, parts.first, parts.tied, parts.grade)
+    return replace(parts, query=query, rank=rank, first=first, tied=tied, grade=grade)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,7 +17,7 @@ from rankgauge.matching.columns import order_within, scores_of
 from rankgauge.matching.duplicates import run_once
 from rankgauge.matching.hits import positions_within
 from rankgauge.matching.order import descending_within
-from rankgauge.read.records import Columns, Run
+from rankgauge.read.records import Run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,15 +101,17 @@ class Whole:
         mine, theirs = self.rows, other.rows
         place = np.full(len(mine.query), -1, np.int64)
         if self.queries == other.queries and np.array_equal(mine.ends, theirs.ends) and _same_hashes(mine, theirs):
-            for start, end in pairwise(range(0, len(place) + WINDOW, WINDOW)):
-                place[mine.places_of_keys(start, end)] = theirs.places_of_keys(start, end)
+            for start in range(0, len(place), WINDOW):
+                window = slice(start, start + WINDOW)
+                place[mine.places_of_keys(window)] = theirs.places_of_keys(window)
             return place
         at, there = self._pairs(other)
         place[at] = there
         known = np.flatnonzero(place >= 0)
         docs, found = mine.docs(known), theirs.docs(place[known])
         for i in np.flatnonzero((docs != found).to_numpy()).tolist():  # two documents of one hash
-            place[known[i]] = other._place_of(str(docs[i]), int(theirs.query[place[known[i]]]))
+            query = theirs.query[place[known[i]]]
+            place[known[i]] = theirs.look_through(str(docs[i]), int(theirs.starts[query]), int(theirs.ends[query]))
         return place
 
     def _pairs(self, other: Whole) -> tuple[Ints, Ints]:
@@ -124,13 +125,7 @@ class Whole:
         at = np.searchsorted(ordered, wanted)
         inside = np.flatnonzero(at < len(ordered))
         inside = inside[ordered[at[inside]] == wanted[inside]]
-        return mine.place_of_key(inside), theirs.place_of_key(at[inside])
-
-    def _place_of(self, doc: str, query: int) -> int:
-        """The place of a document within its query, read through; −1 where it is not there."""
-        start, end = int(self.rows.starts[query]), int(self.rows.ends[query])
-        there = np.flatnonzero((self.rows.docs(np.arange(start, end)) == doc).to_numpy())
-        return start + int(there[0]) if len(there) else -1
+        return mine.places_of_keys(inside), theirs.places_of_keys(at[inside])
 
 
 def whole(run: Run, protocol: Protocol, depth: int | None = None) -> Whole:
@@ -145,14 +140,9 @@ def whole(run: Run, protocol: Protocol, depth: int | None = None) -> Whole:
 
 def only_queries(run: Run, wanted: Collection[str]) -> Run:
     """The run with these queries alone: what is not judged need not be looked at."""
-    columns = run.columns
-    keep = np.fromiter(map(wanted.__contains__, columns.queries), bool, len(columns.queries))
-    if keep.all():
+    cut = run.columns.only(wanted)
+    if cut is run.columns:
         return run
-    number = (np.cumsum(keep) - 1).astype(np.int32)
-    rows = np.flatnonzero(keep[columns.query])
-    left = [query for query, kept in zip(columns.queries, keep.tolist(), strict=True) if kept]
-    cut = Columns(left, number[columns.query[rows]], columns.doc.gather(rows), columns.number[rows])
     return Run(cut, by=run.by, tag=run.tag, source=run.source, explain=run.explain)
 
 

@@ -1,23 +1,25 @@
 """Values of queries → one number: mean, median, geometric mean, trimmed mean, standard deviation, quantiles.
 
-Queries that were left out (NaN) do not count. Weights, where given, weigh queries in every aggregate.
+Queries that were left out (NaN) do not count. Weights, where given, weigh queries in every aggregate; groups part them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, counted, nearest
+from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
-    from rankgauge.dtypes import Floats
+    from rankgauge.dtypes import Bools, Floats
 
     Aggregate = Callable[[Floats, Floats | None], float]
 
-__all__ = ["AGGREGATES", "aggregate", "checked_weights", "quantile"]
+__all__ = ["AGGREGATES", "aggregate", "checked_weights", "groups_of", "masks_of", "quantile", "query_table"]
+__all__ += ["weights_of"]
 
 FLOOR: Final = 1e-5  # trec_eval's: a geometric mean does not go to 0 for one query that scores 0
 TRIM: Final = 0.1
@@ -28,16 +30,6 @@ def mean(values: Floats, weights: Floats | None = None) -> float:
     if weights is None:
         return _ordered_sum(values) / len(values)
     return _ordered_sum(values * weights) / _ordered_sum(weights)
-
-
-def total(values: Floats, weights: Floats | None = None) -> float:
-    """The sum: counts are summed, not averaged, and not weighed."""
-    return _ordered_sum(values)
-
-
-def median(values: Floats, weights: Floats | None = None) -> float:
-    """The median."""
-    return quantile(values, 0.5, weights)
 
 
 def geometric_mean(values: Floats, weights: Floats | None = None) -> float:
@@ -75,16 +67,32 @@ def _ordered_sum(values: Floats) -> float:
 
 AGGREGATES: Final[dict[str, Aggregate]] = {
     "mean": mean,
-    "median": median,
+    "median": lambda values, weights: quantile(values, 0.5, weights),
     "geometric_mean": geometric_mean,
     "trimmed_mean": trimmed_mean,
     "std": std,
-    "sum": total,
+    "sum": lambda values, weights: _ordered_sum(values),  # counts are summed, not averaged, and not weighed
     "min": lambda values, weights: float(values.min()),
     "q25": lambda values, weights: quantile(values, 0.25, weights),
     "q75": lambda values, weights: quantile(values, 0.75, weights),
     "max": lambda values, weights: float(values.max()),
 }
+
+
+def aggregate(name: str, values: Floats, weights: Floats | None = None) -> float:
+    """One number for these queries; NaN when none of them counts."""
+    if values.dtype == object:  # texts, such as relstring
+        return float("nan")
+    counts = ~np.isnan(values)
+    if weights is not None and name != "sum":
+        counts &= weights > 0
+    if not counts.all():
+        values = values[counts]
+        weights = None if weights is None else weights[counts]
+    return AGGREGATES[name](values, weights) if len(values) else float("nan")
+
+
+# ---- weights, groups and other tables of queries ---------------------------------------------------------------------
 
 
 def checked_weights(weights: Floats, *, some: bool = True) -> Floats:
@@ -94,14 +102,49 @@ def checked_weights(weights: Floats, *, some: bool = True) -> Floats:
     return weights
 
 
-def aggregate(name: str, values: Floats, weights: Floats | None = None) -> float:
-    """One number for these queries; NaN when none of them counts."""
-    if values.dtype == object:  # texts, such as relstring
-        return float("nan")
-    counted = ~np.isnan(values)
-    if weights is not None and name != "sum":
-        counted &= weights > 0
-    if not counted.all():
-        values = values[counted]
-        weights = None if weights is None else weights[counted]
-    return AGGREGATES[name](values, weights) if len(values) else float("nan")
+def weights_of(weights: Any, queries: list[str]) -> Floats:
+    """One weight per query; a query without one is an error."""
+    table = query_table(weights, "weight")
+    missing = [query for query in queries if query not in table]
+    if missing:
+        raise InputError(
+            f"no weight for {counted(len(missing), 'query', 'queries')}, such as {missing[0]!r}; give every query one"
+        )
+    try:
+        result = np.array([float(table[query]) for query in queries])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"a weight is not a number: {error}") from None
+    return checked_weights(result)
+
+
+def masks_of(groups: Mapping[str, str], queries: list[str]) -> dict[str, Bools]:
+    """Group → which queries are in it, in order of first appearance; queries in no group are in none."""
+    known = [groups.get(query) for query in queries]
+    present = set(known)
+    names = [name for name in dict.fromkeys(groups.values()) if name in present]
+    if not names:
+        known_one = nearest(queries[0], list(groups)[:1000]) or next(iter(groups), "none")
+        raise InputError(f"no query is in any group: a query is {queries[0]!r}, the groups know {known_one!r}")
+    return {name: np.fromiter((group == name for group in known), bool, len(known)) for name in names}
+
+
+def groups_of(by: Any, judgments: Any) -> dict[str, str] | None:
+    """Query → group, from a mapping, a frame, a file, or the name of a column of the judgments frame."""
+    if by is None:
+        return None
+    if isinstance(by, str):
+        from rankgauge.read.tables import column_of_frame
+
+        column = column_of_frame(judgments, by)
+        if column is not None:
+            return column
+    return {query: str(group) for query, group in query_table(by, "group").items() if group not in (None, "")}
+
+
+def query_table(source: Any, what: str) -> dict[str, Any]:
+    """Query → value, from a mapping, a frame or a file."""
+    if isinstance(source, Mapping):
+        return {id_text(query): value for query, value in source.items()}
+    from rankgauge.read.tables import read_query_table
+
+    return read_query_table(source, what)

@@ -96,11 +96,8 @@ def _check_size(grade: Floats, gain: Gain, pairs: dict[float, float] | None) -> 
     if worth[0] > LARGEST:
         grades = f"the grade {highest:g}" if pairs is None or most == highest else "a grade"
         hint = "; write gain=linear, or give a map of gains" if gain == "exp" else ""
-        raise MeasureError(f"gain={gain}: {grades} gains {_power(gain, most)}, more than can be added up{hint}")
-
-
-def _power(gain: Gain, number: float) -> str:
-    return f"2^{number:g} − 1" if gain == "exp" else f"{number:g}"
+        gained = f"2^{most:g} − 1" if gain == "exp" else f"{most:g}"
+        raise MeasureError(f"gain={gain}: {grades} gains {gained}, more than can be added up{hint}")
 
 
 def discount_function(discount: Discount) -> Callable[[Ints], Floats]:

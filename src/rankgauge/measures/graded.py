@@ -8,9 +8,8 @@ import numpy as np
 
 from rankgauge.errors import MeasureError
 from rankgauge.matching.hits import sum_by
-from rankgauge.measures.expected_ties import expected_stops
 from rankgauge.measures.gains import Discount, Gain, discount_function, discounted, gain_function
-from rankgauge.measures.ranked import divide, in_turn, running_sum
+from rankgauge.measures.ranked import divide, expected_stops, in_turn, running_sum
 from rankgauge.measures.registry import measure
 
 if TYPE_CHECKING:

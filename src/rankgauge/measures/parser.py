@@ -217,7 +217,9 @@ def _value(name: str, value: str, parameter: inspect.Parameter, text: str) -> An
     kind = _kind(parameter)
     try:
         if kind.startswith("int"):
-            return _positive(int(value))
+            if not 1 <= int(value) <= LARGEST:
+                raise ValueError
+            return int(value)
         if kind.startswith("float"):
             return _in_range(name, float(value), text)
         if kind.startswith("tuple"):
@@ -238,12 +240,6 @@ def _kind(parameter: inspect.Parameter) -> str:
     if annotation is parameter.empty:
         return type(parameter.default).__name__ if parameter.default is not None else "int"
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-
-
-def _positive(number: int) -> int:
-    if not 1 <= number <= LARGEST:
-        raise ValueError
-    return number
 
 
 def _in_range(name: str, value: float, text: str) -> float:

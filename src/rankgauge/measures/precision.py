@@ -8,8 +8,14 @@ import numpy as np
 
 from rankgauge.errors import MeasureError
 from rankgauge.matching.hits import positions_within, sum_by
-from rankgauge.measures.expected_ties import expected_precision_sum, expected_reciprocal_rank, expected_success
-from rankgauge.measures.ranked import divide, running_count, within
+from rankgauge.measures.ranked import (
+    divide,
+    expected_precision_sum,
+    expected_reciprocal_rank,
+    expected_success,
+    running_count,
+    within,
+)
 from rankgauge.measures.registry import measure
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import Columns
-from rankgauge.read.rows import Ask, Content, Row, Rows, explainer
+from rankgauge.read.rows import Ask, Content, Rows, content_of
 from rankgauge.read.sources import Source
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["column_names", "frame_columns", "frame_format", "frame_rows", "is_frame", "load_frame", "numbered"]
-__all__ += ["read_columns", "read_frame", "settled"]
+__all__ += ["read_columns", "read_frame"]
 
 ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", b"\xff\xff\xff\xff": "arrow"}
@@ -112,33 +112,23 @@ def _polars(source: Any, what: str) -> pl.DataFrame:
 
 def _from_pandas(source: Any, ask: Ask) -> Content:
     """Through Arrow where pandas can; otherwise (no pyarrow, or columns of mixed objects) value by value."""
+    import polars as pl
+
     from rankgauge.read.memory import read_triples
 
     wanted = find_columns(list(source.columns), ask, ask.kind)
     try:
-        frame = _arrow_frame(source[list(dict.fromkeys(wanted))])
+        frame = pl.DataFrame(source[list(dict.fromkeys(wanted))])
     except Exception:
         lists = [source[column].tolist() for column in wanted]
         return read_triples(lambda: zip(*lists, strict=True), ask)
     return _from_polars(frame, ask, ask.kind)
 
 
-def _arrow_frame(source: Any) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(source)
-
-
 def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Content:
     columns = frame_columns(frame, ask, name)
-    rows = Rows(name, "row", lambda: _numbered_rows(columns))
-    return Content(settled(columns, ask), by=ask.by, explain=explainer(rows, ask), origin=rows)
-
-
-def _numbered_rows(columns: Columns) -> Iterator[Row]:
-    triples = zip(columns.query.tolist(), columns.doc, columns.number.tolist(), strict=True)
-    for row, (query, doc, number) in enumerate(triples, 1):
-        yield row, columns.queries[query], doc, number
+    rows = Rows(name, "row", lambda: ((row, *triple) for row, triple in enumerate(columns.triples(), 1)))
+    return content_of(rows, ask, columns)
 
 
 def frame_columns(frame: pl.DataFrame, ask: Ask, name: str) -> Columns:
@@ -163,28 +153,19 @@ def _ids(column: pl.Series, name: str) -> pl.Series:
     import polars as pl
 
     _check_nulls(column, name)
-    if column.dtype == pl.String or not len(column):
+    kind = column.dtype
+    if len(column) and not (kind.is_integer() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Binary)):
+        advice = FLOAT_IDS if kind.is_float() else "turn them into text"
+        raise FormatError(f"{name}: the ids in {_shown(column)}; expected text or integers: {advice}")
+    try:
         return column.cast(pl.String)
-    if column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum):
-        return column.cast(pl.String)
-    if column.dtype == pl.Binary:
-        return _decoded(column, name)
-    advice = FLOAT_IDS if column.dtype.is_float() else "turn them into text"
-    raise FormatError(f"{name}: the ids in {_shown(column)}; expected text or integers: {advice}")
+    except pl.exceptions.PolarsError:
+        raise FormatError(f"{name}: the ids in column {column.name!r} are bytes that are not UTF-8 text") from None
 
 
 def _shown(column: pl.Series) -> str:
     """A column, what it holds, and an example of it."""
     return f"column {column.name!r} are {column.dtype}, such as {column.head(1).to_list()[0]!r}"
-
-
-def _decoded(column: pl.Series, name: str) -> pl.Series:
-    import polars as pl
-
-    try:
-        return column.cast(pl.String)
-    except pl.exceptions.PolarsError:
-        raise FormatError(f"{name}: the ids in column {column.name!r} are bytes that are not UTF-8 text") from None
 
 
 def _numbers(column: pl.Series, ask: Ask, name: str) -> NDArray[np.float64]:
@@ -214,17 +195,3 @@ def _check_nulls(column: pl.Series, name: str) -> None:
         raise FormatError(
             f"{name}, row {row + 1}: column {column.name!r} has no value; fill it in or leave out the row"
         )
-
-
-def settled(columns: Columns, ask: Ask) -> Columns:
-    """The columns with a document once per query where the caller asked for that; otherwise `match` looks at it."""
-    import polars as pl
-
-    if ask.kind != "run" or ask.duplicates not in ("first", "best"):
-        return columns
-    kept = (
-        pl.DataFrame({"query": columns.query, "doc": columns.doc, "number": columns.number})
-        .group_by("query", "doc", maintain_order=True)
-        .agg(pl.col("number").max() if ask.duplicates == "best" else pl.col("number").first())
-    )
-    return Columns(columns.queries, kept["query"].to_numpy(), kept["doc"], kept["number"].to_numpy())

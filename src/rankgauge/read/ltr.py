@@ -135,7 +135,7 @@ def read_ltr(source: str | os.PathLike[str] | Source, query_sizes: Any = None) -
     the sizes of queries come from `query_sizes` (a file, one size a line, or an iterable), or from a file beside it
     that is called as the file with `.query` (LightGBM) or `.group` (XGBoost) behind.
     """
-    file = source if isinstance(source, Source) else find_source(source)
+    file = find_source(source)
     labels = _labels(file)
     if labels.query is None:
         sizes = _sizes(file, query_sizes)

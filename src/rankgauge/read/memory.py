@@ -12,7 +12,7 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import id_text
-from rankgauge.read.rows import Ask, Content, Row, Rows, gather, number_of_value
+from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, gather, negated, number_of_value
 
 BARE = {list, tuple, set, frozenset, np.ndarray}
 
@@ -74,7 +74,7 @@ def read_iterable(source: Iterable[Any], ask: Ask) -> Content:
     """An iterable of rows: triples, named tuples or dicts."""
     again = not isinstance(source, Iterator)
     rows = Rows(ask.kind, "row", lambda: item_rows(enumerate(source, 1), ask, rows.place), again)
-    return _content(rows, ask)
+    return content_of(rows, ask, may_be_empty=True)
 
 
 def read_triples(triples: Callable[[], Iterable[Any]], ask: Ask) -> Content:
@@ -85,51 +85,43 @@ def read_triples(triples: Callable[[], Iterable[Any]], ask: Ask) -> Content:
             yield checked_row(row, triple, ask, rows.place)
 
     rows = Rows(ask.kind, "row", each)
-    return _content(rows, ask)
-
-
-def _content(rows: Rows, ask: Ask) -> Content:
-    return Content(gather(rows, ask, may_be_empty=True), by=ask.by, origin=rows)
+    return content_of(rows, ask, may_be_empty=True)
 
 
 def item_rows(items: Iterable[tuple[int, Any]], ask: Ask, place: Callable[[int], str]) -> Iterator[Row]:
-    """Each numbered item as a row."""
-    split = _Splitter(ask, place)
+    """Each numbered item as a row; which fields are meant is found out anew only where their names change."""
+    names: list[str] = []
+    columns: tuple[str, str, str] = ("", "", "")
     for row, item in items:
-        yield checked_row(row, split(row, item), ask, place)
+        named = _named(item)
+        if named is not None:
+            if not names or names != list(named):
+                names = list(named)
+                columns = find_columns(names, ask, place(row))
+            triple: Sequence[Any] = [named[column] for column in columns]
+        elif _is_triple(item) and ask.by == "score" and not ask.columns:
+            triple = item
+        else:
+            raise FormatError(f"{place(row)}: {_unfit(item, ask)}")
+        yield checked_row(row, triple, ask, place)
 
 
-class _Splitter:
-    """Items → (query, document, number); how is found out anew only where the names of the fields change."""
+def _named(item: Any) -> Mapping[str, Any] | None:
+    """A dict, a named tuple or a row of a structured array as a mapping; nothing else is one."""
+    if isinstance(item, Mapping):
+        return item
+    if hasattr(item, "_fields"):
+        return dict(zip(item._fields, item, strict=True))
+    if isinstance(item, np.void) and item.dtype.names:
+        return {name: item[name] for name in item.dtype.names}
+    return None
 
-    def __init__(self, ask: Ask, place: Callable[[int], str]) -> None:
-        self.ask, self.place = ask, place
-        self.names: Sequence[str] | None = None
-        self.columns: tuple[str, str, str] = ("", "", "")
 
-    def __call__(self, row: int, item: Any) -> tuple[Any, Any, Any]:
-        if isinstance(item, Mapping):
-            return self._named(row, item, list(item))
-        if hasattr(item, "_fields"):
-            return self._named(row, dict(zip(item._fields, item, strict=True)), item._fields)
-        if isinstance(item, np.void) and item.dtype.names:
-            return self._named(row, {name: item[name] for name in item.dtype.names}, item.dtype.names)
-        if _is_triple(item) and self.ask.by == "score" and not self.ask.columns:
-            return item[0], item[1], item[2]
-        raise FormatError(f"{self.place(row)}: {self._unfit(item)}")
-
-    def _named(self, row: int, item: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, Any, Any]:
-        if names != self.names:
-            self.columns = find_columns(names, self.ask, self.place(row))
-            self.names = names
-        query, doc, number = self.columns
-        return item[query], item[doc], item[number]
-
-    def _unfit(self, item: Any) -> str:
-        role = number_role(self.ask)
-        if _is_triple(item):
-            return f"a plain triple has no {role if role == 'rank' else 'named columns'}; give dicts or a frame"
-        return f"expected (query, document, {role}), got {_shown(item)}"
+def _unfit(item: Any, ask: Ask) -> str:
+    role = number_role(ask)
+    if _is_triple(item):
+        return f"a plain triple has no {role if role == 'rank' else 'named columns'}; give dicts or a frame"
+    return f"expected (query, document, {role}), got {_shown(item)}"
 
 
 def _is_triple(item: Any) -> bool:
@@ -140,22 +132,14 @@ def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: Callable[[int]
     """A row whose ids are text and whose number is finite."""
     query, doc, number = triple
     try:
-        return row, id_text(query), id_text(doc), _number(number, ask)
+        ids, value = (id_text(query), id_text(doc)), number_of_value(number)
+        return row, *ids, negated(value, number) if ask.by == "rank" else value
     except FormatError as error:
         floats = isinstance(query, float) or isinstance(doc, float)
         advice = " (pandas makes floats of integers where some are missing)" if floats else ""
         raise FormatError(f"{place(row)}: {error}{advice}") from None
     except ValueError as error:
         raise FormatError(f"{place(row)}: {number_role(ask)} {error}") from None
-
-
-def _number(value: Any, ask: Ask) -> float:
-    number = number_of_value(value)
-    if number_role(ask) != "rank":
-        return number
-    if not number.is_integer():
-        raise ValueError(f"{value!r} is not an integer")
-    return -number
 
 
 def _shown(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 from rankgauge.errors import InputError, ProtocolError, choices
 from rankgauge.protocol import DEFAULT, RULES, Protocol
@@ -23,6 +23,7 @@ from rankgauge.read.sources import Source, find_source
 __all__ = ["FORMATS", "Columns", "Judgments", "JudgmentsSource", "Record", "RecordSource", "Run", "RunSource"]
 __all__ += ["find_rows", "read_judgments", "read_run"]
 
+T = TypeVar("T")
 ORDERS = ("score", "rank")
 KEPT: Final = 64 << 20  # bytes of a file, up to which what was read of it is kept rather than read again
 
@@ -62,7 +63,10 @@ def read_run(
     _check("by", by, ORDERS)
     _check("duplicates", duplicates, RULES["duplicates"])
     if isinstance(source, Run):
-        return _same_order(source, by)
+        if source.by != by and source.has_scores:
+            was = f"{source.source}: was read by {source.by} and is asked for by {by}"
+            raise InputError(f"{was}; read it again with by={by!r}")
+        return source
     content, name = find_rows(source, Ask("run", columns, by, duplicates), format)
     run = Run(
         content.rows, by=content.by, tag=content.tag if tag is None else tag, source=name, explain=content.explain
@@ -74,7 +78,7 @@ def read_run(
 def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
     """What was found, and the name that messages give it."""
     if isinstance(source, (str, os.PathLike, Source)):
-        file = source if isinstance(source, Source) else find_source(source)
+        file = find_source(source)
         return format_named(format or recognise(file, ask.kind, ask.columns)).read(file, ask), file.name
     if format is not None:
         raise InputError(f"format={format!r} is for files; this source is a {type(source).__name__} in memory")
@@ -89,12 +93,6 @@ def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
     raise InputError(
         f"{ask.kind} cannot be read from {type(source).__name__}; expected a path, a frame, a dict of dicts or rows"
     )
-
-
-def _same_order(run: Run, by: str) -> Run:
-    if run.by != by and run.has_scores:
-        raise InputError(f"{run.source}: was read by {run.by} and is asked for by {by}; read it again with by={by!r}")
-    return run
 
 
 def _check(name: str, value: str, allowed: Iterable[str]) -> None:
@@ -145,14 +143,15 @@ class RecordSource:
 
     @property
     def _watched(self) -> Any:
-        return find_source(self.origin).watched(self.watch) if self.watch and self._is_path else self.origin
+        return find_source(self.origin)._replace(watch=self.watch) if self.watch and self._is_path else self.origin
 
-    def _once(self, way: Any, read: Callable[[], Any]) -> Any:
+    def _once(self, way: Any, read: Callable[[], T]) -> T:
         if self.known is None:
             return read()
         if way not in self.known:
             self.known[way] = read()
-        return self.known[way]
+        known: T = self.known[way]
+        return known
 
 
 class JudgmentsSource(RecordSource):
@@ -167,8 +166,7 @@ class JudgmentsSource(RecordSource):
 
     def read(self, *, repeated: bool = False) -> Judgments:
         """The judgments; `repeated`: pairs that are there more than once as they are."""
-        judgments: Judgments = self._once(repeated, lambda: self._read(repeated))
-        return judgments
+        return self._once(repeated, lambda: self._read(repeated))
 
     def _read(self, repeated: bool) -> Judgments:
         return read_judgments(self._watched, format=self.format, columns=self.columns, repeated=repeated)
@@ -190,8 +188,7 @@ class RunSource(RecordSource):
 
     def read(self, protocol: Protocol = DEFAULT) -> Run:
         """The run as the protocol wants it."""
-        run: Run = self._once((protocol.by, protocol.duplicates), lambda: self._read(protocol))
-        return run
+        return self._once((protocol.by, protocol.duplicates), lambda: self._read(protocol))
 
     def _read(self, protocol: Protocol) -> Run:
         way = {"by": protocol.by, "duplicates": protocol.duplicates}

@@ -6,10 +6,10 @@ Hits. A record converts itself when the other form is asked for and keeps what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -53,6 +53,20 @@ class Columns:
     def take(self, rows: NDArray[np.int64]) -> Columns:
         """These rows, in this order."""
         return Columns(self.queries, self.query[rows], self.doc.gather(rows), self.number[rows])
+
+    def triples(self) -> Iterator[tuple[str, str, float]]:
+        """Query, document and number of every row."""
+        for query, doc, number in zip(self.query.tolist(), self.doc, self.number.tolist(), strict=True):
+            yield self.queries[query], doc, number
+
+    def only(self, wanted: Collection[str]) -> Columns:
+        """The rows of these queries."""
+        keep = np.fromiter(map(wanted.__contains__, self.queries), bool, len(self.queries))
+        if keep.all():
+            return self
+        rows = self.take(np.flatnonzero(keep[self.query]))
+        number = (np.cumsum(keep) - 1).astype(np.int32)
+        return replace(rows, queries=list(compress(self.queries, keep.tolist())), query=number[rows.query])
 
 
 class Record:
@@ -114,9 +128,7 @@ class Record:
                 for doc, number in docs.items():
                     yield query, id_text(doc), float(number)
         else:
-            columns = self.columns
-            for index, doc, number in zip(columns.query.tolist(), columns.doc, columns.number.tolist(), strict=True):
-                yield columns.queries[index], doc, number
+            yield from self.columns.triples()
 
     def __len__(self) -> int:
         if self._columns is not None:
@@ -226,11 +238,10 @@ def _nest(columns: Columns) -> dict[str, dict[str, float]]:
     if quick is not None:
         return quick
     result: dict[str, dict[str, float]] = {query: {} for query in columns.queries}
-    tables = list(result.values())
-    for index, doc, number in zip(columns.query.tolist(), columns.doc, columns.number.tolist(), strict=True):
-        if doc in tables[index]:
-            raise DuplicateError(f"document {doc!r} is there twice for query {columns.queries[index]!r}; keep one")
-        tables[index][doc] = number
+    for query, doc, number in columns.triples():
+        if doc in result[query]:
+            raise DuplicateError(f"document {doc!r} is there twice for query {query!r}; keep one")
+        result[query][doc] = number
     return result
 
 

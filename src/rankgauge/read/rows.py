@@ -15,8 +15,8 @@ from rankgauge.errors import DuplicateError, FormatError, InputError, counted, w
 from rankgauge.protocol import REPEATING
 from rankgauge.read.records import Columns, Nested
 
-__all__ = ["Ask", "Content", "Row", "Rows", "decoded", "explainer", "finite", "gather", "number_of"]
-__all__ += ["number_of_value", "shortened"]
+__all__ = ["Ask", "Content", "Row", "Rows", "content_of", "decoded", "finite", "gather", "is_number", "negated"]
+__all__ += ["number_of", "number_of_value", "shortened"]
 
 Row: TypeAlias = tuple[int, str, str, float]
 
@@ -100,43 +100,17 @@ def _as_they_are(rows: Rows, may_be_empty: bool) -> Columns:
 
 def _settle(rows: Rows, ask: Ask, row: Row, docs: dict[str, float]) -> None:
     """A pair for the second time: the same judgment again is harmless, otherwise it is as the caller asked."""
-    _, _, doc, number = row
-    if ask.kind == "judgments":
-        if docs[doc] != number:
-            raise _twice(rows, ask, row, docs[doc])
-    elif ask.duplicates == "error":
-        raise _twice(rows, ask, row, docs[doc])
-    elif ask.duplicates == "best":
+    _, query, doc, number = row
+    refused = docs[doc] != number if ask.kind == "judgments" else ask.duplicates == "error"
+    if refused:
+        known = explainer(rows, ask)(query, doc) if rows.again else None
+        raise known or _twice(rows, ask.kind, row, docs[doc], f"first in an earlier {rows.unit}")
+    if ask.duplicates == "best":
         docs[doc] = max(docs[doc], number)
 
 
-def _twice(rows: Rows, ask: Ask, row: Row, earlier: float) -> DuplicateError:
-    """The error for a pair met for the second time; the first place is looked up where the rows can be reread."""
-    at, query, doc, number = row
-    if rows.again:
-        first = next(each[0] for each in rows.each() if each[1] == query and each[2] == doc)
-        before = f"first at {rows.unit} {first}"
-    else:
-        before = f"first in an earlier {rows.unit}"
-    return DuplicateError(_message(rows.place(at), ask.kind, (query, doc), before, (earlier, number)))
-
-
-def _message(place: str, kind: str, pair: tuple[str, str], before: str, numbers: tuple[float, float]) -> str:
-    query, doc = pair
-    earlier, now = numbers
-    if kind == "judgments":
-        return (
-            f"{place}: query {query!r}, document {doc!r} has grade {now:g} here and {earlier:g} before ({before}); "
-            "keep one of the two judgments"
-        )
-    return (
-        f"{place}: document {doc!r} is there twice for query {query!r} ({before}); a ranking holds a document once: "
-        "mend the run, or choose with --duplicates first|best (duplicates='first' in Python)"
-    )
-
-
 def explainer(rows: Rows, ask: Ask) -> Callable[[str, str], DuplicateError | None]:
-    """For records that were read fast: a careful second look at one pair, which names both places."""
+    """A careful second look at one pair, which names both its places."""
 
     def explain(query: str, doc: str) -> DuplicateError | None:
         first: Row | None = None
@@ -146,11 +120,45 @@ def explainer(rows: Rows, ask: Ask) -> Callable[[str, str], DuplicateError | Non
             if first is None:
                 first = row
             elif ask.kind == "run" or row[3] != first[3]:
-                before = f"first at {rows.unit} {first[0]}"
-                return DuplicateError(_message(rows.place(row[0]), ask.kind, (query, doc), before, (first[3], row[3])))
+                return _twice(rows, ask.kind, row, first[3], f"first at {rows.unit} {first[0]}")
         return None
 
     return explain
+
+
+def _twice(rows: Rows, kind: str, row: Row, earlier: float, before: str) -> DuplicateError:
+    """The error for a pair met for the second time."""
+    at, query, doc, number = row
+    if kind == "judgments":
+        return DuplicateError(
+            f"{rows.place(at)}: query {query!r}, document {doc!r} has grade {number:g} here and {earlier:g} before "
+            f"({before}); keep one of the two judgments"
+        )
+    return DuplicateError(
+        f"{rows.place(at)}: document {doc!r} is there twice for query {query!r} ({before}); a ranking holds a document "
+        "once: mend the run, or choose with --duplicates first|best (duplicates='first' in Python)"
+    )
+
+
+def content_of(rows: Rows, ask: Ask, columns: Columns | None = None, *, may_be_empty: bool = False) -> Content:
+    """What was read: the columns, where it was read fast, or else row by row."""
+    if columns is None:
+        return Content(gather(rows, ask, may_be_empty=may_be_empty), by=ask.by, origin=rows)
+    return Content(_settled(columns, ask), by=ask.by, explain=explainer(rows, ask), origin=rows)
+
+
+def _settled(columns: Columns, ask: Ask) -> Columns:
+    """The columns with a document once per query where the caller asked for that; otherwise `match` looks at it."""
+    import polars as pl
+
+    if ask.kind != "run" or ask.duplicates not in ("first", "best"):
+        return columns
+    kept = (
+        pl.DataFrame({"query": columns.query, "doc": columns.doc, "number": columns.number})
+        .group_by("query", "doc", maintain_order=True)
+        .agg(pl.col("number").max() if ask.duplicates == "best" else pl.col("number").first())
+    )
+    return Columns(columns.queries, kept["query"].to_numpy(), kept["doc"], kept["number"].to_numpy())
 
 
 def number_of(text: str | bytes) -> float:
@@ -163,6 +171,22 @@ def number_of(text: str | bytes) -> float:
     if "_" in shown:
         raise ValueError(f"{shown!r} is not a number")
     return finite(number, shown)
+
+
+def is_number(text: str | bytes) -> bool:
+    """Whether this is a finite number as the field writes it."""
+    try:
+        number_of(text)
+    except ValueError:
+        return False
+    return True
+
+
+def negated(rank: float, shown: object) -> float:
+    """A rank as a score: the first is the highest. ValueError where it is no integer."""
+    if not rank.is_integer():
+        raise ValueError(f"{shown!r} is not an integer")
+    return -rank
 
 
 def number_of_value(value: Any) -> float:

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 
 from rankgauge.errors import InputError, nearest
@@ -39,10 +40,6 @@ class Source(NamedTuple):
     layer: Layer | None = None
     watch: Callable[[int], object] | None = None
 
-    def watched(self, watch: Callable[[int], object]) -> Source:
-        """The same source, telling how many more bytes of the file have been read."""
-        return self._replace(watch=watch)
-
     @property
     def is_small(self) -> bool:
         """Whether the decompressed bytes are few enough for the plain reader."""
@@ -71,6 +68,11 @@ class Source(NamedTuple):
         if start.startswith(BYTE_ORDER_MARK):
             stream.read(len(BYTE_ORDER_MARK))
         return cast(BinaryIO, stream)
+
+    def read_text(self) -> bytes:
+        """All of what `open_text` gives, at once."""
+        with self.open_text() as stream:
+            return stream.read()
 
     def head(self, size: int = HEAD) -> bytes:
         """The first decompressed bytes, without a byte-order mark."""
@@ -147,16 +149,9 @@ def _open_gzip(raw: IO[bytes], mode: str) -> IO[bytes]:
     return cast(IO[bytes], gzip.GzipFile(filename="", fileobj=raw, mode=mode, compresslevel=6, mtime=0))
 
 
-def _open_bzip2(raw: IO[bytes], mode: str) -> IO[bytes]:
-    import bz2
-
-    return cast(IO[bytes], bz2.BZ2File(raw, cast(Any, mode)))
-
-
-def _open_xz(raw: IO[bytes], mode: str) -> IO[bytes]:
-    import lzma
-
-    return cast(IO[bytes], lzma.LZMAFile(raw, cast(Any, mode)))
+def _open_with(module: str, name: str) -> Callable[[IO[bytes], str], IO[bytes]]:
+    """A module's class of compressed files; the module is imported when there is one."""
+    return lambda raw, mode: cast(IO[bytes], getattr(import_module(module), name)(raw, mode))
 
 
 def _open_zstd(raw: IO[bytes], mode: str) -> IO[bytes]:
@@ -202,8 +197,8 @@ class _ZstdReader:
 
 LAYERS: Final = (
     Layer("gzip", (".gz", ".gzip"), b"\x1f\x8b", _open_gzip),
-    Layer("bzip2", (".bz2",), b"BZh", _open_bzip2),
-    Layer("xz", (".xz",), b"\xfd7zXZ\x00", _open_xz),
+    Layer("bzip2", (".bz2",), b"BZh", _open_with("bz2", "BZ2File")),
+    Layer("xz", (".xz",), b"\xfd7zXZ\x00", _open_with("lzma", "LZMAFile")),
     Layer("zstd", (".zst", ".zstd"), b"\x28\xb5\x2f\xfd", _open_zstd),
 )
 
@@ -220,8 +215,10 @@ def split_suffixes(path: str) -> tuple[str, Layer | None]:
     return (os.path.splitext(rest)[1] if layer else suffix), layer
 
 
-def find_source(source: str | os.PathLike[str]) -> Source:
+def find_source(source: str | os.PathLike[str] | Source) -> Source:
     """The source behind a path, or standard input for `-`; whatever cannot be read is said so here."""
+    if isinstance(source, Source):
+        return source
     path = os.fsdecode(source)
     file = _standard_input() if path == "-" else _file(path)
     with file.open() as stream:

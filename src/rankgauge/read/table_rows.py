@@ -15,11 +15,11 @@ import numpy as np
 
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.cells import PAIRS, Records, header_of, json_lines, parse_json, text_number
-from rankgauge.read.frames import frame_columns, numbered, settled
+from rankgauge.read.frames import frame_columns, numbered
 from rankgauge.read.memory import checked_row, item_rows
 from rankgauge.read.names import find_columns, number_role
 from rankgauge.read.records import Columns
-from rankgauge.read.rows import Ask, Content, Row, Rows, explainer, gather, shortened
+from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, shortened
 from rankgauge.read.sources import HEAD, Source
 
 if TYPE_CHECKING:
@@ -30,19 +30,19 @@ __all__ = ["column_names", "ranked_table", "read_delimited", "read_json", "read_
 
 def read_delimited(source: Source, ask: Ask) -> Content:
     """Values between commas, semicolons or tabs, with a header."""
-    return _read(source, ask, Rows(source.name, "line", lambda: _cell_rows(source, ask)), _delimited_columns)
+    rows = Rows(source.name, "line", lambda: _cell_rows(source, ask))
+    return content_of(rows, ask, _fast(source, ask, _delimited_columns))
 
 
 def read_jsonl(source: Source, ask: Ask) -> Content:
     """One JSON object a line."""
     rows = Rows(source.name, "line", lambda: item_rows(json_lines(source), ask, rows.place))
-    return _read(source, ask, rows, _json_columns)
+    return content_of(rows, ask, _fast(source, ask, _json_columns))
 
 
 def read_json(source: Source, ask: Ask) -> Content:
     """One JSON object, query → document → number, or one JSON list of rows."""
-    rows = Rows(source.name, "entry", lambda: _json_rows(source, ask))
-    return Content(gather(rows, ask), by=ask.by, origin=rows)
+    return content_of(Rows(source.name, "entry", lambda: _json_rows(source, ask)), ask)
 
 
 def column_names(source: Source, format: str) -> list[str]:
@@ -54,13 +54,6 @@ def column_names(source: Source, format: str) -> list[str]:
     loaded = parse_json(source)
     first = loaded[0] if isinstance(loaded, list) and loaded else None
     return list(first) if isinstance(first, dict) else []
-
-
-def _read(source: Source, ask: Ask, rows: Rows, fast: Callable[[Source, Ask, bytes], Columns | None]) -> Content:
-    columns = None if source.is_small else _fast(source, lambda data: fast(source, ask, data))
-    if columns is None:
-        return Content(gather(rows, ask), by=ask.by, origin=rows)
-    return Content(settled(columns, ask), by=ask.by, explain=explainer(rows, ask), origin=rows)
 
 
 # ---- row by row ------------------------------------------------------------------------------------------------------
@@ -77,16 +70,10 @@ def _cell_rows(source: Source, ask: Ask) -> Iterator[Row]:
         try:
             value = text_number(cells[number], records.delimiter)
             if ask.by == "rank":
-                value = _negated(value, cells[number])
+                value = negated(value, cells[number])
         except ValueError as error:
             raise FormatError(f"{name}:{line}: {number_role(ask)} {error}") from None
         yield line, cells[query], cells[doc], value
-
-
-def _negated(rank: float, cell: str) -> float:
-    if not rank.is_integer():
-        raise ValueError(f"{cell!r} is not an integer")
-    return -rank
 
 
 def _json_rows(source: Source, ask: Ask) -> Iterator[Row]:
@@ -119,17 +106,18 @@ def _nested_rows(queries: list[tuple[str, Any]], ask: Ask, name: str) -> Iterato
 # ---- through polars --------------------------------------------------------------------------------------------------
 
 
-def _fast(source: Source, columns: Callable[[bytes], Columns | None]) -> Columns | None:
-    """What is made of all the bytes; None on anything unusual.
+def _fast(source: Source, ask: Ask, columns: Callable[[Source, Ask, bytes], Columns | None]) -> Columns | None:
+    """What is made of all the bytes of a big file; None on anything unusual.
 
     Polars is given bytes: of a stream it may read the file behind it, from where the buffer ended.
     """
+    if source.is_small:
+        return None
     import polars as pl
 
-    with source.open_text() as stream:
-        data = stream.read()
+    data = source.read_text()
     try:
-        return columns(data)
+        return columns(source, ask, data)
     except (InputError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
 
@@ -183,15 +171,15 @@ def _is_all_strings(column: pl.Series, data: bytes) -> bool:
 
 def ranked_table(source: Source, ask: Ask) -> Columns | None:
     """An MS MARCO run: query, document and rank between tabs."""
+    return _fast(source, ask, _ranked_columns)
 
-    def columns(data: bytes) -> Columns | None:
-        import polars as pl
 
-        schema = {"query": pl.String, "doc": pl.String, "rank": pl.Int64}
-        frame = pl.read_csv(data, has_header=False, separator="\t", quote_char=None, schema=schema)
-        blank = frame.select(pl.col("query", "doc").str.contains(r"^#|\s").any()).row(0)
-        if any(blank) or any(column.null_count() for column in frame):
-            return None
-        return Columns(*numbered(frame["query"]), frame["doc"], -frame["rank"].to_numpy().astype(np.float64))
+def _ranked_columns(source: Source, ask: Ask, data: bytes) -> Columns | None:
+    import polars as pl
 
-    return _fast(source, columns)
+    schema = {"query": pl.String, "doc": pl.String, "rank": pl.Int64}
+    frame = pl.read_csv(data, has_header=False, separator="\t", quote_char=None, schema=schema)
+    blank = frame.select(pl.col("query", "doc").str.contains(r"^#|\s").any()).row(0)
+    if any(blank) or any(column.null_count() for column in frame):
+        return None
+    return Columns(*numbered(frame["query"]), frame["doc"], -frame["rank"].to_numpy().astype(np.float64))

@@ -7,28 +7,18 @@ missing last newline, and it finds and explains the line that is wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Final, NamedTuple, TypeAlias
+from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import FormatError, counted, warn
-from rankgauge.read.frames import settled
 from rankgauge.read.records import Columns, Nested
-from rankgauge.read.rows import INFINITY, Ask, Content, Row, Rows, decoded, explainer, gather, number_of, shortened
+from rankgauge.read.rows import INFINITY, Ask, Content, Row, Rows, content_of, decoded, is_number, number_of, shortened
 from rankgauge.read.sources import Source
 from rankgauge.read.table_rows import ranked_table
 
-__all__ = [
-    "LAYOUTS",
-    "Layout",
-    "fields_of_first_line",
-    "is_regular",
-    "layout_for",
-    "line_rows",
-    "read_msmarco",
-    "read_trec",
-]
-
+__all__ = ["LAYOUTS", "Layout", "fields_of_first_line", "is_regular", "layout_for", "line_rows", "read_msmarco"]
+__all__ += ["read_trec"]
 
 LONGEST_RANK: Final = 20
 SAMPLE: Final = 256 * 1024  # bytes that are kept of a run, for notes on its ranks
@@ -66,21 +56,20 @@ def layout_for(format: str, ask: Ask) -> Layout:
 
 def read_trec(source: Source, ask: Ask) -> Content:
     """Judgments of four fields or a run of six."""
-    layout = layout_for("trec", ask)
+    content = _read(source, ask, layout_for("trec", ask), _blocks)
     if ask.kind == "judgments":
-        return _read(source, ask, layout, tag="", fast=_blocks)
+        return content
     head = source.head(SAMPLE)
     fields = fields_of_first_line(head[:LINE])
     tag = fields[5].decode(errors="replace") if len(fields) >= LAYOUTS["run"].width else ""
-    content = _read(source, ask, layout, tag=tag, fast=_blocks)
-    return content._replace(head=head, whole_head=len(head) < SAMPLE)
+    return content._replace(tag=tag, head=head, whole_head=len(head) < SAMPLE)
 
 
 def read_msmarco(source: Source, ask: Ask) -> Content:
     """A run of three fields, where the rank is the order."""
     if ask.kind == "judgments":
         raise FormatError(f"{source.name}: msmarco is a format of runs; judgments have 4 fields: format='trec'")
-    content = _read(source, ask, LAYOUTS["msmarco"], tag="", fast=ranked_table)
+    content = _read(source, ask, LAYOUTS["msmarco"], ranked_table)._replace(has_scores=False)
     _check_ranks(content, source.name)
     return content
 
@@ -107,20 +96,13 @@ def _check_ranks(content: Content, name: str) -> None:
         warn(f"{name}: in {odd:,} of {len(best):,} queries the rank does not start at 0 or 1; are they ranks?")
 
 
-FastReader: TypeAlias = Callable[[Source, Ask], Columns | None]
-
-
-def _read(source: Source, ask: Ask, layout: Layout, *, tag: str, fast: FastReader) -> Content:
+def _read(source: Source, ask: Ask, layout: Layout, fast: Callable[[Source, Ask], Columns | None]) -> Content:
     """Small files line by line; big ones fast, and line by line only where that finds anything unusual."""
     if ask.columns:
         raise FormatError(f"{source.name}: has no named columns to map; its fields are {layout.fields}")
-    rows = line_rows(source, layout)
-    by = "rank" if layout.what == "rank" else "score"
     columns = None if source.is_small else fast(source, ask)
-    has_scores = layout.fields != LAYOUTS["msmarco"].fields
-    if columns is None:
-        return Content(gather(rows, ask), by, tag, has_scores, origin=rows)
-    return Content(settled(columns, ask), by, tag, has_scores, explainer(rows, ask), rows)
+    by = "rank" if layout.what == "rank" else "score"
+    return content_of(line_rows(source, layout), ask, columns)._replace(by=by)
 
 
 def _blocks(source: Source, ask: Ask) -> Columns | None:
@@ -243,17 +225,9 @@ def is_regular(fields: list[bytes]) -> bool:
     """Whether these are the fields of a line in one of the layouts, with a number where it must be."""
     for layout in LAYOUTS.values():
         fits = len(fields) == layout.width or (layout.open_ended and len(fields) > layout.width)
-        if fits and _is_number(fields[layout.number]):
+        if fits and is_number(fields[layout.number]):
             return True
     return False
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        number_of(field)
-    except ValueError:
-        return False
-    return True
 
 
 def fields_of_first_line(head: bytes) -> list[bytes]:

@@ -135,7 +135,7 @@ def _parse(block: bytes, names: tuple[str, ...], by: str) -> pl.DataFrame | None
         block = _single_blanks(block)
         frame = _read(block, names, by, b" ")
     if frame is None:
-        block = _full_lines(block)
+        block = re.sub(rb"(?m)^ ?(#.*)?\n|^ ", b"", block)  # comments, empty lines, blanks before the first field
         frame = _read(block, names, by, b" ") if block else _no_rows(by)
     if frame is None or not frame["number"].is_finite().all():
         return None
@@ -204,11 +204,6 @@ def _single_blanks(block: bytes) -> bytes:
         result[size : size + len(kept)] = kept
         size += len(kept)
     return result[:size].tobytes() + b"\n"
-
-
-def _full_lines(block: bytes) -> bytes:
-    """The block without comments, empty lines and blanks before the first field."""
-    return re.sub(rb"(?m)^ ?(#.*)?\n|^ ", b"", block)
 
 
 def query_numbers(queries: pl.Series, numbers: dict[str, int]) -> NDArray[np.int32]:

@@ -1,35 +1,36 @@
-"""What a report says of its judgments: what they leave open, how well judges agree, what people would say of the rest.
+"""What a report says of its judgments: what they leave open, how well judges agree, what people would say of the rest;
+and of two stages.
 
 Each is computed once, from what the report has read and measured already.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.errors import MeasureError, RankgaugeError
-from rankgauge.shown import clean
+from rankgauge.errors import MeasureError, ProtocolError, RankgaugeError, RankgaugeWarning
+from rankgauge.explanation.funnel.funnel import funnel
 from rankgauge.trust.judges.agree import Agreement
 from rankgauge.trust.judges.pairs import agreement_of_all, pairs_of
 from rankgauge.trust.judges.sets import sets_of
 from rankgauge.trust.judges.systems import systems_of
-from rankgauge.trust.judgments.quality import Quality
-from rankgauge.trust.judgments.summary import summarise
+from rankgauge.trust.judgments.quality import Quality, summarise
 from rankgauge.trust.ppi import ppi
-from rankgauge.trust.unjudged.scale import grades_of, scale_of
-from rankgauge.trust.unjudged.sheet import sheet_of_results
+from rankgauge.trust.unjudged.sheet import grades_of, scale_of, sheet_of_results
 
 if TYPE_CHECKING:
+    from rankgauge.explanation.funnel.funnel import Funnel
     from rankgauge.measures import Measure
     from rankgauge.read import Run
     from rankgauge.reports.facts import Source, Wanted
     from rankgauge.result import Result
     from rankgauge.trust.ppi import PredictionPowered
 
-__all__ = ["Evidence", "evidence_of"]
+__all__ = ["Evidence", "evidence_of", "funnel_of"]
 
 MOST_PAIRS: Final = 200  # pairs of runs, beyond which only those of the system in focus are looked at
 MOST_CELLS: Final = 4_000_000  # documents at ranks up to k, beyond which only the systems in focus are, and then none
@@ -48,13 +49,11 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        data = {
+        return {
             "unjudged": None if self.quality is None else self.quality.to_dict(),
             "agreement": None if self.agreement is None else self.agreement.to_dict(),
             "ppi": [each.to_dict() for each in self.powered],
         }
-        cleaned: dict[str, Any] = clean(data)
-        return cleaned
 
 
 def evidence_of(source: Source, wanted: Wanted, results: Mapping[str, Result], focus: tuple[str, ...]) -> Evidence:
@@ -134,6 +133,36 @@ def _pairs(
         return [(name, baseline) for name in ranked if name != baseline]
     every = list(combinations(ranked, 2))
     return every if len(every) <= MOST_PAIRS else [pair for pair in every if focus[0] in pair]
+
+
+# ---- two stages ------------------------------------------------------------------------------------------------------
+
+
+def funnel_of(source: Source, wanted: Wanted) -> Funnel | None:
+    """The funnel of the runs over the retrieved run; None where none was given."""
+    if not source.retrieved:
+        return None
+    try:
+        with warnings.catch_warnings():  # whatever there is to say was said when the runs were matched
+            warnings.simplefilter("ignore", RankgaugeWarning)
+            return funnel(
+                source.judgments,
+                retrieved=source.retrieved,
+                reranked=source.runs,
+                measure=next((each for each in wanted.measures if each.name == "nDCG"), wanted.measures[0]),
+                candidates=wanted.candidates,
+                restrict=wanted.restrict,
+                protocol=wanted.protocol,
+                weights=wanted.weights,
+                clusters=wanted.clusters,
+                alpha=wanted.settings.alpha,
+                seed=wanted.settings.seed,
+            )
+    except (MeasureError, ProtocolError) as error:
+        raise type(error)(
+            f"--retrieved (retrieved= in Python) asks for the section on two stages, which does not go with this: "
+            f"{error}; or leave --retrieved out"
+        ) from None
 
 
 # ---- other judges ----------------------------------------------------------------------------------------------------

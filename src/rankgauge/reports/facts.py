@@ -12,17 +12,14 @@ import numpy as np
 
 from rankgauge.comparison.compare import Comparison, Settings, compare_results
 from rankgauge.comparison.values import Values, values_of_results, with_clusters, without_weightless
-from rankgauge.comparison.verdict import BETTER, WORSE
 from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.explanation.query.difference import difference
-from rankgauge.explanation.query.explain import Difference, Explanation, explain
-from rankgauge.reports.evidence import Evidence, evidence_of
-from rankgauge.reports.funnel import funnel_of
+from rankgauge.explanation.query.explain import Difference, Explanation, difference, explain
+from rankgauge.reports.evidence import Evidence, evidence_of, funnel_of
+from rankgauge.show.charts.source import intervals_of
 from rankgauge.stats import paired
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.comparison import Compared
     from rankgauge.comparison.pairs import Pair
     from rankgauge.explanation.funnel.funnel import Funnel
     from rankgauge.measures import Measure
@@ -32,10 +29,9 @@ if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
     from rankgauge.validation.validate import Findings
 
-__all__ = ["Explained", "Facts", "Source", "Wanted", "gather", "oriented"]
+__all__ = ["Explained", "Facts", "Source", "Wanted", "best_first", "gather"]
 
 LOOKED_AT: Final = 2_000_000  # rows of all runs, up to which every line is checked; the quick checks are always made
-SWAPPED: Final = {BETTER: WORSE, WORSE: BETTER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +48,6 @@ class Source:
     def judgments(self) -> Judgments:
         """The judgments, read once."""
         return self.judged.read()
-
-    def check(self, measure: Measure) -> Findings:
-        """What is wrong or odd in the files, line by line."""
-        from rankgauge.validation.validate import validate
-
-        return validate(self.judged, *self.runs.values(), measure=measure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,22 +136,14 @@ class Facts:
         """The pair in focus, in its direction; None where nothing was compared."""
         if self.comparison is None:
             return None
-        return oriented(self.comparison.first, *self.focus)
-
-    @property
-    def judgments_fingerprint(self) -> str:
-        """The hash of the judgments."""
-        return str(self.results.first.fingerprints["judgments"])
+        return self.comparison.pair(*self.focus)
 
     @cached_property
     def interval_of(self) -> dict[str, dict[str, tuple[float, float]]]:
         """Measure → system → the interval of its mean."""
-        found = {}
-        for name, values in self.values.items():
-            units = paired.units_of(values.table, values.weights, values.clusters)
-            alpha = self.wanted.settings.alpha
-            found[name] = {each: paired.mean_interval(units, at, alpha) for at, each in enumerate(values.systems)}
-        return found
+        alpha = self.wanted.settings.alpha
+        found = {name: intervals_of(values, alpha) for name, values in self.values.items()}
+        return {name: {system: each[1:] for system, each in ends.items()} for name, ends in found.items()}
 
     def text_of(self, query: str) -> str:
         """The text of a query, or nothing."""
@@ -197,49 +179,31 @@ def _units(values: Values) -> int:
 
 
 def _checked(source: Source, measure: Measure, rows: int) -> tuple[Findings | None, str]:
-    """What the checks found; None and the reason where they were not made."""
+    """What the checks found, line by line; None and the reason where they were not made."""
+    from rankgauge.validation.validate import validate
+
     if rows > LOOKED_AT:
         return None, "the files are large"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankgaugeWarning)
-            return source.check(measure), ""
+            return validate(source.judged, *source.runs.values(), measure=measure), ""
     except RankgaugeError as error:
         return None, str(error)
 
 
 def _focus(values: Values, baseline: str | None) -> tuple[str, ...]:
     """The best system and the runner-up; with a baseline the best other system, against it. Of equals, the first."""
-    ranked = sorted(values.systems, key=lambda name: -values.mean(name))
+    ranked = best_first(values)
     if baseline is None or len(ranked) < 2:
         return tuple(ranked[:2])
     values.index(baseline)
     return next(name for name in ranked if name != baseline), baseline
 
 
-def oriented(compared: Compared, a: str, b: str) -> Pair:
-    """The comparison of a with b, turned round where it was made as b with a; its `verdict` is left empty then."""
-    if any((each.a, each.b) == (a, b) for each in compared.pairs):
-        return compared.pair(a, b)
-    pair = compared.pair(b, a)
-    (low, high), (least, most) = pair.interval, pair.d_z_interval
-    return replace(
-        pair,
-        a=a,
-        b=b,
-        difference=-pair.difference,
-        interval=(-high, -low),
-        relative=float("nan"),
-        relative_interval=paired.NOWHERE,
-        d_z=-pair.d_z,
-        d_z_interval=(-most, -least),
-        g_z=-pair.g_z,
-        wins=pair.losses,
-        losses=pair.wins,
-        better=1 - pair.better,
-        decision=SWAPPED.get(pair.decision, pair.decision),
-        verdict="",
-    )
+def best_first(values: Values) -> list[str]:
+    """The systems by their means."""
+    return sorted(values.systems, key=lambda name: -values.mean(name))
 
 
 # ---- the queries that are worth looking at ---------------------------------------------------------------------------

@@ -12,15 +12,15 @@ from rankgauge.comparison.settings import Settings
 from rankgauge.errors import InputError, counted
 from rankgauge.explanation.funnel.funnel import named_stage
 from rankgauge.measures import Measure, parse_all
-from rankgauge.measures.queries import query_table
+from rankgauge.measures.aggregates import query_table
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource, read_judgments
-from rankgauge.read.query_tables import read_groups_and_numbers, read_texts
+from rankgauge.read.tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.facts import Facts, Source, Wanted, gather
-from rankgauge.reports.sections import sections
+from rankgauge.reports.sections import SECTIONS
 from rankgauge.result import Evaluation
 from rankgauge.show.data import section_data
-from rankgauge.show.model import Section
+from rankgauge.show.model import Chart, Section
 from rankgauge.shown import Shown, clean
 
 if TYPE_CHECKING:
@@ -41,7 +41,12 @@ class Report(Shown):
 
     @cached_property
     def _sections(self) -> list[Section]:
-        return sections(self.facts)
+        """Every section that has something to tell, in order."""
+        made = []
+        for key, (title, tell) in SECTIONS.items():
+            blocks = [block for block in tell(self.facts) if self.facts.wanted.charts or not isinstance(block, Chart)]
+            made += [Section(key, title, blocks)] if blocks else []
+        return made
 
     @property
     def title(self) -> str:
@@ -53,11 +58,9 @@ class Report(Shown):
     @property
     def subtitle(self) -> str:
         """What the report rests on."""
-        facts = self.facts
-        measures, queries = ", ".join(facts.values), len(facts.first.queries)
-        systems = counted(len(facts.results), "system", "systems")
-        asked = counted(queries, "query", "queries")
-        return f"{measures} · {systems} · {asked} · judgments {facts.judgments_fingerprint}"
+        facts, judged = self.facts, self.facts.results.first.fingerprints["judgments"]
+        counts = [counted(len(facts.results), "system"), counted(len(facts.first.queries), "query", "queries")]
+        return " · ".join([", ".join(facts.values), *counts, f"judgments {judged}"])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, every digit: what the sections show, and the comparison and the results behind it."""

@@ -6,44 +6,31 @@ A section that yields nothing is left out, so a function may be added for facts 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent, verdict
 from rankgauge.errors import counted
-from rankgauge.reports.charts import comparison_charts, depth_charts, group_charts, query_charts
-from rankgauge.reports.experiments import offline_and_online
-from rankgauge.reports.facts import oriented
-from rankgauge.reports.funnel import two_stages
-from rankgauge.reports.judges import judges_agree
-from rankgauge.reports.open import left_open
+from rankgauge.reports.facts import best_first
+from rankgauge.reports.found import judges_agree, left_open, offline_and_online, two_stages
 from rankgauge.reports.queries import every_query, example_queries
 from rankgauge.reports.trust import careful, checks, judged, reproduce, rules, ties
-from rankgauge.show.cells import interval_text, number_text
-from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Section, Table, Text, Tile, Tiles, capital
-from rankgauge.show.model import ranked as ranking
+from rankgauge.show.cells import interval_column, interval_text, number_text
+from rankgauge.show.marks import decision_mark, letter
+from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, capital, chart_of, ranked
+from rankgauge.show.sections.comparison import DETECTABLE, details_table, how_decided, p_head, pairs_table
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared
     from rankgauge.comparison.pairs import Pair
     from rankgauge.reports.facts import Facts
 
-__all__ = ["SECTIONS", "sections"]
+__all__ = ["SECTIONS"]
 
 MATRIX: Final = 30  # systems, beyond which a matrix cannot be read and the list of pairs has to do
 NAMED: Final = 4  # systems, up to which a column has room for their names; beyond, letters stand for them
-LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
-
-
-def sections(facts: Facts) -> list[Section]:
-    """Every section that has something to tell, in order."""
-    made = [Section(key, title, [*filter(_wanted(facts), tell(facts))]) for key, (title, tell) in SECTIONS.items()]
-    return [section for section in made if section.blocks]
-
-
-def _wanted(facts: Facts) -> Callable[[Block], bool]:
-    return lambda block: facts.wanted.charts or not isinstance(block, Chart)
 
 
 # ---- the answer ------------------------------------------------------------------------------------------------------
@@ -61,7 +48,7 @@ def summary(facts: Facts) -> Iterator[Block]:
         ends = f"{level} interval {interval_text(versus.interval, sign=True)}"
         tiles.append(Tile(f"against {versus.b}", signed, versus.difference, ends))
         won = f"{versus.wins:,} won, {versus.ties:,} equal, {versus.losses:,} lost"
-        word = Mark(_word(versus), {BETTER: "good", WORSE: "bad"}.get(versus.decision, ""))
+        word = decision_mark(versus.decision)
         tiles.append(Tile("verdict", Column(""), word, f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"))
         tiles.append(Tile("queries", Column("", "count"), len(values.queries), won))
     else:
@@ -73,100 +60,64 @@ def summary(facts: Facts) -> Iterator[Block]:
     yield from careful(facts)
 
 
-def _signed(pair: Pair) -> str:
-    return number_text(pair.difference, sign=True)
-
-
-def _word(pair: Pair) -> str:
-    return {BETTER: "better", WORSE: "worse"}.get(pair.decision, "not separable")
-
-
-def _is_family(facts: Facts) -> bool:
-    """Whether p-values are adjusted over several pairs."""
-    comparison = facts.comparison
-    return comparison is not None and len(comparison.pairs) > 1 and comparison.settings.method != "none"
-
-
 def _p(facts: Facts) -> str:
-    return "adjusted p" if _is_family(facts) else "p"
+    """How p-values are called: adjusted where that was done over several pairs."""
+    return p_head(facts.comparison, len(facts.comparison.pairs)) if facts.comparison is not None else "p"
 
 
 def headline(facts: Facts) -> Iterator[Block]:
     """For every measure the systems by their means, with intervals and what they are better than."""
-    level, baseline = percent(facts.wanted.settings.alpha), facts.wanted.settings.baseline
+    alpha = facts.wanted.settings.alpha
     for measure, values in facts.values.items():
-        compared = facts.comparison[measure] if facts.comparison is not None else None
-        ranked = sorted(values.systems, key=lambda name: -values.mean(name))
-        lettered = compared is not None and baseline is None and len(ranked) > NAMED
-        columns = [*([Column("letter")] if lettered else []), Column("system"), Column("mean", "number")]
-        columns += [Column(f"{level} interval", "interval", key="mean")]
-        columns += _significance_columns(facts, compared)
-        rows: list[list[Any]] = []
-        for at, name in enumerate(ranked):
-            row = [*([letter(at)] if lettered else []), name, values.mean(name), facts.interval_of[measure][name]]
-            rows.append([*row, *_significance(compared, ranked, at, baseline)])
-        yield Table(
+        names = best_first(values)
+        significance = _significance(facts, facts.comparison[measure], names) if facts.comparison is not None else []
+        lettered = len(names) > NAMED and facts.comparison is not None and facts.wanted.settings.baseline is None
+        columns: list[tuple[Column, list[Any]]] = [(Column("letter"), [*_short(names).values()])] if lettered else []
+        columns += [(Column("system"), names), (Column("mean", "number"), [*map(values.mean, names)])]
+        ends = facts.interval_of[measure]
+        columns += [(interval_column(alpha, "mean"), [ends[name] for name in names])]
+        yield Table.of_columns(
             f"systems-{measure}",
             f"{measure}, {counted(len(values.queries), 'query', 'queries')}",
-            columns,
-            rows,
+            [*columns, *significance],
             notes=[f"{values.definition}."] if values.definition else [],
-            contests=ranking(range(len(rows)), [1 + lettered]) if len(rows) > 1 else [],
+            contests=ranked(range(len(names)), [1 + lettered]) if len(names) > 1 else [],
         )
     if facts.comparison is not None:
-        yield Text(_how_decided(facts), "note")
+        yield Text(f"{how_decided(facts.comparison)} Decisions at the level {alpha:g}. Intervals: t.", "note")
 
 
-def _significance_columns(facts: Facts, compared: Compared | None) -> list[Column]:
-    if compared is None:
-        return []
+def _significance(facts: Facts, compared: Compared, names: list[str]) -> list[tuple[Column, list[Any]]]:
+    """Against the baseline or the one other: difference, p and decision; else which systems each one beats."""
     baseline = facts.wanted.settings.baseline
-    if baseline is not None or len(compared.systems) == 2:
-        against = baseline or "the other"
-        return [Column(f"against {against}", "signed"), Column(_p(facts), "p"), Column("decision")]
-    return [Column("better than"), Column("not separable from"), Column("worse than")]
+    if baseline is not None or len(names) == 2:
+        others = [baseline or other for other in reversed(names)]
+        both = [*zip(names, others, strict=True)]
+        pairs = [compared.pair(name, other) if name != other else None for name, other in both]
+        return _decisions(facts, f"against {baseline or 'the other'}", pairs)
+    short, apart = _short(names), " " if len(names) > NAMED else ", "
+    found: dict[str, list[Any]] = {BETTER: [], NOT_SEPARABLE: [], WORSE: []}
+    for name in names:
+        decisions = {short[other]: compared.pair(name, other).decision for other in names if other != name}
+        for decision, cells in found.items():
+            cells.append(apart.join(other for other, each in decisions.items() if each == decision) or None)
+    heads = ("better than", "not separable from", "worse than")
+    return [(Column(head), cells) for head, cells in zip(heads, found.values(), strict=True)]
 
 
-def _significance(compared: Compared | None, ranked: list[str], at: int, baseline: str | None) -> list[Any]:
-    """Against the baseline: difference, p and decision; else the letters of the systems that it beats."""
-    if compared is None:
-        return []
-    name = ranked[at]
-    if baseline is not None or len(ranked) == 2:
-        other = baseline if baseline is not None else next(each for each in ranked if each != name)
-        if other == name:
-            return [None, None, Mark("baseline", "quiet")]
-        pair = oriented(compared, name, other)
-        return [pair.difference, pair.p_adjusted, decision_mark(pair.decision)]
-    found: dict[str, list[str]] = {BETTER: [], NOT_SEPARABLE: [], WORSE: []}
-    for place, other in enumerate(ranked):
-        if other != name:
-            called = letter(place) if len(ranked) > NAMED else other
-            found[oriented(compared, name, other).decision].append(called)
-    apart = " " if len(ranked) > NAMED else ", "
-    return [apart.join(found[decision]) or None for decision in (BETTER, NOT_SEPARABLE, WORSE)]
+def _decisions(facts: Facts, head: str, pairs: list[Pair | None]) -> list[tuple[Column, list[Any]]]:
+    """The difference, p and decision of each pair; None is the baseline itself."""
+    marks = [Mark("baseline", "quiet") if pair is None else decision_mark(pair.decision) for pair in pairs]
+    return [
+        (Column(head, "signed"), [None if pair is None else pair.difference for pair in pairs]),
+        (Column(_p(facts), "p"), [None if pair is None else pair.p_adjusted for pair in pairs]),
+        (Column("decision"), marks),
+    ]
 
 
-def letter(place: int) -> str:
-    """a, b, …, z, then a number: how a system is called in a short column."""
-    return LETTERS[place] if place < len(LETTERS) else str(place + 1)
-
-
-def decision_mark(decision: str) -> Mark:
-    """A decision in its colour."""
-    return Mark(decision, {BETTER: "good", WORSE: "bad"}.get(decision, "quiet"))
-
-
-def _how_decided(facts: Facts) -> str:
-    comparison = facts.comparison
-    assert comparison is not None
-    first, settings = comparison.first, comparison.settings
-    drawn = f"all {first.flips:,} flips" if first.exact else f"{first.flips:,} random flips, seed {settings.seed}"
-    family = comparison.family
-    words = f"p: sign-flip test of the mean difference on the same queries, two-sided, {drawn}"
-    if family["size"] > 1 and settings.method != "none":
-        words += f"; adjusted over {family['size']:,} pairs by {settings.method} ({family['controls']})"
-    return f"{words}. Decisions at the level {settings.alpha:g}. Intervals: t."
+def _short(names: list[str]) -> dict[str, str]:
+    """How systems are called in a short column: by their names, or of many by letters."""
+    return {name: letter(at) if len(names) > NAMED else name for at, name in enumerate(names)}
 
 
 # ---- in words --------------------------------------------------------------------------------------------------------
@@ -177,7 +128,7 @@ def changes(facts: Facts) -> Iterator[Block]:
     versus = facts.versus
     if facts.comparison is None or versus is None:
         return
-    words = verdict(versus, facts.measure, facts.wanted.settings.alpha, family=_is_family(facts), number=number_text)
+    words = verdict(versus, facts.measure, facts.wanted.settings.alpha, family=_p(facts) != "p", number=number_text)
     yield Text(f"{capital(words) if versus.decision == NOT_SEPARABLE else words}.", "lead")
     yield Bullets([*_sentences(facts, versus)])
 
@@ -205,7 +156,7 @@ def _level_with(facts: Facts) -> Iterator[str]:
     """Which others cannot be told from the best one."""
     assert facts.comparison is not None
     compared, best = facts.comparison.first, facts.subject
-    pairs = [oriented(compared, best, p.a if p.b == best else p.b) for p in compared.pairs if best in (p.a, p.b)]
+    pairs = [compared.pair(best, p.a if p.b == best else p.b) for p in compared.pairs if best in (p.a, p.b)]
     if len(pairs) < 2:
         return
     level = [pair.b for pair in pairs if pair.decision == NOT_SEPARABLE]
@@ -219,11 +170,11 @@ def _level_with(facts: Facts) -> Iterator[str]:
 def _other_measures(facts: Facts) -> Iterator[str]:
     assert facts.comparison is not None
     for measure in list(facts.comparison)[1:]:
-        pair = oriented(facts.comparison[measure], *facts.focus)
+        pair = facts.comparison[measure].pair(*facts.focus)
         same = facts.versus is not None and facts.versus.decision == pair.decision
-        words = f"{'also ' * same}{_word(pair)}"
+        words = f"{'also ' * same}{pair.decision}"
         p = f"{_p(facts)} {p_text(pair.p_adjusted, sign=True)}"
-        yield f"By {measure}, {pair.a} is {words} ({_signed(pair)}; {p})."
+        yield f"By {measure}, {pair.a} is {words} ({number_text(pair.difference, sign=True)}; {p})."
 
 
 def _by_group(facts: Facts) -> Iterator[str]:
@@ -231,12 +182,12 @@ def _by_group(facts: Facts) -> Iterator[str]:
     groups = facts.comparison.first.groups
     if len(groups) < 2:
         return
-    found = {name: oriented(part, *facts.focus) for name, part in groups.items()}
-    most, least = max(found, key=lambda g: found[g].difference), min(found, key=lambda g: found[g].difference)
-    yield (
-        f"The difference is largest in {most} ({_signed(found[most])}, {found[most].queries:,} queries) and "
-        f"smallest in {least} ({_signed(found[least])}, {found[least].queries:,} queries)."
+    found = {name: part.pair(*facts.focus) for name, part in groups.items()}
+    ends = [choose(found, key=lambda name: found[name].difference) for choose in (max, min)]
+    largest, smallest = (
+        f"{name} ({number_text(found[name].difference, sign=True)}, {found[name].queries:,} queries)" for name in ends
     )
+    yield f"The difference is largest in {largest} and smallest in {smallest}."
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -251,43 +202,25 @@ def matrix(facts: Facts) -> Iterator[Block]:
     """The difference of every pair, row minus column, and all there is to know about each."""
     if facts.comparison is None:
         return
-    compared, values = facts.comparison.first, facts.first
-    ranked = sorted(values.systems, key=lambda name: -values.mean(name))
-    if facts.wanted.settings.baseline is None and 2 < len(ranked) <= MATRIX:
-        short = {name: letter(at) if len(ranked) > NAMED else name for at, name in enumerate(ranked)}
-        lead = {name: f"{short[name]} {name}" if len(ranked) > NAMED else name for name in ranked}
-        rows = [[lead[name], *(_against(compared, name, other) for other in ranked)] for name in ranked]
+    comparison, compared, names = facts.comparison, facts.comparison.first, best_first(facts.first)
+    if facts.wanted.settings.baseline is None and 2 < len(names) <= MATRIX:
+        short = _short(names)
+        lead = {name: f"{short[name]} {name}" if len(names) > NAMED else name for name in names}
+        rows = [[lead[name], *(_against(compared, name, other) for other in names)] for name in names]
         note = "Row minus column. Coloured where the difference is significant; grey where the two are not separable."
-        heads = [Column("row − column"), *(Column(short[name], "signed", help=name) for name in ranked)]
+        heads = [Column("row − column"), *(Column(short[name], "signed", help=name) for name in names)]
         yield Table("matrix", f"{facts.measure}, every pair", heads, rows, sort=False, notes=[note])
-    yield _pair_table(facts, compared)
+    pairs = pairs_table(comparison, compared, compared.pairs, len(compared.pairs))
+    yield replace(pairs, caption=f"{facts.measure}, the pairs in detail")
+    yield details_table(comparison, compared.pairs)
+    yield Text(f"Detectable: {DETECTABLE}.", "note")
 
 
 def _against(compared: Compared, name: str, other: str) -> Mark:
     if name == other:
         return Mark(None, "self")
-    pair = oriented(compared, name, other)
+    pair = compared.pair(name, other)
     return Mark(pair.difference, decision_mark(pair.decision).kind)
-
-
-def _pair_table(facts: Facts, compared: Compared) -> Table:
-    level = percent(facts.wanted.settings.alpha)
-    columns = [
-        *(Column("a"), Column("b"), Column("a − b", "signed", key="difference")),
-        Column(f"{level} interval", "interval", key="difference"),
-        *(Column(_p(facts), "p"), Column("a is"), Column("relative", "percent", 1), Column("d_z", "number", 3)),
-        *(Column("won", "count"), Column("equal", "count"), Column("lost", "count")),
-        Column("detectable", "number", help="the smallest true difference that this set would show, chance 80 %"),
-    ]
-    rows = [
-        [
-            *(pair.a, pair.b, pair.difference, pair.interval, pair.p_adjusted, decision_mark(pair.decision)),
-            *(pair.relative, pair.d_z, pair.wins, pair.ties, pair.losses, pair.detectable),
-        ]
-        for pair in compared.pairs
-    ]
-    note = "Detectable: the smallest true difference that this set of queries would show with a chance of 80 %."
-    return Table("pairs", f"{facts.measure}, the pairs in detail", columns, rows, search=len(rows) > 8, notes=[note])
 
 
 # ---- groups of queries -----------------------------------------------------------------------------------------------
@@ -298,35 +231,25 @@ def groups(facts: Facts) -> Iterator[Block]:
     values, numbers = facts.first, facts.wanted.numbers
     if not values.groups:
         return
-    compared = facts.comparison.first if facts.comparison is not None else None
-    columns = [Column("group"), Column("queries", "count"), *(Column(name, "number") for name in values.systems)]
-    if compared is not None:
-        a, b = facts.focus
-        columns += [Column(f"{a} − {b}", "signed"), Column(_p(facts), "p"), Column("decision")]
     parts = {"all": values, **{name: values.only(mask) for name, mask in values.groups.items()}}
-    business = {name: [_mean_number(found, part.queries) for part in parts.values()] for name, found in numbers.items()}
-    columns += [Column(f"{name}, mean", "number", _decimals(means)) for name, means in business.items()]
-    rows = []
-    for at, (name, part) in enumerate(parts.items()):
-        row = [name, len(part.queries), *(part.mean(system) for system in values.systems)]
-        row += _group_difference(facts, compared, name)
-        rows.append([*row, *(means[at] for means in business.values())])
+    columns: list[tuple[Column, list[Any]]] = [(Column("group"), [*parts])]
+    columns += [(Column("queries", "count"), [len(part.queries) for part in parts.values()])]
+    columns += [(Column(name, "number"), [part.mean(name) for part in parts.values()]) for name in values.systems]
+    if facts.comparison is not None:
+        compared = {"all": facts.comparison.first, **facts.comparison.first.groups}
+        pairs = [compared[name].pair(*facts.focus) for name in parts]
+        columns += _decisions(facts, " − ".join(facts.focus), [*pairs])
+    for name, found in numbers.items():
+        means = [_mean_number(found, part.queries) for part in parts.values()]
+        columns.append((Column(f"{name}, mean", "number", _decimals(means)), means))
     outside = len(values.queries) - int(np.any([*values.groups.values()], axis=0).sum())
     notes = [f"{outside:,} queries are in no group."] if outside else []
     if numbers:
         notes.append("Business columns: the mean over the queries of the group that have a number.")
-    several = len(values.systems) > 1
-    contests = [[(at, 2 + system) for system in range(len(values.systems))] for at in range(len(rows)) if several]
-    yield Table("groups", f"{facts.measure} by group of queries", columns, rows, notes=notes, contests=contests)
-    yield from group_charts(facts)
-
-
-def _group_difference(facts: Facts, compared: Compared | None, name: str) -> list[Any]:
-    if compared is None:
-        return []
-    part = compared if name == "all" and name not in compared.groups else compared.groups[name]
-    pair = oriented(part, *facts.focus)
-    return [pair.difference, pair.p_adjusted, decision_mark(pair.decision)]
+    several = [*range(2, 2 + len(values.systems))] if len(values.systems) > 1 else []
+    contests = [[(at, column) for column in several] for at in range(len(parts)) if several]
+    yield Table.of_columns("groups", f"{facts.measure} by group of queries", columns, notes=notes, contests=contests)
+    yield chart_of("groups", facts.comparison if facts.comparison is not None else values)
 
 
 def _mean_number(numbers: Any, queries: list[str]) -> float | None:
@@ -340,6 +263,30 @@ def _decimals(numbers: Iterable[float | None]) -> int:
     if all(number == round(number) for number in known):
         return 0
     return max(0, 4 - len(str(int(max(known)))) + (max(known) < 1))
+
+
+# ---- charts ----------------------------------------------------------------------------------------------------------
+
+
+def comparison_charts(facts: Facts) -> Iterator[Block]:
+    """The systems beside each other, and what this set of queries could tell apart."""
+    yield chart_of("forest", facts.comparison if facts.comparison is not None else facts.first)
+    if facts.comparison is not None:
+        yield chart_of("detectable", facts.comparison)
+    yield chart_of("distribution", facts.first)
+
+
+def depth_charts(facts: Facts) -> Iterator[Block]:
+    """The measure at every cut-off, and precision against recall."""
+    if any(each.definition.cutoff == "k" for each in facts.wanted.measures):
+        yield chart_of("at-k", facts.results)
+    yield chart_of("precision-recall", facts.results)
+
+
+def query_charts(facts: Facts) -> Iterator[Block]:
+    """The two systems in focus, query by query."""
+    if len(facts.focus) == 2:
+        yield from (chart_of(kind, facts.first, pair=facts.focus) for kind in ("differences", "scatter"))
 
 
 # ---- the table of sections -------------------------------------------------------------------------------------------

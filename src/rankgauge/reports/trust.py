@@ -11,7 +11,7 @@ from rankgauge import __version__
 from rankgauge.errors import counted
 from rankgauge.measures.bands.bands import is_text
 from rankgauge.measures.bands.notes import mean_ends
-from rankgauge.reports.open import open_doubts
+from rankgauge.reports.found import open_doubts
 from rankgauge.show.cells import number_text
 from rankgauge.show.model import Block, Bullets, Code, Column, Mark, Table, Text, capital
 

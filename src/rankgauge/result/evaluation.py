@@ -8,11 +8,11 @@ from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgauge.measures import Measure
-from rankgauge.shown import Shown, clean
+from rankgauge.shown import Shown
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
-    from rankgauge.measures.bands.band import Band
+    from rankgauge.measures.bands.bands import Band
     from rankgauge.protocol import Protocol
     from rankgauge.result.result import Result
 
@@ -123,8 +123,7 @@ class Evaluation(Shown, Mapping[str, "Result"]):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything about every run, and the value of every query."""
-        cleaned: dict[str, Any] = clean(self.data(per_query=True))
-        return cleaned
+        return super().to_dict(per_query=True)
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -172,7 +171,7 @@ def _measure_data(result: Result, measure: Measure) -> Mapping[str, float | None
 class TieBands(Shown):
     """What the order of equal scores leaves open: value, lowest, expected and highest of every run and measure."""
 
-    shown_by: ClassVar[str] = "bands"
+    shown_by: ClassVar[str] = "evaluation:band_sections"
 
     evaluation: Evaluation
 

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.matching.hits import Hits
-    from rankgauge.measures.bands.band import Band
-    from rankgauge.measures.bands.bands import TieBand
+    from rankgauge.measures.bands.bands import Band, TieBand
     from rankgauge.measures.bands.notes import TieNote
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments
     from rankgauge.show.model import Page
-    from rankgauge.validation.peek import Peek
+    from rankgauge.validation.quick import Peek
 
 __all__ = ["SAME", "Result"]
 

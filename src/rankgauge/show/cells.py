@@ -8,25 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from rankgauge.comparison.verdict import p_text
+from rankgauge.comparison.verdict import p_text, percent
 from rankgauge.show.model import Column, Mark, Options, Table
 
-__all__ = [
-    "LEFT",
-    "MISSING",
-    "Cell",
-    "cell_text",
-    "interval_text",
-    "is_missing",
-    "minus",
-    "number_text",
-    "p_text",
-    "plain_value",
-]
-__all__ += ["printable", "shown_rows", "table_for"]
+__all__ = ["LEFT", "MISSING", "Cell", "cell_text", "interval_text", "is_missing", "minus", "number_text", "p_text"]
+__all__ += ["drawable", "interval_column", "plain_value", "printable", "shown_rows", "table_for"]
 
 MISSING: Final = "–"
 SIGN: Final = re.compile(r"(?<![\w.])-(?=[\d.])")  # of a number
+NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 ENOUGH: Final = 3  # cells of a contest, from which on the second is worth a mark
 
 
@@ -126,6 +116,16 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(char if char.isprintable() else "�" for char in text)
 
 
+def drawable(text: str) -> str:
+    """The text without characters that no XML can hold, over which a converter would end the process."""
+    return NO_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def interval_column(alpha: float, key: str, kind: str = "interval", digits: int | None = None) -> Column:
+    """The column of the intervals of what is under this key."""
+    return Column(f"{percent(alpha)} interval", kind, digits, key=key)
+
+
 # ---- tables → cells --------------------------------------------------------------------------------------------------
 
 
@@ -155,16 +155,10 @@ def _places(cells: Sequence[Cell]) -> list[str]:
     """
     numbers = [_number(cell) for cell in cells]
     highest = sorted({number for number in numbers if number is not None}, reverse=True)
-    best, second = (highest[at] if at < len(highest) else None for at in (0, 1))
-    seconds = sum(number is not None for number in numbers) >= ENOUGH and numbers.count(best) == 1
-    return [
-        "best"
-        if number is not None and number == best
-        else "second"
-        if seconds and None is not number == second
-        else ""
-        for number in numbers
-    ]
+    places = dict.fromkeys(highest[:1], "best")
+    if sum(number is not None for number in numbers) >= ENOUGH and numbers.count(highest[0]) == 1:
+        places |= dict.fromkeys(highest[1:2], "second")
+    return ["" if number is None else places.get(number, "") for number in numbers]
 
 
 def _number(cell: Cell) -> float | None:

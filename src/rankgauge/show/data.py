@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from rankgauge.errors import InputError, choices
@@ -38,11 +39,8 @@ def _block_data(block: Block) -> dict[str, Any] | None:
     if isinstance(block, Table):
         columns = [{"head": each.head, "kind": each.kind, "digits": each.digits} for each in block.columns]
         rows = [[clean(plain_value(cell)) for cell in row] for row in block.rows]
-        return (
-            kind
-            | {"key": block.key, "caption": block.caption, "notes": list(block.notes), "columns": columns}
-            | {"rows": rows}
-        )
+        about = {"key": block.key, "caption": block.caption, "notes": list(block.notes)}
+        return kind | about | {"columns": columns, "rows": rows}
     if isinstance(block, model.Tiles):
         tiles = [
             {"label": tile.label, "value": clean(plain_value(tile.value)), "below": tile.below} for tile in block.tiles
@@ -53,12 +51,7 @@ def _block_data(block: Block) -> dict[str, Any] | None:
         return kind | {"key": block.key, "title": block.title, "badge": block.badge, "blocks": inner}
     if isinstance(block, model.Chart | model.Picture):
         return None
-    if isinstance(block, model.Code):
-        return kind | {"text": block.text}
-    if isinstance(block, model.Text):
-        return kind | {"words": block.words, "kind": block.kind}
-    titled = {"kind": block.kind, "title": block.title} if isinstance(block, model.Bullets) else {}
-    return kind | titled | {"items": list(block.items)}
+    return kind | asdict(block)
 
 
 # ---- CSV -------------------------------------------------------------------------------------------------------------

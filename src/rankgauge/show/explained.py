@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rankgauge.measures.gains import number_text as grade_number
-from rankgauge.show.cells import MISSING
+from rankgauge.show.cells import MISSING, number_text
 from rankgauge.show.text import short
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explanation import Change, Explanation, Row
 
-__all__ = ["FIRST_ROWS", "MOST_ROWS", "change_words", "grade_text", "headline", "kept_rows"]
+__all__ = ["FIRST_ROWS", "MOST_ROWS", "beside_ideal", "change_words", "grade_text", "headline", "kept_rows"]
 
 FIRST_ROWS: Final = 10  # ranks that are shown whatever they add
 MOST_ROWS: Final = 60
@@ -24,6 +24,13 @@ def headline(explanation: Explanation) -> str:
         return f"{explanation.measure} of the grades given"
     where = f" in {short(explanation.run, 60)}" if explanation.run else ""
     return f"{explanation.measure} of query {short(explanation.query, 60)}{where}"
+
+
+def beside_ideal(explanation: Explanation) -> str:
+    """What the ideal ranking has; nothing where that says no more than the value."""
+    if explanation.dcg is not None and explanation.measure.startswith("nDCG"):
+        return f"DCG {number_text(explanation.dcg)} of an ideal DCG {number_text(explanation.idcg)}"
+    return f"the ideal ranking has {number_text(explanation.ideal_value)}" if explanation.dcg is None else ""
 
 
 def grade_text(grade: float | None) -> str:

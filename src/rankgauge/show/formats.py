@@ -1,15 +1,19 @@
-"""The one table of formats: name → how a page is rendered in it, and the suffixes of files that hold it."""
+"""The one table of formats: name → how a page is rendered in it, and the suffixes of files that hold it.
+
+A file is written whole or not at all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
+from rankgauge.errors import InputError, choices
 from rankgauge.show.model import Options, Page
 
-__all__ = ["FORMATS", "SUFFIXES", "Format", "render"]
+__all__ = ["FORMATS", "SUFFIXES", "Format", "format_of", "render", "save"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +49,24 @@ def render(page: Page, format: str, options: Options | None = None) -> str | byt
     """The page in one of the formats; text ends in a newline, a PNG is bytes."""
     made: str | bytes = FORMATS[format].render(page, options or Options())
     return made
+
+
+def format_of(path: str, formats: Collection[str] = FORMATS) -> str:
+    """The one of the formats that a file's suffix names, compressed or not."""
+    from rankgauge.read.sources import split_suffixes
+
+    suffix, _ = split_suffixes(path)
+    known = {each: name for each, name in SUFFIXES.items() if name in formats}
+    if suffix not in known:
+        bad = f"no format has the suffix {suffix}" if suffix else "a name without a suffix names no format"
+        raise InputError(f"{path}: {bad}; expected {choices(filter(None, known))}")
+    return known[suffix]
+
+
+def save(page: Page, path: str, format: str | None = None, options: Options | None = None) -> None:
+    """Write the page to a file, whose suffix names the format if nobody does."""
+    from rankgauge.writers.write import opened
+
+    made = render(page, format or format_of(path), options)
+    with opened(path) as stream:
+        stream.write(made if isinstance(made, bytes) else made.encode())

@@ -40,10 +40,8 @@ def html(page: Page, options: Options) -> str:
         library = pool.submit(_library) if charts else None
         sections = [_Part(each.key, each.title, writer.blocks(each.blocks)) for each in page.sections]
     more = _live(writer.specs) | {"library": library.result()} if library and writer.specs else {}
-    return (
-        layout(page.title, sections, subtitle=page.subtitle, pictured=writer.styles, **more).translate(CONTROL).rstrip()
-        + "\n"
-    )
+    made = layout(page.title, sections, subtitle=page.subtitle, pictured=writer.styles, **more)
+    return made.translate(CONTROL).rstrip() + "\n"
 
 
 def _library() -> str:
@@ -114,33 +112,21 @@ class _Writer:
             parts += [self.macros.gallery(drawn)] if charts and drawn else drawn
         return Markup("\n").join(parts)
 
-    def text(self, block: model.Text) -> Markup:
-        return _markup(self.macros.text(block))
-
-    def bullets(self, block: model.Bullets) -> Markup:
-        return _markup(self.macros.bullets(block))
-
-    def notes(self, block: model.Notes) -> Markup:
-        return _markup(self.macros.notes(block.items))
-
-    def tiles(self, block: model.Tiles) -> Markup:
+    def tiles(self, block: model.Tiles) -> Any:
         shown = [(tile, _tile_cell(tile, self.options.digits)) for tile in block.tiles]
-        return _markup(self.macros.tiles(shown))
+        return self.macros.tiles(shown)
 
-    def code(self, block: model.Code) -> Markup:
-        return _markup(self.macros.code(block, self.live))
+    def fold(self, block: model.Fold) -> Any:
+        return self.macros.fold(block, anchor(block.key), self.blocks(block.blocks))
 
-    def fold(self, block: model.Fold) -> Markup:
-        return _markup(self.macros.fold(block, anchor(block.key), self.blocks(block.blocks)))
-
-    def picture(self, block: model.Picture) -> Markup:
+    def picture(self, block: model.Picture) -> Any:
         from markupsafe import Markup
 
         drawn = block.draw()
         self.styles += re.findall(r"<style>(.*?)</style>", drawn, re.DOTALL)
-        return _markup(self.macros.picture(block, Markup(drawn)))
+        return self.macros.picture(block, Markup(drawn))
 
-    def chart(self, block: model.Chart) -> Markup:
+    def chart(self, block: model.Chart) -> Any:
         """The still picture, and what is needed for the live one. A title that the block lacks is the chart's own."""
         from markupsafe import Markup
 
@@ -154,9 +140,9 @@ class _Writer:
             return self._not_drawn(error)
         self.specs[key] = spec
         title, caption = block.title or title, block.caption or caption
-        return _markup(self.macros.chart(key if self.live else "", title, caption, Markup(drawn)))
+        return self.macros.chart(key if self.live else "", title, caption, Markup(drawn))
 
-    def _not_drawn(self, error: RankgaugeError) -> Markup:
+    def _not_drawn(self, error: RankgaugeError) -> Any:
         """A page says what it cannot show, and is refused where nothing can be drawn; a notebook does without."""
         from markupsafe import Markup
 
@@ -165,9 +151,9 @@ class _Writer:
         if not self.live:
             return Markup("")
         check_installed()
-        return self.text(model.Text(f"No chart of this: {str(error).rstrip('.')}.", "note"))
+        return self.macros.text(model.Text(f"No chart of this: {str(error).rstrip('.')}.", "note"))
 
-    def table(self, table: Table) -> Markup:
+    def table(self, table: Table) -> Any:
         from markupsafe import Markup
 
         if table.formats and "html" not in table.formats:
@@ -179,13 +165,7 @@ class _Writer:
         ]
         columns = [_Head(column.head, _kinds(column, ""), column.help) for column in table.columns]
         end = len(rows) - table.foot
-        return _markup(self.macros.table(table, columns, rows[:end], rows[end:], self.live))
-
-
-def _markup(made: Any) -> Markup:
-    """What a macro returns, which knows of no types."""
-    markup: Markup = made
-    return markup
+        return self.macros.table(table, columns, rows[:end], rows[end:], self.live)
 
 
 def _tile_cell(tile: model.Tile, digits: int) -> _Shown:
@@ -262,12 +242,12 @@ def _raw(value: Any) -> str:
     return " ".join(repr(float(each)) if isinstance(each, float) else str(each) for each in numbers)
 
 
-WRITERS: Final[dict[type, Callable[[_Writer, Any], Markup]]] = {
-    model.Text: _Writer.text,
-    model.Bullets: _Writer.bullets,
-    model.Notes: _Writer.notes,
+WRITERS: Final[dict[type, Callable[[_Writer, Any], Any]]] = {
+    model.Text: lambda writer, block: writer.macros.text(block),
+    model.Bullets: lambda writer, block: writer.macros.bullets(block),
+    model.Notes: lambda writer, block: writer.macros.notes(block.items),
     model.Tiles: _Writer.tiles,
-    model.Code: _Writer.code,
+    model.Code: lambda writer, block: writer.macros.code(block, writer.live),
     model.Fold: _Writer.fold,
     model.Table: _Writer.table,
     model.Chart: _Writer.chart,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ElementTree
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from rankgauge.show.cells import drawable
 
 if TYPE_CHECKING:
     from rankgauge.comparison.gate.check import Check
 
 __all__ = ["junit"]
-
-NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(check: Check, inconclusive: str | None = None) -> str:
@@ -20,17 +19,13 @@ def junit(check: Check, inconclusive: str | None = None) -> str:
     names += [f"{each.measure} is at least {each.minimum:g}" for each in check.minimums]
     suite = ElementTree.Element("testsuite", name="rankgauge check", tests=str(len(names)), errors="0")
     for test, name in zip(check.tests, names, strict=True):
-        case = ElementTree.SubElement(suite, "testcase", classname="rankgauge.check", name=_xml(name))
+        case = ElementTree.SubElement(suite, "testcase", classname="rankgauge.check", name=drawable(name))
         if test.answer != "pass":
             passes = test.answer == "inconclusive" and inconclusive == "pass"
-            words = _xml(f"{test.measure}: {test.answer}")
+            words = drawable(f"{test.measure}: {test.answer}")
             outcome = ElementTree.SubElement(case, "skipped" if passes else "failure", message=words, type=test.answer)
-            outcome.text = _xml(check.show())
+            outcome.text = drawable(check.show())
     for kind, name in (("failure", "failures"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{kind}"))))
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=False) + "\n"
-
-
-def _xml(text: str) -> str:
-    return NOT_XML.sub("�", text)

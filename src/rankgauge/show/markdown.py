@@ -23,15 +23,15 @@ def markdown(page: Page, options: Options) -> str:
     titled = len(page.sections) > 1
     parts = [f"# {markdown_text(page.title)}"] + [markdown_text(page.subtitle)] * bool(page.subtitle) if titled else []
     for section in page.sections:
-        inner = [made for block in section.blocks if (made := block_markdown(block, options))]
+        inner = _blocks(section.blocks, options)
         parts += [f"## {markdown_text(section.title)}"] if titled and inner and section.title else []
         parts += inner
     return "\n\n".join(parts) + "\n"
 
 
-def block_markdown(block: Block, options: Options) -> str:
-    """A block; nothing for a chart."""
-    return WRITERS[type(block)](block, options)
+def _blocks(blocks: Sequence[Block], options: Options) -> list[str]:
+    """Those that have something to show: a chart has not."""
+    return [made for block in blocks if (made := WRITERS[type(block)](block, options))]
 
 
 def markdown_text(words: str) -> str:
@@ -71,7 +71,7 @@ def _code(block: model.Code, options: Options) -> str:
 
 
 def _fold(block: model.Fold, options: Options) -> str:
-    inner = [made for each in block.blocks if (made := block_markdown(each, options))]
+    inner = _blocks(block.blocks, options)
     badge = f" ({markdown_text(block.badge)})" if block.badge else ""
     summary = f"<details><summary>{markdown_text(block.title)}{badge}</summary>"
     return "\n\n".join([summary, *inner, "</details>"]) if inner else ""

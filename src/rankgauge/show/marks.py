@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from rankgauge.comparison.verdict import BETTER, WORSE
-from rankgauge.show.model import Column
+from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE
+from rankgauge.show.model import Column, Mark
 
-__all__ = ["DAGGERS", "DELTAS", "TESTS", "beaten_letters", "delta_column", "legend", "letter", "letters"]
+__all__ = ["DAGGERS", "DELTAS", "TESTS", "beaten_letters", "decision_mark", "delta_column", "legend", "letter"]
+__all__ += ["letters"]
 
 # The decision of system against baseline → its mark.
 DAGGERS: Final = {BETTER: "†", WORSE: "‡"}
+# The decision of any pair → the kind of its cell.
+DECISIONS: Final = {BETTER: "good", WORSE: "bad", NOT_SEPARABLE: "quiet"}
 # Method → how a paper calls it.
 TESTS: Final = {
     "maxt": "sign-flip test, step-down max-T over {pairs} pairs",
@@ -28,6 +31,11 @@ DELTAS: Final = {
     "relative": "in percent of the baseline",
     "none": "not at all",
 }
+
+
+def decision_mark(decision: str) -> Mark:
+    """A decision as a cell."""
+    return Mark(decision, DECISIONS[decision])
 
 
 def letter(number: int) -> str:

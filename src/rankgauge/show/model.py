@@ -90,6 +90,12 @@ class Table:
         columns = [Column(name) for name in (listed[0] if listed else heads)]
         return cls(key, "", columns, [list(row.values()) for row in listed], formats=frozenset({"csv"}), **more)
 
+    @classmethod
+    def of_columns(cls, key: str, caption: str, columns: Iterable[tuple[Column, Iterable[Any]]], **more: Any) -> Table:
+        """A table whose columns are given with their cells."""
+        heads, cells = zip(*columns, strict=True)
+        return cls(key, caption, heads, [list(row) for row in zip(*cells, strict=True)], **more)
+
 
 @dataclass(frozen=True, slots=True)
 class Text:

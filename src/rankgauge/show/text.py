@@ -48,14 +48,9 @@ def _block_texts(blocks: Sequence[Block], options: Options) -> list[str]:
     """The blocks that a terminal can show; sentences that follow each other stand together."""
     parts = []
     for together, group in groupby(blocks, key=lambda block: isinstance(block, model.Text)):
-        made = [words for block in group if (words := block_text(block, options))]
+        made = [words for block in group if (words := WRITERS[type(block)](block, options))]
         parts += ["".join(made)] if together and made else made
     return parts
-
-
-def block_text(block: Block, options: Options) -> str:
-    """A block, ending in a newline; nothing for what a terminal cannot show."""
-    return WRITERS[type(block)](block, options)
 
 
 def _underlined(title: str, options: Options) -> str:
@@ -87,10 +82,6 @@ def _words(block: model.Text, options: Options) -> str:
 def _bullets(block: model.Bullets, options: Options) -> str:
     title = f"{printable(block.title)}:\n" if block.title else ""
     return title + _lines(block.items, options, "Warning: " if block.kind == "warning" else "  " if title else "")
-
-
-def _notes(block: model.Notes, options: Options) -> str:
-    return _lines(block.items, options)
 
 
 def _tiles(block: model.Tiles, options: Options) -> str:
@@ -230,7 +221,7 @@ def _bars(values: Sequence[Any]) -> list[str]:
 WRITERS: Final[dict[type, Callable[[Any, Options], str]]] = {
     model.Text: _words,
     model.Bullets: _bullets,
-    model.Notes: _notes,
+    model.Notes: lambda block, options: _lines(block.items, options),
     model.Tiles: _tiles,
     model.Code: _code,
     model.Fold: _fold,

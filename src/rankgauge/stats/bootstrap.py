@@ -1,4 +1,8 @@
-"""Bootstrap intervals of mean differences: BCa and studentised, for any number of pairs from the same resamples."""
+"""Bootstrap intervals, any number of them from the same resamples.
+
+Of mean differences: BCa (bias-corrected and accelerated, Efron 1987) and studentised (bootstrap-t: resampled
+differences in their own standard errors). Of ratios of means: BCa.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rankgauge.stats.paired import TIE
+from rankgauge.stats.paired import TIE, Units
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
-    from rankgauge.stats.paired import Units
 
-__all__ = ["KINDS", "MOST_VARY", "RESAMPLES", "bca", "bootstrap_intervals", "draws"]
+__all__ = [
+    "MOST_VARY", "RESAMPLES", "bca", "bootstrap_intervals", "draws", "ratio_intervals", "ratios", "resamples_for",
+]  # fmt: skip
 
 RESAMPLES: Final = 10_000
 MOST_VARY: Final = 0.9  # of the resamples; where fewer have an error of their own there is no studentised interval
 AT_ONCE: Final = 64  # pairs whose resamples are held at the same time
-KINDS: Final = {
-    "bca": "bias-corrected and accelerated bootstrap (Efron 1987)",
-    "studentised": "bootstrap-t: resampled differences in their own standard errors",
-}
 
 
 def bootstrap_intervals(
@@ -109,4 +110,54 @@ def _studentised(means: Floats, errors: Floats, apart: Floats, share: Floats, al
             continue
         high, low = np.quantile(t, [alpha / 2, 1 - alpha / 2])
         result[pair] = observed[pair] - low * error[pair], observed[pair] - high * error[pair]
+    return result
+
+
+# ---- ratios of means, of which a mean is the simplest ----------------------------------------------------------------
+# Numerator and denominator are drawn together, so that what they share is kept (paired).
+
+
+WORK: Final = 10_000_000  # units drawn in all, beyond which fewer resamples have to do
+FEWEST: Final = 2_000
+NOTHING: Final = 1e-12  # a mean that is no larger is 0 but for rounding, and nothing to divide by
+
+
+def resamples_for(units: int) -> int:
+    """How many resamples: 10,000, fewer of very many units."""
+    return min(RESAMPLES, max(FEWEST, WORK // max(units, 1)))
+
+
+def ratios(above: Floats, below: Floats) -> Floats:
+    """The sums of the columns of the one over those of the other; NaN where there is nothing to divide by."""
+    total = below.sum(axis=0)
+    result: Floats = np.full(total.shape, np.nan)
+    np.divide(above.sum(axis=0), total, out=result, where=np.abs(total) > NOTHING)
+    return result
+
+
+def ratio_intervals(
+    above: Floats, below: Floats, *, alpha: float = 0.05, resamples: int | None = None, seed: int = 0
+) -> Floats:
+    """BCa intervals of Σ above / Σ below, a row per unit and a column per ratio; an interval a row.
+
+    There is none (NaN) of a single unit, and where more than a tenth of the resamples have nothing to divide by.
+    """
+    units, number = above.shape
+    observed = ratios(above, below)
+    if units < 2 or not number:
+        return np.full((number, 2), np.nan)
+    drawn = np.empty((resamples or resamples_for(units), number))
+    distinct, which = np.unique(below, axis=1, return_inverse=True)  # of means, one for all
+    both, largest = np.concatenate([above, distinct], axis=1), np.abs(below).max(axis=0, initial=0.0)
+    for part, times in draws(units, len(drawn), (seed, 3)):
+        sums = times @ both
+        drawn[part], by = np.nan, sums[:, number:][:, which.ravel()]
+        np.divide(sums[:, :number], by, out=drawn[part], where=np.abs(by) > NOTHING * np.maximum(largest, NOTHING))
+    result = np.full((number, 2), np.nan)
+    for at in range(number):
+        known = drawn[~np.isnan(drawn[:, at]), at : at + 1]
+        if len(known) < MOST_VARY * len(drawn) or np.isnan(observed[at]):
+            continue
+        influence = above[:, at : at + 1] - observed[at] * below[:, at : at + 1]
+        result[at] = bca(known, influence, observed[at : at + 1], alpha)[0]
     return result

@@ -6,40 +6,31 @@ For each row in turn a column is chosen on all the others, and the row tells whe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.stats.correlation import SAME, is_constant, kendall, pearson, spearman
-from rankgauge.stats.line import without_each
+from rankgauge.stats.correlation import SAME, is_constant, kendall, pearson, spearman, without_each
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
 
-__all__ = ["CRITERIA", "QUICK", "SLOW", "Chosen", "Criterion", "first_of_best", "nested"]
+__all__ = ["CRITERIA", "QUICK", "SLOW", "Criterion", "first_of_best", "nested"]
 
 SLOW: Final = 2_000  # rows, beyond which criteria that start anew for every row are too slow
 EQUAL: Final = 1e-9  # scores that differ by less are the same: rounding leaves columns that are multiples apart
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """For each row the column that was chosen without it, and whether that column agrees with it in sign.
+def nested(columns: Floats, y: Floats, by: str = "pearson") -> tuple[Ints, Floats]:
+    """Leave each row out, choose by the others, look at the row. `columns` is column × row; of equals, the first.
 
-    `agrees` is 1 or 0, and NaN where one of the two is 0 and so has no sign.
+    For each row the column that was chosen without it, and whether that column agrees with it in sign: 1 or 0, and NaN
+    where one of the two is 0 and so has no sign.
     """
-
-    column: Ints
-    agrees: Floats
-
-
-def nested(columns: Floats, y: Floats, by: str = "pearson") -> Chosen:
-    """Leave each row out, choose by the others, look at the row. `columns` is column × row; of equals, the first."""
     scores = np.stack([CRITERIA[by].without_each(x, y) for x in columns])
     column = first_of_best(scores)
     signs = np.sign(columns[column, np.arange(len(y))]) * np.sign(y)
-    return Chosen(column, np.where(signs == 0, np.nan, (signs > 0).astype(np.float64)))
+    return column, np.where(signs == 0, np.nan, (signs > 0).astype(np.float64))
 
 
 def first_of_best(scores: Floats) -> Ints:
@@ -66,10 +57,6 @@ class Criterion(NamedTuple):
         kept = ~np.eye(len(y), dtype=bool)
         found: Floats = np.array([self.whole(x[rows], y[rows]) for rows in kept])
         return found
-
-
-def _pearsons(x: Floats, y: Floats) -> Floats:
-    return without_each(x, y)[0]
 
 
 def _share(x: Floats, y: Floats) -> float:
@@ -101,7 +88,7 @@ def _prediction(x: Floats, y: Floats) -> float:
 
 
 CRITERIA: Final = {
-    "pearson": Criterion("the highest Pearson correlation", pearson, _pearsons),
+    "pearson": Criterion("the highest Pearson correlation", pearson, lambda x, y: without_each(x, y)[0]),
     "spearman": Criterion("the highest Spearman correlation", spearman),
     "kendall": Criterion("the highest Kendall τ_b", kendall),
     "sign": Criterion("the highest share of equal signs", _share, _shares),

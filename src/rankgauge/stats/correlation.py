@@ -1,4 +1,4 @@
-"""Correlations of two columns and of two orders, shares, their intervals, and what noise in a column takes from them.
+"""Correlations of two columns and of two orders, shares, their intervals, what noise takes from them; and the line.
 
 NaN stands for what does not exist: a correlation with a constant column, an interval of too few rows or of ±1.
 """
@@ -6,20 +6,21 @@ NaN stands for what does not exist: a correlation with a constant column, an int
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.stats.estimate import NAN, Estimate
-from rankgauge.stats.ranks import midranks
+from rankgauge.stats.paired import midranks
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
 
 __all__ = [
-    "COEFFICIENTS", "Coefficient", "Share", "corrected", "correlated", "dependent_difference", "effective_number",
-    "fisher", "is_constant", "kendall", "pearson", "rbo", "reliability", "spearman", "tau_ap", "weighted_pearson",
-    "wilson",
+    "COEFFICIENTS", "Coefficient", "Line", "Share", "corrected", "correlated", "dependent_difference",
+    "effective_number", "fisher", "fitted", "is_constant", "kendall", "pearson", "rbo", "reliability", "spearman",
+    "tau_ap", "weighted_pearson", "wilson", "without_each",
 ]  # fmt: skip
 
 SAME: Final = 1e-12  # of the largest value: a column that varies less is constant but for rounding
@@ -247,3 +248,67 @@ def corrected(found: Estimate, *reliabilities: float) -> Estimate:
     by = float(np.sqrt(np.prod(reliabilities)))
     ends: Any = np.clip([found.low / by, found.high / by], -1.0, 1.0)
     return Estimate(found.value / by, float(ends[0]), float(ends[1]))
+
+
+# ---- a straight line through points ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """y = intercept + slope · x by least squares, and what its intervals need. `scatter` is NaN where nothing is left
+    over to estimate it from."""
+
+    slope: float
+    intercept: float
+    scatter: float  # the standard deviation around the line, n − 2 degrees of freedom
+    number: int
+    middle: float  # the mean of x
+    width: float  # Σ(x − middle)²
+    is_perfect: bool = False  # whether all points lie on it, but for rounding
+
+    def slope_times(self, step: float, alpha: float = 0.05) -> Estimate:
+        """What a step of x adds to y."""
+        return self._interval(self.slope * step, self.scatter * abs(step) / np.sqrt(self.width), alpha)
+
+    def mean_at(self, x: float, alpha: float = 0.05) -> Estimate:
+        """The mean of y at x."""
+        return self._interval(self.intercept + self.slope * x, self.scatter * np.sqrt(self._leverage(x)), alpha)
+
+    def next_at(self, x: float, alpha: float = 0.05) -> Estimate:
+        """The y of one more point at x: a prediction interval."""
+        return self._interval(self.intercept + self.slope * x, self.scatter * np.sqrt(1 + self._leverage(x)), alpha)
+
+    def _leverage(self, x: float) -> float:
+        return 1 / self.number + (x - self.middle) ** 2 / self.width
+
+    def _interval(self, value: float, error: float, alpha: float) -> Estimate:
+        from scipy.special import stdtrit
+
+        reach = float(stdtrit(self.number - 2, 1 - alpha / 2) * error) if self.number > 2 else float("nan")
+        return Estimate(float(value), float(value - reach), float(value + reach))
+
+
+def fitted(x: Floats, y: Floats) -> Line:
+    """The line of least squares; x must vary."""
+    a, b = x - x.mean(), y - y.mean()
+    width = float(a @ a)
+    slope = float(a @ b) / width
+    left = float(((b - slope * a) ** 2).sum())
+    scatter = float(np.sqrt(left / (len(x) - 2))) if len(x) > 2 else float("nan")
+    perfect = left <= (SAME * float(np.abs(y).max())) ** 2 * len(x)
+    return Line(slope, float(y.mean() - slope * x.mean()), scatter, len(x), float(x.mean()), width, perfect)
+
+
+def without_each(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Pearson's r and the slope without each of the points in turn; NaN where what is left does not vary."""
+    number = len(x)
+    a, b = x - x.mean(), y - y.mean()
+    # Taking point i out of centred sums takes n/(n − 1) times its product out.
+    scale = number / (number - 1)
+    xx, yy, xy = (float(p @ q) - scale * p * q for p, q in ((a, a), (b, b), (a, b)))
+    flat_x = xx <= SAME * float(a @ a)
+    flat_y = yy <= SAME * float(b @ b)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = np.where(flat_x | flat_y, np.nan, np.clip(xy / np.sqrt(np.abs(xx * yy)), -1.0, 1.0))
+        slope = np.where(flat_x, np.nan, xy / xx)
+    return r, slope

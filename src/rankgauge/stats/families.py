@@ -17,19 +17,8 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
 
 __all__ = [
-    "adjusted",
-    "benjamini_hochberg",
-    "benjamini_yekutieli",
-    "holm",
-    "randomised_tukey",
-    "residual_square",
-    "tukey",
-]
-
-
-def adjusted(method: str, p: Floats) -> Floats:
-    """The p-values of a family, adjusted by a method that needs nothing but them."""
-    return ALONE[method](p)
+    "ALONE", "benjamini_hochberg", "benjamini_yekutieli", "holm", "randomised_tukey", "residual_square", "tukey",
+]  # fmt: skip
 
 
 def holm(p: Floats) -> Floats:
@@ -92,6 +81,7 @@ def randomised_tukey(
     return np.array([(1 + np.count_nonzero(ranges >= each)) / (permutations + 1) for each in apart])
 
 
+# Methods that need nothing but the p-values.
 ALONE: Final[dict[str, Callable[[Floats], Floats]]] = {
     "holm": holm,
     "bh": benjamini_hochberg,

@@ -73,7 +73,9 @@ def whole_numbers(columns: Floats) -> Floats:
     return np.rint(np.ldexp(columns, ROOM - int(exponent)))
 
 
-def sign_flips(columns: Floats, pairs: Sequence[tuple[int, int]], *, flips: int = 100_000, seed: int = 0) -> Flipped:
+def sign_flips(
+    columns: Floats, pairs: Sequence[tuple[int, int]], *, flips: int = 100_000, seed: int = 0, few: int = FEW_COLUMNS
+) -> Flipped:
     """Test every pair of columns, a row per unit: all flips where these are at most `flips`, else so many drawn ones.
 
     Two-sided. Drawn flips give (count + 1) / (flips + 1), all of them count / number.
@@ -83,7 +85,7 @@ def sign_flips(columns: Floats, pairs: Sequence[tuple[int, int]], *, flips: int 
     kept = np.ones(len(whole), bool) if _few_enough(len(whole), flips) else apart.any(axis=0)
     exact = _few_enough(int(kept.sum()), flips)
     family = _family(whole, first, second)
-    chunks = _all_chunks(whole[kept]) if exact else _drawn_chunks(whole, flips, seed)
+    chunks = _all_chunks(whole[kept]) if exact else _drawn_chunks(whole, flips, seed, few)
     alone, together = _walk(chunks, family)
     number = 1 << int(kept.sum()) if exact else flips
     plus = 0 if exact else 1
@@ -123,9 +125,9 @@ def _family(whole: Floats, first: Ints, second: Ints) -> _Family:
 # ---- sums of flipped values -----------------------------------------------------------------------------------------
 
 
-def _drawn_chunks(whole: Floats, flips: int, seed: int) -> Iterator[Floats]:
+def _drawn_chunks(whole: Floats, flips: int, seed: int, few: int) -> Iterator[Floats]:
     """Columns × flips: Σ ± value, for one chunk of random signs after the other, each from a generator of its own."""
-    add_up = _by_tables if whole.shape[1] - 1 <= FEW_COLUMNS else _by_products
+    add_up = _by_tables if whole.shape[1] - 1 <= few else _by_products
     summed = add_up(whole[:, :-1])
     total = whole.sum(axis=0)
     for number, start in enumerate(range(0, flips, CHUNK)):

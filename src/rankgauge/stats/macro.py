@@ -14,8 +14,7 @@ import numpy as np
 
 from rankgauge.stats.bootstrap import draws
 from rankgauge.stats.flips import Flipped, centred, sign_flips
-from rankgauge.stats.paired import Interval
-from rankgauge.stats.ranks import midranks
+from rankgauge.stats.paired import Interval, midranks
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints

@@ -13,7 +13,7 @@ from rankgauge.errors import InputError, MeasureError, choices, counted, unknown
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import RunSource
+from rankgauge.read import Judgments, RunSource
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.ppi import INTERVALS, needed, needed_alone, plain_mean, power, prediction_powered
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dtypes import Floats
-    from rankgauge.read import Judgments
 
 __all__ = ["Powered", "PredictionPowered", "ppi"]
 
@@ -182,12 +181,10 @@ def _same_pool(human: Judgments, machine: Judgments) -> None:
         raise InputError(
             f"{asked} judged by people and not by the model, such as {strange[0]!r}; the model must judge every query"
         )
-    partly = {
-        query: ours[query].keys() ^ theirs[query].keys() for query in ours if ours[query].keys() != theirs[query].keys()
-    }
+    partly = [query for query in ours if ours[query].keys() != theirs[query].keys()]
     if partly:
         shown = []
-        for query in list(partly)[:EXAMPLES]:
+        for query in partly[:EXAMPLES]:
             shared = len(ours[query].keys() & theirs[query].keys())
             shown.append(f"{query!r}: people {len(ours[query]):,}, model {len(theirs[query]):,}, both {shared:,}")
         raise InputError(
@@ -202,10 +199,15 @@ def _values(
 ) -> tuple[Floats, Floats, Floats]:
     """Under people's judgments; under the model's, of the same queries; and of the others."""
     ours, theirs = (evaluate_runs(each, {"": run}, measure, protocol=protocol)[""] for each in (human, machine))
-    truth = dict(zip(ours.query_ids, ours.measured[measure].tolist(), strict=True))
-    predicted = dict(zip(theirs.query_ids, theirs.measured[measure].tolist(), strict=True))
-    lacking = [q for q in human.queries if truth.get(q) is None or truth[q] != truth[q]]
-    lacking += [q for q in machine.queries if predicted.get(q) is None or predicted[q] != predicted[q]]
+    truth, predicted = (
+        {
+            query: value
+            for query, value in zip(each.query_ids, each.measured[measure].tolist(), strict=True)
+            if value == value
+        }
+        for each in (ours, theirs)
+    )
+    lacking = [q for q in human.queries if q not in truth] + [q for q in machine.queries if q not in predicted]
     if lacking:
         raise InputError(
             f"the rules leave {counted(len(lacking), 'query', 'queries')} out, such as {lacking[0]!r}, under people's "

@@ -1,15 +1,24 @@
-"""The findings that `validate` knows: one table, from which help, documentation and tests are built."""
+"""The findings that `validate` knows: one table, from which help, documentation and tests are built.
+
+A finding in the making is a draft, whose examples name rows; lines are looked up for all of them at once.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from rankgauge.shown import Shown
 
-__all__ = ["CODES", "SEVERITIES", "Finding", "Findings", "Kind"]
+if TYPE_CHECKING:
+    from rankgauge.dtypes import Ints
+    from rankgauge.validation.table import Table
+
+__all__ = ["CODES", "EXAMPLES", "SEVERITIES", "Draft", "Example", "Finding", "Findings", "Kind", "about_queries"]
+__all__ += ["finish"]
 
 SEVERITIES: Final = ("error", "warning", "note")
+EXAMPLES: Final = 3
 
 
 class Kind(NamedTuple):
@@ -24,17 +33,13 @@ CODES: Final[dict[str, Kind]] = {
     "RG101": Kind("note", "a pair is judged twice with the same grade", "keep one line; it counts once either way"),
     "RG102": Kind("error", "a pair is judged twice with different grades", "decide which grade holds and keep one"),
     "RG103": Kind(
-        "note",
-        "a judged query has no relevant document",
-        "it counts 0 for every system; --empty skip leaves it out",
+        "note", "a judged query has no relevant document", "it counts 0 for every system; --empty skip leaves it out"
     ),
     "RG104": Kind(
         "warning", "grades look inverted: 1 is rare and best", "turn the scale round before evaluating (best = highest)"
     ),
     "RG105": Kind(
-        "warning",
-        "grades have decimals, which trec_eval and ranx cut off",
-        "use whole grades to compare with them",
+        "warning", "grades have decimals, which trec_eval and ranx cut off", "use whole grades to compare with them"
     ),
     "RG201": Kind(
         "error", "a document is twice in one ranking", "mend the run, or choose with --duplicates first or best"
@@ -105,3 +110,68 @@ class Findings(Shown, list[Finding]):
     def to_dict(self) -> dict[str, Any]:
         """Everything, for machines."""
         return {"findings": self.rows()}
+
+
+# ---- in the making ---------------------------------------------------------------------------------------------------
+
+
+class Example(NamedTuple):
+    """A text about a row of a table, and the row that it repeats, if any."""
+
+    text: str
+    table: Table | None = None
+    row: int = 0
+    first: int | None = None
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows that it names."""
+        return [self.row] if self.first is None else [self.row, self.first]
+
+    def shown(self, numbers: dict[int, int]) -> str:
+        """With the lines that the rows have."""
+        if self.table is None:
+            return self.text
+        origin = self.table.places.origin
+        before = "" if self.first is None else f" at {origin.unit} {numbers[self.first]}"
+        return f"{origin.place(numbers[self.row])}: {self.text}{before}"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A finding whose examples are still rows."""
+
+    code: str
+    source: str
+    count: int
+    examples: list[Example]
+    effect: str = ""
+
+    def also(self, effect: str) -> Draft:
+        """The same with one more thing that it does to the score."""
+        return replace(self, effect="; ".join(filter(None, (self.effect, effect))))
+
+
+def about_queries(code: str, table: Table, rows: Ints, effect: str = "") -> Draft:
+    """A finding that counts queries: a row of each that shows it."""
+    shown = [Example(f"query {table.query_of(row)}", table, row) for row in rows[:EXAMPLES].tolist()]
+    return Draft(code, table.name, len(rows), shown, effect)
+
+
+def finish(drafts: list[Draft]) -> list[Finding]:
+    """The findings, with the lines of their examples."""
+    wanted: dict[Table, set[int]] = {}
+    for example in (example for draft in drafts for example in draft.examples):
+        if example.table is not None:
+            wanted.setdefault(example.table, set()).update(example.rows)
+    numbers = {table: table.places.numbers(rows) for table, rows in wanted.items()}
+    return [
+        Finding(
+            draft.code,
+            draft.source,
+            draft.count,
+            [example.shown(numbers[example.table] if example.table else {}) for example in draft.examples],
+            draft.effect,
+        )
+        for draft in drafts
+    ]

@@ -1,4 +1,4 @@
-"""What can be wrong between judgments and a run, and what findings do to the score."""
+"""What can be wrong between judgments and a run, ids above all, and what findings do to the score."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rankgauge.errors import RankgaugeError, RankgaugeWarning
+from rankgauge.matching.diagnose import CHANGES, alike, sides_of
 from rankgauge.matching.match import Hits, match
 from rankgauge.measures.bands.bands import tie_band
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run
-from rankgauge.validation.drafts import Draft, Example, about_queries
-from rankgauge.validation.judged import flipped
+from rankgauge.validation.checks import flipped, short_queries
+from rankgauge.validation.codes import EXAMPLES, Draft, Example, about_queries
 from rankgauge.validation.quick import reversal
-from rankgauge.validation.ranked import short_queries
-from rankgauge.validation.spelling import respelled, spelled_otherwise
-from rankgauge.validation.table import Table
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats
+    from rankgauge.matching.diagnose import Side
     from rankgauge.measures import Measure
     from rankgauge.read import Columns
+    from rankgauge.validation.table import Table
 
 __all__ = ["Pair", "check_pair", "effects"]
+
+QUERIES: Final = 200  # whose documents are compared: what is written differently is so everywhere
+ROWS: Final = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +76,7 @@ class Pair:
 
 def _hits(judged: Columns, run: Columns, protocol: Protocol = DEFAULT) -> Hits | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankgaugeWarning)
+        with warnings.catch_warnings(action="ignore", category=RankgaugeWarning):
             return match(Judgments(judged), Run(run), protocol)
     except RankgaugeError:
         return None
@@ -85,12 +87,11 @@ def check_pair(pair: Pair) -> Iterator[Draft]:
     judged, run = pair.judged, pair.run
     unjudged, missing = _only_in(run, judged), _only_in(judged, run)
     if unjudged:
-        yield about_queries("RG301", run, unjudged, run.first_of(unjudged), "none: they are left out")
+        yield about_queries("RG301", run, run.first_of(unjudged), "none: they are left out")
     if missing:
-        draft = about_queries("RG302", judged, missing, judged.first_of(missing))
+        draft = about_queries("RG302", judged, judged.first_of(missing))
         yield replace(draft, source=run.name)
-    for found in spelled_otherwise(judged, run):
-        yield found.draft.also(_alike(pair, found.change, found.what))
+    yield from _spelled_otherwise(pair)
     turned = reversal(pair.hits, pair.measure) if pair.hits is not None else ""
     if turned:
         example = Example(f"score {run.columns.number[0]:g}", run, 0)
@@ -102,12 +103,50 @@ def _only_in(table: Table, other: Table) -> list[int]:
     return [number for number, query in enumerate(table.columns.queries) if query not in other.number]
 
 
+# ---- ids written differently -----------------------------------------------------------------------------------------
+
+
+def _spelled_otherwise(pair: Pair) -> Iterator[Draft]:
+    """Ids of queries, then of documents, that would match if both sides wrote them alike."""
+    judged, run = pair.judged, pair.run
+    ours = [query for query in judged.columns.queries if query not in run.number]
+    theirs = {query: number for query, number in run.number.items() if query not in judged.number} if ours else {}
+    queries: list[Side] = [(ours, {query: int(run.first_of([number])[0]) for query, number in theirs.items()})]
+    shared = sorted(judged.number.keys() & run.number.keys())[:QUERIES]
+    documents = sides_of(((judged.documents(query), run.documents(query)) for query in shared), ROWS)
+    for what, (sides, matching) in (("query", (queries, 0)), ("document", documents)):
+        pairs, name = alike(sides, matching)
+        if pairs:
+            shown = [
+                Example(f"{what} {ours_id!r} is judged, {theirs_id!r} is in the run", run, row)
+                for ours_id, theirs_id, row in pairs[:EXAMPLES]
+            ]
+            draft = Draft("RG303", run.name, len(pairs), shown, f"none of them counts; they match after {name}")
+            yield draft.also(_alike(pair, CHANGES[name], what))
+
+
 def _alike(pair: Pair, change: Callable[[str], str], what: str) -> str:
     """What the value is when the ids of both sides are changed so that they match."""
-    value = pair.mean(respelled(pair.judged, change, what), respelled(pair.run, change, what))
+    value = pair.mean(_respelled(pair.judged, change, what), _respelled(pair.run, change, what))
     if value is None:
         return ""
     return f"{pair.start}, and {value:.4f} then" if pair.start else f"{pair.measure} is {value:.4f} then"
+
+
+def _respelled(table: Table, change: Callable[[str], str], what: str) -> Columns:
+    """The rows with the ids of queries or documents changed, every pair once."""
+    import polars as pl
+
+    columns = table.once()
+    if what == "query":
+        numbers: dict[str, int] = {}
+        new = [numbers.setdefault(change(query) or query, len(numbers)) for query in columns.queries]
+        changed = replace(columns, queries=list(numbers), query=np.array(new, np.int32)[columns.query])
+    else:
+        distinct = columns.doc.unique()
+        new_docs = pl.Series([change(doc) or doc for doc in distinct], dtype=pl.String)
+        changed = replace(columns, doc=columns.doc.replace_strict(distinct, new_docs, return_dtype=pl.String))
+    return replace(table, columns=changed, ranks=None).once()
 
 
 # ---- effects --------------------------------------------------------------------------------------------------------
@@ -134,33 +173,16 @@ def _which_grade(pair: Pair) -> str:
     return f"{pair.start} with the first of the grades, {low:.4f} with the lowest, {high:.4f} with the highest"
 
 
-def _nothing_relevant(pair: Pair) -> str:
-    columns = pair.judged.columns
-    best = np.full(len(columns.queries), -np.inf)
-    np.maximum.at(best, columns.query, columns.number)
-    return pair.mean_without(columns.queries[number] for number in np.flatnonzero(best <= 0))
-
-
-def _scale_turned(pair: Pair) -> str:
+def _regraded(pair: Pair, change: Callable[[Floats], Floats], words: str) -> str:
     columns = pair.judged.once()
-    turned = pair.mean(replace(columns, number=flipped(columns.number)))
-    return f"{pair.start}, and {turned:.4f} with the scale turned round"
-
-
-def _decimals_cut(pair: Pair) -> str:
-    columns = pair.judged.once()
-    cut = pair.mean(replace(columns, number=np.trunc(columns.number)))
-    return f"{pair.start}, and {cut:.4f} with the decimals cut off"
+    value = pair.mean(replace(columns, number=change(columns.number)))
+    return f"{pair.start}, and {value:.4f} {words}"
 
 
 def _which_copy(pair: Pair) -> str:
     best = pair.mean(run=pair.run.once("high"))
     each = pair.mean(run=pair.run.columns, protocol=Protocol(duplicates="each"))
     return f"{pair.start} with the first of each, {best:.4f} with the best-scored, {each:.4f} if all of them count"
-
-
-def _by_rank(pair: Pair) -> str:
-    return f"{pair.start} by score and {pair.mean(run=pair.run.by_rank()):.4f} by rank"
 
 
 def _band(pair: Pair) -> str:
@@ -170,32 +192,24 @@ def _band(pair: Pair) -> str:
     return f"{pair.start}, and {least}{band.low:.4f} to {band.high:.4f} under other orders of equal scores"
 
 
-def _short(pair: Pair) -> str:
-    return pair.mean_without(pair.run.columns.queries[number] for number in short_queries(pair.run))
-
-
 def _itself(pair: Pair) -> str:
     dropped = pair.mean(protocol=Protocol(same_id="drop"))
     return "" if dropped is None else f"{pair.start} with them and {dropped:.4f} without"
 
 
-def _missing(pair: Pair) -> str:
-    return pair.mean_without(query for query in pair.judged.columns.queries if query not in pair.run.number)
-
-
 EFFECTS: Final[dict[str, Callable[[Pair], str]]] = {
     "RG102": _which_grade,
-    "RG103": _nothing_relevant,
-    "RG104": _scale_turned,
-    "RG105": _decimals_cut,
+    "RG103": lambda pair: pair.mean_without(pair.judged.names(pair.judged.nothing_relevant)),
+    "RG104": lambda pair: _regraded(pair, flipped, "with the scale turned round"),
+    "RG105": lambda pair: _regraded(pair, np.trunc, "with the decimals cut off"),
     "RG201": _which_copy,
-    "RG202": _by_rank,
+    "RG202": lambda pair: f"{pair.start} by score and {pair.mean(run=pair.run.by_rank()):.4f} by rank",
     "RG203": lambda pair: f"none by score: {pair.start}",
     "RG204": _band,
-    "RG205": _short,
+    "RG205": lambda pair: pair.mean_without(pair.run.names(short_queries(pair.run))),
     "RG206": _band,
     "RG208": _itself,
-    "RG302": _missing,
+    "RG302": lambda pair: pair.mean_without(pair.judged.number.keys() - pair.run.number.keys()),
 }
 # Findings that say more than the effect: how many they are of how many, what is usual.
 ADDED: Final = ("RG103", "RG203", "RG205", "RG208")

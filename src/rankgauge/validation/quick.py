@@ -1,24 +1,32 @@
-"""The checks that need little but Hits: quick enough to be part of every evaluation, one line each."""
+"""The checks that are part of every evaluation, one line each: they need Hits, and a peek at judgments and run.
+
+`validate` looks at every row; an evaluation has no time for that. It looks at the first rows (ranks against scores,
+ranks from 0, a query's own id, ids written differently), and says how many queries it looked at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import counted
+from rankgauge.matching.diagnose import alike, sides_of
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.validation.codes import CODES
-from rankgauge.validation.sample import sample_notes
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Array, Floats, Ints
+    from rankgauge.matching.diagnose import Side
     from rankgauge.matching.hits import Hits
+    from rankgauge.read.records import Judgments, Record, Run
     from rankgauge.result import Result
 
-__all__ = ["SHORT", "quick_checks", "quick_notes", "reversal"]
+__all__ = ["SHORT", "Peek", "contradicting", "peek", "quick_checks", "quick_notes", "reversal"]
 
 SHORT: Final = 0.1  # of the usual length
 DEEP: Final = 10  # documents, from which on a reversed ranking can be told from a bad one
@@ -26,6 +34,10 @@ MUCH_BETTER: Final = 1.5
 AT_LEAST: Final = 0.02
 LEVELS: Final = 3
 LOOKED_AT: Final = 2_000  # queries, to tell whether it is worth looking at all of them
+QUERIES: Final = 20  # that are peeked at, or fewer if they have more rows than this
+ROWS: Final = 2_000
+WIDTH: Final = 6  # query Q0 doc rank score tag
+MOST_DOCUMENTS: Final = 2_000  # documents of the run whose spelling is tried in other ways
 
 
 def quick_notes(results: list[Result]) -> list[str]:
@@ -81,7 +93,7 @@ def reversal(hits: Hits, measure: Measure) -> str:
     """What the measure is both ways round, where rankings are much better upside down; nothing where they are not."""
     if hits.averaged or not len(hits) or np.median(hits.retrieved) <= DEEP:
         return ""
-    if len(hits.queries) > LOOKED_AT and not _is_much(*_both_ways(_first(hits, LOOKED_AT), measure)):
+    if len(hits.queries) > LOOKED_AT and not _is_much(*_both_ways(_start(hits, LOOKED_AT), measure)):
         return ""
     value, turned = _both_ways(hits, measure)
     much = _is_much(value, turned)
@@ -100,20 +112,133 @@ def _both_ways(hits: Hits, measure: Measure) -> tuple[float, float]:
     return aggregate("mean", measure(hits)), aggregate("mean", measure(upside_down))
 
 
-def _first(hits: Hits, number: int) -> Hits:
+def _start(hits: Hits, number: int) -> Hits:
     """The hits of the first so many queries."""
     rows, judged = (slice(int(np.searchsorted(each, number))) for each in (hits.query, hits.judgment_query))
-    return replace(
-        hits,
-        queries=hits.queries[:number],
-        answered=hits.answered[:number],
-        retrieved=hits.retrieved[:number],
-        judged=hits.judged[:number],
-        query=hits.query[rows],
-        rank=hits.rank[rows],
-        first=hits.first[rows],
-        tied=hits.tied[rows],
-        grade=hits.grade[rows],
-        judgment_query=hits.judgment_query[judged],
-        judgment_grade=hits.judgment_grade[judged],
-    )
+    kept = dict.fromkeys(("queries", "answered", "retrieved", "judged"), slice(number))
+    kept |= dict.fromkeys(("query", "rank", "first", "tied", "grade"), rows)
+    kept |= dict.fromkeys(("judgment_query", "judgment_grade"), judged)
+    return replace(hits, **{name: getattr(hits, name)[part] for name, part in kept.items()})
+
+
+# ---- the first rows --------------------------------------------------------------------------------------------------
+
+
+class Peek(NamedTuple):
+    """The little that is kept of judgments and a run beside Hits: a result must not hold millions of rows.
+
+    `head` is the start of the run's file (all of it where `whole`; ranks are nowhere else), `retrieved` holds documents
+    of the first queries, `rows` is how many the run has.
+
+    `judged` (of the same queries) is there only where most judged documents were not found, `missing` and `extra`
+    (ids of queries) only where both sides have queries that the other has not: else there is nothing to compare.
+    """
+
+    head: bytes = b""
+    whole: bool = False
+    retrieved: Mapping[str, Collection[str]] = {}
+    judged: Mapping[str, Collection[str]] = {}
+    missing: Collection[str] = ()
+    extra: Collection[str] = ()
+    rows: int = 0
+
+
+def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
+    """What is kept of these two, of which Hits were made."""
+    retrieved = _documents(run)
+    few = 2 * len(hits) < len(hits.judgment_grade)
+    judged = _documents(judgments, retrieved) if few else {}
+    apart = hits.missing and hits.left_out
+    ours, theirs = (set(judgments.queries), set(run.queries)) if apart else (set(), set())
+    return Peek(run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours, len(run))
+
+
+def _first(nested: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:
+    """The first queries with their documents, as few as hold enough rows."""
+    result: dict[str, Collection[str]] = {}
+    rows = 0
+    for query, docs in islice(nested.items(), QUERIES):
+        if rows >= ROWS:
+            break
+        result[query] = docs
+        rows += len(docs)
+    return result
+
+
+def _documents(record: Record, wanted: Collection[str] | None = None) -> dict[str, Collection[str]]:
+    """The documents of the wanted queries, or of the first."""
+    if record.is_nested:
+        nested = record.nested
+        return _first(nested) if wanted is None else {query: nested[query] for query in wanted if query in nested}
+    columns = record.columns
+    rows = np.arange(min(len(columns), ROWS))
+    if wanted is not None:
+        numbers = [number for number, query in enumerate(columns.queries) if query in wanted]
+        rows = np.flatnonzero(np.isin(columns.query, numbers))
+    result: dict[str, list[str]] = {}
+    for number, doc in zip(columns.query[rows].tolist(), columns.doc.gather(rows).to_list(), strict=True):
+        result.setdefault(columns.queries[number], []).append(doc)
+    return {**result}
+
+
+def contradicting(query: Array, rank: Ints, score: Floats) -> Ints:
+    """Where a document has a worse rank and a better score than the one before it by rank; ordered by query and rank.
+
+    The rows of a query stand together, and queries are numbered in their order.
+    """
+    same = query[1:] == query[:-1]
+    order = None if ((rank[1:] >= rank[:-1]) | ~same).all() else np.lexsort((rank, query))
+    if order is not None:
+        rank, score = rank[order], score[order]  # the queries stay where they are
+    after = np.flatnonzero((score[1:] > score[:-1]) & (rank[1:] > rank[:-1]) & same) + 1
+    return after if order is None else order[after]
+
+
+def sample_notes(peek: Peek, *, by_score: bool = True) -> Iterator[tuple[str, str]]:
+    """Code and words for each finding in the first rows."""
+    sample = _sample(peek.head)
+    if sample is not None:
+        query, rank, _ = sample
+        queries = int(query.max()) + 1
+        if by_score:
+            yield from _counted("RG202", len(np.unique(query[contradicting(*sample)])), queries, peek.whole)
+        yield from _counted("RG203", len(np.unique(query[rank == 0])), queries, peek.whole)
+    itself = sum(query in docs for query, docs in peek.retrieved.items())
+    yield from _counted("RG208", itself, len(peek.retrieved), whole=False)
+    yield from _spelling(peek)
+
+
+def _counted(code: str, count: int, looked_at: int, whole: bool) -> Iterator[tuple[str, str]]:
+    if count:
+        first = "the first query" if looked_at == 1 else f"{count:,} of the first {looked_at:,} queries"
+        yield code, f"{count:,} of {counted(looked_at, 'query', 'queries')}" if whole else first
+
+
+def _sample(head: bytes) -> tuple[Ints, Ints, Floats] | None:
+    """Number of the query, rank and score of the first rows, grouped by query; None where ranks are something else."""
+    head = head[: head.rfind(b"\n") + 1]
+    fields = head.split()
+    if len(fields) != WIDTH * head.count(b"\n") or b"#" in head:
+        rows = (line.split()[:WIDTH] for line in head.splitlines())
+        fields = [field for row in rows if len(row) == WIDTH and not row[0].startswith(b"#") for field in row]
+    numbers: dict[bytes, int] = {}
+    try:
+        query = np.array([numbers.setdefault(each, len(numbers)) for each in fields[::WIDTH]], np.int64)
+        rank = np.array([*map(int, fields[3::WIDTH])], np.int64)
+        score = np.array([*map(float, fields[4::WIDTH])])
+    except (ValueError, OverflowError):
+        return None
+    order = np.argsort(query, kind="stable")
+    return (query[order], rank[order], score[order]) if len(query) else None
+
+
+def _spelling(peek: Peek) -> Iterator[tuple[str, str]]:
+    """Ids of queries, then of documents, that would match after a change."""
+    judged = ((set(map(str, docs)), peek.retrieved[query]) for query, docs in peek.judged.items())
+    documents = sides_of(((ours, dict.fromkeys(map(str, theirs), 0)) for ours, theirs in judged), MOST_DOCUMENTS)
+    queries: list[Side] = [(peek.missing, dict.fromkeys(peek.extra, 0))]
+    for what, (sides, matching) in (("query", (queries, 0)), ("document", documents)):
+        pairs, change = alike(sides, matching)
+        if pairs:
+            ours_id, theirs_id, _ = pairs[0]
+            yield "RG303", f"{what} {ours_id!r} is judged, {theirs_id!r} is in the run; they match after {change}"

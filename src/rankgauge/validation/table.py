@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +20,6 @@ from rankgauge.read import Columns, Judgments, Record, RecordSource, Run, find_r
 from rankgauge.read.formats import recognise
 from rankgauge.read.rows import Ask, Content, Rows
 from rankgauge.read.sources import Source, find_source
-from rankgauge.validation.places import Places
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,9 +27,11 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
 
 
-__all__ = ["EXAMPLES", "Table", "read_table"]
+__all__ = ["Table", "read_table"]
 
-EXAMPLES: Final = 3
+HEADERS: Final = {"csv": 1, "tsv": 1}  # lines before the first row
+FIELDS: Final = ("trec", "msmarco")  # formats whose rows are all lines that are neither blank nor a comment
+WINDOW: Final = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +72,15 @@ class Table:
         """The id of a row's query."""
         return self.columns.queries[int(self.columns.query[row])]
 
+    def names(self, numbers: Ints) -> list[str]:
+        """The ids of the queries with these numbers."""
+        return [self.columns.queries[number] for number in numbers.tolist()]
+
     def rows_of(self, number: int) -> Ints:
         """The rows of the query with this number, in the order given."""
         return self.grouped.rows(np.arange(self.grouped.starts[number], self.grouped.ends[number]))
 
-    def first_of(self, numbers: list[int]) -> Ints:
+    def first_of(self, numbers: list[int] | Ints) -> Ints:
         """The first row of each of these queries."""
         return self.grouped.rows(self.grouped.starts[numbers])
 
@@ -101,6 +106,18 @@ class Table:
             high=number.max().over(pair),
         )
 
+    @property
+    def again(self) -> pl.DataFrame:
+        """Those of them whose pair was there before."""
+        return self.repeated.filter(self.repeated["row"] != self.repeated["first"])
+
+    @cached_property
+    def nothing_relevant(self) -> Ints:
+        """The numbers of the queries without a grade above 0."""
+        best = np.full(len(self.columns.queries), -np.inf)
+        np.maximum.at(best, self.columns.query, self.columns.number)
+        return np.flatnonzero(best <= 0)
+
     def once(self, pick: str = "before") -> Columns:
         """The columns with every pair once, at its first place: with its first number (`before`), `low` or `high`."""
         frame = self.repeated
@@ -113,9 +130,8 @@ class Table:
     @cached_property
     def first_rows(self) -> Ints:
         """The rows without those whose pair was there before."""
-        again = self.repeated.filter(self.repeated["row"] != self.repeated["first"])["row"].to_numpy()
         keep = np.ones(len(self.columns), bool)
-        keep[again] = False
+        keep[self.again["row"].to_numpy()] = False
         return np.flatnonzero(keep)
 
     def by_rank(self) -> Columns:
@@ -129,7 +145,7 @@ def read_table(source: RecordSource) -> Table:
     rows, kind, columns = source.rows, source.kind, source.columns
     ask = Ask(kind, columns, duplicates=REPEATING[0])
     if isinstance(rows, (str, os.PathLike, Source)):
-        file = rows if isinstance(rows, Source) else find_source(rows)
+        file = find_source(rows)
         named = source.format or recognise(file, kind, columns)
         fast = (kind, named) == ("run", "trec") and not columns
         return (_fast_run(file) if fast else None) or _table(file, ask, named)
@@ -187,10 +203,62 @@ def _ranks(source: Any, ask: Ask, format: str | None, content: Content, columns:
     if isinstance(source, Record):
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankgaugeWarning)
+        with warnings.catch_warnings(action="ignore", category=RankgaugeWarning):
             again, name = find_rows(source, ask._replace(by="rank"), format)
             ranked = _columns(again, name, ask.kind)
     except RankgaugeError:
         return None
     return (-ranked.number).astype(np.int64) if again.by == "rank" and len(ranked) == len(columns) else None
+
+
+# ---- where rows stand ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Places:
+    """How to find the number of a row in its file: the line, or how many rows came before.
+
+    It is looked up for the few that are shown, so that reading need not keep it for millions.
+    """
+
+    origin: Rows
+    size: int
+    file: Source | None = None
+    format: str | None = None
+
+    def numbers(self, rows: Iterable[int]) -> dict[int, int]:
+        """Row → its number, found in one pass over the file at most."""
+        wanted = set(rows)
+        if not wanted or self.origin.unit != "line" or self.file is None:
+            return {row: row + 1 for row in wanted}
+        headers = HEADERS.get(self.format or "", 0)
+        if _lines(self.file) == self.size + headers:  # as many lines as rows: one each
+            return {row: row + 1 + headers for row in wanted}
+        numbered = _lines_with_fields(self.file) if self.format in FIELDS else (row[0] for row in self.origin.each())
+        last = max(wanted)
+        found = {}
+        for row, line in enumerate(numbered):
+            if row in wanted:
+                found[row] = line
+            if row == last:
+                break
+        return found
+
+
+def _lines(file: Source) -> int:
+    """How many lines a file has, the last one with or without its newline."""
+    count, last = 0, b"\n"
+    with file.open_text() as stream:
+        while data := stream.read(WINDOW):
+            count += data.count(b"\n")
+            last = data[-1:]
+    return count + (last != b"\n")
+
+
+def _lines_with_fields(file: Source) -> Iterator[int]:
+    """The numbers of the lines that hold a row."""
+    with file.open_text() as stream:
+        for line, text in enumerate(stream, 1):
+            start = text.split(None, 1)[:1]
+            if start and not start[0].startswith(b"#"):
+                yield line

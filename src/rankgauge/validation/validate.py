@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankgauge.errors import InputError, MeasureError, counted, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.bands.bands import is_text
 from rankgauge.read import JudgmentsSource, RunSource
-from rankgauge.validation.codes import CODES, SEVERITIES, Finding, Findings, Kind
-
-if TYPE_CHECKING:
-    from rankgauge.validation.drafts import Draft
+from rankgauge.validation.codes import CODES, SEVERITIES, Draft, Finding, Findings, Kind, finish
 
 __all__ = ["CODES", "SEVERITIES", "Finding", "Findings", "Kind", "validate"]
 
@@ -35,10 +32,8 @@ def validate(
     >>> [finding.code for finding in validate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}})]
     ['RG206', 'RG204']
     """
-    from rankgauge.validation.drafts import finish
-    from rankgauge.validation.judged import check_judgments
+    from rankgauge.validation.checks import check_judgments, check_run
     from rankgauge.validation.pairs import Pair, check_pair, effects
-    from rankgauge.validation.ranked import check_run
     from rankgauge.validation.table import read_table
 
     ignored = {_known(code) for code in ignore}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def write_ltr(
 
 def rewrite_ltr(source: str | Source, target: str, format: str, query_sizes: Any = None) -> None:
     """The rows of a file in the other form, features as they are; comments go where the format has none (lightgbm)."""
-    file = source if isinstance(source, Source) else find_source(source)
+    file = find_source(source)
     ltr = read_ltr(file, query_sizes)
 
     def rows() -> Iterator[Row]:
@@ -78,46 +78,27 @@ def _write(path: str, rows: Iterable[Row], format: str) -> None:
                 parts = [label, b"qid:" + _query(query), features, b"# " + comment if comment else b""]
                 stream.write(b" ".join(filter(None, parts)) + b"\n")
         return
-    with _two(path) as (stream, beside):
-        for size in _sizes((_written(row, stream) for row in rows), path):
-            beside.write(b"%d\n" % size)
+    _write_lightgbm(path, rows)
 
 
-def _written(row: Row, stream: IO[bytes]) -> str:
-    label, query, features, _ = row
-    stream.write(b" ".join(filter(None, (label, features))) + b"\n")
-    return query
-
-
-@contextmanager
-def _two(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """The file of rows and that of sizes: both are there at the end, or neither is begun."""
+def _write_lightgbm(path: str, rows: Iterable[Row]) -> None:
+    """The file of rows and that of sizes, both or neither; a query that comes back is refused."""
     if path in STANDARD_OUTPUT:
         raise InputError("lightgbm has the sizes of queries in a second file; name a file, or write letor")
     _, layer = split_suffixes(path)
     name = os.path.splitext(path)[0] if layer else path
-    with opened(path) as rows, opened(name + SIZE_SUFFIXES[0]) as sizes:
-        yield rows, sizes
-
-
-def _sizes(queries: Iterable[str], path: str) -> Iterator[int]:
-    """How many rows each query has; a query that comes back is refused."""
     seen: set[str] = set()
-    last, size = None, 0
-    for query in queries:
-        if query != last:
+    with opened(path) as stream, opened(name + SIZE_SUFFIXES[0]) as beside:
+        for query, group in groupby(rows, key=lambda row: row[1]):
             if query in seen:
                 raise FormatError(
                     f"{path}: the rows of query {query!r} are not together, and sizes alone cannot say so; "
                     "sort the rows by query first, or write letor"
                 )
-            if size:
-                yield size
             seen.add(query)
-            last, size = query, 0
-        size += 1
-    if size:
-        yield size
+            lines = [b" ".join(filter(None, (label, features))) + b"\n" for label, _, features, _ in group]
+            stream.writelines(lines)
+            beside.write(b"%d\n" % len(lines))
 
 
 def _label(grade: Any, row: int) -> bytes:

@@ -9,6 +9,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, choices
@@ -38,21 +39,16 @@ def write(
     """
     path = os.fsdecode(target)
     suffix, _ = split_suffixes(path)
-    name = format or _format_for(path, suffix)
+    name = format or (format_of_suffix(suffix) if suffix else "trec")
+    if name is None:
+        known = choices(each for entry in FORMATS.values() for each in entry.suffixes)
+        raise InputError(f"{path}: the suffix names no format; expected {known}, or say format= (--to)")
     format_named(name)
     with opened(path) as stream:
         try:
             WRITERS[name](record, stream, tag)
         except UnicodeEncodeError as error:
             raise FormatError(f"{path}: the id {error.object!r} cannot be written as UTF-8") from None
-
-
-def _format_for(path: str, suffix: str) -> str:
-    name = format_of_suffix(suffix) if suffix else "trec"
-    if name is None:
-        known = choices(each for entry in FORMATS.values() for each in entry.suffixes)
-        raise InputError(f"{path}: the suffix names no format; expected {known}, or say format= (--to)")
-    return name
 
 
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
@@ -262,21 +258,10 @@ def _cell(identifier: str, delimiter: str) -> str:
 def _write_json(record: Record, stream: IO[bytes], tag: str) -> None:
     """One query a line, so that a difference between two files can be read."""
     lines: list[bytes] = []
-    docs: dict[str, int | float] = {}
-    last: str | None = None
-    for query, doc, _, number in ranked_rows(record):
-        if query != last and last is not None:
-            lines.append(_json_entry(last, docs))
-            docs = {}
-        last = query
-        docs[doc] = _plain(number) if isinstance(record, Judgments) else number
-    if last is not None:
-        lines.append(_json_entry(last, docs))
+    for query, rows in groupby(ranked_rows(record), key=lambda row: row[0]):
+        docs = {doc: _plain(number) if isinstance(record, Judgments) else number for _, doc, _, number in rows}
+        lines.append(f"{json.dumps(query, ensure_ascii=False)}: {json.dumps(docs, ensure_ascii=False)}".encode())
     stream.write(b"{\n" + b",\n".join(lines) + b"\n}\n")
-
-
-def _json_entry(query: str, docs: dict[str, int | float]) -> bytes:
-    return f"{json.dumps(query, ensure_ascii=False)}: {json.dumps(docs, ensure_ascii=False)}".encode()
 
 
 def _write_jsonl(record: Record, stream: IO[bytes], tag: str) -> None:
@@ -285,16 +270,15 @@ def _write_jsonl(record: Record, stream: IO[bytes], tag: str) -> None:
         stream.write(json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False).encode() + b"\n")
 
 
-def _write_parquet(record: Record, stream: IO[bytes], tag: str) -> None:
-    data = io.BytesIO()
-    _frame(record).write_parquet(data)
-    stream.write(data.getbuffer())
+def _columnar(write_frame: str) -> Writer:
+    """The writer that a frame has for a format, whole in memory first."""
 
+    def write_columns(record: Record, stream: IO[bytes], tag: str) -> None:
+        data = io.BytesIO()
+        getattr(_frame(record), write_frame)(data)
+        stream.write(data.getbuffer())
 
-def _write_arrow(record: Record, stream: IO[bytes], tag: str) -> None:
-    data = io.BytesIO()
-    _frame(record).write_ipc(data)
-    stream.write(data.getbuffer())
+    return write_columns
 
 
 def _frame(record: Record) -> pl.DataFrame:
@@ -322,6 +306,6 @@ WRITERS: Final[dict[str, Writer]] = {
     "tsv": _delimited("\t"),
     "json": _write_json,
     "jsonl": _write_jsonl,
-    "parquet": _write_parquet,
-    "arrow": _write_arrow,
+    "parquet": _columnar("write_parquet"),
+    "arrow": _columnar("write_ipc"),
 }

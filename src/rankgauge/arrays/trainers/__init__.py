@@ -14,8 +14,7 @@ rankgauge.errors.FormatError: query 0, place 0: the grade is 0.3; expected a who
 
 from __future__ import annotations
 
-from rankgauge.arrays.trainers.accumulator import Accumulator
-from rankgauge.arrays.trainers.boosting import catboost, lightgbm, xgboost
-from rankgauge.arrays.trainers.scorer import sklearn
+from rankgauge.arrays.trainers.callables import catboost, lightgbm, sklearn, xgboost
+from rankgauge.arrays.trainers.metric import Accumulator
 
 __all__ = ["Accumulator", "catboost", "lightgbm", "sklearn", "xgboost"]

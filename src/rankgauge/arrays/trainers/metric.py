@@ -1,4 +1,7 @@
-"""A measure under a trainer's convention, for arrays: what the callables of every trainer have in common."""
+"""A measure under a trainer's convention, for arrays: what the callables of every trainer have in common.
+
+And batches in, one value out: for a loop that sees its evaluation set in parts, on one machine or on many.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.arrays import CANDIDATES, NO_QUERIES, measured, rows_of
-from rankgauge.arrays.top import TIES
+from rankgauge.arrays.compute import TIES
+from rankgauge.arrays.inputs import array_of
+from rankgauge.arrays.shapes import weights_of
 from rankgauge.dialects import DIALECTS, Dialect, find_dialect
 from rankgauge.errors import InputError, MeasureError, ProtocolError, choices
 from rankgauge.measures import Measure, as_written, parse
 from rankgauge.measures.aggregates import aggregate, checked_weights
-from rankgauge.protocol import Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rankgauge.dtypes import Floats
 
-__all__ = ["Metric", "metrics_of"]
+__all__ = ["Accumulator", "Metric", "metrics_of"]
 
 # Measure → how trainers call it. XGBoost maximises what begins with ndcg, map or pre without being told.
 NAMES: Final = {"nDCG": "ndcg", "AP": "map", "P": "pre", "RR": "mrr", "R": "recall", "Success": "hit"}
@@ -47,9 +53,10 @@ class Metric:
         if self.protocol.order != "score":
             raise ProtocolError(f"{dialect} orders documents as they are given and looks at no scores: not for arrays")
         if self.protocol.ties not in TIES:
+            known = ((name, each.protocol) for name, each in DIALECTS.items())
             raise ProtocolError(
                 f"{dialect} orders equal scores by document id, and arrays have none; expected None or "
-                f"{choices(name for name, each in DIALECTS.items() if _for_arrays(each.protocol))}"
+                f"{choices(name for name, rules in known if rules.order == 'score' and rules.ties in TIES)}"
             )
         self.name = name or _name(as_written(measure)) + "_rankgauge"
 
@@ -99,11 +106,6 @@ def metrics_of(measures: tuple[str, ...], dialect: str | Dialect | None, name: s
     return [Metric(measure, dialect, name) for measure in asked]
 
 
-def _for_arrays(protocol: Protocol) -> bool:
-    """Whether scores and their places are all that the rules look at."""
-    return protocol.order == "score" and protocol.ties in TIES
-
-
 def _ours(text: str) -> str:
     """A trainer's spelling, `pre@5`, as ours: `P@5`."""
     name, cut, rest = text.partition("@")
@@ -119,3 +121,59 @@ def _with_cutoff(text: str, dialect: Dialect | None) -> str:
 def _name(measure: Measure) -> str:
     text = str(measure)
     return NAMES.get(measure.name, measure.name) + text.removeprefix(measure.name)
+
+
+class Accumulator:
+    """Adds up the values of queries, batch by batch; a query is in one batch as a whole.
+
+    >>> total = Accumulator("nDCG@10", "RR")
+    >>> total.update([[3, 0, 2]], [[0.2, 0.9, 0.5]])
+    >>> total.update([[1, 0]], [[0.7, 0.1]])
+    >>> {name: round(value, 4) for name, value in total.compute().items()}
+    {'nDCG@10': 0.8327, 'RR': 0.75}
+
+    `state` is an array of sums, which processes may add to each other: `total.reduce(torch.distributed.all_reduce)`.
+    """
+
+    def __init__(self, *measures: str, dialect: str | Dialect | None = None) -> None:
+        self.measures = measures or ("nDCG@10",)
+        self.metrics = metrics_of(self.measures, dialect)
+        self.state: Floats = np.zeros((len(self.metrics), 2))
+
+    def update(self, grades: Any, scores: Any, *, weights: Any = None, **shape: Any) -> None:
+        """Add the queries of a batch: arrays or tensors, with `groups`, `qid` or `mask` as in `rankgauge.arrays`. An
+        empty batch adds nothing."""
+        added = np.zeros_like(self.state)
+        for row, metric in enumerate(self.metrics):
+            values = metric.per_query(grades, scores, **shape)
+            weight = np.ones(len(values)) if weights is None else weights_of(weights, len(values), some=False)
+            counts = ~np.isnan(values)
+            added[row] = (values * weight)[counts].sum(), weight[counts].sum()
+        self.state = self.state + added
+
+    def compute(self) -> dict[str, float]:
+        """Measure → mean over all queries so far; NaN where there was none."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = self.state[:, 0] / self.state[:, 1]
+        return dict(zip(self.measures, means.tolist(), strict=True))
+
+    def merge(self, other: Accumulator) -> None:
+        """Add what another accumulator of the same measures has seen."""
+        if [repr(each) for each in other.metrics] != [repr(each) for each in self.metrics]:
+            raise InputError(f"{self.measures} and {other.measures} are not the same measures under the same rules")
+        self.state = self.state + other.state
+
+    def reduce(self, all_reduce: Callable[[Any], Any], device: Any = None) -> None:
+        """Add up the sums of all processes by torch's `all_reduce`, which adds tensors in place.
+
+        Call it once, after the last batch. `device` is where the sums travel: "cuda" for NCCL.
+        """
+        import torch
+
+        tensor = torch.tensor(self.state, dtype=torch.float64, device=device)
+        all_reduce(tensor)
+        self.state = array_of(tensor, "state").astype(np.float64)
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.state = np.zeros_like(self.state)

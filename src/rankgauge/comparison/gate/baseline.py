@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.saved import MAKE, Saved, one_run, read_saved
 from rankgauge.comparison.value_tables import values_of_tables
-from rankgauge.comparison.values import comparable, one_definition
+from rankgauge.comparison.values import Values, comparable, one_definition
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.evaluate import evaluate
 from rankgauge.protocol import Protocol
@@ -19,7 +19,6 @@ from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
     from rankgauge.comparison.gate.check import Check
-    from rankgauge.comparison.values import Values
 
 __all__ = ["read_baseline", "save_baseline", "saved_at", "values_of"]
 
@@ -73,19 +72,13 @@ def save_baseline(found: Check, path: str) -> None:
     data = Evaluation.of([found.candidate]).to_dict()
     old = found.old
     if old is not None:
-        replaced = old.fingerprint != found.candidate.fingerprint
-        data["history"] = [*old.history, *([_entry(old)] if replaced else [])]
-        data["first"] = _first(old) if replaced else old.first or {}
+        data |= {"history": old.history, "first": old.first or {}}
+        if old.fingerprint != found.candidate.fingerprint:
+            means = {measure: old.mean(measure) for measure in old.values if old.values[measure]}
+            replaced = {"run": old.name, "fingerprint": old.fingerprint, "measures": means}
+            # The first values there were of each measure: those of the old baseline for one that joined with it.
+            first = {measure: values for measure, values in (old.values | data["first"]).items() if values}
+            data |= {"history": [*old.history, replaced], "first": first}
     text = (json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
     with opened(path) as stream:
         stream.write(text)
-
-
-def _first(old: Saved) -> dict[str, dict[str, float]]:
-    """The first values there were of each measure, those of the old baseline for one that joined with it."""
-    return {measure: values for measure, values in (old.values | (old.first or {})).items() if values}
-
-
-def _entry(old: Saved) -> dict[str, Any]:
-    means = {measure: old.mean(measure) for measure in old.values if old.values[measure]}
-    return {"run": old.name, "fingerprint": old.fingerprint, "measures": means}

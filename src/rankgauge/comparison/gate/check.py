@@ -25,29 +25,19 @@ from rankgauge.measures import Measure, parse, parse_all
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import read_judgments
-from rankgauge.shown import Shown, clean
+from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.paired import NOWHERE, TIE, moments, t_interval, units_of
+from rankgauge.stats.paired import NOWHERE, TIE, Moments, moments, t_interval, units_of
 from rankgauge.stats.power import ALPHA, queries_needed
 
 if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
     from rankgauge.dtypes import Floats
     from rankgauge.result import Result
-    from rankgauge.stats.paired import Moments
 
 __all__ = [
-    "ANSWERS",
-    "Check",
-    "Compared",
-    "Drift",
-    "Lost",
-    "Minimum",
-    "check",
-    "check_result",
-    "margins_of",
-    "minimums_of",
-]
+    "ANSWERS", "Check", "Compared", "Drift", "Lost", "Minimum", "check", "check_result", "margins_of", "minimums_of",
+]  # fmt: skip
 
 ANSWERS: Final = ("fail", "inconclusive", "pass")  # the worst first
 LOST: Final = 5  # queries that are named, for each measure
@@ -64,33 +54,33 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """One measure of the candidate against the baseline."""
-
-    measure: str
-    candidate: float
-    baseline: float
-    bounds: Estimate  # of candidate − baseline, one-sided 95 %
-    margin: float
-    answer: str
-    queries: int
-    dropped: dict[str, str]
-    queries_needed: int | None
-    drift: Drift | None
-    doubts: tuple[Doubt, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Minimum:
-    """One measure of the candidate against a number that its mean must reach."""
+class Answered:
+    """One measure of the candidate: its bounds, one-sided 95 %, and whether they keep to what is wanted."""
 
     measure: str
     bounds: Estimate
-    minimum: float
     answer: str
     queries: int
     queries_needed: int | None
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[Doubt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared(Answered):
+    """One measure of the candidate against the baseline; the bounds are those of candidate − baseline."""
+
+    candidate: float
+    baseline: float
+    margin: float
+    dropped: dict[str, str]
+    drift: Drift | None
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum(Answered):
+    """One measure of the candidate against a number that its mean must reach."""
+
+    minimum: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +141,9 @@ class Check(Shown):
         differences = [each.bounds.value for each in self.compared]
         return bool(differences) and min(differences) >= 0 and max(differences) > 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON: NaN and infinity are None."""
-        data = {
+    def data(self, **choices: Any) -> dict[str, Any]:
+        """Everything that JSON holds."""
+        return {
             "answer": self.answer,
             "candidate": self.name,
             "baseline": self.baseline or None,
@@ -164,8 +154,6 @@ class Check(Shown):
             "protocol": self.protocol,
             "fingerprints": self.fingerprints,
         }
-        cleaned: dict[str, Any] = clean(data)
-        return cleaned
 
 
 def _compared_data(each: Compared) -> dict[str, Any]:
@@ -293,21 +281,9 @@ def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) 
 
 def _compared(values: Values, margin: float, new: Saved, old: Saved | None) -> Compared:
     assert old is not None
-    tested = _tested(values.table)
-    answer = tested.answer(-margin)
-    return Compared(
-        values.measure,
-        tested.means[0],
-        tested.means[1],
-        tested.bounds,
-        margin,
-        answer,
-        len(values.queries),
-        values.dropped,
-        _settling(tested, -margin) if answer == "inconclusive" else None,
-        _drift(new, old, values.measure, margin),
-        tuple(_doubts(values.measure, tested.moments, "differences")),
-    )
+    tested, drift = _tested(values.table), _drift(new, old, values.measure, margin)
+    answered = tested.answered(values.measure, -margin, "differences")
+    return Compared(*answered, tested.means[0], tested.means[1], margin, values.dropped, drift)
 
 
 def _minimum(new: Saved, measure: str, minimum: float) -> Minimum:
@@ -316,10 +292,7 @@ def _minimum(new: Saved, measure: str, minimum: float) -> Minimum:
     table = np.array([*new.of_measure(measure).values()])[:, None]
     if not len(table):
         raise InputError(f"no query has a value of {measure}; there is no mean to test")
-    tested = _tested(table)
-    answer, doubts = tested.answer(minimum), tuple(_doubts(measure, tested.moments, "values"))
-    needed = _settling(tested, minimum) if answer == "inconclusive" else None
-    return Minimum(measure, tested.bounds, minimum, answer, len(table), needed, doubts)
+    return Minimum(*_tested(table).answered(measure, minimum, "values"), minimum)
 
 
 class Tested(NamedTuple):
@@ -338,6 +311,24 @@ class Tested(NamedTuple):
         if self.bounds.low >= limit - self.slack:
             return "pass"
         return "fail" if self.bounds.high < limit - self.slack else "inconclusive"
+
+    def answered(
+        self, measure: str, limit: float, what: str
+    ) -> tuple[str, Estimate, str, int, int | None, tuple[Doubt, ...]]:
+        """What there is to say of a measure, whatever it is held against."""
+        answer, queries = self.answer(limit), self.moments.freedom + 1
+        needed = self._settling(limit) if answer == "inconclusive" else None
+        return measure, self.bounds, answer, queries, needed, tuple(_doubts(measure, self.moments, what))
+
+    def _settling(self, limit: float) -> int | None:
+        """How many queries like these would settle it, with power 0.80, if what was observed is the truth."""
+        freedom, distance = self.moments.freedom, self.bounds.value - limit
+        if freedom < 1 or abs(distance) <= self.slack:
+            return None
+        try:
+            return queries_needed(self.moments.error * math.sqrt(freedom + 1), abs(distance), sides=1)
+        except InputError:  # more than anyone will ever have
+            return None
 
 
 def _tested(table: Floats) -> Tested:
@@ -364,17 +355,6 @@ def _doubts(measure: str, found: Moments, what: str) -> Iterator[Doubt]:
     if abs(found.skewness) > SKEWED * math.sqrt(queries):
         words = f"the {what} are too skewed for {queries:,} queries (skewness {found.skewness:.1f})"
         yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")
-
-
-def _settling(tested: Tested, limit: float) -> int | None:
-    """How many queries like these would settle it, with power 0.80, if what was observed is the truth."""
-    freedom, distance = tested.moments.freedom, tested.bounds.value - limit
-    if freedom < 1 or abs(distance) <= tested.slack:
-        return None
-    try:
-        return queries_needed(tested.moments.error * math.sqrt(freedom + 1), abs(distance), sides=1)
-    except InputError:  # more than anyone will ever have
-        return None
 
 
 def _drift(new: Saved, old: Saved, measure: str, margin: float) -> Drift | None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, decide
 from rankgauge.errors import InputError
 from rankgauge.stats import macro
-from rankgauge.stats.ranks import midranks
+from rankgauge.stats.paired import Interval, midranks
 
 if TYPE_CHECKING:
     from rankgauge.comparison.leaderboard.cells import Cell
     from rankgauge.dtypes import Floats
-    from rankgauge.stats.paired import Interval
+    from rankgauge.measures import Measure
 
 __all__ = ["Board", "MacroPair", "Standing", "Ways", "board_of"]
 
@@ -93,73 +93,57 @@ class Board:
         return [name for name, standing in self.standings.items() if not standing.missing]
 
 
-def board_of(measure: str, cells: Mapping[str, Mapping[str, Cell]], systems: list[str], ways: Ways) -> Board:
+def board_of(measure: Measure, cells: Mapping[str, Mapping[str, Cell]], systems: list[str], ways: Ways) -> Board:
     """The board of a measure."""
-    aligned = {name: _aligned(name, measure, row) for name, row in cells.items()}
-    means = {
-        name: dict(zip(row, map(float, aligned[name].table.mean(axis=0)), strict=True)) for name, row in cells.items()
-    }
+    whole = {name: _aligned(name, str(measure), row) for name, row in cells.items()}
+    counted = {name: ~np.isnan(table).any(axis=1) for name, table in whole.items()}
+    tables = {name: table[counted[name]] for name, table in whole.items()}
+    dropped = {name: int((~rows).sum()) for name, rows in counted.items()}
     missing = {system: tuple(name for name, row in cells.items() if system not in row) for system in systems}
+    incomplete = sorted(filter(missing.get, systems), key=lambda name: len(missing[name]))
+    board = Board(
+        str(measure),
+        {name: dict(zip(row, tables[name].mean(axis=0).tolist(), strict=True)) for name, row in cells.items()},
+        {name: len(table) for name, table in tables.items()},
+        {name: Standing(name, missing[name]) for name in incomplete},
+        dropped={name: number for name, number in dropped.items() if number},
+        definition=measure.describe(),
+    )
     complete = [system for system in systems if not missing[system]]
     columns = {name: [list(row).index(system) for system in complete] for name, row in cells.items()}
-    tables = [each.table[:, columns[name]] for name, each in aligned.items()]
-    found = _standings(complete, tables, ways) if complete else Found()
-    order = sorted(complete, key=lambda name: (found.standings[name].rank or 0, systems.index(name)))
-    incomplete = sorted(set(systems) - set(complete), key=lambda name: (len(missing[name]), systems.index(name)))
-    standings = {name: found.standings[name] for name in order}
-    return Board(
-        measure,
-        means,
-        {name: len(each.table) for name, each in aligned.items()},
-        standings | {name: Standing(name, missing[name]) for name in incomplete},
-        found.pairs,
-        found.against,
-        found.groups,
-        found.flips,
-        found.exact,
-        {name: each.dropped for name, each in aligned.items() if each.dropped},
-    )
+    return _ranked(board, complete, [tables[name][:, columns[name]] for name in cells], ways) if complete else board
 
 
-class Aligned(NamedTuple):
-    """The queries of a data set × its systems; how many queries lack a value and are left out."""
-
-    table: Floats
-    dropped: int
-
-
-def _aligned(name: str, measure: str, row: Mapping[str, Cell]) -> Aligned:
+def _aligned(name: str, measure: str, row: Mapping[str, Cell]) -> Floats:
+    """The queries of a data set × its systems; NaN where there is no value."""
     first = next(iter(row.values()))
     for system, cell in row.items():
         if cell.queries != first.queries:
             raise InputError(f"data set {name}: {system} was measured on other queries than {next(iter(row))}")
     table = np.stack([cell.values[measure] for cell in row.values()], axis=1)
-    counted = ~np.isnan(table).any(axis=1)
-    if not counted.any():
+    if np.isnan(table).any(axis=1).all():
         raise InputError(f"data set {name}: no query has a value of {measure} for every system")
-    return Aligned(table[counted], int((~counted).sum()))
+    return table
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What there is to say of the systems that are everywhere."""
+def _ranked(board: Board, names: list[str], tables: list[Floats], ways: Ways) -> Board:
+    """The board with the systems that are everywhere: ranks, intervals, groups.
 
-    standings: dict[str, Standing] = field(default_factory=dict)
-    pairs: list[MacroPair] = field(default_factory=list)
-    against: list[MacroPair] = field(default_factory=list)
-    groups: list[list[str]] = field(default_factory=list)
-    flips: int = 0
-    exact: bool = False
-
-
-def _standings(names: list[str], tables: list[Floats], ways: Ways) -> Found:
-    """Ranks, intervals, groups; systems in the order of rank, so that groups begin with the best."""
+    They are in the order of rank, so that groups begin with the best.
+    """
     means = macro.macro_means(tables)
     order = np.argsort(-np.round(means, macro.SAME), kind="stable")
     names, tables, means = [names[at] for at in order], [table[:, order] for table in tables], means[order]
     cells = np.array([table.mean(axis=0) for table in tables])
     points = macro.borda(cells)
-    apart, pairs, flips, exact = _pairs(names, tables, list(combinations(range(len(names)), 2)), ways)
+    every = list(combinations(range(len(names)), 2))
+    pairs, flips, exact = _pairs(names, tables, every, ways)
+    against = [
+        (at, to) for to, name in enumerate(names) if name == ways.baseline for at in range(len(names)) if at != to
+    ]
+    apart = np.zeros((len(names), len(names)), bool)
+    for (a, b), pair in zip(every, pairs, strict=True):
+        apart[a, b] = apart[b, a] = pair.decision != NOT_SEPARABLE
     groups = macro.groups_of(len(names), apart)
     intervals = macro.rank_intervals(tables, alpha=ways.alpha, resamples=ways.resamples, seed=ways.seed)
     ranges = _ranges(names, pairs)
@@ -180,35 +164,31 @@ def _standings(names: list[str], tables: list[Floats], ways: Ways) -> Found:
         )
         for at, (name, rank) in enumerate(zip(names, macro.ranks_of(means).tolist(), strict=True))
     }
-    against = _against(names, tables, ways)
-    return Found(standings, pairs, against, [[names[at] for at in group] for group in groups], flips, exact)
+    return replace(
+        board,
+        standings=standings | board.standings,
+        pairs=pairs,
+        against=_pairs(names, tables, against, ways)[0],
+        groups=[[names[at] for at in group] for group in groups],
+        flips=flips,
+        exact=exact,
+    )
 
 
-def _pairs(names: list[str], tables: list[Floats], at: list[tuple[int, int]], ways: Ways) -> Any:
-    """Which systems are apart, every pair, and the flips behind the decisions."""
-    apart = np.zeros((len(names), len(names)), bool)
+def _pairs(
+    names: list[str], tables: list[Floats], at: list[tuple[int, int]], ways: Ways
+) -> tuple[list[MacroPair], int, bool]:
+    """Pairs of systems, one family, and the flips behind the decisions: how many, and whether those are all."""
     if not at:
-        return apart, [], 0, False
+        return [], 0, False
     flipped = macro.macro_flips(tables, at, flips=ways.flips, seed=ways.seed)
     pairs = []
-    for number, (a, b) in enumerate(at):
+    for (a, b), p, adjusted in zip(at, flipped.p.tolist(), flipped.adjusted.tolist(), strict=True):
         columns = [table[:, a] - table[:, b] for table in tables]
         difference = float(np.mean([column.mean() for column in columns]))
-        p, adjusted = float(flipped.p[number]), float(flipped.adjusted[number])
-        decision = decide(difference, adjusted, ways.alpha)
-        interval = macro.macro_interval(columns, ways.alpha)
+        interval, decision = macro.macro_interval(columns, ways.alpha), decide(difference, adjusted, ways.alpha)
         pairs.append(MacroPair(names[a], names[b], difference, interval, p, adjusted, decision))
-        apart[a, b] = apart[b, a] = decision != NOT_SEPARABLE
-    return apart, pairs, flipped.number, flipped.exact
-
-
-def _against(names: list[str], tables: list[Floats], ways: Ways) -> list[MacroPair]:
-    if ways.baseline not in names:
-        return []
-    baseline = names.index(ways.baseline)
-    _, pairs, _, _ = _pairs(names, tables, [(at, baseline) for at in range(len(names)) if at != baseline], ways)
-    found: list[MacroPair] = pairs
-    return found
+    return pairs, flipped.number, flipped.exact
 
 
 def _ranges(names: list[str], pairs: list[MacroPair]) -> dict[str, tuple[int, int]]:

@@ -27,7 +27,7 @@ import numpy as np
 from rankgauge import __version__
 from rankgauge.errors import InputError, RankgaugeError, warn
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.read import read_judgments
+from rankgauge.read import Judgments, read_judgments
 from rankgauge.read.sources import split_suffixes
 from rankgauge.writers.write import opened
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
-    from rankgauge.read import Judgments
 
 __all__ = ["CACHE", "Cell", "Cells", "measure_cells"]
 

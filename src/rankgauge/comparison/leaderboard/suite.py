@@ -92,15 +92,12 @@ def find_suite(source: Any, *, split: str = "test") -> Suite:
 def _in_memory(source: Mapping[Any, Any]) -> Suite:
     datasets = {}
     for name, parts in source.items():
-        if not isinstance(parts, Sequence) or isinstance(parts, str) or len(parts) != 2 or not _is_runs(parts[1]):
+        pair = isinstance(parts, Sequence) and not isinstance(parts, str) and len(parts) == 2
+        if not pair or not isinstance(parts[1], Mapping):
             raise InputError(f"data set {name!r}: expected (judgments, {{system: run}}), got {type(parts).__name__}")
         judgments, runs = parts
         datasets[str(name)] = Dataset(str(name), judgments, {str(system): run for system, run in runs.items()})
     return Suite("the suite", datasets)
-
-
-def _is_runs(runs: Any) -> bool:
-    return isinstance(runs, Mapping)
 
 
 def _on_disk(path: str, split: str) -> Suite:

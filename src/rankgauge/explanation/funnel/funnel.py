@@ -8,20 +8,22 @@ reranker, which recall is not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from os import PathLike
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from rankgauge.comparison.values import cluster_numbers
-from rankgauge.errors import InputError, unknown, warn
-from rankgauge.explanation.funnel.cross import Cross, cross_of
-from rankgauge.explanation.funnel.notes import missing_cell, notes_of, tie_bands, tie_line, tie_warning
+from rankgauge.errors import InputError, counted, unknown, warn
 from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
 from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
-from rankgauge.explanation.funnel.system import LOSSES, PARTS, Move, System, system_of
-from rankgauge.explanation.funnel.worth import worth_of
+from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, cross_of, system_of, worth_of
 from rankgauge.measures import Measure, parse
-from rankgauge.measures.queries import query_table, weights_of
+from rankgauge.measures.aggregates import query_table, weights_of
+from rankgauge.measures.bands.bands import tie_ends
+from rankgauge.measures.bands.notes import TieNote
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
 from rankgauge.read.memory import is_of_query
@@ -77,10 +79,10 @@ def funnel(
         systems[cell] = system_of(name, stages[cell[0]], stage, worth, recall_depth)
     named = {system.name: system for system in systems.values()}
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
-    ties = [*tie_bands(named, wanted, sampling)]
+    ties = [*_tie_bands(named, wanted, sampling)]
     for tie in ties:
-        warn(tie_warning(tie))
-    notes = [*notes_of(named, recall_depth, candidates), *missing_cell(systems, BETWEEN), *tie_line(ties)]
+        warn(_tie_warning(tie))
+    notes = [*_notes_of(named, recall_depth, candidates), *_missing_cell(systems), *_tie_line(ties)]
     return Funnel(wanted, recall_depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 
@@ -163,3 +165,86 @@ def _sampling(
         resamples,
         seed,
     )
+
+
+# ---- what to know, a line each ---------------------------------------------------------------------------------------
+
+
+MOST_CANDIDATES: Final = 0.95  # of the candidates, below which a reranked run is said to hold fewer of them
+
+
+def _notes_of(systems: Mapping[str, System], depth: int, candidates: int | None) -> Iterator[str]:
+    """Everything worth a line."""
+    if candidates is not None and candidates < depth:
+        yield f"R@{depth} is that of {counted(candidates, 'candidate')}: what lies deeper was not given to rerankers."
+    for stage in {system.retriever: system.first for system in systems.values()}.values():
+        yield from _unanswered(stage, "no candidates: all of it counts as not retrieved")
+    for system in systems.values():
+        yield from _of_system(system)
+
+
+def _missing_cell(cells: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Of two retrievers × two rerankers three are there: which run would let each change be attributed."""
+    there = set(cells)
+    retrievers, rerankers = (sorted({cell[at] for cell in there}) for at in (0, 1))
+    if len(retrievers) == 2 and len(rerankers) == 2 and len(there) == 3:
+        ((retriever, reranker),) = set(product(retrievers, rerankers)) - there
+        run = f"{retriever}{BETWEEN}{reranker}"
+        yield f"With {run} too, what each retriever and each reranker brings would be attributed; that run is missing."
+
+
+def _tie_bands(systems: Mapping[str, System], measure: Measure, sampling: Sampling) -> Iterator[TieNote]:
+    """The runs of which equal scores decide about more than 0.005, or about more than the lift."""
+    lifts: dict[int, list[float]] = {}
+    stages: dict[int, Stage] = {}
+    for system in systems.values():
+        for stage in (system.first, system.second):
+            stages[id(stage)] = stage
+            lifts.setdefault(id(stage), []).append(abs(sampling.mean(system.of("lift"))))
+    chosen = next(iter(systems.values())).chosen
+    for at, stage in stages.items():
+        low, high = (sampling.mean(end[chosen]) for end in tie_ends(stage.hits, measure))
+        share = float((stage.hits.tied > 1).mean()) if len(stage.hits) else 0.0
+        note = TieNote(stage.name, measure, sampling.mean(measure(stage.hits)[chosen]), low, high, share)
+        if f"{low:.4f}" != f"{high:.4f}" and (note.wide or high - low > min(lifts[at])):
+            yield note
+
+
+def _tie_warning(note: TieNote) -> str:
+    """The sentence for such a run."""
+    return (
+        f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
+        f"{note.range}; hold the lift against that, break ties where the run is made (see rankgauge eval --tie-band)"
+    )
+
+
+def _tie_line(notes: Sequence[TieNote]) -> Iterator[str]:
+    """The line below the tables."""
+    if notes:
+        bands = ", ".join(f"{note.range} ({note.run})" for note in notes)
+        yield f"WARNING, ties: equal scores leave {notes[0].measure} open, {bands}."
+
+
+def _of_system(system: System) -> Iterator[str]:
+    second = system.second
+    if second.dropped:
+        documents = counted(second.dropped, "reranked document")
+        yield f"{system.name}: {documents} dropped, being no candidates of {system.retriever}."
+    yield from _unanswered(second, "a value of 0", system.first)
+    before, after = (float(stage.hits.retrieved.sum()) for stage in (system.first, second))
+    if before and after < MOST_CANDIDATES * before:
+        deepest, ranks = int(second.hits.retrieved.max(initial=0)), second.before
+        first_only = ranks is not None and (ranks <= deepest).all()  # all that was reranked
+        saw = f" If it saw only the first {deepest:,}, say --candidates {deepest}." if first_only else ""
+        yield f"{system.name} holds {after / before:.1%} of the candidates of {system.retriever}.{saw}"
+
+
+def _unanswered(stage: Stage, what: str, first: Stage | None = None) -> Iterator[str]:
+    """Queries that a stage does not answer (though the first did)."""
+    without = stage.hits.retrieved == 0
+    if first is not None:
+        without &= first.hits.retrieved > 0
+    at = np.flatnonzero(without).tolist()
+    if at:
+        named = ", ".join(stage.hits.queries[each] for each in at[:3]) + (", …" if len(at) > 3 else "")
+        yield f"{stage.name} has {counted(len(at), 'judged query', 'judged queries')} with {what} ({named})."

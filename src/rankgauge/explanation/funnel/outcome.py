@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
@@ -11,28 +11,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from rankgauge.errors import InputError, unknown
-from rankgauge.explanation.funnel.system import LOSSES, PARTS
+from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System
 from rankgauge.shown import Shown, clean
+from rankgauge.stats.bootstrap import ratio_intervals, ratios, resamples_for
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.paired import TIE, units_of
-from rankgauge.stats.ratios import ratio_intervals, ratios, resamples_for
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dtypes import Floats, Ints
-    from rankgauge.explanation.funnel.cross import Cross
-    from rankgauge.explanation.funnel.system import Move, System
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
 
 __all__ = ["Funnel", "Harm", "Point", "Sampling"]
 
 MEANS: Final = (*PARTS, "retrieved", "oracle", "random", "lift", "headroom")
-# Ratio of means → what is divided by what, as sums and differences of columns.
-RATIOS: Final = {
-    "captured": (("lift",), ("headroom",)),
-    "skill": (("value", "-random"), ("oracle", "-random")),
+# Ratio of means → what is divided by what, of a reranked run.
+RATIOS: Final[dict[str, Callable[[System], tuple[Floats, Floats]]]] = {
+    "captured": lambda system: (system.of("lift"), system.of("headroom")),
+    "skill": lambda system: (system.of("value") - system.of("random"), system.of("oracle") - system.of("random")),
 }
 FALLEN: Final = 3  # documents that the row of a harmed query names
 QUERY_COLUMNS: Final = (*MEANS, "recall_before", "recall_after", "judged_before", "judged_after")
@@ -116,11 +114,7 @@ class Funnel(Shown):
     @property
     def query_ids(self) -> list[str]:
         """The queries that count, in code-point order."""
-        return self._any.query_ids
-
-    @property
-    def _any(self) -> System:
-        return next(iter(self.systems.values()))
+        return next(iter(self.systems.values())).query_ids
 
     # ---- means and intervals ----------------------------------------------------------------------------------------
 
@@ -145,9 +139,10 @@ class Funnel(Shown):
         for system in self.systems.values():
             above += [system.of(name) for name in MEANS]
             below += [np.ones(len(above[0]))] * len(MEANS)
-            for over, under in RATIOS.values():
-                above.append(_added(system, over))
-                below.append(_added(system, under))
+            for ratio in RATIOS.values():
+                over, under = ratio(system)
+                above.append(over)
+                below.append(under)
         for parts in self.cross.effects.values() if self.cross is not None else ():
             above += parts.values()
             below += [np.ones(len(above[0]))] * len(parts)
@@ -271,14 +266,6 @@ class Funnel(Shown):
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _added(system: System, columns: tuple[str, ...]) -> Floats:
-    """The sum of columns; those with a minus before them are subtracted."""
-    total = np.zeros(len(system.query_ids))
-    for name in columns:
-        total = total - system.of(name[1:]) if name.startswith("-") else total + system.of(name)
-    return total
-
-
 def _depths(deepest: int) -> list[int]:
     """10, 20, 50, 100, … below the largest number of candidates, and that."""
     series = [step * 10**power for power in range(1, 12) for step in (1, 2, 5)]
@@ -286,5 +273,4 @@ def _depths(deepest: int) -> list[int]:
 
 
 def _harm_data(harm: Harm) -> dict[str, Any]:
-    documents = [move._asdict() | {"after": move.after or None} for move in harm.documents]
-    return {"query_id": harm.query_id, "change": harm.change, "documents": documents}
+    return harm._asdict() | {"documents": [move._asdict() | {"after": move.after or None} for move in harm.documents]}

@@ -13,14 +13,12 @@ from rankgauge.errors import InputError, ProtocolError, counted
 from rankgauge.matching.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.matching.match import find, settled
 from rankgauge.matching.ranking import Whole, only_queries, whole
-from rankgauge.protocol import check_independent
-from rankgauge.read import Columns, Judgments
+from rankgauge.protocol import Protocol, check_independent
+from rankgauge.read import Columns, Judgments, Run
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Ints
     from rankgauge.matching.hits import Hits
-    from rankgauge.protocol import Protocol
-    from rankgauge.read import Run
 
 __all__ = ["Stage", "check_fit", "first_stage", "judged_in_all", "second_stage"]
 

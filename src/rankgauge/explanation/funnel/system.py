@@ -1,24 +1,98 @@
-"""A reranker on its candidates: the exact parts of 1, query by query; the depth curve; which documents moved."""
+"""A reranker on its candidates: what they are worth, the exact parts of 1, the depth curve, which documents moved."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.measures import parse
+from rankgauge.errors import MeasureError
+from rankgauge.matching.hits import Hits, positions_within, sum_by
+from rankgauge.measures import MEASURES, Measure, parse
+from rankgauge.measures.gains import discount_function, gain_function
 from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.explanation.funnel.stages import Stage
-    from rankgauge.explanation.funnel.worth import Worth
-    from rankgauge.measures import Measure
 
-__all__ = ["LOSSES", "PARTS", "Move", "System", "system_of"]
+__all__ = ["EFFECTS", "LOSSES", "PARTS", "Cross", "Move", "System", "Worth", "cross_of", "system_of", "worth_of"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Worth:
+    """nDCG as gains over discounts; `ideal` is the DCG of the best order of all judgments, for every query."""
+
+    measure: Measure
+    ideal: Floats
+    empty: Bools
+
+    @property
+    def k(self) -> int | None:
+        """The cut-off; None: there is none."""
+        cutoff: int | None = self.measure.cutoff
+        return cutoff
+
+    def gain(self, grades: Floats) -> Floats:
+        """What grades gain."""
+        given = dict(self.measure.parameters)
+        return gain_function(given.get("gain", "linear"), given.get("rel"))(grades)
+
+    def discounted(self, gain: Floats, rank: Ints) -> Floats:
+        """Gains at ranks; nothing beyond the cut-off, and nothing at rank 0, which is none."""
+        divisor = discount_function(dict(self.measure.parameters).get("discount", "log2"))
+        inside = rank > 0 if self.k is None else (rank > 0) & (rank <= self.k)
+        return np.where(inside, gain / divisor(np.maximum(rank, 1)), 0.0)
+
+    def normalised(self, reached: Floats) -> Floats:
+        """DCG over ideal DCG; 0 where there is no ideal."""
+        return np.divide(reached, self.ideal, out=np.zeros(len(self.ideal)), where=~self.empty)
+
+    def value(self, query: Ints, gain: Floats, rank: Ints) -> Floats:
+        """nDCG of documents at ranks."""
+        return self.normalised(sum_by(query, self.discounted(gain, rank), len(self.ideal)))
+
+    def oracle(self, query: Ints, gain: Floats) -> Floats:
+        """nDCG of the best order of these documents, of queries in ascending order."""
+        order = np.lexsort((-gain, query))
+        return np.minimum(self.value(query[order], gain[order], positions_within(query[order]) + 1), 1.0)
+
+    def random(self, query: Ints, gain: Floats, sizes: Ints) -> Floats:
+        """The expected nDCG of a random order of the candidates, so many of every query, of which these have gains.
+
+        Each stands at every rank alike, so each rank gains their mean.
+        """
+        deepest = int(sizes.max(initial=0))
+        ranks = np.arange(1, (deepest if self.k is None else min(self.k, deepest)) + 1)
+        upto = np.r_[0.0, np.cumsum(self.discounted(np.ones(len(ranks)), ranks))]
+        total = sum_by(query, gain, len(sizes)) * upto[np.minimum(sizes, len(ranks))]
+        return self.normalised(np.divide(total, sizes, out=np.zeros(len(sizes)), where=sizes > 0))
+
+
+def worth_of(measure: Measure, hits: Hits) -> Worth:
+    """Check that the measure is one whose best order is known: by descending gain."""
+    if measure.name != "nDCG":
+        raise MeasureError(
+            f"{measure}: the parts of a funnel add up to 1 for nDCG, whose best order of the candidates is known; "
+            "write nDCG@10, or nDCG(gain=exp)@10"
+        )
+    given = dict(measure.parameters)
+    gains = gain_function(given.get("gain", "linear"), given.get("rel"))(hits.judgment_grade)
+    if (gains < 0).any():
+        grade = float(hits.judgment_grade[int(np.argmax(gains < 0))])
+        raise MeasureError(
+            f"{measure}: grade {grade:g} gains less than 0; the parts of a funnel need gains of 0 or more"
+        )
+    ideal = MEASURES["IDCG"].function(hits, **given)
+    return Worth(measure, ideal, ideal <= 0)
+
+
+# ---- the parts of 1 --------------------------------------------------------------------------------------------------
+
 
 # Part of 1 → what it is, in words. The first is what was reached, the others are what is lost, and where.
 PARTS: Final = {
@@ -145,11 +219,6 @@ class System:
         return [(queries[at], float(lift[at])) for at in order.tolist() if lift[at] < -TIE]
 
 
-def _of_answered(measure: Measure, stage: Stage) -> Floats:
-    """A measure of the queries that a stage answers; NaN elsewhere."""
-    return np.where(stage.hits.retrieved > 0, measure(stage.hits), np.nan)
-
-
 def system_of(name: str, first: Stage, second: Stage, worth: Worth, depth: int) -> System:
     """Measure a reranked run beside its candidates."""
     measure, recall = worth.measure, parse(f"R@{depth}")
@@ -171,8 +240,57 @@ def system_of(name: str, first: Stage, second: Stage, worth: Worth, depth: int) 
         "random": random,
         "lift": value - retrieved,
         "headroom": oracle - retrieved,
-        "recall_before": recall(first.hits),
-        "recall_after": recall(second.hits),
-        **{f"judged_{when}": _of_answered(judged, stage) for when, stage in (("before", first), ("after", second))},
     }
+    for when, stage in (("before", first), ("after", second)):
+        answered = stage.hits.retrieved > 0
+        columns |= {f"recall_{when}": recall(stage.hits)}
+        columns |= {f"judged_{when}": np.where(answered, judged(stage.hits), np.nan)}
     return System(name, first, second, worth, columns, ~np.isnan(value))
+
+
+# ---- two retrievers × two rerankers ----------------------------------------------------------------------------------
+# The effect of a new retriever is the mean of what it brings under either reranker (Shapley's share), and that of a new
+# reranker likewise; the two add up to the whole change. The interaction is what the one changes in the effect of the
+# other: the effects alone, measured from the old pair, and the interaction add up to the whole change as well.
+
+
+# Effect → what it is, in words.
+EFFECTS: Final = {
+    "retriever": "the new retriever for the old one, mean over the two rerankers",
+    "reranker": "the new reranker for the old one, mean over the two retrievers",
+    "interaction": "what the new retriever changes in the effect of the new reranker",
+    "total": "both new for both old",
+    "retriever_alone": "the new retriever, with the old reranker",
+    "reranker_alone": "the new reranker, on the old retriever",
+}
+SHOWN: Final = tuple(part for part in PARTS if part != "no_relevant")  # what no stage can change is left out
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cross:
+    """The names of old and new; effect → part → its value for every query."""
+
+    retrievers: tuple[str, str]
+    rerankers: tuple[str, str]
+    effects: dict[str, dict[str, Floats]]
+
+
+def cross_of(cells: Mapping[tuple[str, str], System], retrievers: Sequence[str]) -> Cross | None:
+    """The effects of two retrievers × two rerankers, the first of each being the old; None where there are not four."""
+    rerankers = tuple(dict.fromkeys(reranker for _, reranker in cells))
+    if len(retrievers) != 2 or len(rerankers) != 2 or len(cells) != 4:
+        return None
+    old, new = ([cells[retriever, reranker] for reranker in rerankers] for retriever in retrievers)
+    found = {}
+    for part in SHOWN:
+        (v00, v01), (v10, v11) = ([cell.of(part) for cell in row] for row in (old, new))
+        found[part] = {
+            "retriever": ((v10 - v00) + (v11 - v01)) / 2,
+            "reranker": ((v01 - v00) + (v11 - v10)) / 2,
+            "interaction": (v11 - v10) - (v01 - v00),
+            "total": v11 - v00,
+            "retriever_alone": v10 - v00,
+            "reranker_alone": v01 - v00,
+        }
+    effects = {name: {part: found[part][name] for part in SHOWN} for name in EFFECTS}
+    return Cross((retrievers[0], retrievers[1]), (rerankers[0], rerankers[1]), effects)

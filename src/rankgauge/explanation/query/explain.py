@@ -5,32 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rankgauge.errors import InputError, MeasureError
-from rankgauge.explanation.query.cases import as_is
-from rankgauge.explanation.query.changes import changes, graded
-from rankgauge.explanation.query.difference import Difference, Share, difference
-from rankgauge.explanation.query.explanation import Change, Explanation, Level, Rest, Row
-from rankgauge.explanation.query.ideal import ideal_gains, ideal_notes, ideal_ranking, ideal_terms
-from rankgauge.explanation.query.ranking import ranking_of_grades, ranking_of_query
-from rankgauge.explanation.query.terms import Terms, check_explainable, terms, value_of
-from rankgauge.explanation.query.worth import DCG_FAMILY, dcg_measure, discounts_of, gains_of
+from rankgauge.explanation.query.explanation import Change, Difference, Explanation, Level, Rest, Row, Share, difference
+from rankgauge.explanation.query.ranking import Cases, Ranking, as_is, evaluated, ranking_of_grades, ranking_of_query
+from rankgauge.explanation.query.terms import (
+    Terms,
+    check_explainable,
+    ideal_gains,
+    ideal_notes,
+    ideal_ranking,
+    ideal_terms,
+    terms,
+    value_of,
+)
+from rankgauge.explanation.query.worth import DCG_FAMILY, best_ranking, dcg_measure, discounts_of, gains_of, reach
 from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
+from rankgauge.measures.bands.bands import prefers_better_higher
 from rankgauge.measures.gains import gain_text
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import RunSource, read_judgments
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
-    from rankgauge.dtypes import Floats
-    from rankgauge.explanation.query.ranking import Ranking
+    from rankgauge.dtypes import Bools, Floats, Ints
 
-__all__ = ["Change", "Difference", "Explanation", "Level", "Rest", "Row", "Share"]
-__all__ += ["difference", "explain", "wanted_measure", "worst_queries"]
+__all__ = [
+    "Change", "Difference", "Explanation", "Level", "Rest", "Row", "Share", "changes", "difference", "explain",
+    "wanted_measure", "worst_queries",
+]  # fmt: skip
 
 
 def explain(
@@ -189,3 +196,137 @@ def _rows(ranking: Ranking, measure: Measure, found: Terms, gains: Floats) -> tu
         )
         for place, doc in enumerate(ranking.docs[:size])
     )  # fmt: skip
+
+
+# ---- what would raise a value ----------------------------------------------------------------------------------------
+# Every swap of two ranks and every missing document inserted, evaluated as one Hits.
+
+
+MUCH: Final = 3_000_000  # rows of one Hits: about a third of a second
+MOST_HITS: Final = 30  # so many Hits, and no more, for a measure of which little is known
+
+
+def changes(
+    ranking: Ranking, measure: Measure, value: float, top: int, *, much: int = MUCH, most_hits: int = MOST_HITS
+) -> tuple[list[Change], str]:
+    """The `top` changes that raise the value most, best first; and a note where there were too many to look at.
+
+    Of the documents beyond the cut-off, any two of one grade are worth the same: the first one stands for them.
+    """
+    at_once = max(1, much // max(1, len(ranking.judgments) + len(ranking.judged)))  # cases that one Hits may hold
+    upper, lower, note = _pairs(ranking, measure, top, at_once, most_hits)
+    missed, places = _insertions(ranking, measure)
+
+    def parts(count: int) -> list[slice]:
+        return [slice(start, min(start + at_once, count)) for start in range(0, count, at_once)]
+
+    points = np.concatenate([
+        np.zeros(0),
+        *(evaluated(ranking, _swapped(ranking, upper[part], lower[part]), measure) for part in parts(len(upper))),
+        *(evaluated(ranking, _inserted(ranking, missed[part], places[part]), measure) for part in parts(len(missed))),
+    ]) - value  # fmt: skip
+    order = np.argsort(-points, kind="stable")
+    raising = order[points[order] > 1e-12][:top].tolist()
+    found = []
+    for at in raising:
+        if at < len(upper):
+            both = int(upper[at]), int(lower[at])
+            kind, moved = "swap", [(place, ranking.docs[place], ranking.grade[place]) for place in both]
+        else:
+            place, doc = int(places[at - len(upper)]), missed[at - len(upper)]
+            kind, moved = "insert", [(place, ranking.missed[doc], ranking.missed_grade[doc])]
+        ranks, docs, grades = zip(*((place + 1, doc, graded(float(grade))) for place, doc, grade in moved), strict=True)
+        found.append(Change(kind, ranks, docs, grades, value + float(points[at]), float(points[at])))
+    return found, note
+
+
+def _pairs(ranking: Ranking, measure: Measure, top: int, few: int, most_hits: int) -> tuple[Ints, Ints, str]:
+    """The pairs of places, the upper one first, whose documents are not judged alike: all of them, or where these are
+    very many, those among which the best are."""
+    size, cut = len(ranking.docs), reach(ranking, measure)
+    grade = np.nan_to_num(ranking.grade, nan=-np.inf)
+    beyond = cut + np.unique(grade[cut:], return_index=True)[1]
+    candidates = np.r_[np.arange(cut), np.sort(beyond)] if cut < size else np.arange(size)
+    here, there = np.arange(cut)[:, None], candidates[None, :]
+    differ = (here < there) & (grade[here] != grade[there])
+    note = ""
+    if int(differ.sum()) > few and prefers_better_higher(measure):
+        differ &= _first_among_equals(grade[:cut], grade[candidates], top)
+    elif int(differ.sum()) > most_hits * few:
+        differ, note = _of_better_documents(differ, differ & (grade[here] < grade[there]), most_hits * few)
+    upper, at = np.nonzero(differ)
+    return upper, candidates[at], note
+
+
+def _first_among_equals(upper: Floats, lower: Floats, top: int) -> Bools:
+    """Which swaps can be among the `top` best where a better document gains more, the higher it comes.
+
+    Of two documents of one grade it is best to bring up the lower one, and of two to take the place of the upper one.
+    So the swap of the i-th of its grade from above with the j-th of its grade from below has i · j − 1 before it.
+    """
+    from_above = _number_within(upper)
+    from_below = _number_within(lower[::-1])[::-1]
+    first: Bools = from_above[:, None] * from_below[None, :] <= top
+    return first
+
+
+def _number_within(grade: Floats) -> Ints:
+    """1, 2, 3, … within each grade, in order."""
+    number = np.zeros(len(grade), np.int64)
+    for each in np.unique(grade):
+        alike = grade == each
+        number[alike] = np.arange(1, alike.sum() + 1)
+    return number
+
+
+def _of_better_documents(differ: Bools, better: Bools, most: int) -> tuple[Bools, str]:
+    """Only swaps that bring a better document up, into the first ranks; and what is left out, in words."""
+    upper, at = (axis[:most] for axis in np.nonzero(better))
+    kept = np.zeros_like(differ)
+    kept[upper, at] = True
+    what = f"those that bring a better document into the first {int(upper.max(initial=0)) + 1:,} ranks"
+    return kept, f"of {int(differ.sum()):,} swaps, {len(upper):,} were looked at: {what}"
+
+
+def _swapped(ranking: Ranking, upper: Ints, lower: Ints) -> Cases:
+    """A case a swap: the two documents take each other's rank and tie group."""
+    judged, count = ranking.judged, len(upper)
+    hit = np.full(len(ranking.docs), -1)
+    hit[judged] = np.arange(len(judged))
+    place = np.tile(judged, (count, 1))
+    for here, there in ((upper, lower), (lower, upper)):
+        rows = np.flatnonzero(hit[here] >= 0)
+        place[rows, hit[here[rows]]] = there[rows]
+    case, at = np.repeat(np.arange(count), len(judged)), place.ravel()
+    grade = np.tile(ranking.grade[judged], count)
+    return Cases(case, ranking.rank[at], ranking.first[at], ranking.tied[at], grade, np.full(count, len(ranking.docs)))
+
+
+def _insertions(ranking: Ranking, measure: Measure) -> tuple[Ints, Ints]:
+    """The judged documents that are missing, best first, and where they would be ideally, at most at the end."""
+    ideal = {doc: place for place, doc in enumerate(best_ranking(ranking, measure).docs)}
+    wanted = sorted((ideal[doc], i) for i, doc in enumerate(ranking.missed) if doc in ideal)
+    missed = np.array([i for _, i in wanted], np.int64)
+    places = np.array([min(place, len(ranking.docs)) for place, _ in wanted], np.int64)
+    if ranking.protocol.ties == "average":
+        places = np.r_[ranking.first, len(ranking.docs) + 1][places] - 1  # before a group of ties, never into it
+    return missed, places
+
+
+def _inserted(ranking: Ranking, missed: Ints, places: Ints) -> Cases:
+    """A case an insertion: whatever stands there and below is pushed down by one, out of the depth at its end."""
+    judged, count, size = ranking.judged, len(missed), len(ranking.docs)
+    down = (judged[None, :] >= places[:, None]).astype(np.int64)
+    new = places[:, None] + 1
+    rank, first = (np.hstack([value[judged] + down, new]).ravel() for value in (ranking.rank, ranking.first))
+    tied = np.tile(np.append(ranking.tied[judged], 1), count)
+    grade = np.hstack([np.tile(ranking.grade[judged], (count, 1)), ranking.missed_grade[missed][:, None]]).ravel()
+    case = np.repeat(np.arange(count), len(judged) + 1)
+    depth = size + 1 if ranking.depth is None else min(size + 1, ranking.depth)
+    keep = rank <= depth
+    return Cases(case[keep], rank[keep], first[keep], tied[keep], grade[keep], np.full(count, depth))
+
+
+def graded(grade: float) -> float | None:
+    """A grade, or None for NaN: unjudged."""
+    return None if grade != grade else grade

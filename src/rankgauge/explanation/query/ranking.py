@@ -16,16 +16,20 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError, MatchError, ProtocolError, nearest
 from rankgauge.matching.grades import hits_of_grades
 from rankgauge.matching.match import match
-from rankgauge.matching.parts import Parts
-from rankgauge.matching.rules import under_rules
+from rankgauge.matching.parts import Parts, assemble, ordered, under_rules
 from rankgauge.protocol import REPEATING, Protocol
 from rankgauge.read import Columns, Judgments, Run
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
-    from rankgauge.dtypes import Floats, Ints
+    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.matching.hits import Hits
+    from rankgauge.measures import Measure
 
-__all__ = ["Ranking", "ranking_of_grades", "ranking_of_query"]
+__all__ = [
+    "Cases", "Ranking", "as_is", "evaluated", "hits_of", "ranking_of_grades", "ranking_of_query", "showing",
+    "with_its_ideal",
+]  # fmt: skip
 
 RecordType = TypeVar("RecordType", Judgments, Run)
 
@@ -216,3 +220,68 @@ def _taken(record: RecordType, query: str) -> RecordType:
 
 def _table(columns: Columns) -> dict[str, float]:
     return dict(zip(columns.doc.to_list(), columns.number.tolist(), strict=True))
+
+
+# ---- variations of one ranking, as the queries of one Hits -----------------------------------------------------------
+
+
+MUCH = 4_000_000  # rows of one Hits
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cases:
+    """Judged documents of several variations: which one (from 0), rank, tie group, grade; how many each retrieves."""
+
+    case: Ints
+    rank: Ints
+    first: Ints
+    tied: Ints
+    grade: Floats
+    retrieved: Ints
+
+
+def hits_of(ranking: Ranking, cases: Cases) -> Hits:
+    """All variations as the queries of one Hits; each has all the judgments, and the ideal that these make of it."""
+    count, judgments = len(cases.retrieved), ranking.judgments
+    rank = cases.first if ranking.protocol.ties == "average" else cases.rank
+    parts = Parts(
+        cases.retrieved, np.repeat(np.arange(count), len(judgments)), np.tile(judgments, count),
+        cases.case, rank, cases.first, cases.tied, cases.grade,
+    )  # fmt: skip
+    answered = np.full(count, ranking.answered)
+    rows = ordered(parts, ranking.protocol)
+    hits = assemble(rows, [ranking.query] * count, answered, ranking.protocol, left_out=0, missing=0)
+    if ranking.ideal is None:
+        return hits
+    query = np.repeat(np.arange(count), len(ranking.ideal))
+    return replace(hits, judgment_query=query, judgment_grade=np.tile(ranking.ideal, count))
+
+
+def with_its_ideal(ranking: Ranking) -> Ranking:
+    """The ranking with its ideal settled, so that it stays when documents of the ranking are hidden or moved."""
+    return ranking if ranking.ideal is not None else replace(ranking, ideal=as_is(ranking).judgment_grade)
+
+
+def as_is(ranking: Ranking) -> Hits:
+    """The ranking itself."""
+    return hits_of(ranking, _shown(ranking, np.ones((1, len(ranking.judged)), bool)))
+
+
+def evaluated(ranking: Ranking, cases: Cases, measure: Measure) -> Floats:
+    """The measure's value of each variation."""
+    return measure(hits_of(ranking, cases))
+
+
+def showing(ranking: Ranking, masks: Bools, measure: Measure) -> Floats:
+    """The measure's values when only some of the judged documents are known to be judged: a row of marks a case."""
+    ranking = with_its_ideal(ranking)
+    step = max(1, MUCH // max(1, masks.shape[1] + len(ranking.judgments)))
+    blocks = [masks[start : start + step] for start in range(0, len(masks), step)]
+    return np.concatenate([np.zeros(0), *(evaluated(ranking, _shown(ranking, block), measure) for block in blocks)])
+
+
+def _shown(ranking: Ranking, masks: Bools) -> Cases:
+    case, hit = np.nonzero(masks)
+    place = ranking.judged[hit]
+    retrieved = np.full(len(masks), len(ranking.docs))
+    return Cases(case, ranking.rank[place], ranking.first[place], ranking.tied[place], ranking.grade[place], retrieved)

@@ -10,25 +10,38 @@ Documents whose scores are tied, where ties are averaged, become known together 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rankgauge.errors import MeasureError
-from rankgauge.explanation.query.cases import Cases, as_is, evaluated, showing
 from rankgauge.explanation.query.explanation import Level
-from rankgauge.explanation.query.worth import dcg_measure, gains_of, given, reach, relevant_in
+from rankgauge.explanation.query.ranking import Cases, Ranking, as_is, evaluated, showing, with_its_ideal
+from rankgauge.explanation.query.worth import (
+    DCG_FAMILY,
+    best_ranking,
+    dcg_measure,
+    gains_of,
+    given,
+    has_gain,
+    reach,
+    relevant_in,
+)
 from rankgauge.measures import Measure
-from rankgauge.measures.gains import gain_function
+from rankgauge.measures.gains import discount_function, gain_function
 from rankgauge.measures.ranked import divide
+from rankgauge.protocol import RULES as SAID
+from rankgauge.protocol import SIGNED
 
 if TYPE_CHECKING:
-    from rankgauge.dtypes import Bools, Floats
-    from rankgauge.explanation.query.ranking import Ranking
+    from rankgauge.dtypes import Bools, Floats, Ints
 
-__all__ = ["RULES", "Terms", "check_explainable", "terms", "value_of"]
+__all__ = [
+    "RULES", "Terms", "check_explainable", "ideal_gains", "ideal_notes", "ideal_ranking", "ideal_terms", "terms",
+    "value_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -206,3 +219,85 @@ RULES: Final[dict[str, Callable[[Ranking, Measure], Terms]]] = {
     "RBPResidual": _by_what_is_unjudged,
     "utility": _worths,
 }
+
+
+# ---- the ideal ranking that a value is held against ------------------------------------------------------------------
+
+
+def ideal_ranking(ranking: Ranking, measure: Measure) -> Ranking:
+    """The documents of the ideal in its order, as deep as it goes; for a measure without one, the best order of them.
+
+    Equal ones are in the order of the ranking, those not retrieved last. Its own ideal is that of the ranking.
+    """
+    fixed = with_its_ideal(ranking)
+    docs, grade = _made_of(ranking)
+    if not has_gain(measure):
+        there = set(docs)
+        best = best_ranking(fixed, measure)
+        kept = [place for place, doc in enumerate(best.docs) if doc in there]
+        return best.reordered([best.docs[place] for place in kept], best.grade[kept])
+    order = _in_order(fixed, measure, docs, grade)
+    ideal = fixed.reordered([docs[place] for place in order], grade[order])
+    return replace(ideal, cut=measure.name in DCG_FAMILY)
+
+
+def _made_of(ranking: Ranking) -> tuple[list[str], Floats]:
+    """The documents that the ideal is made of, in the order given, with their grades (NaN: unjudged)."""
+    signed = ranking.protocol.negative in SIGNED
+    if ranking.protocol.ideal == "judged":
+        docs, grade = list(ranking.given), ranking.judgments
+    else:  # an unjudged document matters only where there are negative grades for it to come before
+        unjudged = np.flatnonzero(np.isnan(ranking.grade)) if signed else np.zeros(0, np.int64)
+        places = np.concatenate([ranking.judged, unjudged])
+        docs, grade = [ranking.docs[place] for place in places], ranking.grade[places]
+    keep = np.flatnonzero(~(grade < 0) | signed)
+    return [docs[place] for place in keep], grade[keep]
+
+
+def _in_order(fixed: Ranking, measure: Measure, docs: list[str], grade: Floats) -> Ints:
+    """Which document stands at each rank of the ideal: of those that gain alike, the first is the one ranked first."""
+    hits, own = as_is(fixed), given(measure)
+    ideal = hits.ideal(lambda grades: gains_of(measure, grades, fixed.protocol))
+    gains = gains_of(measure, grade, fixed.protocol)
+    if fixed.protocol.ideal_order == "given":
+        ours = np.argsort(-gains, kind="stable")
+    else:
+        ranked = {doc: place for place, doc in enumerate(fixed.docs)}
+        place = np.array([ranked.get(doc, len(ranked)) for doc in docs], np.int64)
+        ours = np.lexsort((place, -np.nan_to_num(grade), -gains))
+    order = np.empty(len(docs), np.int64)
+    order[np.argsort(-ideal.gain, kind="stable")] = ours
+    if measure.name in DCG_FAMILY:
+        end = hits.ideal_end(own["k"])
+        order = order[: end if end is None or isinstance(end, int) else int(end[0])]
+    if fixed.protocol.negative in SIGNED or fixed.protocol.ideal_order == "given":
+        return order
+    return order[gains[order] >= 0]
+
+
+def ideal_gains(best: Ranking, measure: Measure) -> Floats:
+    """What the documents of an ideal ranking gain: less than nothing only where negative grades count as they are."""
+    gains = gains_of(measure, best.grade, best.protocol)
+    return gains if best.protocol.negative in SIGNED else np.maximum(gains, 0.0)
+
+
+def ideal_terms(best: Ranking, ranking: Ranking, measure: Measure) -> tuple[Terms, float]:
+    """What each rank of an ideal ranking adds, and the value that it has."""
+    if measure.name not in DCG_FAMILY:
+        return terms(best, measure), value_of(best, measure)
+    share = ideal_gains(best, measure) / discount_function(given(measure)["discount"])(best.rank)
+    hits = as_is(ranking)
+    ideal = dcg_measure(measure, "IDCG")(hits)
+    if measure.name != "nDCG":
+        return Terms(share), float(ideal[0])
+    there = bool(hits.divisible(ideal)[0])
+    return Terms(share / ideal[0] if there else np.zeros(len(share))), float(there)
+
+
+def ideal_notes(ranking: Ranking, measure: Measure) -> Iterator[str]:
+    """Rules of the ideal that are not the usual ones, where the measure follows them."""
+    depth = ("ideal_depth",) if measure.name in DCG_FAMILY else ()
+    for rule in ("ideal", *(("ideal_order",) if has_gain(measure) else ()), *depth):
+        value = getattr(ranking.protocol, rule)
+        if value != next(iter(SAID[rule])):
+            yield SAID[rule][value]

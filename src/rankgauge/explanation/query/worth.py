@@ -8,12 +8,11 @@ import numpy as np
 
 from rankgauge.measures import MEASURES, Measure
 from rankgauge.measures.gains import discount_function, gain_function
-from rankgauge.protocol import SIGNED
+from rankgauge.protocol import SIGNED, Protocol
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats
     from rankgauge.explanation.query.ranking import Ranking
-    from rankgauge.protocol import Protocol
 
 __all__ = ["DCG_FAMILY", "best_ranking", "dcg_measure", "discounts_of", "gains_of", "given", "has_gain", "reach"]
 __all__ += ["relevant_in"]

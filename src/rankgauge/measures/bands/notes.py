@@ -9,7 +9,6 @@ from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.bands.bands import AGGREGATES, is_text, tie_ends
 
 if TYPE_CHECKING:
-    from rankgauge.matching.hits import Hits
     from rankgauge.measures import Measure
     from rankgauge.result import Result
 
@@ -30,9 +29,14 @@ class TieNote(NamedTuple):
     share: float  # of the judged documents retrieved, how many share their score with another document
 
     @property
+    def width(self) -> float:
+        """From the smallest to the largest."""
+        return self.high - self.low
+
+    @property
     def wide(self) -> bool:
         """Whether the order of equal scores decides about more than 0.005 (half a point in a hundred)."""
-        return self.high - self.low > WIDE * max(1.0, abs(self.high))
+        return self.width > WIDE * max(1.0, abs(self.high))
 
     @property
     def range(self) -> str:
@@ -47,7 +51,8 @@ def open_values(result: Result) -> Iterator[TieNote]:
     for measure in result.measures:
         _, hits = result.computed(measure)
         if not is_text(measure) and not hits.averaged and (hits.tied > 1).any():
-            note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), _share(hits))
+            share = float((hits.tied > 1).mean())
+            note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), share)
             if f"{note.low:.4f}" != f"{note.high:.4f}":
                 yield note
 
@@ -64,13 +69,9 @@ def mean_ends(result: Result, measure: Measure) -> tuple[float, float]:
     return min(low, value), max(high, value)
 
 
-def _share(hits: Hits) -> float:
-    return float((hits.tied > 1).mean())
-
-
 def tie_notes(results: list[Result]) -> list[str]:
     """Lines below a table, the widest bands first."""
-    notes = sorted((note for result in results for note in result.open_values), key=lambda note: note.low - note.high)
+    notes = sorted((note for result in results for note in result.open_values), key=lambda note: -note.width)
     if not notes:
         return []
     parts = [f"{note.measure} {note.range}" + (f" ({note.run})" if len(results) > 1 else "") for note in notes[:LISTED]]
@@ -83,7 +84,7 @@ def tie_warnings(results: list[Result]) -> list[str]:
     """One sentence for every run in which equal scores decide about more than 0.005."""
     widest: dict[str, TieNote] = {}
     for note in (note for result in results for note in result.open_values):
-        if note.wide and note.high - note.low > _width(widest.get(note.run)):
+        if note.wide and (note.run not in widest or note.width > widest[note.run].width):
             widest[note.run] = note
     return [
         f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
@@ -91,7 +92,3 @@ def tie_warnings(results: list[Result]) -> list[str]:
         f"Compare with ties='average' (--ties average), look with result.ties({str(note.measure)!r}) (--tie-band)"
         for note in widest.values()
     ]
-
-
-def _width(note: TieNote | None) -> float:
-    return note.high - note.low if note else 0.0

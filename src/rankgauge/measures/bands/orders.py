@@ -17,7 +17,7 @@ import numpy as np
 from rankgauge.matching.hits import positions_within
 
 if TYPE_CHECKING:
-    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
     from rankgauge.matching.hits import Hits
     from rankgauge.protocol import Protocol
 
@@ -70,16 +70,11 @@ def drawn(hits: Hits, tied: Tied, seed: int) -> Iterator[Hits]:
     draws = max(FEWEST_DRAWS, min(MOST_DRAWS, WORK // max(work, 1)))
     ranks, random = np.empty((draws, len(tied.rows)), np.int64), np.random.default_rng(seed)
     for start, count in zip(tied.starts.tolist(), tied.counts.tolist(), strict=True):
-        ranks[:, start : start + count] = tied.first[start] + _chosen(random, draws, int(tied.size[start]), count)
+        places = np.tile(np.arange(int(tied.size[start])), (draws, 1))
+        ranks[:, start : start + count] = tied.first[start] + random.permuted(places, axis=1)[:, :count]
     for row in ranks:
         order = np.lexsort((row, tied.group))
         yield _placed(hits, tied, order, row[order])
-
-
-def _chosen(random: np.random.Generator, draws: int, size: int, count: int) -> Ints:
-    """For each draw, `count` different places of `size`."""
-    places: Ints = random.permuted(np.tile(np.arange(size), (draws, 1)), axis=1)
-    return places[:, :count]
 
 
 def _placed(hits: Hits, tied: Tied, order: Ints, rank: Ints) -> Hits:
@@ -106,7 +101,8 @@ def arranged(hits: Hits, tied: Tied, query: int, most: int) -> Hits | None:
     groups = [group for group in groups if hits.query[tied.rows[group.start]] == query]
     if prod(_number(hits.grade[tied.rows[group]], int(tied.size[group.start])) for group in groups) > most:
         return None
-    fixed = [(int(hits.rank[row]), float(hits.grade[row])) for row in np.flatnonzero(_alone(hits, query))]
+    alone = np.flatnonzero((hits.query == query) & (hits.tied == 1))
+    fixed = [(int(hits.rank[row]), float(hits.grade[row])) for row in alone]
     ways = [_ways(hits.grade[tied.rows[group]], int(tied.size[group.start])) for group in groups]
     firsts = [int(tied.first[group.start]) for group in groups]
     rankings = []
@@ -114,11 +110,6 @@ def arranged(hits: Hits, tied: Tied, query: int, most: int) -> Hits | None:
         pairs = [(a + i, g) for a, way in zip(firsts, choice, strict=True) for i, g in enumerate(way) if g is not None]
         rankings.append(sorted([*fixed, *pairs], key=lambda pair: pair[0]))
     return _copies(hits, query, rankings)
-
-
-def _alone(hits: Hits, query: int) -> Bools:
-    alone: Bools = (hits.query == query) & (hits.tied == 1)
-    return alone
 
 
 def _number(grades: Floats, size: int) -> int:

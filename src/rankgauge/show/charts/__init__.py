@@ -8,20 +8,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rankgauge.show.charts.convert import png, svg
 from rankgauge.show.charts.depth import at_k, precision_recall
 from rankgauge.show.charts.funnel import funnel_ceiling, funnel_depth, funnel_parts
 from rankgauge.show.charts.online import alignment
-from rankgauge.show.charts.pages import page
 from rankgauge.show.charts.pairs import detectable, differences, matrix, scatter
 from rankgauge.show.charts.plans import plan
 from rankgauge.show.charts.powered import ppi
 from rankgauge.show.charts.systems import distribution, forest, groups
 from rankgauge.show.charts.theme import PALETTE, THEMES
 from rankgauge.show.charts.trust import confusion, judges, noise, unjudged, unjudged_pairs
+from rankgauge.show.model import Chart, Options, Page, Section
 
 __all__ = [
     "KINDS", "PALETTE", "THEMES", "alignment", "at_k", "confusion", "detectable", "differences", "distribution",
@@ -46,3 +46,11 @@ KINDS: Final[dict[str, Callable[..., Any]]] = {
     "confusion": confusion,
     "judges": judges,
 }
+
+
+def page(draws: Mapping[str, Callable[..., Any]]) -> bytes:
+    """A page of charts that loads nothing: from names to functions without arguments that draw them."""
+    from rankgauge.show.html import html
+
+    sections = [Section(name, "", [Chart(name, "", "", draw)]) for name, draw in draws.items()]
+    return html(Page("; ".join(draws), sections, dict), Options()).encode()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import InputError
+from rankgauge.show.cells import drawable
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["altair", "check_installed", "drawable", "library", "png", "specification", "svg", "svg_of", "svg_to_png"]
+__all__ = ["altair", "check_installed", "library", "png", "specification", "svg", "svg_of", "svg_to_png"]
 
 SCALE: Final = 2.0  # pixels of a PNG for each of the chart
-NO_TEXT: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML cannot hold
 
 
 def altair() -> ModuleType:
@@ -53,11 +52,6 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, dict):
         return {drawable(key): _cleaned(each) for key, each in value.items()}
     return [_cleaned(each) for each in value] if isinstance(value, list) else value
-
-
-def drawable(text: str) -> str:
-    """The text without characters that no SVG can hold, over which the converter would end the process."""
-    return NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def png(chart: Any, scale: float = SCALE) -> bytes:

@@ -12,12 +12,12 @@ from rankgauge.comparison.values import values_of_results
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.measures import MEASURES, Measure, parse
 from rankgauge.show.charts.source import caption, results_of
-from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
+from rankgauge.show.charts.theme import WIDTH, Frame, altair, data, told
 
 if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
     from rankgauge.result import Result
-    from rankgauge.show.charts.source import Source
+    from rankgauge.show.charts.source import Asked, Source
 
 __all__ = ["at_k", "precision_recall"]
 
@@ -28,12 +28,7 @@ MEASURED: Final[WeakKeyDictionary[Result, dict[Measure, Any]]] = WeakKeyDictiona
 
 
 def at_k(
-    source: Source,
-    measure: str | Measure | None = None,
-    *,
-    last_k: int = DEEPEST,
-    theme: str = "light",
-    width: int = WIDTH,
+    source: Source, measure: Asked = None, *, last_k: int = DEEPEST, theme: str = "light", width: int = WIDTH
 ) -> Any:
     """The mean of a measure at every cut-off from 1 to 100 (or `last_k`), a line per system."""
     alt, frame = altair(), Frame.of(theme, width)
@@ -44,19 +39,18 @@ def at_k(
     family = {k: _cut(asked, k) for k in range(1, last_k + 1)}
     rows, values = _along(results, family, "k")
     name = str(_cut(asked, None))
-    x = alt.X("k", type="quantitative", scale=alt.Scale(type="log", domain=[1, last_k], nice=False), title="cut-off k")
+    x = alt.X("k:Q", scale=alt.Scale(type="log", domain=[1, last_k], nice=False), title="cut-off k")
     x = x.axis(values=[k for k in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= last_k], format="d", grid=False)
     layers = _lines(frame, rows, list(results), x, f"mean {name}@k", "k")
     if isinstance(asked.cutoff, int) and asked.cutoff <= last_k:
-        layers.insert(0, _at_this_k(frame, asked.cutoff, x))
+        here = alt.Chart(data([{"k": asked.cutoff}])).mark_rule(color=frame.theme.quiet, strokeDash=[5, 4])
+        layers.insert(0, here.encode(x=x))
     words = f"Mean at every k from 1 to {last_k}"
     said = caption(values, words, definition=values.definition.replace("[k=1, ", "[").replace("[k=1]", ""))
-    return frame.chart(layers, title=f"{name}@k", caption=said, height=260 if frame.narrow else 320)
+    return frame.chart(layers, f"{name}@k", said, (260, 320))
 
 
-def precision_recall(
-    source: Source, measure: str | Measure | None = None, *, theme: str = "light", width: int = WIDTH
-) -> Any:
+def precision_recall(source: Source, measure: Asked = None, *, theme: str = "light", width: int = WIDTH) -> Any:
     """Interpolated precision at recall 0, 0.1, … 1, the mean over queries, a line per system.
 
     `measure` may carry the parameters of IPrec (`IPrec(rel=2)@0`); any other measure is none of this chart's business.
@@ -66,11 +60,11 @@ def precision_recall(
     given = parse(str(measure)) if measure is not None else None
     asked = given if given is not None and given.name == "IPrec" else parse("IPrec@0")
     rows, values = _along(results, {recall: _cut(asked, recall) for recall in RECALLS}, "recall")
-    x = alt.X("recall", type="quantitative", scale=alt.Scale(domain=[0, 1]), title="recall").axis(grid=False)
+    x = alt.X("recall:Q", scale=alt.Scale(domain=[0, 1]), title="recall").axis(grid=False)
     layers = _lines(frame, rows, list(results), x, "interpolated precision", "recall", points=True)
     words = "The mean over queries at 11 levels of recall, 0 to 1"
     said = caption(values, words, definition=MEASURES["IPrec"].summary)
-    return frame.chart(layers, title="Precision and recall", caption=said, height=min(frame.width - 60, 380))
+    return frame.chart(layers, "Precision and recall", said, min(frame.width - 60, 380))
 
 
 def _asked(results: dict[str, Result], measure: Any) -> Measure:
@@ -127,27 +121,16 @@ def _lines(
 ) -> list[Any]:
     """A line per system; the one nearest to the pointer tells its number."""
     alt = altair()
-    legend = frame.legend(names)
     near = alt.selection_point(
         name="near", nearest=True, on="pointerover", fields=[field], empty=False, clear="pointerout"
     )
     base = alt.Chart(data(rows)).encode(
         x=x,
-        y=alt.Y("value", type="quantitative", title=title, scale=alt.Scale(zero=points)),
-        color=alt.Color("system", type="nominal", scale=frame.colours(names), legend=legend, sort=names),
-        tooltip=[
-            alt.Tooltip("system", type="nominal"),
-            alt.Tooltip(field, type="quantitative"),
-            alt.Tooltip("value", type="quantitative", format=".4f"),
-        ],
+        y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=points)),
+        color=frame.colour("system", names),
+        tooltip=[told("system"), alt.Tooltip(f"{field}:Q"), told("value", ".4f")],
     )
-    dash = alt.StrokeDash("system", type="nominal", scale=frame.dashes(names), legend=legend, sort=names)
-    lines = base.mark_line(strokeWidth=2.5, strokeJoin="round").encode(strokeDash=dash)
+    lines = base.mark_line(strokeWidth=2.5, strokeJoin="round").encode(strokeDash=frame.dash("system", names))
     opacity = alt.value(1) if points else alt.condition(near, alt.value(1), alt.value(0))
     dots = base.mark_point(filled=True, size=45).encode(opacity=opacity).add_params(near)
     return [lines, dots]
-
-
-def _at_this_k(frame: Frame, k: int, x: Any) -> Any:
-    """A line at the cut-off of the measure that was asked for."""
-    return altair().Chart(data([{"k": k}])).mark_rule(color=frame.theme.quiet, strokeDash=[5, 4]).encode(x=x)

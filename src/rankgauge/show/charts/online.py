@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
+from rankgauge.show.charts.theme import WIDTH, Frame, altair, data, told
 from rankgauge.trust.online.tracked import online_interval, outcomes
 
 if TYPE_CHECKING:
@@ -31,14 +31,9 @@ def alignment(alignment: Alignment, *, theme: str = "light", width: int = WIDTH)
     x_ends = _span([row["offline"] for row in rows])
     y_ends = _span([row[end] for row in rows for end in ("low", "high")])
     axis = alt.Axis(format="+~g", labelExpr="datum.value == 0 ? '0' : datum.label")
-    x = alt.X(
-        "offline", type="quantitative", title=f"{alignment.first.name} (offline)",
-        scale=alt.Scale(domain=list(x_ends), nice=False), axis=axis,
-    )  # fmt: skip
-    y = alt.Y(
-        "online", type="quantitative", title=f"{alignment.units.online_name} (online)",
-        scale=alt.Scale(domain=list(y_ends), nice=False), axis=axis,
-    )  # fmt: skip
+    x_scale, y_scale = (alt.Scale(domain=list(ends), nice=False) for ends in (x_ends, y_ends))
+    x = alt.X("offline:Q", title=f"{alignment.first.name} (offline)", scale=x_scale, axis=axis)
+    y = alt.Y("online:Q", title=f"{alignment.units.online_name} (online)", scale=y_scale, axis=axis)
     layers = [
         *_against(frame, x_ends, y_ends),
         *_fit(frame, band, x, y),
@@ -50,12 +45,8 @@ def alignment(alignment: Alignment, *, theme: str = "light", width: int = WIDTH)
     words += f"; named: most influence on Pearson's r. {_headline(alignment)}"
     units = alignment.units
     drawn = f" ({len(rows):,} of them drawn)" if len(rows) < len(units) else ""
-    return frame.chart(
-        layers,
-        title=f"{alignment.first.name} and {units.online_name}, {len(units):,} {units.kind}{drawn}",
-        caption=words,
-        height=280 if frame.narrow else 400,
-    )
+    title = f"{alignment.first.name} and {units.online_name}, {len(units):,} {units.kind}{drawn}"
+    return frame.chart(layers, title, words, (280, 400))
 
 
 def _rows(alignment: Alignment) -> list[dict[str, Any]]:
@@ -92,7 +83,7 @@ def _against(frame: Frame, x: tuple[float, float], y: tuple[float, float]) -> li
         {"x": 0.0, "x2": x[1], "y": y[0], "y2": 0.0},
     ]
     box = alt.Chart(data(corners)).mark_rect(color=frame.theme.loss, opacity=0.09)
-    return [box.encode(x=alt.X("x", type="quantitative"), x2="x2", y=alt.Y("y", type="quantitative"), y2="y2")]
+    return [box.encode(x="x:Q", x2="x2", y="y:Q", y2="y2")]
 
 
 def _fit(frame: Frame, band: list[dict[str, float]], x: Any, y: Any) -> list[Any]:
@@ -100,16 +91,12 @@ def _fit(frame: Frame, band: list[dict[str, float]], x: Any, y: Any) -> list[Any
     along = alt.Chart(data(band))
     area = along.mark_area(color=frame.theme.gain, opacity=0.13, clip=True)
     line = along.mark_line(color=frame.theme.quiet, strokeDash=[6, 4], strokeWidth=2, clip=True)
-    return [area.encode(x=x, y=alt.Y("low", type="quantitative"), y2="high"), line.encode(x=x, y=y)]
+    return [area.encode(x=x, y="low:Q", y2="high"), line.encode(x=x, y=y)]
 
 
 def _zero(frame: Frame) -> list[Any]:
-    alt = altair()
-    nothing = alt.Chart(data([{"zero": 0.0}]))
-    rules = {"x": alt.X("zero", type="quantitative"), "y": alt.Y("zero", type="quantitative")}
-    return [
-        nothing.mark_rule(color=frame.theme.quiet, strokeWidth=1).encode(**{side: at}) for side, at in rules.items()
-    ]
+    rule = altair().Chart(data([{"zero": 0.0}])).mark_rule(color=frame.theme.quiet, strokeWidth=1)
+    return [rule.encode(x="zero:Q"), rule.encode(y="zero:Q")]
 
 
 def _points(frame: Frame, alignment: Alignment, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
@@ -120,23 +107,21 @@ def _points(frame: Frame, alignment: Alignment, rows: list[dict[str, Any]], x: A
     scale = alt.Scale(domain=said, range=[shades[kind] for kind in said])
     legend = frame.legend(said, symbol="circle")
     legend.columns = 1 if frame.narrow else len(said)  # as many when the axis has taken its room as before
-    colour = alt.Color("says", type="nominal", scale=scale, legend=legend)
-    tooltip = [alt.Tooltip("name", type="nominal", title=alignment.units.one)]
-    tooltip += [alt.Tooltip(side, type="quantitative", format="+.4~g") for side in ("offline", "online")]
+    colour = alt.Color("says:N", scale=scale, legend=legend)
+    tooltip = [told("name", title=alignment.units.one), told("offline", "+.4~g"), told("online", "+.4~g")]
     if alignment.units.error is not None:
-        ends = ("low", "online, from"), ("high", "online, to")
-        tooltip += [alt.Tooltip(end, type="quantitative", format="+.4~g", title=title) for end, title in ends]
-    tooltip += [alt.Tooltip("without", type="quantitative", format=".4f", title="Pearson without it")]
+        tooltip += [told("low", "+.4~g", "online, from"), told("high", "+.4~g", "online, to")]
+    tooltip += [told("without", ".4f", "Pearson without it")]
     base = alt.Chart(data(rows)).encode(x=x, color=colour, tooltip=tooltip)
     dot, opacity = (90, 0.9) if len(rows) <= FEW else (28, 0.55)
     points = base.mark_point(filled=True, size=dot, opacity=opacity).encode(y=y)
     if alignment.units.weight is not None:
         sizes = alt.Scale(type="sqrt", range=[dot / 4, 5 * dot])
-        points = points.encode(size=alt.Size("weight", type="quantitative", scale=sizes, legend=None))
-        points.encoding.tooltip.append(alt.Tooltip("weight", type="quantitative", format=",", title="traffic"))
+        points = points.encode(size=alt.Size("weight:Q", scale=sizes, legend=None))
+        points.encoding.tooltip.append(told("weight", ",", "traffic"))
     if alignment.units.error is None:
         return [points]
-    return [base.mark_rule(strokeWidth=1.2, opacity=0.7).encode(y=alt.Y("low", type="quantitative"), y2="high"), points]
+    return [base.mark_rule(strokeWidth=1.2, opacity=0.7).encode(y="low:Q", y2="high"), points]
 
 
 def _names(frame: Frame, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
@@ -148,7 +133,7 @@ def _names(frame: Frame, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any
         alt.Chart(data(rows))
         .transform_filter(f"datum.label && datum.offline {which} {low + ROOM * (high - low)}")
         .mark_text(align=side, dx=away, dy=-8, fontWeight=600, limit=frame.width // 3)
-        .encode(x=x, y=y, text=alt.Text("label", type="nominal"))
+        .encode(x=x, y=y, text="label:N")
         for side, away, which in sides
     ]
 

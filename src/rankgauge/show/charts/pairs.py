@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rankgauge.comparison.verdict import NOT_SEPARABLE, p_text
-from rankgauge.show.charts.source import caption, comparison_of, pair_of, values_of
-from rankgauge.show.charts.theme import BOLD_LETTER, WIDTH, Frame, altair, data
+from rankgauge.show.charts.source import caption, comparison_of, ends_of, pair_of, some_names, values_of
+from rankgauge.show.charts.theme import BOLD_LETTER, WIDTH, Frame, altair, data, diagonal, told
 from rankgauge.stats import power
 from rankgauge.stats.paired import TIE
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared
     from rankgauge.comparison.pairs import Pair
     from rankgauge.comparison.values import Values
-    from rankgauge.measures import Measure
-    from rankgauge.show.charts.source import Source
+    from rankgauge.show.charts.source import Asked, Source, Two
 
 __all__ = ["detectable", "differences", "matrix", "scatter"]
 
@@ -35,12 +34,7 @@ NEITHER: Final = "neither"  # is better: beside the keys `a` and `b`, which are 
 
 
 def differences(
-    source: Source,
-    measure: str | Measure | None = None,
-    *,
-    pair: tuple[str, str] | None = None,
-    theme: str = "light",
-    width: int = WIDTH,
+    source: Source, measure: Asked = None, *, pair: Two = None, theme: str = "light", width: int = WIDTH
 ) -> Any:
     """The difference of two systems on every query, sorted: who wins where, and by how much."""
     alt, frame = altair(), Frame.of(theme, width)
@@ -49,26 +43,16 @@ def differences(
     rows = _bars(values, a, b)
     axis = alt.Axis(labels=False, ticks=False, grid=False, domain=False)
     scale = alt.Scale(domain=[0, len(values.queries)], nice=False)
-    y = alt.Y("difference", type="quantitative", title=f"{values.measure}: difference", scale=_around(values, a, b))
     colour = alt.condition("datum.difference > 0", alt.value(frame.theme.gain), alt.value(frame.theme.loss))
-    tooltip = [alt.Tooltip("query", type="nominal"), *_both(a, b)]
-    tooltip += [alt.Tooltip("words", type="nominal", title="difference")]
-    x = alt.X("from", type="quantitative", axis=axis, scale=scale, title="queries, by difference")
-    bars = (
-        alt.Chart(data(rows))
-        .mark_bar(binSpacing=0, strokeWidth=0.7)
-        .encode(
-            x=x, x2="to", y=y, y2=alt.datum(0), color=colour,
-            stroke=colour if len(rows) > THIN else alt.value(frame.theme.background), tooltip=tooltip,
-        )
+    bars = alt.Chart(data(rows)).mark_bar(binSpacing=0, strokeWidth=0.7).encode(
+        x=alt.X("from:Q", axis=axis, scale=scale, title="queries, by difference"), x2="to",
+        y=alt.Y("difference:Q", title=f"{values.measure}: difference", scale=_around(values, a, b)), y2=alt.datum(0),
+        color=colour, stroke=colour if len(rows) > THIN else alt.value(frame.theme.background),
+        tooltip=[told("query"), *_both(a, b), told("words", title="difference")],
     )  # fmt: skip
     words = f"Each bar is a query; the dashed line is the mean difference, {_signed(_mean_difference(values, a, b))}"
-    return frame.chart(
-        [bars, *_annotations(frame, values, a, b)],
-        title=f"{values.measure}: {a} − {b}",
-        caption=caption(values, words),
-        height=260 if frame.narrow else 320,
-    )
+    layers = [bars, *_annotations(frame, values, a, b)]
+    return frame.chart(layers, f"{values.measure}: {a} − {b}", caption(values, words), (260, 320))
 
 
 def _around(values: Values, a: str, b: str) -> Any:
@@ -96,34 +80,26 @@ def _bars(values: Values, a: str, b: str) -> list[dict[str, Any]]:
     for start, end in _spans(order, list(zip(apart.tolist(), first.tolist(), strict=True))):
         at = order[start:end]
         low, high = float(apart[at[-1]]), float(apart[at[0]])
-        row = {"from": start, "to": end, "query": _queries(values, at), "difference": float(apart[at].mean())}
-        if len(at) == 1 or (low == high and np.ptp(first[at]) == 0):
-            row |= {"difference": low, "a": float(first[at[0]]), "b": float(second[at[0]]), "words": _signed(low)}
-        else:
-            row |= {"a": float(first[at].mean()), "b": float(second[at].mean())}
-            row |= {"words": f"{_signed(low)} to {_signed(high)}"}
-        rows.append(row)
+        same = low == high and np.ptp(first[at]) == 0
+        some = at[:1] if same else at
+        row = {"from": start, "to": end, "query": some_names([values.queries[each] for each in at])}
+        row |= {
+            "difference": float(apart[some].mean()),
+            "a": float(first[some].mean()),
+            "b": float(second[some].mean()),
+        }
+        rows.append(row | {"words": _signed(low) if same else f"{_signed(low)} to {_signed(high)}"})
     return rows
 
 
 def _spans(order: list[int], values: list[tuple[float, float]]) -> Iterator[tuple[int, int]]:
     """Where each bar begins and ends in the order: equal values together; beyond many, neighbours in the middle."""
-    ends = np.cumsum([len(list(same)) for _, same in groupby(order, key=values.__getitem__)]).tolist()
-    starts = [0, *ends[:-1]]
-    if len(ends) <= MANY:
-        yield from zip(starts, ends, strict=True)
-        return
-    yield from zip(starts[:ENDS], ends[:ENDS], strict=True)
-    step = math.ceil((len(ends) - 2 * ENDS) / (MANY - 2 * ENDS))
-    for at in range(ENDS, len(ends) - ENDS, step):
-        yield starts[at], ends[min(at + step, len(ends) - ENDS) - 1]
-    yield from zip(starts[-ENDS:], ends[-ENDS:], strict=True)
-
-
-def _queries(values: Values, at: list[int], most: int = 3) -> str:
-    """The names of some queries."""
-    shown = ", ".join(values.queries[each] for each in at[:most])
-    return f"{shown} and {len(at) - most:,} more" if len(at) > most else shown
+    bounds = [0, *np.cumsum([len(list(same)) for _, same in groupby(order, key=values.__getitem__)]).tolist()]
+    number = len(bounds) - 1
+    if number <= MANY:
+        return pairwise(bounds)
+    step = math.ceil((number - 2 * ENDS) / (MANY - 2 * ENDS))
+    return pairwise([*bounds[:ENDS], *bounds[ENDS : number - ENDS : step], *bounds[number - ENDS :]])
 
 
 def _annotations(frame: Frame, values: Values, a: str, b: str) -> list[Any]:
@@ -135,10 +111,8 @@ def _annotations(frame: Frame, values: Values, a: str, b: str) -> list[Any]:
     tie = TIE * max(1.0, float(np.abs(values.table).max()))
     won, lost, number = int((apart > tie).sum()), int((apart < -tie).sum()), len(apart)
     mean = alt.Chart(data([{"difference": _mean_difference(values, a, b)}]))
-    line = mean.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=frame.theme.text).encode(
-        y=alt.Y("difference", type="quantitative"),
-        tooltip=[alt.Tooltip("difference", type="quantitative", format="+.4f", title="mean difference")],
-    )
+    line = mean.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=frame.theme.text)
+    line = line.encode(y="difference:Q", tooltip=[told("difference", "+.4f", "mean difference")])
     top = {"x": "width", "y": 4, "align": "right", "baseline": "top", "color": frame.theme.gain}
     foot = {"x": 8, "y": "height", "dy": -LINE, "align": "left", "baseline": "bottom", "color": frame.theme.loss}
     score = "better: {:,} of {:,}".format
@@ -147,40 +121,29 @@ def _annotations(frame: Frame, values: Values, a: str, b: str) -> list[Any]:
     texts = [
         alt.Chart(data([{"words": f"{name}\n{score(count, number)}"}]))
         .mark_text(fontWeight=600, fontSize=13, limit=limit, lineBreak="\n", lineHeight=LINE, **place)
-        .encode(text=alt.Text("words", type="nominal"))
+        .encode(text="words:N")
         for name, count, place in ((a, won, top), (b, lost, foot))
     ]
     return [line, *texts]
 
 
 def scatter(
-    source: Source,
-    measure: str | Measure | None = None,
-    *,
-    pair: tuple[str, str] | None = None,
-    theme: str = "light",
-    width: int = WIDTH,
+    source: Source, measure: Asked = None, *, pair: Two = None, theme: str = "light", width: int = WIDTH
 ) -> Any:
     """Every query as a point: one system's value against the other's; above the diagonal the first is better."""
     alt, frame = altair(), Frame.of(theme, width)
     values = values_of(source, measure)
     a, b = pair_of(source, values, pair)
     rows = _points(values, a, b)
-    low, high = _square(values, a, b)
-    scale = alt.Scale(domain=[low, high], nice=False)
+    ends = ends_of(np.concatenate([values.of(a), values.of(b)]))
+    scale = alt.Scale(domain=list(ends), nice=False)
     x = alt.X("b", type="quantitative", scale=scale, title=b)
     y = alt.Y("a", type="quantitative", scale=scale, title=a)
-    corners = alt.Chart(data([{"a": low, "b": low}, {"a": high, "b": high}]))
-    diagonal = corners.mark_line(color=frame.theme.quiet, strokeDash=[5, 4], strokeWidth=1).encode(x=x, y=y)
     largest = max(row["queries"] for row in rows)
     dots = _dots(frame, rows, (a, b), largest).encode(x=x, y=y)
     words = "Each point is a query" + ("; larger: several queries of the same values" if largest > 1 else "")
-    return frame.chart(
-        [diagonal, dots],
-        title=f"{values.measure}: {a} against {b}",
-        caption=caption(values, words),
-        height=min(frame.width - 90, 460),
-    )
+    layers, title = [diagonal(frame, x, y, ends), dots], f"{values.measure}: {a} against {b}"
+    return frame.chart(layers, title, caption(values, words), min(frame.width - 90, 460))
 
 
 def _dots(frame: Frame, rows: list[dict[str, Any]], pair: tuple[str, str], largest: int) -> Any:
@@ -188,24 +151,19 @@ def _dots(frame: Frame, rows: list[dict[str, Any]], pair: tuple[str, str], large
     alt, (a, b) = altair(), pair
     wins = {"a": frame.theme.gain, "b": frame.theme.loss, NEITHER: frame.theme.quiet}
     legend = frame.legend(dict(zip(wins, (a, b, NEITHER), strict=True)), title="better:", symbol=None)
-    tooltip = [alt.Tooltip("query", type="nominal"), alt.Tooltip("queries", type="quantitative", format=",")]
     dot, opacity = (55, 0.65) if len(rows) < 1000 else (22, 0.45)
     sizes = alt.Scale(type="sqrt", domain=[1, max(2, largest)], range=[dot, dot if largest == 1 else 400])
     colours = alt.Scale(domain=list(wins), range=list(wins.values()))
-    return (
-        alt.Chart(data(rows))
-        .mark_point(filled=True, opacity=opacity)
-        .encode(
-            tooltip=[*tooltip, *_both(a, b)],
-            size=alt.Size("queries", type="quantitative", scale=sizes, legend=None),
-            color=alt.Color("better", type="nominal", legend=legend, scale=colours),
-        )
-    )
+    return alt.Chart(data(rows)).mark_point(filled=True, opacity=opacity).encode(
+        tooltip=[told("query"), told("queries", ","), *_both(a, b)],
+        size=alt.Size("queries:Q", scale=sizes, legend=None),
+        color=alt.Color("better:N", legend=legend, scale=colours),
+    )  # fmt: skip
 
 
 def _both(a: str, b: str) -> list[Any]:
     """The values of the two systems, under their names."""
-    return [altair().Tooltip(name, type="quantitative", format=".4f", title=who) for name, who in (("a", a), ("b", b))]
+    return [told("a", ".4f", a), told("b", ".4f", b)]
 
 
 def _points(values: Values, a: str, b: str) -> list[dict[str, Any]]:
@@ -215,25 +173,16 @@ def _points(values: Values, a: str, b: str) -> list[dict[str, Any]]:
         places.setdefault(place, []).append(at)
     tie = TIE * max(1.0, float(np.abs(values.table).max()))
     return [
-        {"query": _queries(values, at), "queries": len(at), "a": first, "b": second,
+        {"query": some_names([values.queries[each] for each in at]), "queries": len(at), "a": first, "b": second,
          "better": NEITHER if abs(first - second) <= tie else "a" if first > second else "b"}
         for (first, second), at in places.items()
     ]  # fmt: skip
 
 
-def _square(values: Values, a: str, b: str) -> tuple[float, float]:
-    """0 to 1, or the range of the values where they leave it."""
-    both = np.concatenate([values.of(a), values.of(b)])
-    low, high = float(both.min()), float(both.max())
-    if low >= 0 and high <= 1:
-        return 0.0, 1.0
-    return low, high if high > low else low + 1.0
-
-
 # ---- every pair ------------------------------------------------------------------------------------------------------
 
 
-def matrix(source: Source, measure: str | Measure | None = None, *, theme: str = "light", width: int = WIDTH) -> Any:
+def matrix(source: Source, measure: Asked = None, *, theme: str = "light", width: int = WIDTH) -> Any:
     """The difference of every pair, row − column; those that are separable are coloured."""
     alt, frame = altair(), Frame.of(theme, width)
     compared, settings = comparison_of(source, measure)
@@ -244,28 +193,21 @@ def matrix(source: Source, measure: str | Measure | None = None, *, theme: str =
     lines = [name for name in names if any(row["row"] == name for row in rows)]
     room = (frame.width - min(frame.label_limit, 8 * max(map(len, lines)) + 30)) / len(columns)
     angle = 0 if max(map(len, columns)) * 7 < room else -60 if frame.narrow else -40
-    head = alt.Axis(orient="top", labelAngle=angle, labelLimit=frame.label_limit, labelColor=frame.theme.text)
-    side = alt.Axis(labelLimit=frame.label_limit, labelColor=frame.theme.text)
-    for axis in (head, side):
-        axis.ticks, axis.domain, axis.grid = False, False, False
+    head = frame.names(orient="top", labelAngle=angle, grid=False)
+    tooltip = [told("row"), told("column"), told("difference", "+.4f"), told("interval"), told("p_words", title="p")]
     base = alt.Chart(data(rows)).encode(
-        x=alt.X("column", type="nominal", sort=columns, title=None, axis=head),
-        y=alt.Y("row", type="nominal", sort=lines, title=None, axis=side),
-        tooltip=_cell_tooltip(),
+        x=alt.X("column:N", sort=columns, title=None, axis=head),
+        y=alt.Y("row:N", sort=lines, title=None, axis=frame.names(grid=False)),
+        tooltip=[*tooltip, told("separable")],
     )
     layers = [_cell_boxes(frame, base, rows), *_cell_texts(frame, base, room)]
     words = (
         f"Row − column. Coloured: separable, {'adjusted ' * (len(compared.pairs) > 1)}p ≤ {settings.alpha:g} "
         f"({settings.method} over {len(compared.pairs):,} pairs); grey: not separable"
     )
-    return frame.chart(
-        layers,
-        title=f"{values.measure}: every pair"
-        if settings.baseline is None
-        else f"{values.measure} − {settings.baseline}",
-        caption=caption(values, words),
-        height=max(len(lines) * (30 if frame.narrow else 38), 40),
-    )
+    against = ": every pair" if settings.baseline is None else f" − {settings.baseline}"
+    height = max(len(lines) * (30 if frame.narrow else 38), 40)
+    return frame.chart(layers, f"{values.measure}{against}", caption(values, words), height)
 
 
 def _cells(compared: Compared) -> list[dict[str, Any]]:
@@ -290,58 +232,31 @@ def _cell(pair: Pair, row: str, column: str, sign: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _cell_tooltip() -> list[Any]:
-    alt = altair()
-    return [
-        alt.Tooltip("row", type="nominal"),
-        alt.Tooltip("column", type="nominal"),
-        alt.Tooltip("difference", type="quantitative", format="+.4f"),
-        alt.Tooltip("interval", type="nominal"),
-        alt.Tooltip("p_words", type="nominal", title="p"),
-        alt.Tooltip("separable", type="nominal"),
-    ]
-
-
 def _cell_boxes(frame: Frame, base: Any, rows: list[dict[str, Any]]) -> Any:
     alt = altair()
     most = max((abs(row["difference"]) for row in rows if row["separable"]), default=1.0) or 1.0
-    scale = alt.Scale(
-        domain=[-most, 0, most], range=[frame.theme.loss, frame.theme.empty, frame.theme.gain], interpolate="lab"
-    )
-    shade = alt.Color("difference", type="quantitative", scale=scale, legend=None)
-    box = base.mark_rect(stroke=frame.theme.background, strokeWidth=2, cornerRadius=3)
-    return box.encode(color=alt.condition("datum.separable", shade, alt.value(frame.theme.empty)))
+    colour = alt.condition("datum.separable", frame.shade("difference", most), alt.value(frame.theme.empty))
+    return base.mark_rect(stroke=frame.theme.background, strokeWidth=2, cornerRadius=3).encode(color=colour)
 
 
 def _cell_texts(frame: Frame, base: Any, room: float) -> list[Any]:
     """The difference where it fits, else its sign; bold where it is separable."""
     alt = altair()
     field = "difference" if room > 62 else "short" if room > 36 else "sign"
-    text = (
-        alt.Text(field, type="quantitative", format="+.4f")
-        if field == "difference"
-        else alt.Text(field, type="nominal")
-    )
-    return [
-        base.transform_filter("datum.separable")
-        .mark_text(fontWeight=700, fontSize=12 if room > 44 else 10)
-        .encode(text=text),
-        base.transform_filter("!datum.separable")
-        .mark_text(fontSize=12 if room > 44 else 10, color=frame.theme.quiet)
-        .encode(text=text),
-    ]
+    text = alt.Text("difference:Q", format="+.4f") if field == "difference" else alt.Text(f"{field}:N")
+    looks: dict[str, dict[str, Any]] = {
+        "datum.separable": {"fontWeight": 700},
+        "!datum.separable": {"color": frame.theme.quiet},
+    }
+    size = 12 if room > 44 else 10
+    return [base.transform_filter(of).mark_text(fontSize=size, **look).encode(text=text) for of, look in looks.items()]
 
 
 # ---- what could be detected ------------------------------------------------------------------------------------------
 
 
 def detectable(
-    source: Source,
-    measure: str | Measure | None = None,
-    *,
-    pair: tuple[str, str] | None = None,
-    theme: str = "light",
-    width: int = WIDTH,
+    source: Source, measure: Asked = None, *, pair: Two = None, theme: str = "light", width: int = WIDTH
 ) -> Any:
     """The smallest difference that so many queries show with a chance of 80 %, by how the systems scatter here."""
     alt, frame = altair(), Frame.of(theme, width)
@@ -349,29 +264,19 @@ def detectable(
     values = compared.values
     chosen = [compared.pair(*pair_of(source, values, pair))] if pair is not None else compared.pairs
     rows = _curves(chosen, len(values.queries), settings.alpha)
-    queries = alt.X("queries", type="quantitative", scale=alt.Scale(type="log", nice=False), title="queries")
-    x = queries.axis(tickCount=5, format=",d", grid=False)
-    names = list(dict.fromkeys(row["pair"] for row in rows))
-    tooltip = [alt.Tooltip("pair", type="nominal"), alt.Tooltip("queries", type="quantitative", format=",")]
-    tooltip += [alt.Tooltip("difference", type="quantitative", format=".4f")]
     base = alt.Chart(data(rows)).encode(
-        x=x,
-        y=alt.Y("difference", type="quantitative", title=f"detectable difference of {values.measure}"),
-        color=alt.Color("pair", type="nominal", scale=frame.colours(names), legend=frame.legend(names)),
-        tooltip=tooltip,
+        x=alt.X("queries:Q", scale=alt.Scale(type="log", nice=False)).axis(tickCount=5, format=",d", grid=False),
+        y=alt.Y("difference:Q", title=f"detectable difference of {values.measure}"),
+        color=frame.colour("pair", list(dict.fromkeys(row["pair"] for row in rows))),
+        tooltip=[told("pair"), told("queries", ","), told("difference", ".4f")],
     )
-    lines = base.mark_line(strokeWidth=2.5)
-    here = base.transform_filter("datum.here").mark_point(filled=True, size=110, opacity=1)
-    label = base.transform_filter("datum.here").mark_text(align="left", dx=9, dy=-9, fontWeight=600)
-    texts = label.encode(text=alt.Text("difference", type="quantitative", format=".4f"))
+    lines, marked = base.mark_line(strokeWidth=2.5), base.transform_filter("datum.here")
+    here = marked.mark_point(filled=True, size=110, opacity=1)
+    label = marked.mark_text(align="left", dx=9, dy=-9, fontWeight=600)
+    texts = label.encode(text=alt.Text("difference:Q", format=".4f"))
     shown = f"Of {len(chosen):,} pairs those that scatter least, midway and most. " if len(chosen) > 3 else ""
     words = f"{shown}Power 80 %, paired t-test, two-sided, alpha {settings.alpha:g}. Points: this set"
-    return frame.chart(
-        [lines, here, texts],
-        title="What so many queries can show",
-        caption=caption(values, words),
-        height=260 if frame.narrow else 320,
-    )
+    return frame.chart([lines, here, texts], "What so many queries can show", caption(values, words), (260, 320))
 
 
 def _curves(pairs: list[Pair], queries: int, alpha: float) -> list[dict[str, Any]]:

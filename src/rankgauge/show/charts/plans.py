@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.show.charts.source import counted
-from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
+from rankgauge.errors import counted
+from rankgauge.show.charts.theme import WIDTH, Frame, altair, data, told
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.plan.plan import Plan
+    from rankgauge.comparison.plan import Plan
 
 __all__ = ["plan"]
 
@@ -22,13 +22,10 @@ def plan(source: Plan, *, theme: str = "light", width: int = WIDTH) -> Any:
     """The smallest size that so many queries show, a curve for each question; points are what was asked."""
     alt, frame = altair(), Frame.of(theme, width)
     numbers, most = _numbers(source), _most(source)
-    x = alt.X("queries", type="quantitative", title="queries", scale=alt.Scale(type="log", nice=False))
-    x = x.axis(tickCount=5, format=",d", grid=False)
-    y = alt.Y("size", type="quantitative", title="size, in units of the measure", scale=alt.Scale(domain=[0, most]))
+    x = alt.X("queries:Q", scale=alt.Scale(type="log", nice=False)).axis(tickCount=5, format=",d", grid=False)
+    y = alt.Y("size:Q", title="size, in units of the measure", scale=alt.Scale(domain=[0, most]))
     names = list(source.questions)
-    colour = alt.Color("question", type="nominal", scale=frame.colours(names), legend=frame.legend(names))
-    tooltip = [alt.Tooltip("question", type="nominal"), alt.Tooltip("queries", type="quantitative", format=",")]
-    tooltip += [alt.Tooltip("size", type="quantitative", format=".4~g")]
+    colour, tooltip = frame.colour("question", names), [told("question"), told("queries", ","), told("size", ".4~g")]
     rows = [
         {"question": name, "queries": queries, "size": size}
         for name in names
@@ -37,9 +34,7 @@ def plan(source: Plan, *, theme: str = "light", width: int = WIDTH) -> Any:
     lines = alt.Chart(data(rows)).mark_line(strokeWidth=2.5, clip=True)
     layers = [*_band(frame, source, numbers, x), lines.encode(x=x, y=y, color=colour, tooltip=tooltip)]
     layers += _marks(frame, source, x, y, colour)
-    return frame.chart(
-        layers, title="What a number of queries can show", caption=_words(source), height=280 if frame.narrow else 380
-    )
+    return frame.chart(layers, "What a number of queries can show", _words(source), (280, 380))
 
 
 def _asked(source: Plan) -> list[dict[str, Any]]:
@@ -71,22 +66,21 @@ def _band(frame: Frame, source: Plan, numbers: list[int], x: Any) -> list[Any]:
     low, high = (source.curve(source.questions[0], numbers, end) for end in source.deviation.interval)
     rows = [{"queries": n, "low": a, "high": b} for n, a, b in zip(numbers, low, high, strict=True)]
     area = alt.Chart(data(rows)).mark_area(color=frame.theme.systems[0], opacity=0.14, clip=True)
-    return [area.encode(x=x, y=alt.Y("low", type="quantitative"), y2="high")]
+    return [area.encode(x=x, y="low:Q", y2="high")]
 
 
 def _marks(frame: Frame, source: Plan, x: Any, y: Any, colour: Any) -> list[Any]:
     alt, asked = altair(), _asked(source)
     if len(asked) > MARKS:
         return []
-    said = [each | {"words": f"{each['size']:.3g}: {counted(each['queries'])}"} for each in asked]
+    said = [each | {"words": f"{each['size']:.3g}: {counted(each['queries'], 'query', 'queries')}"} for each in asked]
     base = alt.Chart(data(said)).encode(x=x, y=y, color=colour)
     guide = alt.Chart(data(said)).mark_rule(strokeDash=[3, 5]).encode(color=colour)
-    ends = {"x": alt.X("queries", type="quantitative"), "y": alt.Y("size", type="quantitative")}
     return [
-        guide.encode(**ends, y2=alt.Y2(datum=0)),
-        guide.encode(**ends, x2=alt.X2(datum=_numbers(source)[0])),
+        guide.encode(x="queries:Q", y="size:Q", y2=alt.Y2(datum=0)),
+        guide.encode(x="queries:Q", y="size:Q", x2=alt.X2(datum=_numbers(source)[0])),
         base.mark_point(filled=True, size=110, opacity=1),
-        base.mark_text(align="left", dx=9, dy=-9, fontWeight=600).encode(text=alt.Text("words", type="nominal")),
+        base.mark_text(align="left", dx=9, dy=-9, fontWeight=600).encode(text="words:N"),
     ]
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.show.charts.source import counted
-from rankgauge.show.charts.systems import system_axis
-from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
+from rankgauge.comparison.verdict import percent
+from rankgauge.errors import counted
+from rankgauge.show.charts.systems import intervals, system_axis
+from rankgauge.show.charts.theme import WIDTH, Frame, altair, data, told
 
 if TYPE_CHECKING:
     from rankgauge.trust.ppi import PredictionPowered
@@ -27,29 +28,17 @@ def ppi(source: PredictionPowered, *, theme: str = "light", width: int = WIDTH) 
     ]
     both = [ALONE, HELPED]
     scale = alt.Scale(domain=both, range=[frame.theme.quiet, frame.theme.gain])
-    form = {"type": "quantitative", "format": ".4f"}
     named = {"value": "estimate", "low": "from", "high": "to", "model": "the model alone"}
     base = alt.Chart(data(rows)).encode(
         y=system_axis(frame, [each.name for each in source.systems]),
-        yOffset=alt.YOffset("who", type="nominal", sort=both),
-        color=alt.Color("who", type="nominal", scale=scale, legend=frame.legend(both, symbol=None), sort=both),
-        tooltip=[alt.Tooltip("system", type="nominal"), alt.Tooltip("who", type="nominal", title="judged by"),
-                 *(alt.Tooltip(name, title=title, **form) for name, title in named.items())],
-    )  # fmt: skip
-    x = alt.X("value", type="quantitative", scale=alt.Scale(zero=False), title=f"mean {source.measure}")
-    layers = [
-        base.mark_rule(strokeWidth=8, opacity=0.45, strokeCap="butt").encode(
-            x=alt.X("low", type="quantitative", scale=alt.Scale(zero=False)), x2="high"
-        ),
-        base.mark_point(filled=True, size=80, opacity=1).encode(x=x),
-        base.mark_tick(thickness=2, height=20).encode(
-            x=alt.X("model", type="quantitative"), color=alt.value(frame.theme.loss)
-        ),
-        base.mark_text(dy=-11, fontWeight=600).encode(x=x, text=alt.Text("value", **form)),
-    ]
-    level = f"{100 * (1 - source.alpha):g} %"
-    words = (
-        f"{source.judged:,} of {counted(source.queries)} judged by people. Bars: {level} intervals. | the model alone"
+        yOffset=alt.YOffset("who:N", sort=both),
+        color=alt.Color("who:N", scale=scale, legend=frame.legend(both, symbol=None), sort=both),
+        tooltip=[told("system"), told("who", title="judged by"), *(told(n, ".4f", t) for n, t in named.items())],
     )
+    layers = intervals(base, "value", f"mean {source.measure}", thick=8, size=80, opacity=0.45)
+    tick = base.mark_tick(thickness=2, height=20)
+    layers.insert(2, tick.encode(x="model:Q", color=alt.value(frame.theme.loss)))
+    judged = f"{source.judged:,} of {counted(source.queries, 'query', 'queries')} judged by people"
+    words = f"{judged}. Bars: {percent(source.alpha)} intervals. | the model alone."
     title = f"{source.measure} under people's judgments"
-    return frame.chart(layers, title=title, caption=f"{words}.", height=ROW * max(1, len(source.systems)) + 10)
+    return frame.chart(layers, title, words, ROW * max(1, len(source.systems)) + 10)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgauge.comparison.compare import Comparison, Settings, compare_results, compare_values
 from rankgauge.comparison.comparison import Compared
 from rankgauge.comparison.values import Values, values_of_results
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, counted
 from rankgauge.result import Result
 from rankgauge.stats import paired
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Floats
     from rankgauge.measures import Measure
 
     Source: TypeAlias = Comparison | Values | Result | Sequence[Result] | Mapping[str, Result]
+    Asked: TypeAlias = str | Measure | None  # the measure of a chart; None is the first
+    Two: TypeAlias = tuple[str, str] | None
 
-__all__ = ["caption", "comparison_of", "counted", "defined", "intervals_of", "kind_of", "pair_of", "results_of"]
-__all__ += ["values_of"]
+__all__ = ["caption", "comparison_of", "defined", "ends_of", "intervals_of", "kind_of", "pair_of", "results_of"]
+__all__ += ["some_names", "values_of"]
 
 
 def results_of(source: Source) -> dict[str, Result]:
@@ -41,7 +44,7 @@ def results_of(source: Source) -> dict[str, Result]:
     )
 
 
-def values_of(source: Source, measure: str | Measure | None = None) -> Values:
+def values_of(source: Source, measure: Asked = None) -> Values:
     """The values of one measure: the one asked for, or the first."""
     if isinstance(source, Values):
         if measure is not None and str(measure) != source.measure:
@@ -55,7 +58,7 @@ def values_of(source: Source, measure: str | Measure | None = None) -> Values:
     return values
 
 
-def comparison_of(source: Source, measure: str | Measure | None = None) -> tuple[Compared, Settings]:
+def comparison_of(source: Source, measure: Asked = None) -> tuple[Compared, Settings]:
     """Every pair of systems by one measure, compared with the settings of the comparison or the usual ones."""
     if isinstance(source, Comparison):
         return (source.first if measure is None else source[str(measure)]), source.settings
@@ -68,7 +71,7 @@ def comparison_of(source: Source, measure: str | Measure | None = None) -> tuple
     return compare_results(results_of(source), settings, [values.measure]).first, settings
 
 
-def pair_of(source: Source, values: Values, pair: tuple[str, str] | None) -> tuple[str, str]:
+def pair_of(source: Source, values: Values, pair: Two) -> tuple[str, str]:
     """The two systems of a chart: those asked for, the first compared with the baseline, or the first two."""
     if len(values.systems) < 2:
         raise InputError(f"this chart needs two systems, and there is only one, {values.systems[0]}; give another run")
@@ -89,17 +92,9 @@ def intervals_of(values: Values, alpha: float = 0.05) -> dict[str, Estimate]:
     return {name: Estimate(values.mean(name), *both) for name, both in zip(values.systems, ends, strict=True)}
 
 
-ONE: Final = {"queries": "query", "systems": "system", "pairs": "pair", "draws": "draw"}
-
-
-def counted(number: int, what: str = "queries") -> str:
-    """'1 query', '6,980 queries'."""
-    return f"{number:,} {what if number != 1 else ONE[what]}"
-
-
 def caption(values: Values, *more: str, definition: str | None = None) -> str:
     """What stands below the title: the number of queries, whatever else, and what the measure is."""
-    counts = counted(len(values.queries))
+    counts = counted(len(values.queries), "query", "queries")
     if values.dropped:
         counts += f" ({len(values.dropped):,} left out)"
     weighted = "weighted by query" if values.weights is not None else ""
@@ -113,6 +108,20 @@ def defined(definition: str) -> str:
     short = re.sub(r"\s*Formula: .*?(?= \[[^\[\]]*\]$|$)", "", definition)
     set_only = re.sub(r"(, )?\w+=None(?=[,\]])", "", short).replace("[, ", "[").replace(" []", "")
     return set_only.replace(". [", " [")
+
+
+def ends_of(numbers: Floats) -> tuple[float, float]:
+    """The ends of a scale: 0 to 1, or the range of the numbers where they leave it."""
+    low, high = float(numbers.min()), float(numbers.max())
+    if low >= 0 and high <= 1:
+        return 0.0, 1.0
+    return low, high if high > low else low + 1.0
+
+
+def some_names(names: Sequence[str], most: int = 3) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def kind_of(source: Any) -> str:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.comparison.compare import Comparison
 from rankgauge.comparison.verdict import NOT_SEPARABLE, percent
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, counted
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.show.charts.source import caption, comparison_of, counted, intervals_of, values_of
-from rankgauge.show.charts.theme import LETTER, WIDTH, Frame, altair, data
+from rankgauge.show.charts.source import caption, comparison_of, ends_of, intervals_of, values_of
+from rankgauge.show.charts.theme import LETTER, WIDTH, Frame, altair, data, told
+from rankgauge.shown import clean
 
 if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
-    from rankgauge.measures import Measure
-    from rankgauge.show.charts.source import Source
+    from rankgauge.show.charts.source import Asked, Source
 
-__all__ = ["BINS", "ROW", "Ridge", "distribution", "forest", "groups", "ridges", "system_axis"]
+__all__ = ["BINS", "ROW", "Ridge", "distribution", "forest", "groups", "intervals", "ridges", "system_axis"]
 
 BINS: Final = 20
 ROW: Final = 34  # pixels of a system's row
 
 
-def forest(source: Source, measure: str | Measure | None = None, *, theme: str = "light", width: int = WIDTH) -> Any:
+def forest(source: Source, measure: Asked = None, *, theme: str = "light", width: int = WIDTH) -> Any:
     """The mean of every system with its interval, best first.
 
     Of a comparison of every pair, the systems that are not separable from the best one are coloured.
@@ -43,33 +42,21 @@ def forest(source: Source, measure: str | Measure | None = None, *, theme: str =
         color=alt.condition("datum.top", alt.value(frame.theme.gain), alt.value(frame.theme.quiet)),
         tooltip=_interval_tooltip(),
     )
-    x = alt.X("mean", type="quantitative", scale=alt.Scale(zero=False, nice=True), title=f"mean {values.measure}")
-    ends = base.mark_rule(strokeWidth=3, strokeCap="round").encode(
-        x=alt.X("low", type="quantitative", scale=alt.Scale(zero=False), title=f"mean {values.measure}"), x2="high"
-    )
-    points = base.mark_point(filled=True, size=120, opacity=1).encode(x=x)
-    texts = base.mark_text(dy=-12, fontWeight=600).encode(
-        x=x, text=alt.Text("mean", type="quantitative", format=".4f"), color=alt.value(frame.theme.text)
-    )
+    ends, points, texts = intervals(base, "mean", f"mean {values.measure}", thick=3, size=120)
+    texts = texts.encode(color=alt.value(frame.theme.text))
     words = f"Lines: {percent(alpha)} t intervals of each mean"
     if top is not None and len(top) < len(rows):
         words += "; blue: the best, and what is not separable from it"
-    title = f"{values.measure} of {counted(len(rows), 'systems')}"
-    return frame.chart(
-        [ends, points, texts], title=title, caption=caption(values, words), height=max(1, len(rows)) * ROW + 10
-    )
+    title, height = f"{values.measure} of {counted(len(rows), 'system')}", max(1, len(rows)) * ROW + 10
+    return frame.chart([ends, points, texts], title, caption(values, words), height)
 
 
 def _means(values: Values, alpha: float) -> list[dict[str, Any]]:
     rows = [
-        {"system": name, "mean": mean, "low": _finite(low), "high": _finite(high), "queries": len(values.queries)}
+        {"system": name, "mean": mean, "low": clean(low), "high": clean(high), "queries": len(values.queries)}
         for name, (mean, low, high) in intervals_of(values, alpha).items()
     ]
     return sorted(rows, key=lambda row: -float(row["mean"]))
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def _not_separable_from_best(source: Source, measure: Any, best: str) -> set[str] | None:
@@ -83,28 +70,33 @@ def _not_separable_from_best(source: Source, measure: Any, best: str) -> set[str
 
 def system_axis(frame: Frame, names: list[str]) -> Any:
     """The names of systems at the side."""
-    alt = altair()
-    axis = alt.Axis(
-        labelLimit=frame.label_limit, labelColor=frame.theme.text, ticks=False, domain=False, labelPadding=10
-    )
-    return alt.Y("system", type="nominal", sort=names, title=None, axis=axis)
+    return altair().Y("system:N", sort=names, title=None, axis=frame.names(labelPadding=10))
 
 
 def _interval_tooltip() -> list[Any]:
+    numbers = [told("mean", ".4f"), told("low", ".4f", "from"), told("high", ".4f", "to")]
+    return [told("system"), *numbers, told("queries", ",")]
+
+
+def intervals(
+    base: Any, field: str, title: str, *, thick: int, size: int, opacity: float = 1.0, format: str = ".4f"
+) -> list[Any]:
+    """From low to high as a line, the value on it as a point, and its number above."""
     alt = altair()
-    numbers = [
-        alt.Tooltip(name, type="quantitative", format=".4f", title=title)
-        for name, title in (("mean", "mean"), ("low", "from"), ("high", "to"))
+    scale = alt.Scale(zero=False)
+    x = alt.X(field, type="quantitative", scale=scale, title=title)
+    line = base.mark_rule(strokeWidth=thick, strokeCap="round" if opacity == 1 else "butt", opacity=opacity)
+    return [
+        line.encode(x=alt.X("low:Q", scale=scale, title=title), x2="high"),
+        base.mark_point(filled=True, size=size, opacity=1).encode(x=x),
+        base.mark_text(dy=-12, fontWeight=600).encode(x=x, text=alt.Text(field, type="quantitative", format=format)),
     ]
-    return [alt.Tooltip("system", type="nominal"), *numbers, alt.Tooltip("queries", type="quantitative", format=",")]
 
 
 # ---- distribution ----------------------------------------------------------------------------------------------------
 
 
-def distribution(
-    source: Source, measure: str | Measure | None = None, *, theme: str = "light", width: int = WIDTH
-) -> Any:
+def distribution(source: Source, measure: Asked = None, *, theme: str = "light", width: int = WIDTH) -> Any:
     """How many queries have which value, system below system, with the mean and the median of each."""
     frame = Frame.of(theme, width)
     values = values_of(source, measure)
@@ -113,10 +105,11 @@ def distribution(
         for name in values.systems
         for mean, median in [(values.mean(name), aggregate("median", values.of(name), values.weights))]
     ]
-    layers = ridges(frame, rows, _edges(values), title=values.measure, counted="queries", names=("mean", "median"))
+    edges = np.linspace(*ends_of(values.table), BINS + 1)
+    layers = ridges(frame, rows, edges, title=values.measure, counted="queries", names=("mean", "median"))
     words = f"Bars: queries per step of {values.measure}. ◆ mean, | median"
     title = f"Distribution of {values.measure}"
-    return frame.chart(layers, title=title, caption=caption(values, words), height=max(len(rows), 1) * 80)
+    return frame.chart(layers, title, caption(values, words), max(len(rows), 1) * 80)
 
 
 class Ridge(NamedTuple):
@@ -136,50 +129,33 @@ def ridges(
     alt = altair()
     bars, marks = _histograms(rows, edges, counted), _centres(rows, edges)
     domain = [float(edges[0]), float(edges[-1])]
-    x = alt.X("from", type="quantitative", scale=alt.Scale(domain=domain, nice=False), title=title)
+    x = alt.X("from:Q", scale=alt.Scale(domain=domain, nice=False), title=title)
     none = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
     scale = alt.Scale(domain=[-0.02, len(rows)], nice=False)
-    y = alt.Y("foot", type="quantitative", scale=scale, axis=none, title=None)
+    y = alt.Y("foot:Q", scale=scale, axis=none, title=None)
     shapes = alt.Chart(data(bars)).mark_bar(color=frame.theme.gain, opacity=0.85, stroke=frame.theme.background)
-    tooltip = [alt.Tooltip("system", type="nominal"), alt.Tooltip("range", type="nominal", title=title)]
-    tooltip += [alt.Tooltip(counted, type="quantitative", format=",")]
-    tooltip += [alt.Tooltip("share", type="quantitative", format=".1%", title="of all")]
+    tooltip = [told("system"), told("range", title=title), told(counted, ","), told("share", ".1%", "of all")]
     return [shapes.encode(x=x, x2="to", y=y, y2="head", tooltip=tooltip), *_centre_marks(frame, marks, x, y, names)]
 
 
 def _centre_marks(frame: Frame, marks: list[dict[str, Any]], x: Any, y: Any, names: tuple[str, str]) -> list[Any]:
     """The two numbers that are marked, and the name of every system."""
-    alt = altair()
+    alt, loss = altair(), frame.theme.loss
     base = alt.Chart(data(marks))
-    tooltip = [alt.Tooltip("system", type="nominal")]
-    tooltip += [
-        alt.Tooltip(field, type="quantitative", format=".4f", title=name)
-        for field, name in zip(("diamond", "tick"), names, strict=True)
-    ]
-    feet = base.mark_rule(color=frame.theme.line).encode(x=x, x2="to", y=y)
-    tick = base.mark_tick(color=frame.theme.loss, thickness=3, height=16, yOffset=-8).encode(
-        x=alt.X("tick", type="quantitative"), y=y, tooltip=tooltip
-    )
-    diamond = base.mark_point(filled=True, shape="diamond", size=130, color=frame.theme.loss, opacity=1).encode(
-        x=alt.X("diamond", type="quantitative"), y=y, tooltip=tooltip
-    )
+    tooltip = [told("system"), told("diamond", ".4f", names[0]), told("tick", ".4f", names[1])]
+    tick = base.mark_tick(color=loss, thickness=3, height=16, yOffset=-8)
+    diamond = base.mark_point(filled=True, shape="diamond", size=130, color=loss, opacity=1)
     beside = max(len(row["words"]) for row in marks) * 12 * LETTER + 12
     room = alt.expr(f"max(20, width - {beside:g})")  # what the words at the other end leave
-    name = base.mark_text(align="left", baseline="top", fontWeight=600, limit=room).encode(
-        x=x, y=alt.Y("top", type="quantitative"), text=alt.Text("system", type="nominal")
-    )
-    words = base.mark_text(align="right", baseline="top", color=frame.theme.quiet).encode(
-        x=alt.X("to", type="quantitative"), y=alt.Y("top", type="quantitative"), text=alt.Text("words", type="nominal")
-    )
-    return [feet, tick, diamond, name, words]
-
-
-def _edges(values: Values) -> Any:
-    """Twenty steps from 0 to 1, or over the range of the values where they leave it."""
-    low, high = min(0.0, float(values.table.min())), max(1.0, float(values.table.max()))
-    if high > 1.0 or low < 0.0:
-        low, high = float(values.table.min()), float(values.table.max())
-    return np.linspace(low, high if high > low else low + 1.0, BINS + 1)
+    name = base.mark_text(align="left", baseline="top", fontWeight=600, limit=room)
+    words = base.mark_text(align="right", baseline="top", color=frame.theme.quiet)
+    return [
+        base.mark_rule(color=frame.theme.line).encode(x=x, x2="to", y=y),
+        tick.encode(x="tick:Q", y=y, tooltip=tooltip),
+        diamond.encode(x="diamond:Q", y=y, tooltip=tooltip),
+        name.encode(x=x, y="top:Q", text="system:N"),
+        words.encode(x="to:Q", y="top:Q", text="words:N"),
+    ]
 
 
 def _histograms(ridges: list[Ridge], edges: Any, counted: str) -> list[dict[str, Any]]:
@@ -214,7 +190,7 @@ def _centres(ridges: list[Ridge], edges: Any) -> list[dict[str, Any]]:
 # ---- groups ----------------------------------------------------------------------------------------------------------
 
 
-def groups(source: Source, measure: str | Measure | None = None, *, theme: str = "light", width: int = WIDTH) -> Any:
+def groups(source: Source, measure: Asked = None, *, theme: str = "light", width: int = WIDTH) -> Any:
     """The mean of every system in every group of queries, with intervals."""
     alt, frame = altair(), Frame.of(theme, width)
     values = values_of(source, measure)
@@ -224,29 +200,19 @@ def groups(source: Source, measure: str | Measure | None = None, *, theme: str =
     rows = []
     for group, mask in values.groups.items():
         only = values.only(mask)
-        label = f"{group}\n{counted(len(only.queries))}"
+        label = f"{group}\n{counted(len(only.queries), 'query', 'queries')}"
         rows += [row | {"group": group, "label": label} for row in _means(only, alpha)]
     labels, names = list(dict.fromkeys(row["label"] for row in rows)), values.systems
-    legend = frame.legend(names, symbol=None)
-    axis = alt.Axis(
-        labelLimit=frame.label_limit,
-        labelColor=frame.theme.text,
-        ticks=False,
-        domain=False,
-        grid=False,
-        labelExpr="split(datum.label, '\\n')",
-    )
+    axis, scale = frame.names(grid=False, labelExpr="split(datum.label, '\\n')"), alt.Scale(paddingInner=0.25)
     base = alt.Chart(data(rows)).encode(
-        y=alt.Y("label", type="nominal", sort=labels, title=None, axis=axis, scale=alt.Scale(paddingInner=0.25)),
-        yOffset=alt.YOffset("system", type="nominal", sort=names),
-        color=alt.Color("system", type="nominal", scale=frame.colours(names), legend=legend, sort=names),
-        tooltip=[alt.Tooltip("group", type="nominal"), *_interval_tooltip()],
+        y=alt.Y("label:N", sort=labels, title=None, axis=axis, scale=scale),
+        yOffset=alt.YOffset("system:N", sort=names),
+        color=frame.colour("system", names, symbol=None),
+        tooltip=[told("group"), *_interval_tooltip()],
     )
-    x = alt.X("mean", type="quantitative", scale=alt.Scale(zero=False), title=f"mean {values.measure}")
-    ends = base.mark_rule(strokeWidth=2, strokeCap="round").encode(x=alt.X("low", type="quantitative"), x2="high")
-    shape = alt.Shape("system", type="nominal", scale=frame.shapes(names), legend=legend, sort=names)
-    points = base.mark_point(filled=True, size=70, opacity=1).encode(x=x, shape=shape)
+    ends, points, _ = intervals(base, "mean", f"mean {values.measure}", thick=2, size=70)
+    points = points.encode(shape=frame.shape("system", names, legend=True))
     height = len(labels) * max(46, 12 * len(names) + 14)
     words = f"Lines: {percent(alpha)} t intervals of each mean"
     title = f"{values.measure} by group of queries"
-    return frame.chart([ends, points], title=title, caption=caption(values, words), height=height)
+    return frame.chart([ends, points], title, caption(values, words), height)

@@ -15,10 +15,11 @@ from functools import cache
 from typing import Any, Final
 
 from rankgauge.errors import InputError, choices, unknown
-from rankgauge.show.charts.convert import altair, drawable, svg
+from rankgauge.show.cells import drawable
+from rankgauge.show.charts.convert import altair, svg
 from rankgauge.show.svg import drawing
 
-__all__ = ["FONT", "PALETTE", "THEMES", "WIDTH", "Frame", "Theme", "altair", "data", "theme_named"]
+__all__ = ["FONT", "PALETTE", "THEMES", "WIDTH", "Frame", "Theme", "altair", "data", "diagonal", "theme_named", "told"]
 
 PALETTE: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#454B54")
 DARK_PALETTE: Final = ("#3B9BE0", "#E8602C", "#1FB58A", "#D98BB9", "#F5BE3D", "#A9E0FF", "#69727C")  # the same, lighter
@@ -50,11 +51,9 @@ class Theme:
 
 def _theme(name: str, classes: dict[str, str], unknown: str, lost: str, systems: tuple[str, ...]) -> Theme:
     """The colours of the pictures that are drawn by hand, and those of systems."""
-    colour = {short.removeprefix("rg-"): look.partition(":")[2] for short, look in classes.items()}
-    return Theme(
-        name, colour["bg"], colour["text"], colour["quiet"], colour["line"], colour["bar"], colour["loss"],
-        colour["empty"], unknown, lost, systems,
-    )  # fmt: skip
+    parts = ("bg", "text", "quiet", "line", "bar", "loss", "empty")
+    back, text, quiet, line, gain, loss, empty = (classes[f"rg-{part}"].partition(":")[2] for part in parts)
+    return Theme(name, back, text, quiet, line, gain, loss, empty, unknown, lost, systems)
 
 
 THEMES: Final = {
@@ -75,6 +74,12 @@ def data(rows: Sequence[dict[str, Any]]) -> Any:
     made = altair().InlineData(values=[])
     made["values"] = list(rows)
     return made
+
+
+def told(field: str, format: str = "", title: str | None = None) -> Any:
+    """What a mark says when it is pointed at: a text or, with a format, a number."""
+    kind = {"type": "quantitative", "format": format} if format else {"type": "nominal"}
+    return altair().Tooltip(field, **kind, **({} if title is None else {"title": title}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +106,8 @@ class Frame:
         """The pixels that a name may take beside the marks."""
         return self.width // 3 if self.narrow else 220
 
-    def chart(self, layers: Sequence[Any], *, title: str, caption: str, height: Any) -> Any:
-        """The layers as one chart, exactly as wide as the frame."""
+    def chart(self, layers: Sequence[Any], title: str, caption: str, height: int | tuple[int, int]) -> Any:
+        """The layers as one chart, exactly as wide as the frame; of two heights the first is for a telephone."""
         alt = altair()
         size = 15 if self.narrow else 18
         made = alt.layer(*layers).properties(
@@ -111,7 +116,7 @@ class Frame:
                 subtitle=_wrapped(caption, self.width, (11 if self.narrow else 12) * LETTER),
             ),
             width=self.width,
-            height=height,
+            height=height if isinstance(height, int) else height[not self.narrow],
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding", resize=True),
             padding=12,
         )
@@ -139,21 +144,31 @@ class Frame:
         limit = alt.expr(f"max(20, {room} - {SYMBOL})")
         return alt.Legend(title=title, orient="top", columns=alt.expr(columns), labelLimit=limit, **kept)
 
-    def colours(self, names: Sequence[str]) -> Any:
-        """The scale of the systems' colours."""
+    def names(self, **more: Any) -> Any:
+        """An axis of names."""
+        look = {"labelLimit": self.label_limit, "labelColor": self.theme.text, "ticks": False, "domain": False}
+        return altair().Axis(**look, **more)
+
+    def colour(self, field: str, names: Sequence[str], *, symbol: str | None = "stroke") -> Any:
+        """The colours of names, with a legend."""
         shades = [self.theme.systems[at % len(PALETTE)] for at in range(len(names))]
-        return altair().Scale(domain=list(names), range=shades)
+        scale = altair().Scale(domain=list(names), range=shades)
+        return altair().Color(field, type="nominal", scale=scale, legend=self.legend(names, symbol=symbol))
 
-    def dashes(self, names: Sequence[str]) -> Any:
-        """The scale of dashes: other ones when colours are used a second time."""
-        return altair().Scale(
-            domain=list(names), range=[DASHES[at // len(PALETTE) % len(DASHES)] for at in range(len(names))]
-        )
+    def dash(self, field: str, names: Sequence[str]) -> Any:
+        """The dashes of lines: other ones when colours are used a second time."""
+        return altair().StrokeDash(field, type="nominal", scale=_again(names, DASHES), legend=self.legend(names))
 
-    def shapes(self, names: Sequence[str]) -> Any:
-        """The scale of shapes: other ones when colours are used a second time."""
-        shapes = [SHAPES[at // len(PALETTE) % len(SHAPES)] for at in range(len(names))]
-        return altair().Scale(domain=list(names), range=shapes)
+    def shape(self, field: str, names: Sequence[str], *, legend: bool = False) -> Any:
+        """The shapes of points: other ones when colours are used a second time."""
+        shown = self.legend(names, symbol=None) if legend else None
+        return altair().Shape(field, type="nominal", scale=_again(names, SHAPES), legend=shown)
+
+    def shade(self, field: str, most: float = 1.0) -> Any:
+        """From a loss over nothing to a gain, as large as the most."""
+        colours = [self.theme.loss, self.theme.empty, self.theme.gain]
+        scale = altair().Scale(domain=[-most, 0, most], range=colours, interpolate="lab")
+        return altair().Color(field, type="quantitative", scale=scale, legend=None)
 
     def _config(self, size: int) -> dict[str, Any]:
         theme = self.theme
@@ -176,6 +191,20 @@ class Frame:
             },
             "text": {"color": theme.text, "fontSize": 12},
         }  # fmt: skip
+
+
+def _again(names: Sequence[str], looks: Sequence[Any]) -> Any:
+    """The scale of looks of which the next is used when all colours have been."""
+    return altair().Scale(
+        domain=list(names), range=[looks[at // len(PALETTE) % len(looks)] for at in range(len(names))]
+    )
+
+
+def diagonal(frame: Frame, x: Any, y: Any, ends: tuple[float, float]) -> Any:
+    """Where both sides are equal."""
+    corners = data([{x.shorthand: end, y.shorthand: end} for end in ends])
+    line = altair().Chart(corners).mark_line(color=frame.theme.quiet, strokeDash=[5, 4], strokeWidth=1)
+    return line.encode(x=x, y=y)
 
 
 def _wrapped(text: str, width: int, letter: float) -> list[str]:

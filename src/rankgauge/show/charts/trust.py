@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, counted
 from rankgauge.measures import parse
 from rankgauge.measures.gains import number_text
-from rankgauge.show.charts.source import counted, defined, kind_of
-from rankgauge.show.charts.systems import BINS, ROW, Ridge, ridges, system_axis
-from rankgauge.show.charts.theme import WIDTH, Frame, altair, data
+from rankgauge.show.charts.source import defined, kind_of
+from rankgauge.show.charts.systems import BINS, ROW, Ridge, intervals, ridges, system_axis
+from rankgauge.show.charts.theme import WIDTH, Frame, altair, data, told
+from rankgauge.shown import clean
 from rankgauge.trust.judges.agree import Agreement
 from rankgauge.trust.judges.pairs import PairAgreement
 from rankgauge.trust.judgments.quality import LabelNoise, Quality
 
 if TYPE_CHECKING:
-    from rankgauge.stats.estimate import Estimate
+    from rankgauge.show.charts.source import Two
     from rankgauge.trust.judges.agree import Orders, Systems
     from rankgauge.trust.judgments.coverage import PairCoverage
 
@@ -36,26 +37,23 @@ def unjudged(source: Quality, *, theme: str = "light", width: int = WIDTH) -> An
     alt, frame = altair(), Frame.of(theme, width)
     quality = _quality(source)
     rows = [
-        _ends(each.bounds.mean) | {"system": each.name, "condensed": _known(each.condensed), "judged": each.judged,
-                                   "expected": _known(each.expected), "open": int(each.bounds.open.sum())}
+        clean(each.bounds.mean) | {"system": each.name, "condensed": clean(each.condensed), "judged": each.judged,
+                                   "expected": clean(each.expected), "open": int(each.bounds.open.sum())}
         for each in sorted(quality.runs, key=lambda each: -each.bounds.mean.value)
     ]  # fmt: skip
     if not rows:
         raise InputError("this chart shows runs, and there is none; give one or more")
-    tooltip = [alt.Tooltip("system", type="nominal"), *_range_tooltip(".4f")]
-    tooltip += [alt.Tooltip(name, type="quantitative", format=".4f") for name in ("condensed", "expected")]
-    tooltip += [alt.Tooltip("judged", type="quantitative", format=".1%"), _count("open", "open documents")]
+    tooltip = [told("system"), *_range_tooltip(".4f"), told("condensed", ".4f"), told("expected", ".4f")]
+    tooltip += [told("judged", ".1%"), told("open", ",", "open documents")]
     base = alt.Chart(data(rows)).encode(y=system_axis(frame, [row["system"] for row in rows]), tooltip=tooltip)
-    layers = _range_marks(frame, base, f"mean {quality.measure}", alt.value(frame.theme.gain))
+    layers = _range_marks(base, f"mean {quality.measure}", alt.value(frame.theme.gain))
     marks = (("expected", "diamond", 110, frame.theme.loss), ("condensed", "cross", 55, frame.theme.quiet))
-    layers[1:1] = [_second(base, *mark) for mark in marks]
+    for field, shape, size, colour in marks:
+        mark = base.mark_point(filled=True, shape=shape, size=size, color=colour, opacity=1)
+        layers.insert(-2, mark.encode(x=f"{field}:Q"))
     words = "Bars: over every way to grade the open documents. ● as judged, ◆ expected (optimistic), ✚ condensed"
-    return frame.chart(
-        layers,
-        title=f"{quality.measure}: what unjudged documents leave open",
-        caption=_caption(quality, words),
-        height=len(rows) * ROW + 10,
-    )
+    title = f"{quality.measure}: what unjudged documents leave open"
+    return frame.chart(layers, title, _caption(quality, words), len(rows) * ROW + 10)
 
 
 def unjudged_pairs(source: Quality, *, theme: str = "light", width: int = WIDTH) -> Any:
@@ -67,27 +65,18 @@ def unjudged_pairs(source: Quality, *, theme: str = "light", width: int = WIDTH)
     quality = _quality(source)
     rows = _comparable(quality)
     shown = sorted(rows[:MOST_PAIRS], key=lambda row: -float(row["value"]))
-    axis = alt.Axis(labelLimit=frame.label_limit, labelColor=frame.theme.text, ticks=False, domain=False)
-    axis.labelExpr = "split(datum.label, '\\n')"
-    order = [row["pair"] for row in shown]
-    tooltip = [alt.Tooltip("a", type="nominal"), alt.Tooltip("b", type="nominal"), *_range_tooltip("+.4f")]
-    tooltip += [_count("open", "open documents"), alt.Tooltip("so", type="nominal")]
-    base = alt.Chart(data(shown)).encode(
-        y=alt.Y("pair", type="nominal", sort=order, title=None, axis=axis), tooltip=tooltip
-    )
+    axis = frame.names(labelExpr="split(datum.label, '\\n')")
+    tooltip = [told("a"), told("b"), *_range_tooltip("+.4f"), told("open", ",", "open documents"), told("so")]
+    y = alt.Y("pair:N", sort=[row["pair"] for row in shown], title=None, axis=axis)
+    base = alt.Chart(data(shown)).encode(y=y, tooltip=tooltip)
     colour = alt.condition("datum.settled", alt.value(frame.theme.gain), alt.value(frame.theme.loss))
     zero = alt.Chart(data([{"value": 0}])).mark_rule(color=frame.theme.quiet, strokeDash=[5, 4])
-    layers = _range_marks(frame, base, f"difference of {quality.measure}", colour, "+.4f")
-    layers.insert(0, zero.encode(x=alt.X("value", type="quantitative")))
+    layers = [zero.encode(x="value:Q"), *_range_marks(base, f"difference of {quality.measure}", colour, "+.4f")]
     words = "Bars: over every way to grade the open documents, a document having one grade in both runs"
     words += ". Blue: the order stays; orange: the open documents decide"
     words += _not_shown(len(shown), len(rows), len(quality.pairs))
-    return frame.chart(
-        layers,
-        title=f"{quality.measure}, pairs: what unjudged documents leave open",
-        caption=_caption(quality, words),
-        height=len(shown) * TWO_LINES + 10,
-    )
+    title = f"{quality.measure}, pairs: what unjudged documents leave open"
+    return frame.chart(layers, title, _caption(quality, words), len(shown) * TWO_LINES + 10)
 
 
 def _comparable(quality: Quality) -> list[dict[str, Any]]:
@@ -114,12 +103,8 @@ def _quality(source: Any) -> Quality:
     return source
 
 
-def _ends(bounds: Estimate) -> dict[str, Any]:
-    return {name: _known(end) for name, end in zip(("value", "low", "high"), bounds, strict=True)}
-
-
 def _pair(pair: PairCoverage) -> dict[str, Any]:
-    ends = _ends(pair.bounds.mean)
+    ends: dict[str, Any] = clean(pair.bounds.mean)
     return ends | {
         "a": pair.a, "b": pair.b, "pair": f"{pair.a}\n− {pair.b}",
         "settled": pair.bounds.settled or ends["low"] == ends["high"], "open": int(pair.bounds.open.sum()),
@@ -127,40 +112,14 @@ def _pair(pair: PairCoverage) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _range_marks(frame: Frame, base: Any, title: str, colour: Any, format: str = ".4f") -> list[Any]:
+def _range_marks(base: Any, title: str, colour: Any, format: str = ".4f") -> list[Any]:
     """The interval, the value in it, and its number above."""
-    alt = altair()
-    scale = alt.Scale(zero=False, nice=True)
-    x = alt.X("value", type="quantitative", scale=scale, title=title)
-    bar = base.mark_rule(strokeWidth=9, opacity=0.4, strokeCap="butt").encode(
-        x=alt.X("low", type="quantitative", scale=scale, title=title), x2="high", color=colour
-    )
-    point = base.mark_point(filled=True, size=95, opacity=1).encode(x=x, color=colour)
-    text = base.mark_text(dy=-13, fontWeight=600).encode(
-        x=x, text=alt.Text("value", type="quantitative", format=format)
-    )
-    return [bar, point, text]
-
-
-def _second(base: Any, field: str, shape: str, size: int, colour: str) -> Any:
-    """A mark beside the value, in another shape and colour."""
-    return base.mark_point(filled=True, shape=shape, size=size, color=colour, opacity=1).encode(
-        x=altair().X(field, type="quantitative")
-    )
+    bar, point, text = intervals(base, "value", title, thick=9, size=95, opacity=0.4, format=format)
+    return [bar.encode(color=colour), point.encode(color=colour), text]
 
 
 def _range_tooltip(format: str) -> list[Any]:
-    alt = altair()
-    named = (("value", "as judged"), ("low", "lowest"), ("high", "highest"))
-    return [alt.Tooltip(name, type="quantitative", format=format, title=title) for name, title in named]
-
-
-def _count(field: str, title: str) -> Any:
-    return altair().Tooltip(field, type="quantitative", format=",", title=title)
-
-
-def _known(number: float) -> float | None:
-    return number if number == number else None
+    return [told("value", format, "as judged"), told("low", format, "lowest"), told("high", format, "highest")]
 
 
 def _caption(quality: Quality, words: str) -> str:
@@ -168,7 +127,7 @@ def _caption(quality: Quality, words: str) -> str:
     result = next(iter(quality.sheet.results.values()))
     scale = ", ".join(map(number_text, quality.sheet.scale.grades.tolist()))
     definition = defined(result.definitions[quality.measure])
-    return f"{counted(len(quality.sheet.queries))}. {words}. The scale is {scale}. {definition}."
+    return f"{counted(len(quality.sheet.queries), 'query', 'queries')}. {words}. The scale is {scale}. {definition}."
 
 
 # ---- wrong labels ----------------------------------------------------------------------------------------------------
@@ -192,60 +151,41 @@ def noise(source: LabelNoise | Quality, *, theme: str = "light", width: int = WI
         for at, each in enumerate(found.scores)
     ]  # fmt: skip
     layers = ridges(frame, rows, edges, title=found.measure, counted="draws", names=("mean of draws", "as labelled"))
-    words = f"{counted(len(found.draws), 'draws')} of the true grades given the labels. ◆ their mean, | as labelled"
+    words = f"{counted(len(found.draws), 'draw')} of the true grades given the labels. ◆ their mean, | as labelled"
     definition = defined(parse(found.measure).definition.summary)
-    return frame.chart(
-        layers,
-        title=f"{found.measure}: what wrong labels would make of it",
-        caption=f"{words}. At the right the middle 95 % of the draws. {found.measure}: {definition}",
-        height=len(rows) * 80,
-    )
+    words += f". At the right the middle 95 % of the draws. {found.measure}: {definition}"
+    return frame.chart(layers, f"{found.measure}: what wrong labels would make of it", words, len(rows) * 80)
 
 
 # ---- judges ----------------------------------------------------------------------------------------------------------
 
 
-def confusion(
-    source: Agreement | PairAgreement,
-    *,
-    pair: tuple[str, str] | None = None,
-    theme: str = "light",
-    width: int = WIDTH,
-) -> Any:
+def confusion(source: Agreement | PairAgreement, *, pair: Two = None, theme: str = "light", width: int = WIDTH) -> Any:
     """How often one judge gave the grade of the row and another that of the column, shaded by shares of the row."""
     alt, frame = altair(), Frame.of(theme, width)
     found = _two(source, pair)
     rows, names = _cells(found), [number_text(grade) for grade in found.grades.tolist()]
     look: dict[str, Any] = {"ticks": False, "domain": False, "grid": False, "labelColor": frame.theme.text}
     look |= {"labelAngle": 0, "labelFontSize": 13, "titleLimit": frame.width}
+    names_told = [told("a", title=found.a), told("b", title=found.b)]
     base = alt.Chart(data(rows)).encode(
-        x=alt.X("b", type="nominal", sort=names, title=f"grade by {found.b}", axis=alt.Axis(orient="top", **look)),
-        y=alt.Y("a", type="nominal", sort=names, title=f"grade by {found.a}", axis=alt.Axis(**look)),
-        tooltip=[
-            *(alt.Tooltip(key, type="nominal", title=name) for key, name in (("a", found.a), ("b", found.b))),
-            _count("pairs", "pairs"),
-            alt.Tooltip("share", type="quantitative", format=".1%", title="of the row"),
-        ],
+        x=alt.X("b:N", sort=names, title=f"grade by {found.b}", axis=alt.Axis(orient="top", **look)),
+        y=alt.Y("a:N", sort=names, title=f"grade by {found.a}", axis=alt.Axis(**look)),
+        tooltip=[*names_told, told("pairs", ","), told("share", ".1%", "of the row")],
     )
     side = max(18, min(84, round((frame.width - 110) / len(names))))
-    shade = alt.Scale(domain=[-1, 0, 1], range=_shades(frame), interpolate="lab")
-    boxes = base.mark_rect(stroke=frame.theme.background, strokeWidth=2, cornerRadius=3).encode(
-        color=alt.Color("shade", type="quantitative", scale=shade, legend=None)
-    )
-    numbers = base.mark_text(fontWeight=600, fontSize=13 if side > 44 else 10, dy=-7 if side > 44 else 0)
-    layers = [boxes, numbers.encode(text=alt.Text("pairs", type="quantitative", format=",d"))] if side > 26 else [boxes]
+    box = base.mark_rect(stroke=frame.theme.background, strokeWidth=2, cornerRadius=3)
+    layers = [box.encode(color=frame.shade("shade"))]
+    if side > 26:
+        numbers = base.mark_text(fontWeight=600, fontSize=13 if side > 44 else 10, dy=-7 if side > 44 else 0)
+        layers.append(numbers.encode(text=alt.Text("pairs:Q", format=",d")))
     if side > 44:
-        shares = base.mark_text(fontSize=11, dy=9).encode(text=alt.Text("share", type="quantitative", format=".0%"))
-        layers.append(shares)
+        layers.append(base.mark_text(fontSize=11, dy=9).encode(text=alt.Text("share:Q", format=".0%")))
     height = len(names) * min(side, 62)
-    return frame.chart(layers, title=f"{found.a} and {found.b}", caption=_agreed(found), height=height)
+    return frame.chart(layers, f"{found.a} and {found.b}", _agreed(found), height)
 
 
-def _shades(frame: Frame) -> list[str]:
-    return [frame.theme.loss, frame.theme.empty, frame.theme.gain]
-
-
-def _two(source: Any, pair: tuple[str, str] | None) -> PairAgreement:
+def _two(source: Any, pair: Two) -> PairAgreement:
     if isinstance(source, Agreement):
         if pair is None and len(source.pairs) > 1:
             known = ", ".join(f"{each.a} and {each.b}" for each in source.pairs)
@@ -274,7 +214,7 @@ def _agreed(pair: PairAgreement) -> str:
     plain, quadratic = (_short(pair.kappa[weights].value) for weights in ("none", "quadratic"))
     bias, same = _short(pair.bias.value, sign="+"), f"{100 * pair.agreement.value:.0f} %"
     return (
-        f"{counted(pair.shared, 'pairs')} judged by both, {same} with the same grade (blue). κ {plain}, quadratic "
+        f"{counted(pair.shared, 'pair')} judged by both, {same} with the same grade (blue). κ {plain}, quadratic "
         f"{quadratic}; {pair.b} − {pair.a} is {bias} on average. Per cent: of the row."
     )
 
@@ -295,50 +235,29 @@ def judges(source: Agreement, *, theme: str = "light", width: int = WIDTH) -> An
     few = len(systems.systems) <= NAMED
     first = next(iter(systems.values))
     names = sorted(systems.systems, key=lambda name: -systems.values[first][name])
-    base = _under_each(frame, systems).encode(color=_system_colour(frame, names) if few else _moved_colour(frame))
+    moved = alt.condition("datum.moved", alt.value(frame.theme.loss), alt.value(frame.theme.gain))
+    base = _under_each(frame, systems).encode(color=frame.colour("system", names) if few else moved)
     lines = base.mark_line(strokeWidth=2.5)
-    if few:
-        legend = frame.legend(names)
-        dash = alt.StrokeDash("system", type="nominal", scale=frame.dashes(names), legend=legend, sort=names)
-        lines = lines.encode(strokeDash=dash)
-    words = ". ".join(_order_words(each) for each in systems.orders)
-    said = "" if few else " Orange: systems whose place is not the same under all."
-    return frame.chart(
-        [lines, base.mark_point(filled=True, size=60, opacity=1)],
-        title=f"{systems.measure} of {counted(len(names), 'systems')} under each judge",
-        caption=f"{counted(systems.queries)} that all judges have. Against {first}: {words}.{said}",
-        height=300 if frame.narrow else 380,
-    )
+    lines = lines.encode(strokeDash=frame.dash("system", names)) if few else lines
+    orders = ". ".join(_order_words(each) for each in systems.orders)
+    words = f"{counted(systems.queries, 'query', 'queries')} that all judges have. Against {first}: {orders}."
+    words += "" if few else " Orange: systems whose place is not the same under all."
+    title = f"{systems.measure} of {counted(len(names), 'system')} under each judge"
+    return frame.chart([lines, base.mark_point(filled=True, size=60, opacity=1)], title, words, (300, 380))
 
 
 def _under_each(frame: Frame, systems: Systems) -> Any:
     """Judges beside each other, values upwards."""
     alt, judged = altair(), list(systems.values)
-    room = frame.width // len(judged)
-    below = alt.Axis(labelAngle=0, labelLimit=room, labelColor=frame.theme.text)
+    below = alt.Axis(labelAngle=0, labelLimit=frame.width // len(judged), labelColor=frame.theme.text)
     scale = alt.Scale(type="point", padding=0.3)
+    y = alt.Y("value:Q", title=f"mean {systems.measure}", scale=alt.Scale(zero=False)).axis(tickCount=6)
     return alt.Chart(data(_places(systems.values))).encode(
-        x=alt.X("judge", type="nominal", sort=judged, title=None, scale=scale, axis=below),
-        y=alt.Y("value", type="quantitative", title=f"mean {systems.measure}", scale=alt.Scale(zero=False)).axis(
-            tickCount=6
-        ),
-        detail=alt.Detail("system", type="nominal"),
-        tooltip=[
-            *(alt.Tooltip(name, type="nominal") for name in ("system", "judge")),
-            alt.Tooltip("value", type="quantitative", format=".4f"),
-            alt.Tooltip("place", type="quantitative"),
-        ],
+        x=alt.X("judge:N", sort=judged, title=None, scale=scale, axis=below),
+        y=y,
+        detail="system:N",
+        tooltip=[told("system"), told("judge"), told("value", ".4f"), alt.Tooltip("place:Q")],
     )
-
-
-def _system_colour(frame: Frame, names: list[str]) -> Any:
-    legend = frame.legend(names)
-    return altair().Color("system", type="nominal", scale=frame.colours(names), legend=legend, sort=names)
-
-
-def _moved_colour(frame: Frame) -> Any:
-    alt = altair()
-    return alt.condition("datum.moved", alt.value(frame.theme.loss), alt.value(frame.theme.gain))
 
 
 def _places(values: dict[str, dict[str, float]]) -> list[dict[str, Any]]:

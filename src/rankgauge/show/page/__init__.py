@@ -71,20 +71,10 @@ def layout(
     unpacks it when the first chart comes into view.
     """
     style, script = own("tokens.css") + own("page.css") + style, own("page.js")
-    return (
-        _environment()
-        .get_template("layout.html")
-        .render(
-            title=title,
-            subtitle=subtitle,
-            sections=sections,
-            style=style,
-            script=script,
-            policy=_policy([script, library] if library else [script], [style, *pictured]),
-            charts=charts,
-            library=_packed(library),
-        )
-    )
+    policy = _policy([script, library] if library else [script], [style, *pictured])
+    shown = {"title": title, "subtitle": subtitle, "sections": sections, "charts": charts}
+    around = {"style": style, "script": script, "policy": policy, "library": _packed(library)}
+    return _environment().get_template("layout.html").render(shown | around)
 
 
 def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from collections import UserList
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, percent
+from rankgauge.comparison.settings import ALSO, INTERVALS
 from rankgauge.errors import counted
-from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, delta_column, legend, letter
+from rankgauge.show.cells import interval_column
+from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, decision_mark, delta_column, legend, letter
 from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Notes, Section, Table, chart_of, ranked
-from rankgauge.stats.methods import ALSO, INTERVALS
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared, Comparison
     from rankgauge.comparison.pairs import Pair
 
-__all__ = ["decision_mark", "details_table", "pairs_table", "sections", "systems_table"]
+__all__ = ["DETECTABLE", "details_table", "how_decided", "p_head", "pairs_table", "sections"]
 
 CLEAREST: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
 DETAILED: Final = 10  # pairs, up to which there are details without being asked for
 MOST_BARS: Final = 500  # queries; a chart of more would make a page large
 SPOKEN: Final = 3  # pairs, up to which there is a sentence for each
-# Decision → the mark of its cell.
-DECISIONS: Final = {BETTER: "good", WORSE: "bad", NOT_SEPARABLE: "quiet"}
+DETECTABLE: Final = "the smallest true difference that this set of queries would show with a chance of 80 %"
 
 
 def sections(
@@ -45,11 +45,6 @@ def _charts(comparison: Comparison) -> Iterator[Chart]:
         yield chart_of("matrix", comparison)
     elif len(values.queries) <= MOST_BARS:
         yield chart_of("differences", comparison)
-
-
-def decision_mark(decision: str) -> Mark:
-    """A decision as a cell."""
-    return Mark(decision, DECISIONS.get(decision, ""))
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -81,7 +76,7 @@ def clearest(pairs: Sequence[Pair]) -> Sequence[Pair]:
 def systems_table(comparison: Comparison, title: str, compared: Compared) -> Table:
     """The headline: the mean of every system, its interval, and how many others it is better than."""
     counts = len(compared.systems) > 2 and comparison.settings.baseline is None
-    columns = [Column("system"), Column("mean", "number"), Column(_interval(comparison), "interval", key="mean")]
+    columns = [Column("system"), Column("mean", "number"), interval_column(comparison.settings.alpha, "mean")]
     columns += [Column(head, "count") for head in ("better than", "not separable", "worse than")] if counts else []
     rows = []
     for name, system in compared.systems.items():
@@ -94,10 +89,9 @@ def systems_table(comparison: Comparison, title: str, compared: Compared) -> Tab
 
 def pairs_table(comparison: Comparison, compared: Compared, shown: Sequence[Pair], family: int) -> Table:
     """The decisions: difference, interval, relative change, the p that decides; `family` pairs were adjusted."""
-    adjusted = family > 1 and comparison.settings.method != "none"
     columns = [Column("a"), Column("b"), Column("a − b", "signed", key="difference")]
-    columns += [Column(_interval(comparison), "interval", key="difference"), Column("relative", "percent", 1)]
-    columns += [Column("adjusted p" if adjusted else "p", "p", key="p_adjusted"), Column("a is", key="decision")]
+    columns += [interval_column(comparison.settings.alpha, "difference"), Column("relative", "percent", 1)]
+    columns += [Column(p_head(comparison, family), "p", key="p_adjusted"), Column("a is", key="decision")]
     rows = [
         [each.a, each.b, each.difference, each.interval, each.relative, each.p_adjusted, decision_mark(each.decision)]
         for each in shown
@@ -107,13 +101,17 @@ def pairs_table(comparison: Comparison, compared: Compared, shown: Sequence[Pair
     return Table("pairs", title, columns, rows, search=len(rows) > 8)
 
 
+def p_head(comparison: Comparison, family: int) -> str:
+    """How the p that decides is called, where so many pairs were adjusted together."""
+    return "adjusted p" if family > 1 and comparison.settings.method != "none" else "p"
+
+
 def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """What else there is to know about every pair."""
     columns = [Column("a"), Column("b"), Column("p alone", "p", key="p"), Column("p of t", "p", key="p_t")]
-    columns += [Column("d_z", "number", 3), Column(_interval(comparison), "interval", 2, key="d_z")]
+    columns += [Column("d_z", "number", 3), interval_column(comparison.settings.alpha, "d_z", digits=2)]
     columns += [Column("g_z", "number", 3), *(Column(head, "count") for head in ("won", "tied", "lost"))]
-    detectable = "the smallest true difference that this set of queries would show with a chance of 80 %"
-    columns += [Column("detectable", "number", help=detectable), Column("P(a > b)", "number", 3, key="better")]
+    columns += [Column("detectable", "number", help=DETECTABLE), Column("P(a > b)", "number", 3, key="better")]
     rows = [
         [
             *(each.a, each.b, each.p, each.p_t, each.d_z, each.d_z_interval, each.g_z),
@@ -143,10 +141,6 @@ def _beside_row(pair: Pair, also: Sequence[str]) -> list[Any]:
     return row + [pair.intervals[name] if name in INTERVALS else pair.others[name]["p"] for name in also]
 
 
-def _interval(comparison: Comparison) -> str:
-    return f"{percent(comparison.settings.alpha)} interval"
-
-
 # ---- as papers print it ----------------------------------------------------------------------------------------------
 
 
@@ -164,14 +158,12 @@ def _paper_table(comparison: Comparison, deltas: str) -> Table:
         columns.append((Column(measure, "number"), [Mark(means[name], note=marks.get(name, "")) for name in names]))
         if baseline is not None and deltas != "none":
             columns.append(delta_column(means, baseline, deltas))
-    rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
-    return Table(
+    return Table.of_columns(
         "paper",
         f"Means over {counted(len(comparison.first.values.queries), 'query', 'queries')}.",
-        [column for column, _ in columns],
-        rows,
-        [_legend(comparison, deltas)],
-        contests=ranked(range(len(rows)), best),
+        columns,
+        notes=[_legend(comparison, deltas)],
+        contests=ranked(range(len(names)), best),
         formats=frozenset({"markdown", "latex", "html"}),
     )
 
@@ -203,28 +195,21 @@ def _legend(comparison: Comparison, deltas: str) -> str:
 # ---- notes -----------------------------------------------------------------------------------------------------------
 
 
-class _Lines(Sequence[str]):
+class _Lines(UserList[str]):
     """The lines of the notes; the checks behind them are made where they are shown, and CSV does not show them."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
 
     @cached_property
-    def lines(self) -> list[str]:
+    def data(self) -> list[str]:  # type: ignore[override]
         return [*_notes(self.comparison)]
-
-    def __getitem__(self, at: Any) -> Any:
-        return self.lines[at]
-
-    def __len__(self) -> int:
-        return len(self.lines)
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
     """How the p-values came about, what not to trust, and what there is to know about the runs."""
     first, settings = comparison.first, comparison.settings
-    drawn = f"all {first.flips:,} flips" if first.exact else f"{first.flips:,} random flips, seed {settings.seed}"
-    yield f"p: sign-flip test of the mean difference, two-sided, {drawn}.{_family_words(comparison)}"
+    yield how_decided(comparison)
     if len(first.pairs) <= DETAILED:
         yield "Detectable: the smallest true difference that this set would show with a chance of 80 %."
     if first.values.weights is not None or first.values.clusters is not None:
@@ -237,13 +222,16 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     yield from comparison.notes
 
 
-def _family_words(comparison: Comparison) -> str:
-    family = comparison.family
+def how_decided(comparison: Comparison) -> str:
+    """The test behind the p-values, and what is controlled over all pairs."""
+    first, settings, family = comparison.first, comparison.settings, comparison.family
+    drawn = f"all {first.flips:,} flips" if first.exact else f"{first.flips:,} random flips, seed {settings.seed}"
+    words = f"p: sign-flip test of the mean difference, two-sided, {drawn}."
     if family["size"] < 2:
-        return ""
+        return words
     controls = {
         "FWER": "the chance of any false claim among them is at most",
         "FDR": "the expected share of false claims among those made is at most",
         "nothing": "each pair for itself errs with a chance of",
     }[family["controls"]]
-    return f" {family['method']} over {family['size']:,} pairs: {controls} {100 * comparison.settings.alpha:g} %."
+    return f"{words} {family['method']} over {family['size']:,} pairs: {controls} {100 * settings.alpha:g} %."

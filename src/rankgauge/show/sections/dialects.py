@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.dialects.answers import Conventions, DialectList, DialectValues
-from rankgauge.measures.bands.band import Band
+from rankgauge.measures.bands.bands import Band
 from rankgauge.show.model import Block, Bullets, Column, Section, Table, Text
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Values of runs: a row per run, per group of queries or per query, and what to know about the numbers."""
+"""Values of runs: a row per run, per group of queries or per query, what to know about the numbers, and tie bands."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rankgauge.show.model import Chart, Column, Notes, Section, Table, chart_of,
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
-    from rankgauge.result import Evaluation, Result
+    from rankgauge.result import Evaluation, Result, TieBands
 
-__all__ = ["sections"]
+__all__ = ["band_sections", "sections"]
 
 
 def sections(evaluation: Evaluation, *, per_query: bool = False) -> Iterator[Section]:
@@ -131,3 +131,22 @@ def _spread(shares: dict[str, float]) -> str:
         return ", ".join(f"{share:.3f} ({name})" for name, share in shares.items())
     low, high = min(shares, key=lambda name: shares[name]), max(shares, key=lambda name: shares[name])
     return f"from {shares[low]:.3f} ({low}) to {shares[high]:.3f} ({high})"
+
+
+# ---- equal scores ----------------------------------------------------------------------------------------------------
+
+
+def band_sections(ties: TieBands, *, per_query: bool = False) -> Iterator[Section]:
+    """A row per run and measure, or per query; whether a band is exact, where one is not."""
+    rows = ties.rows(per_query=per_query)
+    columns = [Column("run"), Column("measure"), *([Column("query", "query", key="query_id")] if per_query else [])]
+    columns += [Column(head, "number") for head in ("value", "low", "expected", "high")]
+    notes = ["low and high are what some order of equal scores gives, expected is the mean over all orders."]
+    if not all(row["exact"] for row in rows):
+        columns.append(Column("exact", "yes"))
+        notes.append("Not exact: too many orders to try, the band is at least as wide.")
+    if any(row["standard_error"] for row in rows):
+        columns.append(Column("±", "number", key="standard_error"))
+        notes.append("±: the standard error of an expectation that was sampled.")
+    cells = [[row[column.key or column.head] for column in columns] for row in rows]
+    yield Section("ties", "Equal scores", [Table("ties", "", columns, cells, notes), Table.of_rows(rows)])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.explanation.query.difference import Difference
+from rankgauge.explanation.query.explanation import Difference
 from rankgauge.show.cells import number_text
-from rankgauge.show.explained import FIRST_ROWS, MOST_ROWS, change_words, headline, kept_rows
+from rankgauge.show.explained import FIRST_ROWS, MOST_ROWS, beside_ideal, change_words, headline, kept_rows
 from rankgauge.show.model import Block, Bullets, Column, Notes, Picture, Section, Table, Text
 from rankgauge.show.svg.explanation import difference_svg, svg
 from rankgauge.show.text import short
@@ -16,7 +16,7 @@ from rankgauge.show.text import short
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explanation import Explanation, Explanations, Row
 
-__all__ = ["sections"]
+__all__ = ["below", "ranks_table", "sections", "shares_table"]
 
 
 def sections(explained: Explanation | Explanations | Difference) -> Iterator[Section]:
@@ -34,25 +34,23 @@ def sections(explained: Explanation | Explanations | Difference) -> Iterator[Sec
 def _explanation_blocks(explanation: Explanation) -> Iterator[Block]:
     yield Text(headline(explanation), "head")
     yield Text(f"{explanation.measure} = {number_text(explanation.value)}", "lead")
-    if explanation.dcg is not None and explanation.measure.startswith("nDCG"):
-        yield Text(f"DCG {number_text(explanation.dcg)} of an ideal DCG {number_text(explanation.idcg)}")
-    elif explanation.dcg is None:
-        yield Text(f"the ideal ranking has {number_text(explanation.ideal_value)}")
+    if ideal := beside_ideal(explanation):
+        yield Text(ideal)
     yield Picture(f"picture-{explanation.query}", headline(explanation), lambda: svg(explanation))
-    yield _ranks_table(explanation)
-    yield from _below(explanation)
+    yield ranks_table(explanation)
+    yield from below(explanation)
     rows = [{"query_id": explanation.query, "run": explanation.run, **asdict(row)} for row in explanation.rows]
     yield Table.of_rows(rows, f"rows-{explanation.query}")
 
 
-def _below(explanation: Explanation) -> Iterator[Block]:
+def below(explanation: Explanation, key: str = "levels") -> Iterator[Block]:
     """What belongs to no rank, the levels, what would raise the value, notes."""
     if explanation.rest:
         yield Notes([f"{explanation.rest.words}: {number_text(explanation.rest.contribution)}"])
     if explanation.levels:
         columns = [Column("level"), *(Column(head, "number") for head in ("value", "adds")), Column("rank", "rank")]
         rows = [[each.name, each.value, each.contribution, each.rank or "never reached"] for each in explanation.levels]
-        yield Table("levels", "Level by level", columns, rows)
+        yield Table(key, "Level by level", columns, rows)
     if explanation.would_raise:
         words = [f"{number_text(each.points, sign=True)}  {change_words(each)}" for each in explanation.would_raise]
         yield Bullets(words, title="What would raise it most")
@@ -69,8 +67,8 @@ def _columns(explanation: Explanation) -> list[tuple[Column, str]]:
     return [*columns, (Column("adds", "number"), "contribution"), (Column("so far", "number"), "total")]
 
 
-def _ranks_table(explanation: Explanation) -> Table:
-    """Every rank, a bar for what it adds, and the ideal ranking beside it."""
+def ranks_table(explanation: Explanation, named: Callable[[str], str] = str) -> Table:
+    """Every rank, a bar for what it adds, and the ideal ranking beside it; `named` says how a document is called."""
     columns = _columns(explanation)
     ideal = {row.rank: row for row in explanation.ideal}
     rows: list[list[Any]] = []
@@ -81,17 +79,18 @@ def _ranks_table(explanation: Explanation) -> Table:
             last += row
             continue
         last = row.rank
-        rows.append([*(getattr(row, field) for _, field in columns), row.contribution, *_ideal(ideal.get(row.rank))])
+        cells = [named(row.doc_id) if field == "doc_id" else getattr(row, field) for _, field in columns]
+        rows.append([*cells, row.contribution, *_ideal(ideal.get(row.rank), named)])
     beyond = range(last + 1, min(len(ideal), FIRST_ROWS) + 1)
-    rows += [[rank, *[""] * len(columns), *_ideal(ideal[rank])] for rank in beyond]
+    rows += [[rank, *[""] * len(columns), *_ideal(ideal[rank], named)] for rank in beyond]
     beside = [Column("ideal", key="ideal_doc_id", divided=True), Column("grade", "grade", key="ideal_grade")]
     beside += [Column("adds", "number", key="ideal_adds"), Column("so far", "number", key="ideal_total")]
     heads = [*(column for column, _ in columns), Column("", "bar"), *beside]
     return Table("ranks", "", heads, rows, sort=False)
 
 
-def _ideal(row: Row | None) -> list[Any]:
-    return [""] * 4 if row is None else [row.doc_id, row.grade, row.contribution, row.total]
+def _ideal(row: Row | None, named: Callable[[str], str]) -> list[Any]:
+    return [""] * 4 if row is None else [named(row.doc_id), row.grade, row.contribution, row.total]
 
 
 # ---- two runs --------------------------------------------------------------------------------------------------------
@@ -107,7 +106,7 @@ def _difference_blocks(difference: Difference) -> Iterator[Block]:
     for letter, each in (("A", difference.a), ("B", difference.b)):
         yield Text(f"{letter} = {number_text(each.value)}  {short(each.run, 60)}")
     yield Picture("picture", difference.title, lambda: difference_svg(difference))
-    yield _shares_table(difference)
+    yield shares_table(difference)
     if difference.rest:
         yield Notes([f"{difference.rest.words}: {number_text(difference.rest.contribution, sign=True)}"])
     pairs = (("A", difference.a), ("B", difference.b))
@@ -116,11 +115,12 @@ def _difference_blocks(difference: Difference) -> Iterator[Block]:
     yield Table.of_rows([{"query_id": difference.query, **asdict(share)} for share in difference.shares])
 
 
-def _shares_table(difference: Difference) -> Table:
+def shares_table(difference: Difference, named: Callable[[str], str] = str, most: int = MOST_ROWS) -> Table:
     """The documents that make the difference, and the first of those that do not."""
-    shares = [share for at, share in enumerate(difference.shares) if at < FIRST_ROWS or share.points][:MOST_ROWS]
+    shares = [share for at, share in enumerate(difference.shares) if at < FIRST_ROWS or share.points][:most]
     rows: list[list[Any]] = [
-        [each.doc_id, each.grade, each.rank_a, each.a, each.rank_b, each.b, each.points, each.points] for each in shares
+        [named(each.doc_id), each.grade, each.rank_a, each.a, each.rank_b, each.b, each.points, each.points]
+        for each in shares
     ]
     if len(shares) < len(difference.shares):
         rows.append([f"… {len(difference.shares) - len(shares):,} more", *[""] * 7])

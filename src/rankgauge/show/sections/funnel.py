@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
 from rankgauge.explanation.funnel.system import LOSSES, PARTS
 from rankgauge.measures.gains import number_text as grade_text
-from rankgauge.show.cells import MISSING, number_text
+from rankgauge.show.cells import MISSING, interval_column, number_text
 from rankgauge.show.model import Block, Chart, Column, Mark, Notes, Section, Table, capital, chart_of
+from rankgauge.stats.bootstrap import resamples_for
 from rankgauge.stats.paired import TIE
-from rankgauge.stats.ratios import resamples_for
 
 if TYPE_CHECKING:
     from rankgauge.explanation.funnel.outcome import Funnel, Harm
@@ -68,7 +67,7 @@ def _stages_table(funnel: Funnel) -> Table:
             rows.append(_stage_row(funnel, name, "oracle", "in the best order (oracle)"))
         rows.append(_stage_row(funnel, name, "value", name, "after"))
     columns = [Column("stage"), Column("run"), Column(f"R@{funnel.depth}", "number"), Column(measure, "number")]
-    columns += [Column(_level(funnel), "interval", key=measure), Column(_judged(funnel), "number", 3)]
+    columns += [interval_column(funnel.sampling.alpha, measure), Column(_judged(funnel), "number", 3)]
     caption = f"{measure} in two stages, {counted(len(funnel.query_ids), 'query', 'queries')}, {_candidates(funnel)}"
     note = "The best order of the candidates is the ceiling of every reranker; recall is not."
     return Table("stages", caption, columns, rows, [note], sort=False)
@@ -99,10 +98,10 @@ def _parts_table(funnel: Funnel) -> Table:
 
 def _lift_table(funnel: Funnel) -> Table:
     """What the reranker won of what it could have won."""
-    level = _level(funnel)
-    columns = [Column("run"), Column("lift", "signed"), Column(level, "signed interval", key="lift")]
+    alpha = funnel.sampling.alpha
+    columns = [Column("run"), Column("lift", "signed"), interval_column(alpha, "lift", "signed interval")]
     columns += [Column("headroom", "number"), Column("captured", "share")]
-    columns += [Column(level, "share interval", key="captured")]
+    columns += [interval_column(alpha, "captured", "share interval")]
     columns += [Column(head, "count") for head in ("helped", "unchanged", "harmed")]
     rows = []
     for name in funnel:
@@ -123,10 +122,9 @@ def _curve_table(funnel: Funnel) -> Table:
         columns.append((Column(f"recall{whose}", "number"), [point.recall for point in curve]))
         columns.append((Column(f"best order{whose}", "number"), [point.oracle for point in curve]))
     columns += [(Column(name, "number"), [point.value for point in curve]) for name, curve in funnel.curve.items()]
-    rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
     notes = [f"{name}: {_peak(funnel, name)}" for name in funnel]
     caption = f"{funnel.measure} if only the first candidates had been reranked"
-    return Table("stage-depth", caption, [column for column, _ in columns], rows, notes, sort=False)
+    return Table.of_columns("stage-depth", caption, columns, notes=notes, sort=False)
 
 
 def _peak(funnel: Funnel, name: str) -> str:
@@ -153,7 +151,7 @@ def _cross_table(funnel: Funnel) -> Table:
     }
     losses = [part for part in LOSSES if part != "no_relevant"]  # what no stage can change
     columns = [Column("effect"), Column(str(funnel.measure), "signed", key="value")]
-    columns += [Column(_level(funnel), "signed interval", key="value")]
+    columns += [interval_column(funnel.sampling.alpha, "value", "signed interval")]
     columns += [Column(HEADS[part], "signed", key=part) for part in losses]
     rows = []
     for effect, name in words.items():
@@ -197,12 +195,8 @@ def _query_table(funnel: Funnel) -> Table:
     columns = [Column("run"), Column("query", "query"), Column("retrieved", "number")]
     columns += [Column(str(funnel.measure), "number", key="value")]
     columns += [Column(head, "number", key=part) for part, head in HEADS.items()]
-    columns += [
-        Column("lift", "signed"),
-        Column(f"{_judged(funnel)} before", "number", 3),
-        Column("after", "number", 3),
-    ]
-    columns += [Column("largest loss"), Column("harmed"), Column("documents that fell")]
+    columns += [Column("lift", "signed"), Column(f"{_judged(funnel)} before", "number", 3)]
+    columns += [Column("after", "number", 3), Column("largest loss"), Column("harmed"), Column("documents that fell")]
     rows = []
     for name in funnel:
         fallen = {harm.query_id: [Mark("harmed", "bad"), _moves(harm)] for harm in funnel.harmed(name)}
@@ -211,10 +205,6 @@ def _query_table(funnel: Funnel) -> Table:
             loss, query = HEADS.get(row["largest_loss"]), row["query_id"]
             rows.append([name, query, *cells, loss, *fallen.get(query, ["", ""])])
     return Table("queries", "", columns, rows, search=len(rows) > 8)
-
-
-def _level(funnel: Funnel) -> str:
-    return f"{percent(funnel.sampling.alpha)} interval"
 
 
 def _judged(funnel: Funnel) -> str:

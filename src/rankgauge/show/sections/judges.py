@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
+from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Block, Bullets, Column, Section, Table, chart_of
 from rankgauge.stats.agreement import LEVELS, WEIGHTS
 
 if TYPE_CHECKING:
-    from rankgauge.stats.estimate import Estimate
     from rankgauge.trust.judges.agree import Agreement, ConfusionMatrix, Disputes
     from rankgauge.trust.judges.pairs import PairAgreement
     from rankgauge.trust.judges.systems import Orders, Systems
@@ -49,12 +48,15 @@ def judge_blocks(agreement: Agreement) -> Iterator[Block]:
 def agreement_table(agreement: Agreement) -> Table:
     """Every coefficient of every two judges, and of all together, with its interval."""
     columns = [Column("judges"), Column("coefficient"), Column("value", "number")]
-    columns += [Column(f"{percent(agreement.alpha)} interval", "interval", key="value"), Column("pairs", "count")]
+    columns += [interval_column(agreement.alpha, "value"), Column("pairs", "count")]
     rows = [row for pair in agreement.pairs for row in _pair_rows(pair, len(agreement.pairs) > 1)]
     first, overall = agreement.pairs[0], agreement.overall
     everyone = "all" if len(agreement.pairs) > 1 else f"{first.a} and {first.b}"
-    rows += [[everyone, f"Krippendorff's α, {name}", *_estimate(overall.alpha[name]), overall.pairs] for name in LEVELS]
-    rows.append([everyone, "Fleiss' κ", *_estimate(overall.fleiss), overall.complete])
+    rows += [
+        [everyone, f"Krippendorff's α, {name}", overall.alpha[name].value, overall.alpha[name][1:], overall.pairs]
+        for name in LEVELS
+    ]
+    rows.append([everyone, "Fleiss' κ", overall.fleiss.value, overall.fleiss[1:], overall.complete])
     if len(agreement.pairs) == 1:  # who they are is said above
         columns, rows = columns[1:], [row[1:] for row in rows]
     judges = ", ".join(f"{judge} ({len(each):,})" for judge, each in agreement.sets.judgments.items())
@@ -68,11 +70,7 @@ def _pair_rows(pair: PairAgreement, several: bool) -> Iterator[list[Any]]:
     named = {"same grade": pair.agreement} | {KAPPAS[name]: pair.kappa[name] for name in WEIGHTS}
     named |= {f"Krippendorff's α, {name}": pair.alpha[name] for name in LEVELS} if several else {}
     for name, each in (named | {"bias": pair.bias}).items():
-        yield [f"{pair.a} and {pair.b}", name, *_estimate(each), pair.shared]
-
-
-def _estimate(each: Estimate) -> list[Any]:
-    return [each.value, (each.low, each.high)]
+        yield [f"{pair.a} and {pair.b}", name, each.value, each[1:], pair.shared]
 
 
 def _confusion_table(pair: PairAgreement, number: int) -> Table:
@@ -105,13 +103,12 @@ def _grades_table(pair: PairAgreement, number: int) -> Table:
 
 def _queries_table(agreement: Agreement) -> Table:
     """Every query of every two judges."""
-    columns = [
-        Column("a"),
-        Column("b"),
-        Column("query", "query", key="query_id"),
+    columns = [Column("a"), Column("b"), Column("query", "query", key="query_id")]
+    columns += [
         Column("pairs", "count", key="shared"),
+        Column("same", "number", 3, key="agreement"),
+        Column("bias", "signed", 3),
     ]
-    columns += [Column("same", "number", 3, key="agreement"), Column("bias", "signed", 3)]
     columns += [Column(KAPPAS["quadratic"], "number", 3, key="kappa")]
     rows = [
         [pair.a, pair.b, each.query_id, each.shared, each.agreement, each.bias, each.kappa]

@@ -132,11 +132,15 @@ def _query_table(quality: Quality) -> Table:
     """Every query of every run."""
     rows = quality.to_frame().to_dicts()
     columns = [Column("run"), Column("query", "query", key="query_id"), Column("open", "count")]
-    columns += [Column(quality.measure, "number", key="value"), Column("lowest", "number", key="low")]
-    columns += [Column("highest", "number", key="high")]
+    columns += _range_columns(quality.measure)
     columns += [Column(name, "number") for name in ("condensed", "expected", "judged")]
     cells = [[row[column.key or column.head] for column in columns] for row in rows]
     return Table("queries", "", columns, cells, search=True)
+
+
+def _range_columns(measure: str) -> list[Column]:
+    heads = {"value": measure, "low": "lowest", "high": "highest"}
+    return [Column(head, "number", key=key) for key, head in heads.items()]
 
 
 def _cutoff(quality: Quality) -> str:
@@ -203,12 +207,7 @@ def to_judge_sections(to_judge: ToJudgeList) -> Iterator[Section]:
 
 def bounds_sections(bounds: Bounds) -> Iterator[Section]:
     """The range of the mean and of the queries with the widest ones."""
-    columns = [
-        Column("", "query", key="query_id"),
-        Column("open", "count"),
-        Column(bounds.measure, "number", key="value"),
-    ]
-    columns += [Column("lowest", "number", key="low"), Column("highest", "number", key="high")]
+    columns = [Column("", "query", key="query_id"), Column("open", "count"), *_range_columns(bounds.measure)]
     rows: list[list[Any]] = [["mean", int(bounds.open.sum()), *bounds.mean]]
     widest = (bounds.low - bounds.high).argsort(kind="stable")[:WIDEST].tolist()  # NaN is last
     rows += [[bounds.queries[at], int(bounds.open[at]), *bounds[bounds.queries[at]]] for at in widest]

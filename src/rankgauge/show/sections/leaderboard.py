@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent
+from rankgauge.show.cells import interval_column
 from rankgauge.show.marks import DAGGERS, beaten_letters, delta_column, legend, letter
 from rankgauge.show.model import Block, Column, Mark, Notes, Section, Table, ranked
 
@@ -43,7 +44,7 @@ def standings_table(leaderboard: Leaderboard, board: Board, deltas: str, *, mark
     columns += [
         (Column("system"), [*means]),
         (Column("macro", "number"), [Mark(each.macro, note=marks.get(each.system, "")) for each in standings]),
-        (Column(f"{level} interval", "interval", key="macro"), [each.interval for each in standings]),
+        (interval_column(ways.alpha, "macro"), [each.interval for each in standings]),
         *([delta_column(means, ways.baseline, deltas)] if ways.baseline is not None and deltas != "none" else []),
         (Column("median", "number"), [each.median for each in standings]),
         (Column("rank", "rank"), [each.rank for each in standings]),
@@ -52,14 +53,12 @@ def standings_table(leaderboard: Leaderboard, board: Board, deltas: str, *, mark
         (Column("Borda", "number", 0 if _whole(board) else 1), [each.borda for each in standings]),
         (Column("group", "rank"), [", ".join(map(str, each.groups)) or None for each in standings]),
     ]
-    heads = [column for column, _ in columns]
-    best = [at for at, column in enumerate(heads) if column.head in ("macro", "median", "Borda")]
-    return Table(
+    best = [at for at, (column, _) in enumerate(columns) if column.head in ("macro", "median", "Borda")]
+    return Table.of_columns(
         "standings",
         f"{board.measure}, macro-average over {len(board.cells):,} data sets",
-        heads,
-        [list(row) for row in zip(*(cells for _, cells in columns), strict=True)],
-        [_legend(leaderboard, board, deltas)] if marked else [],
+        columns,
+        notes=[_legend(leaderboard, board, deltas)] if marked else [],
         contests=ranked(range(len(standings)), best),
         formats=DOCUMENTS if marked else TERMINAL,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
-from rankgauge.show.cells import cell_text, interval_text, number_text
+from rankgauge.show.cells import cell_text, interval_column, interval_text, number_text
 from rankgauge.show.model import Block, Bullets, Column, Section, Table, capital, chart_of
 from rankgauge.stats.choice import CRITERIA
 from rankgauge.stats.correlation import COEFFICIENTS
@@ -56,10 +56,6 @@ def warned(alignment: Alignment) -> list[Bullets]:
     return [Bullets(items, "warning")] if items else []
 
 
-def _interval(alignment: Alignment, kind: str = "interval", digits: int | None = None, *, key: str) -> Column:
-    return Column(f"{percent(alignment.settings.alpha)} interval", kind, digits, key=key)
-
-
 def _amount(value: float) -> str:
     """A difference in the units of the table, in a sentence."""
     return cell_text(value, Column("", "amount"))
@@ -76,7 +72,7 @@ def _coefficients_table(alignment: Alignment) -> Table:
     units, each = alignment.units, alignment.first.coefficients
     rows = [[name, each[kind].value, each[kind][1:]] for kind, name in names.items() if kind in each]
     caption = f"{counted(len(units), units.one, units.kind)}: {alignment.first.name} (offline) and {units.online_name}"
-    columns = [Column("correlation"), Column("value", "number"), _interval(alignment, key="value")]
+    columns = [Column("correlation"), Column("value", "number"), interval_column(alignment.settings.alpha, "value")]
     return Table("correlations", f"{caption} (online)", columns, rows, [*_coefficient_notes(alignment)], sort=False)
 
 
@@ -112,7 +108,7 @@ def _signs_table(alignment: Alignment) -> Table:
     none = alignment.first.undirected
     notes = [f"Not counted: {counted(none, units.one, units.kind)} of which a difference is 0."] if none else []
     columns = [Column(units.kind), Column("same sign", "plain"), Column("of", "plain"), Column("share", "number")]
-    columns.append(_interval(alignment, key="share"))
+    columns.append(interval_column(alignment.settings.alpha, "share"))
     notes.append("Wilson's interval.")
     return Table("directions", "Same direction offline and online", columns, rows, notes, sort=False)
 
@@ -172,7 +168,8 @@ def _line_table(alignment: Alignment) -> Table:
             (f"one more {alignment.units.one} at {step}", first.predicted),
         )
     ]
-    columns = [Column("", key="what"), Column("value", "amount"), _interval(alignment, "amount interval", key="value")]
+    columns = [Column("", key="what"), Column("value", "amount")]
+    columns += [interval_column(alignment.settings.alpha, "value", "amount interval")]
     line = f"online = {_amount(first.line.intercept)} {_amount(first.line.slope)} · offline"
     notes = [f"Least squares: {line}, deviation around it {first.line.scatter:.4g}."]
     notes += ["The last is a prediction interval.", *_unweighted(alignment)]
@@ -210,7 +207,7 @@ def _measures_table(alignment: Alignment) -> Table:
     columns = [Column("offline"), *(Column(each.name, "number") for each in COEFFICIENTS.values())]
     columns += [Column("same sign", "plain"), Column("of", "plain"), Column("chosen", "count")]
     columns.append(Column("Pearson − first", "signed", key="more_than_first"))
-    columns.append(_interval(alignment, "signed interval", key="more_than_first"))
+    columns.append(interval_column(alignment.settings.alpha, "more_than_first", "signed interval"))
     rows = []
     for each in alignment.tracked:
         same, more = each.signs["all"], each.more_than_first

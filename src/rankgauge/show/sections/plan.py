@@ -10,7 +10,7 @@ from rankgauge.show.cells import interval_text
 from rankgauge.show.model import Block, Bullets, Column, Notes, Section, Table, Text, chart_of
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.plan.plan import Answer, Plan
+    from rankgauge.comparison.plan import Answer, Plan
 
 __all__ = ["sections"]
 

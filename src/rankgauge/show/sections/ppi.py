@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
+from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Column, Section, Table, chart_of
 from rankgauge.stats.ppi import INTERVALS
 
@@ -28,14 +29,10 @@ def sections(powered: PredictionPowered) -> Iterator[Section]:
 
 def powered_table(powered: PredictionPowered) -> Table:
     """A row for every system and for every difference of two."""
-    interval = f"{percent(powered.alpha)} interval"
-    columns = [Column("system"), Column("people", "number"), Column(interval, "interval", key="people")]
+    columns = [Column("system"), Column("people", "number"), interval_column(powered.alpha, "people")]
     columns += [Column("model", "number"), Column("with model", "number", key="powered")]
-    columns += [
-        Column("interval with model", "interval", key="powered"),
-        Column("λ", "number", 3, key="lambda"),
-        Column("narrower", "share"),
-    ]
+    columns += [Column("interval with model", "interval", key="powered"), Column("λ", "number", 3, key="lambda")]
+    columns += [Column("narrower", "share")]
     columns += [Column("needed", "count")] if powered.width is not None else []
     rows = [_row(each, powered) for each in [*powered.systems, *powered.pairs]]
     title = f"{powered.measure} under people's judgments: "

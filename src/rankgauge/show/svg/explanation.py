@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rankgauge.show.cells import number_text
-from rankgauge.show.explained import change_words, grade_text, headline, kept_rows
+from rankgauge.show.explained import beside_ideal, change_words, grade_text, headline, kept_rows
 from rankgauge.show.svg.drawing import document, rect, text
 from rankgauge.show.text import short
 
 if TYPE_CHECKING:
-    from rankgauge.explanation.query.difference import Difference, Share
-    from rankgauge.explanation.query.explanation import Change, Explanation, Row
+    from rankgauge.explanation.query.explanation import Change, Difference, Explanation, Row, Share
 
 __all__ = ["difference_svg", "svg"]
 
@@ -33,7 +32,7 @@ def svg(explanation: Explanation) -> str:
     left, right = _cut(kept_rows(explanation.rows)), _cut(kept_rows(explanation.ideal))
     top = max((row.grade or 0.0 for row in [*explanation.rows, *explanation.ideal]), default=0.0)
     most = max((abs(row.contribution) for row in [*explanation.rows, *explanation.ideal]), default=0.0)
-    parts = _title(headline(explanation), number_text(explanation.value), _subtitle(explanation))
+    parts = _title(headline(explanation), number_text(explanation.value), beside_ideal(explanation))
     parts += _stacks(explanation, top)
     parts += [*_heads(LEFT, "ranked", explanation), *_heads(RIGHT, "ideal", explanation)]
     parts += [*_list(LEFT, left, top, most), *_list(RIGHT, right, top, most)]
@@ -43,7 +42,8 @@ def svg(explanation: Explanation) -> str:
         parts.append(text(LEFT, y, f"{value}  {words}: belongs to no rank", 16))
         y += LINE
     changes = explanation.would_raise[:MOST_CHANGES]
-    return _framed([*parts, *_foot(y, changes)], y + 26 * len(changes) + (44 if changes else 0), explanation.value)
+    height = y + 26 * len(changes) + (44 if changes else 0)
+    return document([*parts, *_foot(y, changes)], height, f"value {number_text(explanation.value)}")
 
 
 def difference_svg(difference: Difference) -> str:
@@ -61,7 +61,7 @@ def difference_svg(difference: Difference) -> str:
     left = difference.rest
     rest = f"{left.contribution:+.4f}  {left.words}: belongs to no rank" if left else ""
     parts += [text(LEFT, end, f"… {more:,} more" if more else "", 15, "rg-quiet"), text(480, end, rest, 15)]
-    return _framed(parts, end + 24, difference.points)
+    return document(parts, end + 24, f"value {number_text(difference.points)}")
 
 
 # ---- parts of it ----------------------------------------------------------------------------------------------------
@@ -74,12 +74,6 @@ def _title(title: str, big: str, subtitle: str) -> list[str]:
         text(LEFT, 164, big, 84, weight=700),
         text(LEFT, 196, subtitle, 17, "rg-quiet"),
     ]
-
-
-def _subtitle(explanation: Explanation) -> str:
-    if explanation.dcg is not None and explanation.measure.startswith("nDCG"):
-        return f"DCG {number_text(explanation.dcg)} of an ideal {number_text(explanation.idcg)}"
-    return f"the ideal ranking has {number_text(explanation.ideal_value)}" if explanation.dcg is None else ""
 
 
 def _stacks(explanation: Explanation, top: float) -> list[str]:
@@ -202,8 +196,3 @@ def _on(grade: float | None, top: float) -> str:
     if grade is None or grade <= 0:
         return "rg-on0"
     return "rg-dark" if sum(_colour(grade, top)) > 420 else "rg-light"
-
-
-def _framed(parts: list[str], height: int, value: float) -> str:
-    """The whole picture."""
-    return document(parts, height, f"value {number_text(value)}")

@@ -11,7 +11,7 @@ import numpy as np
 from rankgauge.errors import InputError
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.shown import Shown, clean
+from rankgauge.shown import Shown
 from rankgauge.trust.judges.pairs import Overall, PairAgreement, agreement_of_all, pairs_of, turned
 from rankgauge.trust.judges.sets import POLICIES, Sets, sets_of
 from rankgauge.trust.judges.systems import Orders, Systems, systems_of
@@ -52,10 +52,6 @@ class Agreement(Shown):
         """What this is about."""
         return f"Agreement of {len(self.sets.judges)} judges"
 
-    def data(self, *, per_query: bool = False) -> dict[str, Any]:
-        """What JSON holds."""
-        return self.to_dict() | ({"per_query": self.to_frame().to_dicts()} if per_query else {})
-
     def rows(self) -> list[dict[str, Any]]:
         """A row per two judges, every digit."""
         rows = []
@@ -69,18 +65,14 @@ class Agreement(Shown):
         return rows
 
     def pair(self, a: str, b: str) -> PairAgreement:
-        """Judge b against judge a, in the order given."""
-        for each in self.pairs:
-            if (each.a, each.b) == (a, b):
-                return each
-        known = ", ".join(f"{each.a} and {each.b}" for each in self.pairs)
-        raise InputError(f"{a} and {b} were not compared in this order; there are {known}")
-
-    def either_way(self, a: str, b: str) -> PairAgreement:
         """Judge b against judge a, whichever was given first."""
-        if any((each.a, each.b) == (b, a) for each in self.pairs):
-            return turned(self.pair(b, a))
-        return self.pair(a, b)
+        for each in self.pairs:
+            if {each.a, each.b} == {a, b}:
+                return each if each.a == a else turned(each)
+        known = ", ".join(f"{each.a} and {each.b}" for each in self.pairs)
+        raise InputError(f"{a} and {b} were not compared; there are {known}")
+
+    either_way = pair
 
     def disputes(self, apart: float = 2.0) -> list[Dispute]:
         """The pairs on which judges are so far apart or farther, the farthest first: a list to adjudicate."""
@@ -94,9 +86,9 @@ class Agreement(Shown):
             found.append(Dispute(query, self.sets.docs[at], grades, float(spread[at])))
         return sorted(found, key=lambda dispute: -dispute.apart)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the disputes, for JSON; NaN is None."""
-        data = {
+    def data(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Everything that JSON holds, which the disputes are no part of; the queries where they are asked for."""
+        return {
             "judges": self.sets.judges,
             "judgments": {judge: len(each) for judge, each in self.sets.judgments.items()},
             "grades": self.sets.grades.tolist(),
@@ -104,9 +96,8 @@ class Agreement(Shown):
             "overall": self.overall.to_dict(),
             "pairs": [pair.to_dict() for pair in self.pairs],
             **({"systems": self.systems.to_dict()} if self.systems is not None else {}),
+            **({"per_query": self.to_frame().to_dicts()} if per_query else {}),
         }
-        cleaned: dict[str, Any] = clean(data)
-        return cleaned
 
     def to_frame(self) -> pl.DataFrame:
         """A polars frame with a row per pair of judges and query."""
@@ -121,26 +112,14 @@ class Disputes(Shown):
     """The pairs to adjudicate, the farthest apart first."""
 
     shown_by: ClassVar[str] = "judges:dispute_sections"
+    title = "Pairs to adjudicate"
 
     judges: list[str]
     pairs: list[Dispute]
 
-    @property
-    def title(self) -> str:
-        """What this is about."""
-        return "Pairs to adjudicate"
-
     def data(self, **choices: Any) -> list[dict[str, Any]]:
         """What JSON holds."""
-        return [
-            {
-                "query_id": each.query_id,
-                "doc_id": each.doc_id,
-                "grades": dict(zip(self.judges, each.grades, strict=True)),
-            }
-            | {"apart": each.apart}
-            for each in self.pairs
-        ]
+        return [each._asdict() | {"grades": dict(zip(self.judges, each.grades, strict=True))} for each in self.pairs]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -29,15 +29,8 @@ if TYPE_CHECKING:
     from rankgauge.trust.judges.sets import Sets
 
 __all__ = [
-    "Binarised",
-    "GradeDetail",
-    "Overall",
-    "PairAgreement",
-    "QueryDetail",
-    "agreement_of_all",
-    "pairs_of",
-    "turned",
-]
+    "Binarised", "GradeDetail", "Overall", "PairAgreement", "QueryDetail", "agreement_of_all", "pairs_of", "turned",
+]  # fmt: skip
 
 
 class Binarised(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import DuplicateError, InputError, choices, counted, warn
-from rankgauge.matching.rules import checked
+from rankgauge.matching.parts import checked
 from rankgauge.measures.gains import number_text
 from rankgauge.read import Columns, Judgments, read_judgments
 
@@ -148,18 +148,11 @@ def _repeated(rows: Columns) -> dict[tuple[int, str], list[float]]:
 
 def _settled(judged: Judgments, grades: Mapping[tuple[int, str], float]) -> Judgments:
     """The judgments with one row for every pair, at the place of its first."""
-    rows, kept, number = judged.columns, [], []
-    seen = set()
-    pairs = zip(rows.query.tolist(), rows.doc.to_list(), rows.number.tolist(), strict=True)
-    for at, (query, doc, grade) in enumerate(pairs):
-        pair = (query, doc)
-        if pair in seen:
-            continue
-        if pair in grades:
-            seen.add(pair)
-        kept.append(at)
-        number.append(grades.get(pair, grade))
-    places = np.array(kept, np.int64)
+    rows = judged.columns
+    pairs = list(zip(rows.query.tolist(), rows.doc.to_list(), strict=True))
+    first = dict(zip(reversed(pairs), reversed(range(len(pairs))), strict=True))
+    places = np.array(sorted(first.values()), np.int64)
+    number = [grades.get(pairs[at], rows.number[at]) for at in places.tolist()]
     columns = Columns(rows.queries, rows.query[places], rows.doc.gather(places), np.array(number, np.float64))
     return Judgments(columns, source=judged.source)
 

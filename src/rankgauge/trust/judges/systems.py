@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from rankgauge.comparison.compare import Settings, compare_results
+from rankgauge.comparison.verdict import NOT_SEPARABLE
 from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.read import Judgments, RunSource
@@ -16,7 +17,6 @@ from rankgauge.stats.correlation import kendall, rbo, tau_ap
 from rankgauge.trust.unjudged.sheet import named_runs
 
 if TYPE_CHECKING:
-    from rankgauge.dtypes import Floats
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
     from rankgauge.result import Evaluation
@@ -113,12 +113,10 @@ def _decisions(results: Evaluation, measure: Measure, settings: Settings) -> dic
 def _comparable(sets: Sets, shared: bool) -> dict[str, Judgments]:
     """Each judge's judgments of the queries that all of them have, or of the pairs that all of them have."""
     if shared:
-        complete = ~np.isnan(sets.table).any(axis=1)
-        pairs = [(sets.queries[sets.query[at]], sets.docs[at], at) for at in np.flatnonzero(complete).tolist()]
         nested: dict[str, dict[str, dict[str, float]]] = {judge: {} for judge in sets.judges}
-        for query, doc, at in pairs:
-            for column, judge in enumerate(sets.judges):
-                nested[judge].setdefault(query, {})[doc] = float(sets.table[at, column])
+        for at in np.flatnonzero(~np.isnan(sets.table).any(axis=1)).tolist():
+            for judge, grade in zip(sets.judges, sets.table[at].tolist(), strict=True):
+                nested[judge].setdefault(sets.queries[sets.query[at]], {})[sets.docs[at]] = grade
     else:
         common = set.intersection(*(set(each.queries) for each in sets.judgments.values()))
         nested = {
@@ -139,23 +137,15 @@ def _orders(
     top: int | None,
     p: float,
 ) -> Orders:
-    one, other = (_column(each) for each in (ours, theirs))
+    one, other = (np.array(list(each.values()), np.float64) for each in (ours, theirs))
     best = min(len(one), top if top is not None else max(FEWEST, -(-len(one) // 2)))
     chosen = np.argsort(-one, kind="stable")[:best]
-    kept, lost, gained, turned = 0, [], [], []
     tested = decided is not None and decided_there is not None
-    for pair, here in (decided or {}).items() if tested else ():
-        there = (decided_there or {})[pair]
-        claims = [decision != "not separable" for decision in (here, there)]
-        if all(claims):
-            kept += here == there
-            turned += [pair] if here != there else []
-        lost += [pair] if claims == [True, False] else []
-        gained += [pair] if claims == [False, True] else []
-    among = kendall(one[chosen], other[chosen])
+    both = {pair: (here, decided_there[pair]) for pair, here in decided.items()} if decided and decided_there else {}
+    claimed = {pair: [decision != NOT_SEPARABLE for decision in each] for pair, each in both.items()}
+    kept = sum(here == there != NOT_SEPARABLE for here, there in both.values())
+    lost, gained = ([pair for pair in both if claimed[pair] == case] for case in ([True, False], [False, True]))
+    turned = [pair for pair, (here, there) in both.items() if all(claimed[pair]) and here != there]
     orders = kendall(one, other), tau_ap(one, other), rbo(one, other, p)
+    among = kendall(one[chosen], other[chosen])
     return Orders(judge, *orders, best, among, kept if tested else None, lost, gained, turned)
-
-
-def _column(values: dict[str, float]) -> Floats:
-    return np.array(list(values.values()), np.float64)

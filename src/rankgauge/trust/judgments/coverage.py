@@ -1,25 +1,27 @@
-"""How much of what runs return is judged, and what the rest does to their values and to the order of every pair."""
+"""How much of what runs return is judged, what the rest does to values and to orders, and whether it is fair."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rankgauge.matching.grades import numbered, trace
 from rankgauge.matching.match import match
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.ranked import divide
 from rankgauge.trust.unjudged.bounds import Bounds, bounds_of_pair, bounds_of_run
 from rankgauge.trust.unjudged.expected import expected_values
+from rankgauge.trust.unjudged.sheet import Pool, Sheet, pool_of
 
 if TYPE_CHECKING:
-    from rankgauge.dtypes import Floats
-    from rankgauge.trust.unjudged.sheet import Sheet
+    from rankgauge.dtypes import Bools, Floats
+    from rankgauge.read import Columns
 
-__all__ = ["PairCoverage", "RunCoverage", "cover_pairs", "cover_runs"]
+__all__ = ["LeftOut", "PairCoverage", "RunCoverage", "cover_pairs", "cover_run", "leave_one_run_out"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,11 +88,6 @@ class PairCoverage:
         }
 
 
-def cover_runs(sheet: Sheet, seed: int = 0) -> list[RunCoverage]:
-    """What there is to say of every run."""
-    return [_cover(sheet, name, seed) for name in sheet.results]
-
-
 def cover_pairs(sheet: Sheet, chosen: Iterable[tuple[str, str]] | None = None) -> list[PairCoverage]:
     """What there is to say of every pair of runs, or of those chosen."""
     shares = {name: _share(sheet, name) for name in sheet.results}
@@ -100,7 +97,8 @@ def cover_pairs(sheet: Sheet, chosen: Iterable[tuple[str, str]] | None = None) -
     ]
 
 
-def _cover(sheet: Sheet, name: str, seed: int) -> RunCoverage:
+def cover_run(sheet: Sheet, name: str, seed: int = 0) -> RunCoverage:
+    """What there is to say of a run."""
     rules = replace(sheet.protocol, unjudged="condensed")
     hits = match(sheet.judgments, sheet.runs[name], rules)
     condensed = sheet.placed(sheet.results[name], sheet.measure(hits))
@@ -134,3 +132,59 @@ def _shares(sheet: Sheet, *names: str) -> Floats:
     whole = np.bincount(query[first], minlength=len(sheet.queries)).astype(np.float64)
     known = np.bincount(query[first][judged[first]], minlength=len(sheet.queries)).astype(np.float64)
     return np.where(whole > 0, divide(known, whole), np.nan)
+
+
+# ---- leave one run out -----------------------------------------------------------------------------------------------
+# What a system loses that had no part in choosing the documents to judge: for each run, the judgments that it alone
+# brought into the pool (documents among its first ones and no other run's) are taken away, and all runs are measured
+# again. A large loss, or a fall in the order, says that these judgments are unfair to new systems.
+
+
+class LeftOut(NamedTuple):
+    """A run with and without the judgments that it alone brought: their number, values, and ranks among the runs."""
+
+    run: str
+    alone: int
+    value: float
+    without: float
+    rank: int
+    rank_without: int
+
+    @property
+    def lost(self) -> float:
+        """What the run loses."""
+        return self.value - self.without
+
+
+def leave_one_run_out(sheet: Sheet, depth: int | None = None) -> list[LeftOut]:
+    """Each run left out of the pool of the first `depth` documents (the measure's k)."""
+    pool = sheet.pool
+    if depth is not None and depth != sheet.scale.k:
+        pool = pool_of(pool.judged, sheet.runs, depth, sheet.protocol)
+    rows = numbered(sheet.judgments)
+    traced = {name: trace(rows, run, sheet.protocol) for name, run in sheet.runs.items()}
+    whole = {name: result[sheet.measure] for name, result in sheet.results.items()}
+    found = []
+    for name, dropped in _brought_alone(pool, rows).items():
+        hits = {each: ranked.under(rows.number, ~dropped) for each, ranked in traced.items()}
+        less = {each: aggregate("mean", sheet.measure(found), None) for each, found in hits.items()}
+        ranks = _rank(whole, name), _rank(less, name)
+        found.append(LeftOut(name, int(dropped.sum()), whole[name], less[name], *ranks))
+    return found
+
+
+def _rank(values: dict[str, float], name: str) -> int:
+    return 1 + sum(value > values[name] for value in values.values())
+
+
+def _brought_alone(pool: Pool, rows: Columns) -> dict[str, Bools]:
+    """Run → which judgments are of documents that only this run has among its first ones."""
+    many = len(pool.docs)
+    numbers = {doc: at for at, doc in enumerate(pool.docs)}
+    place = {query: at for at, query in enumerate(pool.judged.queries)}
+    queries = np.array([place[query] for query in rows.queries])[rows.query]
+    keys = queries * many + np.array([numbers[doc] for doc in rows.doc.to_list()], np.int64)
+    held = {name: np.unique(top.query * many + top.doc) for name, top in pool.tops.items()}
+    distinct, times = np.unique(np.concatenate(list(held.values())), return_counts=True)
+    alone = distinct[times == 1]
+    return {name: np.isin(keys, np.intersect1d(mine, alone)) for name, mine in held.items()}

@@ -7,34 +7,36 @@ is drawn given its label, again and again, and everything is measured anew.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, MeasureError
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.matching.regrade import numbered, trace
+from rankgauge.matching.grades import Traced, numbered, trace
+from rankgauge.matching.parts import GROUPED
 from rankgauge.measures import Measure, parse
+from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.gains import number_text
-from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import RunSource, read_judgments
-from rankgauge.read.confusion import Matrix, read_matrix
+from rankgauge.protocol import DEFAULT, REPEATING, Protocol
+from rankgauge.read import Columns, RunSource, read_judgments
+from rankgauge.read.numbers import Matrix, read_matrix
 from rankgauge.shown import Shown
-from rankgauge.stats.confusion import truth_given_label
-from rankgauge.trust.judgments.drawn import means_of
-from rankgauge.trust.unjudged.scale import grades_of
-from rankgauge.trust.unjudged.sheet import named_runs
+from rankgauge.stats.agreement import truth_given_label
+from rankgauge.trust.unjudged.sheet import Scale, grades_of, named_runs, scale_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dtypes import Floats, Ints
-    from rankgauge.trust.judgments.drawn import Means
 
-__all__ = ["Flip", "LabelNoise", "Noisy", "label_noise"]
+    # Draw × judgment: the place of each grade in the scale, −1 for one that stays below 0 → draw × run: the means.
+    Means: TypeAlias = Callable[[Ints], Floats]
+
+__all__ = ["Flip", "LabelNoise", "Noisy", "label_noise", "means_of"]
 
 AT_ONCE: Final = 1 << 21  # judgments drawn at the same time
 
@@ -208,3 +210,66 @@ def _drawn(means: Means, label: Ints, truth: Floats, draws: int, seed: int) -> F
         true[:, label < 0] = -1
         found.append(means(true))
     return np.concatenate(found)
+
+
+# ---- means of runs under many draws ----------------------------------------------------------------------------------
+# For nDCG, where a rank does not depend on grades, each query's ideal is found once for all runs from the numbers of
+# its documents per grade, and nothing is sorted. Every other measure and rule takes the general way: hits are put
+# together under each draw and measured.
+
+
+# Rules under which ranks and the ideal are what the quick way takes them for.
+PLAIN: Final = ("grades", "negative", "unjudged", "ideal", "ideal_order", "ideal_depth", "empty", "depth")
+
+
+def means_of(rows: Columns, traced: Sequence[Traced], measure: Measure, grades: Floats, protocol: Protocol) -> Means:
+    """How to get the mean of every run under draws of the grades."""
+    try:
+        scale = scale_of(measure, grades)
+    except MeasureError:
+        return _general(rows, traced, measure, grades)
+    plain = all(getattr(protocol, rule) == getattr(DEFAULT, rule) for rule in PLAIN)
+    if not plain or protocol.ties in GROUPED or protocol.duplicates in REPEATING:
+        return _general(rows, traced, measure, grades)
+    return _quick(rows, traced, scale)
+
+
+def _general(rows: Columns, traced: Sequence[Traced], measure: Measure, grades: Floats) -> Means:
+    def means(places: Ints) -> Floats:
+        drawn = np.where(places < 0, rows.number, grades[places])
+        result = np.empty((len(places), len(traced)))
+        for at, each in enumerate(traced):
+            values = measure(each.under_many(drawn)).reshape(len(places), -1)
+            result[:, at] = [aggregate("mean", row, None) for row in values]
+        return result
+
+    return means
+
+
+def _quick(rows: Columns, traced: Sequence[Traced], scale: Scale) -> Means:
+    worth: Floats = np.r_[scale.worth(scale.grades), 0.0]  # the last is what −1 stands for
+    level = np.searchsorted(np.r_[0.0, scale.gains], worth)
+    query, queries, steps = rows.query.astype(np.int64), len(rows.queries), len(scale.gains) + 1
+    setting = scale.setting(int(np.bincount(query, minlength=1).max()))
+    place = {query: at for at, query in enumerate(rows.queries)}
+    ranked = []  # of each run: its queries; query, judgment and weight of its judged documents at ranks that count
+    for each in traced:
+        own, weight = np.array([place[query] for query in each.hits.queries], np.int64), scale.weight(each.hits.rank)
+        ranked.append((own, own[each.hits.query[weight > 0]], each.row[weight > 0], weight[weight > 0]))
+
+    def means(places: Ints) -> Floats:
+        number = len(places)
+        shift = np.arange(number)[:, None] * queries
+        cells = ((shift + query) * steps + level[places]).ravel()
+        counts = np.bincount(cells, minlength=number * queries * steps).reshape(number, queries, steps)
+        reached = np.flip(np.flip(counts, axis=2).cumsum(axis=2), axis=2)[:, :, 1:]
+        ideal = setting.ideal(reached, np.zeros(1, np.int64)) @ setting.steps
+        result = np.empty((number, len(ranked)))
+        for at, (own, of_query, row, weight) in enumerate(ranked):
+            gained = (worth[places[:, row]] * weight).ravel()
+            summed = np.bincount((shift + of_query).ravel(), gained, number * queries).reshape(number, queries)
+            value = np.divide(summed, ideal, out=np.zeros(summed.shape), where=ideal > 0)
+            result[:, at] = value[:, own].mean(axis=1)
+        return result
+
+    return means

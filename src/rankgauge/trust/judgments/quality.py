@@ -5,27 +5,93 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from rankgauge.errors import InputError, unknown
+from rankgauge.matching.grades import numbered
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import read_judgments
+from rankgauge.read import Judgments, read_judgments
 from rankgauge.shown import Shown
-from rankgauge.trust.judgments.coverage import PairCoverage, RunCoverage, cover_pairs, cover_runs
+from rankgauge.trust.judgments.coverage import (
+    LeftOut,
+    PairCoverage,
+    RunCoverage,
+    cover_pairs,
+    cover_run,
+    leave_one_run_out,
+)
 from rankgauge.trust.judgments.noise import LabelNoise, label_noise
-from rankgauge.trust.judgments.summary import Summary, summarise
 from rankgauge.trust.unjudged.choose import ToJudge, to_judge
-from rankgauge.trust.unjudged.left_out import LeftOut, leave_one_run_out
-from rankgauge.trust.unjudged.scale import grades_of
-from rankgauge.trust.unjudged.sheet import Sheet, named_runs, sheet_of
+from rankgauge.trust.unjudged.sheet import Sheet, grades_of, named_runs, sheet_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LabelNoise", "LeftOut", "Quality", "ToJudge", "label_noise", "quality"]
+
+__all__ = ["LabelNoise", "LeftOut", "Quality", "Summary", "ToJudge", "label_noise", "quality", "summarise"]
+
+
+class Summary(NamedTuple):
+    """Counts of judgments: by grade, by query, and the queries that can tell no systems apart."""
+
+    source: str
+    queries: int
+    judgments: int
+    grades: dict[float, int]
+    without_relevant: list[str]
+    one_grade: list[str]
+    fewest: int
+    median: float
+    mean: float
+    most: int
+
+    @property
+    def negative(self) -> int:
+        """How many are of negative grade: pooled, and left without a grade."""
+        return sum(count for grade, count in self.grades.items() if grade < 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        per_query = {"min": self.fewest, "median": self.median, "mean": self.mean, "max": self.most}
+        return {
+            "source": self.source,
+            "queries": self.queries,
+            "judgments": self.judgments,
+            "grades": {f"{grade:g}": count for grade, count in self.grades.items()},
+            "queries_without_relevant": self.without_relevant,
+            "queries_with_one_grade": self.one_grade,
+            "judgments_per_query": per_query,
+        }
+
+
+def summarise(judgments: Judgments, protocol: Protocol) -> Summary:
+    """The summary of judgments; relevant is what the protocol calls so."""
+    rows = numbered(judgments)
+    grades, counts = np.unique(rows.number, return_counts=True)
+    highest, lowest = np.full(len(rows.queries), -np.inf), np.full(len(rows.queries), np.inf)
+    np.maximum.at(highest, rows.query, rows.number)
+    np.minimum.at(lowest, rows.query, rows.number)
+    nothing = highest < protocol.rel if protocol.rel > 0 else highest < 0
+    per_query = np.bincount(rows.query, minlength=len(rows.queries))
+
+    def named(chosen: Any) -> list[str]:
+        return sorted(query for query, taken in zip(rows.queries, chosen.tolist(), strict=True) if taken)
+
+    return Summary(
+        judgments.source,
+        len(rows.queries),
+        len(rows),
+        dict(zip(grades.tolist(), counts.tolist(), strict=True)),
+        named(nothing),
+        named(highest == lowest),
+        int(per_query.min()),
+        float(np.median(per_query)),
+        float(per_query.mean()),
+        int(per_query.max()),
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,14 +116,11 @@ class Quality(Shown):
         """What this is about."""
         return f"Judgments in {self.summary.source}"
 
-    def data(self, *, per_query: bool = False, asked_only: bool = False) -> dict[str, Any]:
-        """What JSON holds."""
-        return self.to_dict() | ({"per_query": self.to_frame().to_dicts()} if per_query else {})
-
     @cached_property
     def runs(self) -> list[RunCoverage]:
         """Each run: the judged share, the value, the interval, the condensed and the expected value."""
-        return cover_runs(self.sheet, self.seed) if self.sheet is not None else []
+        sheet = self.sheet
+        return [cover_run(sheet, name, self.seed) for name in sheet.results] if sheet is not None else []
 
     @cached_property
     def pairs(self) -> list[PairCoverage]:
@@ -78,8 +141,8 @@ class Quality(Shown):
             raise InputError("what to judge next depends on runs; give one or more")
         return to_judge(self.sheet, number, settle)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON: NaN is None."""
+    def data(self, *, per_query: bool = False, asked_only: bool = False) -> dict[str, Any]:
+        """Everything that JSON holds; the queries where they are asked for."""
         data: dict[str, Any] = {"judgments": self.summary.to_dict()}
         if self.sheet is not None:
             data |= {"measure": self.measure, "grades": self.sheet.scale.grades.tolist()}
@@ -89,7 +152,7 @@ class Quality(Shown):
             data["left_out"] = [each._asdict() | {"lost": each.lost} for each in self.left_out]
         if self.noise is not None:
             data["noise"] = self.noise.to_dict()
-        return data
+        return data | ({"per_query": self.to_frame().to_dicts()} if per_query else {})
 
     def to_frame(self) -> pl.DataFrame:
         """A polars frame with a row per run and query: value, interval, open documents, condensed, expected."""

@@ -5,22 +5,63 @@ table ──read──▶ Units ──▶ Tracked, one for each offline column �
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from rankgauge.errors import Doubt, InputError, unknown
+from rankgauge.errors import Doubt, InputError, choices, unknown
 from rankgauge.shown import Shown
 from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, first_of_best, nested
 from rankgauge.stats.correlation import Share, reliability, wilson
-from rankgauge.trust.online.settings import Settings
+from rankgauge.trust.online.doubts import doubts
 from rankgauge.trust.online.tracked import Tracked, tracked
-from rankgauge.trust.online.units import Units, read_units
+from rankgauge.trust.online.units import LARGEST, Units, read_units
 
-__all__ = ["Alignment", "Choice", "Settings", "Tracked", "Units", "align"]
+__all__ = ["LABELS", "Alignment", "Choice", "Settings", "Tracked", "Units", "align"]
+
+# Where grades come from → what that means here.
+LABELS: Final = {
+    "judgments": "grades that somebody gave",
+    "clicks": "clicks, purchases or revenue taken for grades",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`step`: the offline change for which an online one is predicted; `above`: ship when the offline difference is
+    above it; `by`: how the best of several offline columns is chosen; `labels`: where grades come from."""
+
+    step: float = 0.01
+    above: float = 0.0
+    criterion: str = "pearson"
+    labels: str = "judgments"
+    alpha: float = 0.05
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Settings:
+        """Settings by their names; one that is not known is an error with the names that are."""
+        known = [each.name for each in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise InputError(unknown(f"{name}= is no setting of align", name, known))
+        return cls(**given)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise InputError(f"alpha={self.alpha!r}: a level is between 0 and 1, such as 0.05")
+        if not math.isfinite(self.step) or self.step == 0:
+            raise InputError(f"step={self.step!r}: give the offline change to predict from, such as 0.01")
+        if abs(self.step) > LARGEST:
+            raise InputError(f"step={self.step!r}: give a change of at most {LARGEST:g}; the columns are no larger")
+        if not math.isfinite(self.above):
+            raise InputError(f"above={self.above!r}: give the offline difference above which a change is shipped")
+        for name, value, known in (("criterion", self.criterion, CRITERIA), ("labels", self.labels, LABELS)):
+            if value not in known:
+                raise InputError(f"{name}={value!r} is not known; expected {choices(known)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +96,13 @@ class Alignment(Shown):
     """
 
     shown_by: ClassVar[str] = "online"
+    title = "Offline beside online"
 
     units: Units
     settings: Settings
     tracked: list[Tracked]
     reliability: float | None
     choice: Choice | None
-
-    @property
-    def title(self) -> str:
-        """What stands beside what."""
-        return "Offline beside online"
 
     @property
     def first(self) -> Tracked:
@@ -75,8 +112,6 @@ class Alignment(Shown):
     @cached_property
     def warnings(self) -> list[Doubt]:
         """What to be careful about."""
-        from rankgauge.trust.online.doubts import doubts
-
         return doubts(self)
 
     def __getitem__(self, name: str) -> Tracked:
@@ -159,10 +194,11 @@ def align(
 
 def _choice(units: Units, columns: list[Tracked], settings: Settings) -> Choice:
     names = list(units.offline)
-    held = nested(np.stack(list(units.offline.values())), units.online, settings.criterion)
-    column = [names[at] for at in held.column.tolist()]
-    counted = held.agrees[~np.isnan(held.agrees)]
-    best = _best(units, settings.criterion)
+    chosen, agrees = nested(np.stack(list(units.offline.values())), units.online, settings.criterion)
+    column = [names[at] for at in chosen.tolist()]
+    counted = agrees[~np.isnan(agrees)]
+    scores = [CRITERIA[settings.criterion].whole(x, units.online) for x in units.offline.values()]
+    best = names[int(first_of_best(np.array(scores)))]  # when no unit is left out
     return Choice(
         settings.criterion,
         {name: column.count(name) for name in names},
@@ -171,10 +207,3 @@ def _choice(units: Units, columns: list[Tracked], settings: Settings) -> Choice:
         next(each.signs["all"] for each in columns if each.name == best),
         column,
     )
-
-
-def _best(units: Units, by: str) -> str:
-    """The column that is chosen when no unit is left out."""
-    score = CRITERIA[by].whole
-    scores = np.array([score(x, units.online) for x in units.offline.values()])
-    return list(units.offline)[int(first_of_best(scores))]

@@ -7,25 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.stats.correlation import (
-    COEFFICIENTS,
-    Share,
-    corrected,
-    correlated,
-    dependent_difference,
-    effective_number,
-    fisher,
-    pearson,
-    reliability,
-    weighted_pearson,
-    wilson,
-)
+from rankgauge.stats import correlation
+from rankgauge.stats.correlation import Line, Share
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.line import Line, fitted, without_each
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
-    from rankgauge.trust.online.settings import Settings
+    from rankgauge.trust.online.align import Settings
     from rankgauge.trust.online.units import Units
 
 
@@ -126,10 +114,10 @@ class Tracked:
 def tracked(units: Units, name: str, settings: Settings) -> Tracked:
     """How this offline column tracks the online one."""
     x, y, alpha = units.offline[name], units.online, settings.alpha
-    line = fitted(x, y)
-    without, slopes = without_each(x, y)
+    line = correlation.fitted(x, y)
+    without, slopes = correlation.without_each(x, y)
     of_first = units.offline_error if name == next(iter(units.offline)) else None
-    offline_reliability = None if of_first is None else reliability(x, of_first)
+    offline_reliability = None if of_first is None else correlation.reliability(x, of_first)
     return Tracked(
         name,
         _coefficients(units, x, offline_reliability, alpha),
@@ -152,21 +140,23 @@ def _against_first(units: Units, name: str, alpha: float) -> Estimate | None:
     if name == first:
         return None
     x, z = units.offline[name], units.offline[first]
-    ours, theirs = (correlated("pearson", each, units.online, alpha) for each in (x, z))
-    return dependent_difference(ours, theirs, pearson(x, z))
+    ours, theirs = (correlation.correlated("pearson", each, units.online, alpha) for each in (x, z))
+    return correlation.dependent_difference(ours, theirs, correlation.pearson(x, z))
 
 
 def _coefficients(units: Units, x: Floats, of_x: float | None, alpha: float) -> dict[str, Estimate]:
     y = units.online
-    found = {kind: correlated(kind, x, y, alpha) for kind in COEFFICIENTS}
+    found = {kind: correlation.correlated(kind, x, y, alpha) for kind in correlation.COEFFICIENTS}
     weights = {"precision": None if units.error is None else 1 / units.error**2, "traffic": units.weight}
     for kind, weight in weights.items():
         if weight is not None:
-            found[kind] = fisher(weighted_pearson(x, y, weight), effective_number(weight), alpha)
-    known = [] if units.error is None else [reliability(y, units.error)]
+            found[kind] = correlation.fisher(
+                correlation.weighted_pearson(x, y, weight), correlation.effective_number(weight), alpha
+            )
+    known = [] if units.error is None else [correlation.reliability(y, units.error)]
     known += [] if of_x is None else [of_x]
     if known:
-        found["corrected"] = corrected(found["pearson"], *known)
+        found["corrected"] = correlation.corrected(found["pearson"], *known)
     return found
 
 
@@ -191,14 +181,16 @@ def _signs(units: Units, x: Floats, alpha: float) -> dict[str, Share]:
     """How often both differences point the same way; units of which one is 0 do not count."""
     directed = (x != 0) & (units.online != 0)
     same = directed & (np.sign(x) == np.sign(units.online))
-    found = {"all": wilson(int(same.sum()), int(directed.sum()), alpha)}
+    found = {"all": correlation.wilson(int(same.sum()), int(directed.sum()), alpha)}
     if units.error is not None:
         clear = directed & (outcomes(units, alpha) != 1)
-        found["clear"] = wilson(int((same & clear).sum()), int(clear.sum()), alpha)
+        found["clear"] = correlation.wilson(int((same & clear).sum()), int(clear.sum()), alpha)
     if units.weight is not None:
         weight = units.weight[directed]
-        enough = effective_number(weight) if weight.sum() > 0 else 0.0
-        found["traffic"] = wilson(float(units.weight[same].sum()), float(weight.sum()), alpha, effective=enough)
+        enough = correlation.effective_number(weight) if weight.sum() > 0 else 0.0
+        found["traffic"] = correlation.wilson(
+            float(units.weight[same].sum()), float(weight.sum()), alpha, effective=enough
+        )
     return found
 
 

@@ -23,7 +23,7 @@ __all__ = ["FEWEST", "LARGEST", "ROLES", "UNITS", "Units", "measure_of", "read_u
 
 FEWEST: Final = 3
 LARGEST: Final = 1e60  # of a column or one over it: beyond, a float cannot hold products of squares
-UNITS: Final = ("experiments", "queries")
+UNITS: Final = {"experiments": "experiment", "queries": "query"}  # the word for several → for one
 # Role → the names by which it is recognised. Offline columns are also those called like a measure. Blanks, hyphens and
 # capitals do not matter; `delta_` before or `_difference` after the name of an offline or online column neither.
 ROLES: Final[dict[str, tuple[str, ...]]] = {
@@ -64,7 +64,7 @@ class Units:
     @property
     def one(self) -> str:
         """The word for one of them."""
-        return {"experiments": "experiment", "queries": "query"}[self.kind]
+        return UNITS[self.kind]
 
 
 def measure_of(column: str) -> Any:
@@ -94,11 +94,10 @@ def read_units(table: Any, columns: dict[str, Any], unit: str | None = None) -> 
     offline = roles.offline(taken=single.values())
     _one_role_each(loaded.source, [*single.items(), *(("offline", each) for each in offline)])
     kind = unit or ("queries" if name is not None and has_role("query_id", [name]) else "experiments")
-    word = "experiment" if kind == "experiments" else "query"
     return Units(
         loaded.source,
         kind,
-        loaded.convert(name, _text, "a name") if name else [f"{word} {at}" for at in range(1, len(loaded) + 1)],
+        loaded.convert(name, _text, "a name") if name else [f"{UNITS[kind]} {at}" for at in range(1, len(loaded) + 1)],
         {each: _varying(loaded, each) for each in offline},
         online,
         _varying(loaded, online),

@@ -1,1 +1,1 @@
-"""What unjudged documents leave open: `extremes` has the method."""
+"""What unjudged documents leave open: `bounds` has the method."""

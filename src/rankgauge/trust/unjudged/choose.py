@@ -44,13 +44,9 @@ class ToJudgeList(Shown):
     """The pairs to judge, what tells most first."""
 
     shown_by: ClassVar[str] = "judgments:to_judge_sections"
+    title = "Pairs to judge next"
 
     pairs: Sequence[ToJudge]
-
-    @property
-    def title(self) -> str:
-        """What this is about."""
-        return "Pairs to judge next"
 
     def data(self, **choices: Any) -> list[dict[str, Any]]:
         """What JSON holds."""
@@ -135,14 +131,10 @@ def _widths(sheet: Sheet, open: Open, levels: Ints, rows: Ints) -> Floats:
     kept = other != rows[case][other_case]
     fixed = open.fixed[query] + gain * open.weight[rows][case]
     held = levels[query] + (gain[:, None] >= sheet.scale.gains)
-    value = _as_is(sheet, fixed, held)
+    # The value if every other open document gains nothing; 0 where nothing gains anything.
+    setting = sheet.scale.setting(int(held.max(initial=0)))
+    ideal = setting.ideal(held, np.zeros(1, np.int64)) @ setting.steps
+    value = np.divide(fixed, ideal, out=np.zeros(len(fixed)), where=ideal > 0)
     rest = Open(other_case[kept], other[kept], open.weight[other[kept]], fixed)
     low, high = solved(sheet.scale, value, held, rest)
     return (high - low).reshape(len(rows), len(gains))
-
-
-def _as_is(sheet: Sheet, fixed: Floats, levels: Ints) -> Floats:
-    """The value if every other open document gains nothing; 0 where nothing gains anything."""
-    setting = sheet.scale.setting(int(levels.max(initial=0)))
-    ideal = setting.ideal(levels, np.zeros(1, np.int64)) @ setting.steps
-    return np.divide(fixed, ideal, out=np.zeros(len(fixed)), where=ideal > 0)

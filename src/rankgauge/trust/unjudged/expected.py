@@ -19,8 +19,7 @@ from rankgauge.trust.unjudged.bounds import open_of_run
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
-    from rankgauge.trust.unjudged.extremes import Setting
-    from rankgauge.trust.unjudged.sheet import Sheet
+    from rankgauge.trust.unjudged.sheet import Setting, Sheet
 
 __all__ = ["Expected", "bin_of", "chances", "expected_values"]
 
@@ -47,10 +46,9 @@ def bin_of(rank: Ints) -> Ints:
 def chances(sheet: Sheet) -> Floats:
     """Depth × gain (0 first): how likely a document at that depth is worth so much, from the judged ones there."""
     scale, tops = sheet.scale, sheet.pool.tops.values()
-    judged = [top.only(~top.open) for top in tops]
     depth = bin_of(np.concatenate([top.rank for top in tops]))
     counts = np.ones((int(depth.max(initial=0)) + 1, len(scale.grades)))
-    for top in judged:
+    for top in (each.only(~each.open) for each in tops):
         np.add.at(counts, (bin_of(top.rank), np.searchsorted(scale.grades, top.grade)), 1.0)
     worth = np.searchsorted(np.r_[0.0, scale.gains], scale.worth(scale.grades))
     by_gain = np.zeros((len(counts), len(scale.gains) + 1))
@@ -59,8 +57,8 @@ def chances(sheet: Sheet) -> Floats:
     return result
 
 
-def expected_values(sheet: Sheet, name: str, seed: int = 0) -> Expected:
-    """The expected value of every query under a run."""
+def expected_values(sheet: Sheet, name: str, seed: int = 0, *, cells: int = CELLS) -> Expected:
+    """The expected value of every query under a run; what has more than so many `cells` is sampled."""
     top, left = sheet.pool.tops[name], open_of_run(sheet, name)
     value, gains, levels = sheet.values(name), sheet.scale.gains, sheet.levels
     result, error = value.copy(), np.zeros(len(value))
@@ -68,11 +66,11 @@ def expected_values(sheet: Sheet, name: str, seed: int = 0) -> Expected:
     sizes = np.bincount(left.query, minlength=len(value))
     setting = sheet.scale.setting(int((levels.max(axis=1, initial=0) + sizes).max(initial=0)))
     starts, moves = sizes.cumsum() - sizes, (sizes > 0) & ~np.isnan(value)
-    few = moves & ((sizes + 1.0) ** len(gains) <= CELLS)
+    few = moves & ((sizes + 1.0) ** len(gains) <= cells)
     for queries, size in _groups(sizes, few, len(gains)):
         rows = starts[queries][:, None] + np.arange(size)
-        result[queries] = _exact(_Case(setting, gains, left.fixed[queries], levels[queries], left.weight[rows],
-                                       likely[depth[rows]], value[queries]))  # fmt: skip
+        case = setting, gains, left.fixed[queries], levels[queries], value[queries]
+        result[queries] = _exact(_Case(*case, left.weight[rows], likely[depth[rows]]))
     many = np.flatnonzero(moves & ~few)
     if len(many):
         draws = int(np.clip(ALL_DRAWS // int((sizes > 0).sum()), *DRAWS))
@@ -80,22 +78,24 @@ def expected_values(sheet: Sheet, name: str, seed: int = 0) -> Expected:
         step = max(1, AT_ONCE // draws)
         for start in range(0, len(many), step):
             part = many[start : start + step]
-            drawn = _Drawn(setting, gains, left.fixed[part], levels[part], numbers[part], weight[part], likely,
-                           value[part])  # fmt: skip
-            result[part], error[part] = _sampled(drawn, seed + start, draws)
+            case = setting, gains, left.fixed[part], levels[part], value[part]
+            result[part], error[part] = _sampled(_Case(*case, weight[part], likely), numbers[part], seed + start, draws)
     return Expected(result, error)
 
 
 class _Case(NamedTuple):
-    """Queries with equally many open documents: c, judged per level, weights and chances of these, the value now."""
+    """Queries: c, judged documents per level, the value now; and weights and chances of their open documents.
+
+    These are equally many, and each has its own; or many, of which only depths count: the mean weight at each.
+    """
 
     setting: Setting
     gains: Floats
     fixed: Floats
     levels: Ints
+    value: Floats
     weight: Floats
     likely: Floats
-    value: Floats
 
 
 def _groups(sizes: Ints, few: Bools, levels: int) -> Iterator[tuple[Ints, int]]:
@@ -141,19 +141,6 @@ def _with_document(chance: Floats, summed: Floats, case: _Case, at: int) -> tupl
     return more, sums
 
 
-class _Drawn(NamedTuple):
-    """Queries with many open documents: how many of them at each depth, their mean weight there, and as above."""
-
-    setting: Setting
-    gains: Floats
-    fixed: Floats
-    levels: Ints
-    numbers: Ints
-    weight: Floats
-    likely: Floats
-    value: Floats
-
-
 def _by_depth(query: Ints, depth: Ints, weight: Floats, shape: tuple[int, int]) -> tuple[Ints, Floats]:
     """Query × depth: how many open documents, and what a gain there adds on average."""
     cell = query * shape[1] + depth
@@ -162,14 +149,14 @@ def _by_depth(query: Ints, depth: Ints, weight: Floats, shape: tuple[int, int]) 
     return numbers.reshape(shape), (summed / np.maximum(numbers, 1)).reshape(shape)
 
 
-def _sampled(case: _Drawn, seed: int, draws: int) -> tuple[Floats, Floats]:
-    """The mean over random draws and its standard error, of every query."""
+def _sampled(case: _Case, numbers: Ints, seed: int, draws: int) -> tuple[Floats, Floats]:
+    """The mean over random draws and its standard error, of every query, which has so many documents at each depth."""
     random = np.random.default_rng(seed)
     shape = (len(case.fixed), draws)
     reached = np.zeros((*shape, len(case.gains)), np.int64)
     value = np.repeat(case.fixed[:, None], draws, axis=1)
-    for depth in np.flatnonzero(case.numbers.any(axis=0)).tolist():
-        number = np.broadcast_to(case.numbers[:, depth, None], shape)
+    for depth in np.flatnonzero(numbers.any(axis=0)).tolist():
+        number = np.broadcast_to(numbers[:, depth, None], shape)
         drawn = random.multinomial(number, case.likely[depth])[:, :, 1:]
         value += (drawn @ case.gains) * case.weight[:, depth, None]
         reached += np.flip(np.flip(drawn, axis=2).cumsum(axis=2), axis=2)

@@ -1,4 +1,4 @@
-"""XGBoost, LightGBM and CatBoost: callables as each of them wants one. None of the three is imported here."""
+"""XGBoost, LightGBM, CatBoost and scikit-learn: callables as each of them wants one. None is imported on import."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.arrays.trainers.metric import Metric, metrics_of
-from rankgauge.errors import InputError, MatchError, MeasureError
+from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.dtypes import Array, Floats, Ints
 
-__all__ = ["CatBoostMetric", "LightGBMMetric", "XGBoostMetric", "catboost", "lightgbm", "xgboost"]
+__all__ = ["CatBoostMetric", "LightGBMMetric", "Score", "XGBoostMetric", "catboost", "lightgbm", "sklearn", "xgboost"]
 
 
 # ---- XGBoost --------------------------------------------------------------------------------------------------------
@@ -170,3 +170,41 @@ def _labels_and_groups(pool: Any) -> tuple[Floats, Array]:
     if groups.shape != grades.shape:
         raise InputError(f"a pool has {len(grades)} labels and {len(groups)} group ids; give every row its group")
     return grades, groups
+
+
+# ---- scikit-learn, whose scorer is told the queries by metadata routing ---------------------------------------------
+
+
+def sklearn(
+    measure: str = "nDCG@10",
+    *,
+    dialect: str | Dialect | None = "sklearn",
+    response_method: str | tuple[str, ...] = "predict",
+) -> Any:
+    """A scorer for `cross_val_score(…, scoring=…, params={"qid": qid})`, `GridSearchCV` and the like.
+
+    It asks for `qid`, the query of every row, which scikit-learn passes on when metadata routing is enabled. By default
+    the value is the mean of `sklearn.metrics.ndcg_score` over queries, with `dialect=None` it is rankgauge's.
+    """
+    from sklearn import get_config
+    from sklearn.metrics import make_scorer
+
+    if not get_config()["enable_metadata_routing"]:
+        raise ProtocolError(
+            "scikit-learn tells a scorer the queries only by metadata routing; enable it first: "
+            "sklearn.set_config(enable_metadata_routing=True)"
+        )
+    return make_scorer(Score(Metric(measure, dialect)), response_method=response_method).set_score_request(qid=True)
+
+
+class Score:
+    """`score(labels, predictions, qid=…)`, which can be sent to other processes."""
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+        self.__name__ = metric.name
+
+    def __call__(self, y_true: Any, y_pred: Any, *, qid: Any = None) -> float:
+        if qid is None:
+            raise InputError("the scorer was told no queries; pass them on: cross_val_score(…, params={'qid': qid})")
+        return self.metric.mean(y_true, y_pred, qid=qid)

@@ -1,1 +1,0 @@
-"""A pilot or a deviation → how many queries."""
