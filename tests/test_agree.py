@@ -176,7 +176,7 @@ def test_systems_under_two_judges(shared: Path) -> None:
     for judge, path in (("human", human), ("model", model)):
         decided[judge] = {(p.a, p.b): p.decision for p in rankgauge.compare(path, runs).pairs}
     both = [(decided["human"][pair], decided["model"][pair]) for pair in decided["human"]]
-    claims = [(a != "not separable", b != "not separable") for a, b in both]
+    claims = [(a != "not significant", b != "not significant") for a, b in both]
     assert orders.kept == sum(a and b and one == other for (a, b), (one, other) in zip(claims, both, strict=True))
     assert (len(orders.lost), len(orders.gained)) == (claims.count((True, False)), claims.count((False, True)))
     assert orders.turned == []

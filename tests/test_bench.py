@@ -100,7 +100,7 @@ def test_a_board_by_hand() -> None:
     assert list(board.standings) == ["b", "a", "c"]
     # Flips of three differences, −(1 − s)/4, 0 and (1 − s)/2: every sum is at least as far from 0 as the observed one.
     (pair,) = board.pairs
-    assert (pair.a, pair.b, pair.p, pair.decision) == ("b", "a", 1.0, "not separable")
+    assert (pair.a, pair.b, pair.p, pair.decision) == ("b", "a", 1.0, "not significant")
     assert pair.difference == pytest.approx((1 - SECOND) / 4)
     assert board.groups == [["b", "a"]]
 
@@ -658,7 +658,7 @@ def test_papers_marks(made: Path) -> None:
     place = {name: "abcdefghijkl"[at] for at, name in enumerate(board.standings)}
     worse: dict[str, set[str]] = {name: set() for name in place}
     for pair in board.pairs:
-        if pair.decision != "not separable":
+        if pair.decision != "not significant":
             winner, loser = (pair.a, pair.b) if pair.decision == "better" else (pair.b, pair.a)
             worse[winner].add(place[loser])
     rows = [line.split(" | ") for line in found.show("markdown").splitlines() if "| sys" in line][1:13]

@@ -89,7 +89,7 @@ def test_forest_shows_means_and_intervals_best_first(results: dict[str, Result],
         system
         for pair in comparison.pairs
         for system, other in ((pair.a, pair.b), (pair.b, pair.a))
-        if other == rows[0]["system"] and pair.decision == "not separable"
+        if other == rows[0]["system"] and pair.decision == "not significant"
     }
     assert {row["system"] for row in rows if row["top"]} == alike | {rows[0]["system"]}
 
@@ -184,17 +184,17 @@ def test_groups_show_the_means_of_each_group(results: dict[str, Result], compari
 
 
 def test_matrix_has_every_pair_both_ways(comparison: Comparison) -> None:
-    rows = {(row["row"], row["column"]): row for row in rows_of(charts.matrix(comparison), "separable")}
+    rows = {(row["row"], row["column"]): row for row in rows_of(charts.matrix(comparison), "significant")}
     assert len(rows) == 6
     for pair in comparison.pairs:
         assert rows[pair.a, pair.b]["difference"] == pair.difference
         assert rows[pair.b, pair.a]["difference"] == -pair.difference
         assert {rows[pair.a, pair.b]["p"], rows[pair.b, pair.a]["p"]} == {pair.p_adjusted}
-        assert rows[pair.a, pair.b]["separable"] is (pair.decision != "not separable")
+        assert rows[pair.a, pair.b]["significant"] is (pair.decision != "not significant")
 
 
 def test_matrix_against_a_baseline_has_one_column(results: dict[str, Result]) -> None:
-    rows = rows_of(charts.matrix(rankgauge.compare(None, results, baseline="s4")), "separable")
+    rows = rows_of(charts.matrix(rankgauge.compare(None, results, baseline="s4")), "significant")
     assert [(row["row"], row["column"]) for row in rows] == [("s2", "s4"), ("s5", "s4")]
 
 

@@ -82,8 +82,8 @@ class TestOnePair:
 
     def test_not_separable_says_what_could_be_detected(self) -> None:
         pair = compare(None, PAIR, "nDCG@10", alpha=0.01).pair("a", "b")
-        assert pair.decision == "not separable"
-        words = "not separable: a − b is 0.0475 nDCG@10 points (99 % interval -0.0062 to 0.1012; p = 0.0273); "
+        assert pair.decision == "not significant"
+        words = "not significant: a − b is 0.0475 nDCG@10 points (99 % interval -0.0062 to 0.1012; p = 0.0273); "
         assert pair.verdict == f"{words}this set could detect {pair.detectable:.4f}"
         assert pair.detectable == pytest.approx(detectable(0.059867277448460175, 12, alpha=0.01))
 
@@ -102,8 +102,8 @@ class TestOnePair:
 
     def test_identical_systems(self) -> None:
         pair = compare(None, {"a": PAIR["a"], "b": PAIR["a"]}).pair("a", "b")
-        assert (pair.p, pair.p_t, pair.difference, pair.d_z, pair.decision) == (1, 1, 0, 0, "not separable")
-        assert pair.verdict == "not separable: a and b have the same value on every query"
+        assert (pair.p, pair.p_t, pair.difference, pair.d_z, pair.decision) == (1, 1, 0, 0, "not significant")
+        assert pair.verdict == "not significant: a and b have the same value on every query"
 
     @pytest.mark.parametrize("power", [190, -190])
     def test_the_unit_of_the_values_changes_nothing(self, power: int) -> None:
@@ -136,7 +136,7 @@ class TestManySystems:
         assert all(pair.p_adjusted >= pair.p for pair in found.pairs)
         assert any(pair.p_adjusted > pair.p for pair in found.pairs)
         for pair in found.pairs:
-            assert (pair.decision != "not separable") == (pair.p_adjusted <= 0.05)
+            assert (pair.decision != "not significant") == (pair.p_adjusted <= 0.05)
         assert found.family == {"method": "maxt", "controls": "FWER", "size": 15}
 
     @pytest.mark.parametrize("method", METHODS)
@@ -185,7 +185,7 @@ class TestManySystems:
             ]
             assert system.better_than == decisions.count("better")
             assert system.worse_than == decisions.count("worse")
-            assert system.not_separable_from == decisions.count("not separable")
+            assert system.not_significant == decisions.count("not significant")
 
     def test_the_interval_of_a_mean_is_the_t_interval(self) -> None:
         system = compare(None, PAIR).first.systems["a"]
@@ -665,7 +665,7 @@ class TestCommand:
         assert data["effective_queries"] < 10
         even = data["groups"]["even"]["pairs"][0]
         assert (even["wins"], even["ties"]) == (15, 0)
-        assert data["groups"]["odd"]["pairs"][0]["decision"] == "not separable"
+        assert data["groups"]["odd"]["pairs"][0]["decision"] == "not significant"
 
     def test_the_default_path_does_without_scipy_stats(self, tmp_path: Path) -> None:
         (tmp_path / "v.csv").write_text(table(random_values()))

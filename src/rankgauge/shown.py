@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -71,12 +72,15 @@ class Shown:
 
         return Page(self.title, list(self.sections(**choices)), lambda: self.data(**choices), self.subtitle)
 
-    def show(self, format: str = "table", *, digits: int = 4, **choices: Any) -> str:
-        """The result in one of the formats, ending in a newline."""
+    def show(
+        self, format: str = "table", *, digits: int = 4, notes: bool = False, quiet: bool = False, **choices: Any
+    ) -> str:
+        """The result in one of the formats, ending in a newline; a text with all `notes`, or `quiet` without any."""
         from rankgauge.show.formats import render
         from rankgauge.show.model import Options
 
-        return str(render(self.page(**choices), format, Options(digits)))
+        options = Options(digits, quiet=quiet)
+        return str(render(self.page(**choices), format, replace(options, notes=None) if notes else options))
 
     def to_markdown(self, **choices: Any) -> str:
         """For a pull request, a wiki or a chat."""

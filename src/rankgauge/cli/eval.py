@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_runs"]
 
+WITHOUT_NOTES = ("csv", "markdown", "latex", "svg", "png")  # formats that do not hold what to know about the numbers
+
 
 @command(
     "eval",
@@ -70,6 +72,6 @@ def evaluate_runs(
 
         write_text(output.path, trec_lines(evaluation, per_query=per_query))
         return
-    for message in () if tie_band else evaluation.warnings:
+    for message in evaluation.warnings if output.format in WITHOUT_NOTES and not tie_band else ():
         warn(message)
     deliver(evaluation.tie_bands if tie_band else evaluation, output, per_query=per_query)

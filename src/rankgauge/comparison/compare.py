@@ -163,8 +163,8 @@ def _compared(values: Values, family: Family, settings: Settings) -> Compared:
         counts[pair.a][pair.decision] += 1
         counts[pair.b][OPPOSITE[pair.decision]] += 1
     systems = {
-        name: System(values.mean(name), paired.mean_interval(units, at, settings.alpha), *counts[name].values())
-        for at, name in enumerate(values.systems)
+        name: System(mean, (low, high), *counts[name].values())
+        for name, (mean, low, high) in values.intervals(settings.alpha).items()
     }
     return Compared(values, systems, family.pairs, family.flips, family.exact, effective=units.effective)
 

@@ -92,9 +92,8 @@ def _skewed(measure: str, pairs: Sequence[Pair], units: int) -> Iterator[Doubt]:
         first = strong[0]
         yield Doubt(
             "skewed",
-            f"{measure}: the differences of {_names(strong)} are too skewed for {units} queries (skewness "
-            f"{first.skewness:.1f}; |skewness| / √n is {abs(first.skewness) / np.sqrt(units):.2f}, above {SKEWED:g}): "
-            "intervals are too narrow and p-values too small; judge more queries",
+            f"{measure}: few queries decide about {_names(strong)} (skewness {first.skewness:.1f}, too much for "
+            f"{units} queries): the interval is too narrow and p too small; judge more queries",
         )
 
 

@@ -29,7 +29,7 @@ __all__ = ["Family", "Pair", "compare_groups", "compare_pairs", "pair_indices"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """System a against system b on the same queries; every difference is a − b.
+    """System a against system b, its baseline, on the same queries; every difference is a − b.
 
     `p_adjusted` is the decision. `others` has what was asked for beside it, each with what it controls, `intervals` the
     bootstrap intervals; `better` and `within_rope` are posterior probabilities, `tost` is the p of equivalence.
@@ -62,10 +62,17 @@ class Pair:
     intervals: dict[str, Interval] = field(default_factory=dict)
     p_adjusted: float = float("nan")
     decision: str = ""
-    verdict: str = ""
+    measure: str = ""
+    alpha: float = 0.05
+    adjusted: bool = False  # whether p_adjusted is for one pair out of several
+
+    @property
+    def verdict(self) -> str:
+        """The answer as a sentence, which names the system."""
+        return verdict(self)
 
     def turned(self) -> Pair:
-        """The same comparison as b against a: every difference is b − a. The verdict names both, and stays."""
+        """The same comparison as b against a: every difference is b − a."""
         low, high = self.relative_interval
         known = low > -1 and high < np.inf
         return replace(
@@ -102,9 +109,9 @@ class Family(NamedTuple):
 
 
 def pair_indices(values: Values, baseline: str | None) -> list[tuple[int, int]]:
-    """All pairs in the order of the systems, or each system against the baseline."""
+    """Every system against each that was given before it, or against the baseline."""
     if baseline is None:
-        return list(combinations(range(len(values.systems)), 2))
+        return [(later, earlier) for earlier, later in combinations(range(len(values.systems)), 2)]
     against = values.index(baseline)
     return [(system, against) for system in range(len(values.systems)) if system != against]
 
@@ -214,7 +221,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         values.systems[at[1]],
         len(values.queries),
         found.difference,
-        paired.t_interval(found, settings.alpha),
+        values.within_range(paired.t_interval(found, settings.alpha), settings.alpha, lowest=-1.0),
         relative,
         relative_interval,
         p_t=paired.t_test(found),
@@ -271,7 +278,7 @@ def _decided(pairs: list[Pair], adjusted: dict[str, Floats], measure: str, setti
         asked = [name for name in adjusted if name in settings.also]
         others = {name: {"p": float(adjusted[name][number]), "controls": METHODS[name]} for name in asked}
         made = replace(pair, p_adjusted=float(adjusted[settings.method][number]), others=pair.others | others)
-        made = replace(made, decision=decide(made.difference, made.p_adjusted, settings.alpha))
+        decision = decide(made.difference, made.p_adjusted, settings.alpha)
         family = len(pairs) > 1 and settings.method != "none"
-        result.append(replace(made, verdict=verdict(made, measure, settings.alpha, family=family)))
+        result.append(replace(made, decision=decision, measure=measure, alpha=settings.alpha, adjusted=family))
     return result

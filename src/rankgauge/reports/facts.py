@@ -16,7 +16,6 @@ from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.explanation.query.explain import Difference, Explanation, difference, explain
 from rankgauge.reports.evidence import Evidence, evidence_of, funnel_of
-from rankgauge.show.charts.source import intervals_of
 from rankgauge.stats import paired
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class Facts:
     def interval_of(self) -> dict[str, dict[str, tuple[float, float]]]:
         """Measure → system → the interval of its mean."""
         alpha = self.wanted.settings.alpha
-        found = {name: intervals_of(values, alpha) for name, values in self.values.items()}
+        found = {name: values.intervals(alpha) for name, values in self.values.items()}
         return {name: {system: each[1:] for system, each in ends.items()} for name, ends in found.items()}
 
     def text_of(self, query: str) -> str:

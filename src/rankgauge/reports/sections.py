@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent, verdict
+from rankgauge.comparison.verdict import BETTER, NOT_SIGNIFICANT, WORSE, p_text, percent, verdict
 from rankgauge.errors import counted
 from rankgauge.reports.facts import best_first
 from rankgauge.reports.found import judges_agree, left_open, offline_and_online, two_stages
@@ -19,7 +19,7 @@ from rankgauge.reports.queries import every_query, example_queries
 from rankgauge.reports.trust import careful, checks, judged, reproduce, rules, ties
 from rankgauge.show.cells import interval_column, interval_text, number_text
 from rankgauge.show.marks import decision_mark, letter
-from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, capital, chart_of, ranked
+from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, chart_of, ranked
 from rankgauge.show.sections.comparison import DETECTABLE, details_table, how_decided, p_head, pairs_table
 
 if TYPE_CHECKING:
@@ -96,12 +96,12 @@ def _significance(facts: Facts, compared: Compared, names: list[str]) -> list[tu
         pairs = [compared.pair(name, other) if name != other else None for name, other in both]
         return _decisions(facts, f"against {baseline or 'the other'}", pairs)
     short, apart = _short(names), " " if len(names) > NAMED else ", "
-    found: dict[str, list[Any]] = {BETTER: [], NOT_SEPARABLE: [], WORSE: []}
+    found: dict[str, list[Any]] = {BETTER: [], NOT_SIGNIFICANT: [], WORSE: []}
     for name in names:
         decisions = {short[other]: compared.pair(name, other).decision for other in names if other != name}
         for decision, cells in found.items():
             cells.append(apart.join(other for other, each in decisions.items() if each == decision) or None)
-    heads = ("better than", "not separable from", "worse than")
+    heads = ("better than", "not significant against", "worse than")
     return [(Column(head), cells) for head, cells in zip(heads, found.values(), strict=True)]
 
 
@@ -128,8 +128,8 @@ def changes(facts: Facts) -> Iterator[Block]:
     versus = facts.versus
     if facts.comparison is None or versus is None:
         return
-    words = verdict(versus, facts.measure, facts.wanted.settings.alpha, family=_p(facts) != "p", number=number_text)
-    yield Text(f"{capital(words) if versus.decision == NOT_SEPARABLE else words}.", "lead")
+    words = verdict(versus, number_text)
+    yield Text(f"{words}.", "lead")
     yield Bullets([*_sentences(facts, versus)])
 
 
@@ -159,9 +159,9 @@ def _level_with(facts: Facts) -> Iterator[str]:
     pairs = [compared.pair(best, p.a if p.b == best else p.b) for p in compared.pairs if best in (p.a, p.b)]
     if len(pairs) < 2:
         return
-    level = [pair.b for pair in pairs if pair.decision == NOT_SEPARABLE]
+    level = [pair.b for pair in pairs if pair.decision == NOT_SIGNIFICANT]
     yield (
-        f"{best} has the highest mean; not separable from it: {_listed(level)}."
+        f"{best} has the highest mean; not significantly different from it: {_listed(level)}."
         if level
         else f"{best} is better than each of the {len(pairs):,} others that it was compared with."
     )
@@ -207,13 +207,13 @@ def matrix(facts: Facts) -> Iterator[Block]:
         short = _short(names)
         lead = {name: f"{short[name]} {name}" if len(names) > NAMED else name for name in names}
         rows = [[lead[name], *(_against(compared, name, other) for other in names)] for name in names]
-        note = "Row minus column. Coloured where the difference is significant; grey where the two are not separable."
+        note = "Row minus column. Coloured where the difference is significant; grey where it is not."
         heads = [Column("row − column"), *(Column(short[name], "signed", help=name) for name in names)]
         yield Table("matrix", f"{facts.measure}, every pair", heads, rows, sort=False, notes=[note])
-    pairs = pairs_table(comparison, compared, compared.pairs, len(compared.pairs))
+    pairs = pairs_table(comparison, compared.pairs, True, len(compared.pairs))
     yield replace(pairs, caption=f"{facts.measure}, the pairs in detail")
     yield details_table(comparison, compared.pairs)
-    yield Text(f"Detectable: {DETECTABLE}.", "note")
+    yield Text(f"MDE: {DETECTABLE}.", "note")
 
 
 def _against(compared: Compared, name: str, other: str) -> Mark:

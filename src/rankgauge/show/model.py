@@ -19,12 +19,19 @@ EVERYWHERE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to render: decimals, the width of a terminal (None: as wide as need be), colours, one table or chart."""
+    """How to render: decimals, the width of a terminal (None: as wide as need be), colours, one table or chart.
+
+    `notes`: how many lines of notes stand below a table (None: all), and `more` says how to see the others. `quiet`:
+    tables alone.
+    """
 
     digits: int = 4
     width: int | None = None
     colours: bool = False
     only: str = ""
+    notes: int | None = 3
+    more: str = "show(notes=True)"
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

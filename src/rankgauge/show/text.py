@@ -30,6 +30,7 @@ COLOURS: Final = {
     "loss": "31",
 }
 BETWEEN: Final = "  "
+WIDTH: Final = 80  # where sentences are wrapped if there is no terminal; a table is as wide as it is
 
 
 def text(page: Page, options: Options) -> str:
@@ -37,7 +38,8 @@ def text(page: Page, options: Options) -> str:
     titled = len(page.sections) > 1
     parts = []
     for section in page.sections:
-        blocks = _block_texts(section.blocks, options)
+        shown = [block for block in section.blocks if isinstance(block, Table) or not options.quiet]
+        blocks = _block_texts(shown, options)
         if blocks and titled and section.title:
             parts.append(_underlined(section.title, options))
         parts += blocks
@@ -69,9 +71,10 @@ def _lines(items: Sequence[str], options: Options, lead: str = "") -> str:
 
 
 def _wrapped(line: str, options: Options) -> list[str]:
-    if options.width is None or width_of(line) <= options.width:
+    width = options.width or WIDTH
+    if width_of(line) <= width:
         return [line]
-    return textwrap.wrap(line, options.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _words(block: model.Text, options: Options) -> str:
@@ -82,6 +85,13 @@ def _words(block: model.Text, options: Options) -> str:
 def _bullets(block: model.Bullets, options: Options) -> str:
     title = f"{printable(block.title)}:\n" if block.title else ""
     return title + _lines(block.items, options, "Warning: " if block.kind == "warning" else "  " if title else "")
+
+
+def _notes(block: model.Notes, options: Options) -> str:
+    """The first notes, and how many there are beside them."""
+    first = list(block.items)[: options.notes]
+    left = len(block.items) - len(first)
+    return _lines([*first, *([f"{left:,} more: {options.more}"] if left else [])], options)
 
 
 def _tiles(block: model.Tiles, options: Options) -> str:
@@ -221,7 +231,7 @@ def _bars(values: Sequence[Any]) -> list[str]:
 WRITERS: Final[dict[type, Callable[[Any, Options], str]]] = {
     model.Text: _words,
     model.Bullets: _bullets,
-    model.Notes: lambda block, options: _lines(block.items, options),
+    model.Notes: _notes,
     model.Tiles: _tiles,
     model.Code: _code,
     model.Fold: _fold,

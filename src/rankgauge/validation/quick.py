@@ -41,14 +41,15 @@ MOST_DOCUMENTS: Final = 2_000  # documents of the run whose spelling is tried in
 
 
 def quick_notes(results: list[Result]) -> list[str]:
-    """One line for each finding, with the run that it is about where there are several."""
-    notes: dict[str, None] = {}
+    """One line for each finding, with the runs that it is about where there are several."""
+    notes: dict[tuple[str, str], list[str]] = {}
     for result in results:
-        whose = f" ({result.name})" if len(results) > 1 else ""
         of_judgments, of_run = result.oddities
-        notes |= dict.fromkeys(_line(code, what) for code, what in of_judgments)
-        notes |= dict.fromkeys(_line(code, what + whose) for code, what in of_run)
-    return [*notes]
+        notes |= {found: [] for found in of_judgments}
+        for found in of_run:
+            notes.setdefault(found, []).append(result.name)
+    some = len(results) > 1
+    return [_line(code, what + f" ({', '.join(runs)})" * (some and bool(runs))) for (code, what), runs in notes.items()]
 
 
 def quick_checks(result: Result) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:

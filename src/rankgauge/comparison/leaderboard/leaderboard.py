@@ -246,8 +246,8 @@ def _notes(leaderboard: Leaderboard) -> Iterator[str]:
             "are nearly equal, trust these, for the bootstrap's are too narrow."
         )
         yield (
-            f"Groups: no two systems of a group are separable (sign flips of macro differences, {drawn}, step-down "
-            f"max-T over {counted(len(board.pairs), 'pair')}: the chance of any false claim is at most "
+            f"Groups: no two systems of a group differ significantly (sign flips of macro differences, {drawn}, "
+            f"step-down max-T over {counted(len(board.pairs), 'pair')}: the chance of any false claim is at most "
             f"{100 * ways.alpha:g} %)."
         )
     yield from _rules(leaderboard)

@@ -76,7 +76,7 @@ def tie_notes(results: list[Result]) -> list[str]:
         return []
     parts = [f"{note.measure} {note.range}" + (f" ({note.run})" if len(results) > 1 else "") for note in notes[:LISTED]]
     more = f", and {len(notes) - LISTED} more" if len(notes) > LISTED else ""
-    loud = "WARNING, ties" if notes[0].wide else "Ties"
+    loud = "Caution, ties" if notes[0].wide else "Ties"
     return [f"{loud}: another order of equal scores gives {', '.join(parts)}{more}."]
 
 

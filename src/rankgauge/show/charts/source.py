@@ -11,8 +11,6 @@ from rankgauge.comparison.comparison import Compared
 from rankgauge.comparison.values import Values, values_of_results
 from rankgauge.errors import InputError, counted
 from rankgauge.result import Result
-from rankgauge.stats import paired
-from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     Asked: TypeAlias = str | Measure | None  # the measure of a chart; None is the first
     Two: TypeAlias = tuple[str, str] | None
 
-__all__ = ["caption", "comparison_of", "defined", "ends_of", "intervals_of", "kind_of", "pair_of", "results_of"]
+__all__ = ["caption", "comparison_of", "defined", "ends_of", "kind_of", "pair_of", "results_of"]
 __all__ += ["some_names", "values_of"]
 
 
@@ -83,13 +81,6 @@ def pair_of(source: Source, values: Values, pair: Two) -> tuple[str, str]:
     if a == b:
         raise InputError(f"{a} is given twice; name two systems of {', '.join(values.systems)}")
     return a, b
-
-
-def intervals_of(values: Values, alpha: float = 0.05) -> dict[str, Estimate]:
-    """System → its mean and the t interval of it, as `compare` has them."""
-    units = paired.units_of(values.table, values.weights, values.clusters)
-    ends = [paired.mean_interval(units, at, alpha) for at in range(len(values.systems))]
-    return {name: Estimate(values.mean(name), *both) for name, both in zip(values.systems, ends, strict=True)}
 
 
 def caption(values: Values, *more: str, definition: str | None = None) -> str:

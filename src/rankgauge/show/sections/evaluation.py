@@ -75,14 +75,18 @@ def _query_table(evaluation: Evaluation) -> Table:
 
 
 def _notes(evaluation: Evaluation) -> Iterator[str]:
-    """Queries, judged shares, rules, the dialect, ties, quick checks."""
+    """Whose numbers these are, of which queries, what may change their reading, and the rules, first where unusual."""
     results = [*evaluation.values()]
+    rules = f"Rules: {' '.join(f'{rule}={value}' for rule, value in _rules(evaluation.first))}"
+    unusual = bool(evaluation.protocol.changed)
+    yield from _dialect_words(evaluation.first)
     yield f"Queries: {'; '.join(_count_words(results))}."
+    yield from [rules] if unusual else []
+    yield from evaluation.ties
     for k in evaluation.first.judged:
         yield f"Judged@{k}: {_spread({result.name: result.judged[k] for result in results})}."
-    yield f"Rules: {' '.join(f'{rule}={value}' for rule, value in _rules(evaluation.first))}"
-    yield from _dialect_words(evaluation.first)
-    yield from evaluation.notes
+    yield from evaluation.checks
+    yield from [] if unusual else [rules]
 
 
 def _dialect_words(result: Result) -> Iterator[str]:

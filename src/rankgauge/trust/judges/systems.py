@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from rankgauge.comparison.compare import Settings, compare_results
-from rankgauge.comparison.verdict import NOT_SEPARABLE
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT
 from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.read import Judgments, RunSource
@@ -142,8 +142,8 @@ def _orders(
     chosen = np.argsort(-one, kind="stable")[:best]
     tested = decided is not None and decided_there is not None
     both = {pair: (here, decided_there[pair]) for pair, here in decided.items()} if decided and decided_there else {}
-    claimed = {pair: [decision != NOT_SEPARABLE for decision in each] for pair, each in both.items()}
-    kept = sum(here == there != NOT_SEPARABLE for here, there in both.values())
+    claimed = {pair: [decision != NOT_SIGNIFICANT for decision in each] for pair, each in both.items()}
+    kept = sum(here == there != NOT_SIGNIFICANT for here, there in both.values())
     lost, gained = ([pair for pair in both if claimed[pair] == case] for case in ([True, False], [False, True]))
     turned = [pair for pair, (here, there) in both.items() if all(claimed[pair]) and here != there]
     orders = kendall(one, other), tau_ap(one, other), rbo(one, other, p)
