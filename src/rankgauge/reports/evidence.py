@@ -90,7 +90,7 @@ def _quality(
         sheet = sheet_of_results(source.judgments, runs, {name: results[name] for name in names}, measure)
     except RankgaugeError as error:
         return None, str(error)
-    chosen = _pairs(results, measure, names, focus, wanted.settings.baseline)
+    chosen = _pairs(names, focus, wanted.settings.baseline)
     summary = summarise(source.judgments, wanted.protocol)
     return Quality(summary, str(measure), sheet=sheet, seed=wanted.settings.seed, chosen=chosen), ""
 
@@ -124,14 +124,11 @@ def _retrieved(result: Result, k: Any) -> int:
     return int((found if k is None else found.clip(max=k)).sum())
 
 
-def _pairs(
-    results: Mapping[str, Result], measure: Measure, names: list[str], focus: tuple[str, ...], baseline: str | None
-) -> list[tuple[str, str]]:
-    """The pairs to look at, the better system first; with a baseline, or many systems, only those of one."""
-    ranked = sorted(names, key=lambda name: -float(results[name][measure]))
+def _pairs(names: list[str], focus: tuple[str, ...], baseline: str | None) -> list[tuple[str, str]]:
+    """The pairs to look at, each system against those before it; with a baseline, or many systems, only those of one."""
     if baseline is not None:
-        return [(name, baseline) for name in ranked if name != baseline]
-    every = list(combinations(ranked, 2))
+        return [(name, baseline) for name in names if name != baseline]
+    every = [(later, earlier) for earlier, later in combinations(names, 2)]
     return every if len(every) <= MOST_PAIRS else [pair for pair in every if focus[0] in pair]
 
 

@@ -127,7 +127,7 @@ class Facts:
 
     @property
     def subject(self) -> str:
-        """The system that the report is about: the best one, or the best of those compared with a baseline."""
+        """The system that the report is about: the best of those compared with the baseline."""
         return self.focus[0]
 
     @property
@@ -192,12 +192,10 @@ def _checked(source: Source, measure: Measure, rows: int) -> tuple[Findings | No
 
 
 def _focus(values: Values, baseline: str | None) -> tuple[str, ...]:
-    """The best system and the runner-up; with a baseline the best other system, against it. Of equals, the first."""
-    ranked = best_first(values)
-    if baseline is None or len(ranked) < 2:
-        return tuple(ranked[:2])
-    values.index(baseline)
-    return next(name for name in ranked if name != baseline), baseline
+    """The best other system against the baseline, which is the first one if none is named. Of equals, the first."""
+    against = values.systems[values.index(baseline)] if baseline is not None else values.systems[0]
+    others = [name for name in best_first(values) if name != against]
+    return (others[0], against) if others else (against,)
 
 
 def best_first(values: Values) -> list[str]:

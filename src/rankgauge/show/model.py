@@ -117,11 +117,15 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Bullets:
-    """Sentences, one a line; `kind` as for a text. `title` stands above them."""
+    """Sentences, one a line; `kind` as for a text. `title` stands above them.
+
+    `links`: for each sentence the section that has the evidence, on a page.
+    """
 
     items: Sequence[str]
     kind: str = ""
     title: str = ""
+    links: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
