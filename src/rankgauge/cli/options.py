@@ -173,6 +173,8 @@ SHARED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
     "baseline": (
         ("--baseline",), {"metavar": "NAME", "help": "Compare each system with this one only.  [every pair]"}
     ),
+    "queries": _file("--queries", "Query texts: a table, or id and text on each line."),
+    "documents": _file("--documents", "Document texts, of which the beginnings are shown."),
     "by": _file("--by", "Groups of queries: a table with a query and a group column."),
     "weights": _file("--weights", "Weights of queries: a table with a query and a weight column."),
     "clusters": _file("--clusters", "Dependent queries: a table with a query and a cluster column."),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.comparison.pairs import each_against_earlier
 from rankgauge.errors import MeasureError, ProtocolError, RankgaugeError, RankgaugeWarning
 from rankgauge.explanation.funnel.funnel import funnel
 from rankgauge.trust.judges.agree import Agreement
@@ -125,10 +125,10 @@ def _retrieved(result: Result, k: Any) -> int:
 
 
 def _pairs(names: list[str], focus: tuple[str, ...], baseline: str | None) -> list[tuple[str, str]]:
-    """The pairs to look at, each system against those before it; with a baseline, or many systems, only those of one."""
+    """The pairs to look at: each system against those before it; with a baseline or many systems, those of one."""
     if baseline is not None:
         return [(name, baseline) for name in names if name != baseline]
-    every = [(later, earlier) for earlier, later in combinations(names, 2)]
+    every = each_against_earlier(names)
     return every if len(every) <= MOST_PAIRS else [pair for pair in every if focus[0] in pair]
 
 

@@ -53,7 +53,8 @@ class Column:
     """A column: its head, what its cells hold (see `cells.TEXTS`), and how many decimals are shown, if not as many as
     were asked for.
 
-    `key` is its name for programs, where that is not the head. `divided`: a line stands before it.
+    `key` is its name for programs, where that is not the head. `divided`: a line stands before it. `aside`: a text that
+    is too narrow for the table does without it.
     """
 
     head: str
@@ -62,6 +63,7 @@ class Column:
     help: str = ""
     key: str = ""
     divided: bool = False
+    aside: bool = False
 
 
 # Cells, as (row, column), of which the best and the second are marked, by the digits that are shown.

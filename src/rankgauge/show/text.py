@@ -120,6 +120,10 @@ def _table(table: Table, options: Options) -> str:
         return ""
     rows = shown_rows(table, options)
     heads = [Cell(printable(column.head)) for column in table.columns]
+    if any(column.aside for column in table.columns) and _width([heads, *rows]) > (options.width or WIDTH):
+        kept = [at for at, column in enumerate(table.columns) if not column.aside]
+        table = replace(table, columns=[table.columns[at] for at in kept])
+        heads, *rows = ([row[at] for at in kept] for row in (heads, *rows))
     for at, column in enumerate(table.columns):
         if column.kind == "bar":
             for row, drawn in zip(rows, _bars([row[at].value for row in rows]), strict=True):
@@ -133,6 +137,11 @@ def _table(table: Table, options: Options) -> str:
     ]
     caption = _lines([table.caption], options) if table.caption else ""
     return caption + "\n".join(parts) + _lines(table.notes, options)
+
+
+def _width(grid: Sequence[Sequence[Cell]]) -> int:
+    widths = _widths(grid)
+    return sum(widths) + len(BETWEEN) * (len(widths) - 1)
 
 
 def _widths(grid: Sequence[Sequence[Cell]]) -> list[int]:
@@ -173,8 +182,7 @@ def _parts(widths: Sequence[int], columns: Sequence[Column], width: int | None) 
 
 def _shortened(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> list[list[Cell]]:
     """The grid with long texts cut as far as is needed, and no further than to `NARROWEST`."""
-    widths = _widths(grid)
-    over = sum(widths) + len(BETWEEN) * (len(widths) - 1) - width
+    widths, over = _widths(grid), _width(grid) - width
     room = list(widths)
     for at in sorted(range(len(columns)), key=lambda at: -widths[at]):
         if over > 0 and columns[at].kind in LEFT and widths[at] > NARROWEST:

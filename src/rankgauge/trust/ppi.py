@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from rankgauge.comparison.pairs import each_against_earlier
 from rankgauge.errors import InputError, MeasureError, choices, counted, unknown
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import Measure, parse
@@ -96,7 +96,7 @@ class PredictionPowered(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        names = [{"a": a.name, "b": b.name} for a, b in combinations(self.systems, 2)]
+        names = [{"a": a.name, "b": b.name} for a, b in each_against_earlier(self.systems)]
         return {
             "measure": self.measure,
             "queries": self.queries,
@@ -151,7 +151,7 @@ def ppi(
         columns[name] = _values(human, machine, RunSource.of(run).read(protocol), measure, protocol)
     found = {name: _powered(name, *each, interval_width, interval, alpha) for name, each in columns.items()}
     pairs = []
-    for a, b in combinations(columns, 2):
+    for a, b in each_against_earlier(columns):
         truth, predicted, others = (one - other for one, other in zip(columns[a], columns[b], strict=True))
         pairs.append(_powered(f"{a} − {b}", truth, predicted, others, interval_width, interval, alpha))
     judged, queries = len(human.queries), len(machine.queries)
