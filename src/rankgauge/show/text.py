@@ -87,10 +87,10 @@ def _bullets(block: model.Bullets, options: Options) -> str:
     return title + _lines(block.items, options, "Warning: " if block.kind == "warning" else "  " if title else "")
 
 
-def _notes(block: model.Notes, options: Options) -> str:
+def _noted(notes: Sequence[str], options: Options) -> str:
     """The first notes, and how many there are beside them."""
-    first = list(block.items)[: options.notes]
-    left = len(block.items) - len(first)
+    first = list(notes)[: options.notes]
+    left = len(notes) - len(first)
     return _lines([*first, *([f"{left:,} more: {options.more}"] if left else [])], options)
 
 
@@ -128,7 +128,7 @@ def _table(table: Table, options: Options) -> str:
         if column.kind == "bar":
             for row, drawn in zip(rows, _bars([row[at].value for row in rows]), strict=True):
                 row[at] = replace(row[at], text=drawn, kind="loss" if drawn.startswith("░") else "bar")
-    grid = [heads, *rows]
+    grid = [heads, *rows] if table.foot else _folded([heads, *rows], table.columns, options.width or WIDTH)
     if options.width is not None:
         grid = _shortened(grid, table.columns, options.width)
     parts = [
@@ -136,7 +136,8 @@ def _table(table: Table, options: Options) -> str:
         for part in _parts(_widths(grid), table.columns, options.width)
     ]
     caption = _lines([table.caption], options) if table.caption else ""
-    return caption + "\n".join(parts) + _lines(table.notes, options)
+    notes = "" if options.quiet else _noted(table.notes, options)
+    return caption + "\n".join(parts) + notes
 
 
 def _width(grid: Sequence[Sequence[Cell]]) -> int:
@@ -178,6 +179,19 @@ def _parts(widths: Sequence[int], columns: Sequence[Column], width: int | None) 
             part = []
         part.append(at)
     yield [*lead, *part]
+
+
+def _folded(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> list[list[Cell]]:
+    """The grid with the texts of the last column on as many lines as they need, where there is room for that."""
+    room = width - _width([row[:-1] for row in grid]) - len(BETWEEN) if len(columns) > 1 else 0
+    if columns[-1].kind not in LEFT or room < NARROWEST or _widths(grid)[-1] <= room:
+        return grid
+    folded = []
+    for *front, last in grid:
+        first, *more = textwrap.wrap(last.text, room, break_long_words=False, break_on_hyphens=False) or [""]
+        folded.append([*front, replace(last, text=first)])
+        folded += [[*[Cell("")] * len(front), replace(last, text=words)] for words in more]
+    return folded
 
 
 def _shortened(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> list[list[Cell]]:
@@ -239,7 +253,7 @@ def _bars(values: Sequence[Any]) -> list[str]:
 WRITERS: Final[dict[type, Callable[[Any, Options], str]]] = {
     model.Text: _words,
     model.Bullets: _bullets,
-    model.Notes: _notes,
+    model.Notes: lambda block, options: _noted(block.items, options),
     model.Tiles: _tiles,
     model.Code: _code,
     model.Fold: _fold,

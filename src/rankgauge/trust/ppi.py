@@ -70,7 +70,7 @@ class Powered:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictionPowered(Shown):
-    """Estimates of the mean under people's judgments: of every system, and of the difference of every pair."""
+    """Estimates of the mean under human labels: of every system, and of the difference of every pair."""
 
     shown_by: ClassVar[str] = "ppi"
 
@@ -86,7 +86,7 @@ class PredictionPowered(Shown):
     @property
     def title(self) -> str:
         """What this is about."""
-        return f"{self.measure} under people's judgments"
+        return f"{self.measure} under human labels"
 
     def __getitem__(self, name: str) -> Powered:
         known = {each.name: each for each in [*self.systems, *self.pairs]}
@@ -134,7 +134,7 @@ def ppi(
     repeated: str | None = None,
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
 ) -> PredictionPowered:
-    """The mean of every run under people's judgments, from a few that they made and all that a model made.
+    """The mean of every run under human labels, from a few that they made and all that a model made.
 
     Queries that people judged must be judged by them in full, pair by pair as the model did: partly judged ones are
     refused, for their value is not that of people. They must be a random sample of all queries. `interval_width`:

@@ -290,11 +290,11 @@ def _doubts(leaderboard: Leaderboard) -> Iterator[str]:
         if cell.answered < len(cell.queries)
     }
     if unanswered:
-        yield f"WARNING not-answered: queries without an answer count 0: {_some(list(unanswered))}."
+        yield f"Caution: queries without an answer count 0: {_some(list(unanswered))}."
     for board in leaderboard.boards.values():
         if board.dropped:
             words = _some([f"{name} ({count:,})" for name, count in board.dropped.items()])
-            yield f"WARNING dropped-queries: {board.measure}: left out, without a value for every system: {words}."
+            yield f"Caution: {board.measure}: left out, without a value for every system: {words}."
     yield from _few(leaderboard)
 
 
@@ -304,12 +304,12 @@ def _few(leaderboard: Leaderboard) -> Iterator[str]:
     single = list(dict.fromkeys(name for name, count in counts if count == 1))
     if single:
         yield (
-            f"WARNING single-query: only one query in {_some(single)}, which does not tell how values scatter there: "
+            f"Caution: only one query in {_some(single)}, which does not tell how values scatter there: "
             "no intervals of macro-averages and of ranks; leave it out (--dataset) or judge more queries."
         )
     few = [f"{name} ({count})" for name, count in leaderboard.first.queries.items() if count < FEW_QUERIES]
     if few:
         yield (
-            f"WARNING few-queries: fewer than {FEW_QUERIES} queries in {_some(few)}: an interval is only as good "
+            f"Caution: fewer than {FEW_QUERIES} queries in {_some(few)}: an interval is only as good "
             "as the values of so few are symmetric; judge more queries."
         )

@@ -222,7 +222,7 @@ def _tie_line(notes: Sequence[TieNote]) -> Iterator[str]:
     """The line below the tables."""
     if notes:
         bands = ", ".join(f"{note.range} ({note.run})" for note in notes)
-        yield f"WARNING, ties: equal scores leave {notes[0].measure} open, {bands}."
+        yield f"Caution, ties: another order of equal scores gives {notes[0].measure} {bands}."
 
 
 def _of_system(system: System) -> Iterator[str]:

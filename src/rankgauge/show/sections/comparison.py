@@ -168,11 +168,11 @@ def p_head(comparison: Comparison, family: int) -> str:
 
 def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """What else there is to know about every pair."""
-    columns = [*PAIR, Column("unadjusted p", "p", key="p"), Column("t-test p", "p", key="p_t")]
+    columns = [*PAIR, Column("unadjusted p", "p", key="p"), Column("t-test p", "p", key="p_t", aside=True)]
     columns += [Column("d_z", "number", 3), interval_column(comparison.settings.alpha, "d_z", digits=2)]
-    columns += [Column("g_z", "number", 3), *(Column(head, "count") for head in ("won", "tied", "lost"))]
+    columns += [Column("g_z", "number", 3, aside=True), *(Column(head, "count") for head in ("won", "tied", "lost"))]
     columns += [Column("MDE", "number", help=DETECTABLE, key="detectable")]
-    columns += [Column("P(better)", "number", 3, key="better")]
+    columns += [Column("P(better)", "number", 3, key="better", aside=True)]
     rows = [
         [
             *(each.a, each.b, each.p, each.p_t, each.d_z, each.d_z_interval, each.g_z),

@@ -72,7 +72,7 @@ class PairCoverage:
             return f"{self.a if low > 0 else self.b} is ahead whatever the grades"
         if value == low == high == 0:
             return "equal whatever the grades"
-        return "the open documents decide"
+        return "unjudged documents decide"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
