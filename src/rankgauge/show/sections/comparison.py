@@ -109,9 +109,9 @@ def _changed_queries(pair: Pair, compared: Compared) -> Iterator[Block]:
     yield Text(f"Queries of {pair.a} against {pair.b}: {counts}.")
     columns = [Column("query", "query", key="query_id"), Column(pair.b, "number"), Column(pair.a, "number")]
     columns.append(Column("difference", "signed"))
-    for key, rows in zip(("lost", "won"), compared.changed(pair.a, pair.b, CHANGED), strict=True):
-        if rows:
-            yield Table(key, f"Queries that {key} most", columns, rows)
+    lost, won = compared.changed(pair.a, pair.b, CHANGED)
+    if lost or won:
+        yield Table("changed", "Queries that lost and won most", columns, [*lost, *reversed(won)])
 
 
 def _details(comparison: Comparison, title: str, whole: Compared, every_pair: bool, details: bool) -> Iterator[Block]:
