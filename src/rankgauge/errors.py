@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 __all__ = [
     "Doubt",
@@ -36,7 +36,9 @@ __all__ = [
 
 
 class RankgaugeError(Exception):
-    """The base of every error that a user can mend."""
+    """The base of every error that a user can mend; `exit_code` is the command's."""
+
+    exit_code: ClassVar[int] = 2
 
 
 class InputError(RankgaugeError):

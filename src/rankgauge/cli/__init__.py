@@ -41,6 +41,10 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "ppi": ("ppi:ppi", "Human-judged scores from few human and many LLM labels."),
         "align": ("align:align", "Offline vs. online: does the measure predict the business?"),
     },
+    "Keep": {
+        "init": ("init:make_project", "Make a project, which keeps queries, runs and labels."),
+        "store": ("store:store", "Import, export, dump, restore; what is stored."),
+    },
     "Other tools and files": {
         "dialects": ("dialects:dialects", "The score that 31 other tools report; find a convention."),
         "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),
@@ -122,7 +126,8 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rankgauge")
-def cli() -> None:
+@click.option("--project", metavar="FOLDER", help="The project, if not this folder or one above it.")
+def cli(project: str | None) -> None:
     """Is the new ranking better, and can the number be trusted?
 
     \b
@@ -151,7 +156,7 @@ def main() -> None:
         code = error.exit_code
     except RankgaugeError as error:
         click.echo(f"error: {error}", err=True)
-        code = 2
+        code = error.exit_code
     except click.exceptions.Abort:  # Ctrl-C
         click.echo("interrupted", err=True)
         code = 130

@@ -164,6 +164,8 @@ def _saved_values(qrels: str, run: str, baseline: str | None) -> Saved | None:
         return None
     name, path = split_name(baseline)
     one_standard_input([qrels, split_name(run)[1], path])
+    if path.startswith("@"):  # a run of the project
+        return None
     saved = saved_at(path, name)
     if saved is None and path == "-":
         raise InputError("standard input holds no saved values; a baseline that is a run must be a file")

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from rankgauge.read import Judgments, Run
     from rankgauge.read.ltr import Ltr
     from rankgauge.result import Evaluation
+    from rankgauge.store.project import Address, Project
 
-__all__ = ["Inputs", "Reading", "named_runs", "one_standard_input", "split_name"]
+__all__ = ["Inputs", "Reading", "named_runs", "one_standard_input", "project", "split_name", "stored"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -68,12 +69,16 @@ class Inputs:
         self.judges = {name: self.judged(path) for name, path in sets.items()}
 
     def judged(self, path: str | None) -> JudgmentsSource:
-        """The judgments in a file."""
+        """The judgments in a file, or at an address of the project."""
+        if path is not None and path.startswith("@"):
+            return StoredLabels(stored(path))
         return JudgmentsSource(path, format=self.reading.qrels_format, columns=self.reading.columns)
 
     def _run(self, path: str) -> RunSource:
         if self.rows is not None:
             return ScoredRows(self.rows, path)
+        if path.startswith("@"):
+            return StoredRun(stored(path))
         return RunSource(path, format=self.reading.run_format, columns=self.reading.columns)
 
     def evaluate(
@@ -125,7 +130,7 @@ def named_runs(arguments: Sequence[str]) -> dict[str, str]:
 
 def _name_and_path(argument: str) -> tuple[str, str]:
     name, path = split_name(argument)
-    return name or bare_name(argument) or argument, path
+    return name or (path[1:] if path.startswith("@") else bare_name(argument)) or argument, path
 
 
 def split_name(argument: str) -> tuple[str | None, str]:
@@ -133,6 +138,45 @@ def split_name(argument: str) -> tuple[str | None, str]:
     name, equals, path = argument.partition("=")
     given = equals and path and os.sep not in name and not os.path.exists(argument)
     return (name, path) if given else (None, argument)
+
+
+# ---- what the project has stored -------------------------------------------------------------------------------------
+
+
+def project() -> Project:
+    """The project that the user named, or the nearest one."""
+    from rankgauge.store.project import find_project
+
+    return find_project(click.get_current_context().find_root().params.get("project"))
+
+
+def stored(address: str) -> Address:
+    """What an address (@labels, @labels:ann, @people, @bm25, @bm25:7) stands for."""
+    from rankgauge.store.project import Address
+
+    return Address.of(address, project())
+
+
+class StoredLabels(JudgmentsSource):
+    """Labels of the project."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address.text)
+        self.address = address
+
+    def _read(self, repeated: bool) -> Judgments:
+        return self.address.judgments(repeated=repeated)
+
+
+class StoredRun(RunSource):
+    """A run of the project."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address.text)
+        self.address = address
+
+    def _read(self, protocol: Protocol) -> Run:
+        return self.address.run(by=protocol.by, duplicates=protocol.duplicates)
 
 
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------
