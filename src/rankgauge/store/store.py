@@ -61,11 +61,11 @@ class Store:
         if url.get_backend_name() == "sqlite" and not create and not Path(url.database or "").is_file():
             raise StoreError(f"{shown(url)}: there is no store; make one: rankgauge init")
         store = cls(engine_of(url))
-        if write or create:
-            store._migrate()
-        else:
-            with reading(store.engine) as connection:
-                store._check(_applied(connection), writing=False)
+        try:
+            store._bring_up_to_date() if write or create else store.read(store._check_version)
+        except BaseException:
+            store.close()
+            raise
         return store
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class Store:
 
     # ---- versions ----------------------------------------------------------------------------------------------------
 
-    def _migrate(self) -> None:
+    def _bring_up_to_date(self) -> None:
         with writing(self.engine) as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": MIGRATING})
@@ -106,6 +106,9 @@ class Store:
             for number, (name, step) in enumerate(schema.MIGRATIONS[applied:], applied + 1):
                 step(connection)
                 connection.execute(insert(schema.migration).values(number=number, name=name, at=now()))
+
+    def _check_version(self, connection: Connection) -> None:
+        self._check(_applied(connection), writing=False)
 
     def _check(self, applied: int, *, writing: bool) -> None:
         known = len(schema.MIGRATIONS)
@@ -132,7 +135,7 @@ class Store:
         """Documents with their fields; how many are new, or have a new text."""
         made: dict[str, dict[str, Any]] = {}
         for doc, fields in rows:
-            written = storable(json.dumps(fields, ensure_ascii=False, sort_keys=True), source)
+            written = json.dumps({name: storable(each, source) for name, each in fields.items()}, sort_keys=True)
             row = {"doc_id": storable(doc, source), "hash": digest(fields), "fields": written, "at": now()}
             if made.setdefault(doc, row)["hash"] != row["hash"]:
                 raise StoreError(f"{source}: document {doc!r} has two texts in this file; keep one")
@@ -311,7 +314,7 @@ def _add_queries(connection: Connection, made: Mapping[str, Mapping[str, Any]], 
     known: dict[str, str] = {}
     for part in _parts(list(made)):
         asked = select(table.query_id, table.hash).where(table.query_id.in_(part))
-        known |= dict(connection.execute(asked).tuples().all())
+        known.update((row.query_id, row.hash) for row in connection.execute(asked))
     for query, old in known.items():
         if made[query]["hash"] != old:
             raise StoreError(f"{source}: query {query!r} has another text in the store; give the new text a new id")
@@ -339,7 +342,7 @@ def _insert_new(connection: Connection, table: Any, rows: Sequence[Mapping[str, 
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     added = dialect.insert(table).on_conflict_do_nothing()
     if len(rows) == 1:
-        return connection.execute(added.values(**rows[0])).rowcount
+        return len(connection.execute(added.values(**rows[0]).returning(*table.primary_key.columns)).all())
     before = connection.scalar(select(func.count()).select_from(table)) or 0
     for part in _parts(rows):
         connection.execute(added, part)
