@@ -56,7 +56,7 @@ def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
         )
     else:
         yield from _few_differences(measure, pairs)
-    yield from _skewed(measure, pairs, units)
+        yield from _skewed(measure, pairs, units)
 
 
 def doubts_of_groups(groups: Mapping[str, Sequence[Doubt]]) -> Iterator[Doubt]:

@@ -61,7 +61,7 @@ def evidence_of(source: Source, wanted: Wanted, results: Mapping[str, Result], f
     agreement, powered, unpowered = None, [], []
     quality, unbounded = _quality(source, wanted, results, focus)
     if source.second:
-        names = _in_order(results, wanted, _affordable(results, focus, None, MOST_ROWS))
+        names = _affordable(results, focus, None, MOST_ROWS)
         read = {name: source.runs[name].read(wanted.protocol) for name in names}
         agreement = _agreement(source, wanted, read)
         for name in _covering_more(source, agreement) if read else ():
@@ -172,12 +172,6 @@ def _agreement(source: Source, wanted: Wanted, runs: dict[str, Run]) -> Agreemen
         systems = systems_of(sets, runs, wanted.measures[0], wanted.protocol, settings=settings)
     level, seed = settings.alpha, settings.seed
     return Agreement(sets, agreement_of_all(sets, level, seed), pairs_of(sets, level, seed), systems, level)
-
-
-def _in_order(results: Mapping[str, Result], wanted: Wanted, names: list[str]) -> list[str]:
-    """The best system first and the baseline last, so that differences have the direction that they have elsewhere."""
-    measure, baseline = wanted.measures[0], wanted.settings.baseline
-    return sorted(names, key=lambda name: (name == baseline, -float(results[name][measure])))
 
 
 def _covering_more(source: Source, agreement: Agreement) -> Iterator[str]:

@@ -120,13 +120,14 @@ def ties(facts: Facts) -> Iterator[Block]:
     """What other orders of equal scores would make of every mean."""
     columns = [Column("system"), Column("measure"), Column("value", "number"), Column("smallest", "number")]
     columns += [Column("expected", "number"), Column("largest", "number"), Column("width", "number")]
-    rows = [row for result in facts.results.values() for row in _bands(result)]
+    rows = [row for result in facts.results.values() for row in _bands(result) if row[-1]]
     note = (
         "Smallest and largest are what some order of equal scores gives, expected is the mean over all orders. A wide "
         "band means that the files do not say which document comes first."
     )
-    if all(not row[-1] for row in rows):
+    if not rows:
         yield Text("No order of equal scores would change any of the means.")
+        return
     yield Table("ties", "Tie bands", columns, rows, notes=[note])
 
 

@@ -8,10 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
-__all__ = ["Block", "Bullets", "Chart", "Code", "Column", "Contest", "Fold", "Mark", "Notes", "Options", "Page"]
+__all__ = [
+    "Block",
+    "Bullets",
+    "Chart",
+    "Code",
+    "Column",
+    "Contest",
+    "Fold",
+    "Later",
+    "Mark",
+    "Notes",
+    "Options",
+    "Page",
+]
 __all__ += ["Picture", "Section", "Table", "Text", "Tile", "Tiles", "capital", "chart_of", "every_block", "ranked"]
 
 EVERYWHERE: Final[frozenset[str]] = frozenset()
@@ -128,6 +142,23 @@ class Bullets:
     kind: str = ""
     title: str = ""
     links: Sequence[str] = ()
+
+
+class Later(Sequence[str]):
+    """Lines that are made when they are first shown; a format without notes does without the checks behind them."""
+
+    def __init__(self, made: Callable[[], Iterable[str]]) -> None:
+        self._made = made
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return [*self._made()]
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._lines[at]
+
+    def __len__(self) -> int:
+        return len(self._lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import UserList
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.settings import ALSO, INTERVALS
@@ -16,6 +14,7 @@ from rankgauge.show.model import (
     Bullets,
     Chart,
     Column,
+    Later,
     Mark,
     Notes,
     Section,
@@ -54,7 +53,7 @@ def sections(
         blocks += [*_details(comparison, measure, whole, every_pair, details)]
         for name, group in whole.groups.items():
             blocks += [*_answer(comparison, f"{measure}, {name}", group, every_pair, len(whole.groups))]
-    blocks += [Notes(_Lines(comparison)), *_charts(comparison), Table.of_rows(comparison.rows())]
+    blocks += [Notes(Later(lambda: _notes(comparison))), *_charts(comparison), Table.of_rows(comparison.rows())]
     yield Section("comparison", "Comparison", blocks)
 
 
@@ -254,17 +253,6 @@ def _legend(comparison: Comparison, deltas: str) -> str:
 
 
 # ---- notes -----------------------------------------------------------------------------------------------------------
-
-
-class _Lines(UserList[str]):
-    """The lines of the notes; the checks behind them are made where they are shown, and CSV does not show them."""
-
-    def __init__(self, comparison: Comparison) -> None:
-        self.comparison = comparison
-
-    @cached_property
-    def data(self) -> list[str]:  # type: ignore[override]
-        return [*_notes(self.comparison)]
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.protocol import SPOKEN
-from rankgauge.show.model import Chart, Column, Notes, Section, Table, chart_of, ranked
+from rankgauge.show.model import Chart, Column, Later, Notes, Section, Table, chart_of, ranked
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
@@ -19,7 +19,7 @@ def sections(evaluation: Evaluation, *, per_query: bool = False) -> Iterator[Sec
     """The values of runs, or of every query of every run."""
     table = _query_table(evaluation) if per_query else _run_table(evaluation)
     charts = [] if per_query else _charts(evaluation)
-    yield Section("values", "Values", [table, Notes([*_notes(evaluation)]), *charts])
+    yield Section("values", "Values", [table, Notes(Later(lambda: _notes(evaluation))), *charts])
 
 
 def _charts(evaluation: Evaluation) -> Iterator[Chart]:
