@@ -68,7 +68,7 @@ class Column:
     were asked for.
 
     `key` is its name for programs, where that is not the head. `divided`: a line stands before it. `aside`: a text that
-    is too narrow for the table does without it, and if need be without bars.
+    is too narrow for the table does without it, and if need be with shorter bars or none.
     """
 
     head: str

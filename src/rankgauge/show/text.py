@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, groupby
+from itertools import accumulate, compress, groupby
 from typing import Any, Final
 from unicodedata import combining, east_asian_width
 
@@ -16,7 +16,7 @@ from rankgauge.show.model import Block, Column, Options, Page, Table
 __all__ = ["bar", "short", "text", "width_of"]
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-BAR: Final = 12  # characters of a bar
+BAR, SHORTEST = 12, 2  # characters of a bar: the longest, and what is left of it in a narrow table
 NARROWEST: Final = 16  # characters that are left of a long text in a narrow table
 COLOURS: Final = {
     "best": "1",
@@ -119,10 +119,6 @@ def _table(table: Table, options: Options) -> str:
     if table.formats and "table" not in table.formats:
         return ""
     rows = shown_rows(table, options)
-    for at, column in enumerate(table.columns):
-        if column.kind == "bar":
-            for row, drawn in zip(rows, _bars([row[at].value for row in rows]), strict=True):
-                row[at] = replace(row[at], text=drawn, kind="loss" if drawn.startswith("░") else "bar")
     width = (options.width or WIDTH) - len(DIVIDER) * sum(column.divided for column in table.columns)
     table, grid = _narrowed(table, rows, width)
     grid = grid if table.foot else _folded(grid, table.columns, width)
@@ -137,14 +133,35 @@ def _table(table: Table, options: Options) -> str:
 
 
 def _narrowed(table: Table, rows: list[list[Cell]], width: int) -> tuple[Table, list[list[Cell]]]:
-    """The table and its grid with heads; where it is too wide, first without what stands aside, then without bars."""
-    grid = [[Cell(printable(column.head)) for column in table.columns], *rows]
-    for kinds in (set(), {"bar"}):
-        if _width(grid) > width:
-            kept = [at for at, column in enumerate(table.columns) if not (column.aside or column.kind in kinds)]
-            table = replace(table, columns=[table.columns[at] for at in kept])
-            grid = [[row[at] for at in kept] for row in grid]
-    return table, grid
+    """The table and its grid; where it is too wide, without what stands aside, and then with shorter bars or none."""
+    grid = _drawn([[Cell(printable(column.head)) for column in table.columns], *rows], table.columns, BAR)
+    if _width(grid) > width:
+        table, grid = _kept(table, grid, [not column.aside for column in table.columns])
+    over = _width(grid) - width
+    if 0 < over <= BAR - SHORTEST:
+        return table, _drawn(grid, table.columns, BAR - over)
+    return _kept(table, grid, [column.kind != "bar" for column in table.columns]) if over > 0 else (table, grid)
+
+
+def _kept(table: Table, grid: list[list[Cell]], kept: list[bool]) -> tuple[Table, list[list[Cell]]]:
+    return replace(table, columns=[*compress(table.columns, kept)]), [[*compress(row, kept)] for row in grid]
+
+
+def _drawn(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> list[list[Cell]]:
+    """The grid with bars of this width; a loss is hatched."""
+    drawn = [
+        _bar_cells([row[at] for row in grid[1:]], width) if column.kind == "bar" else [row[at] for row in grid[1:]]
+        for at, column in enumerate(columns)
+    ]
+    return [grid[0], *(list(row) for row in zip(*drawn, strict=True))]
+
+
+def _bar_cells(cells: Sequence[Cell], width: int) -> list[Cell]:
+    bars = _bars([cell.value for cell in cells], width)
+    return [
+        replace(cell, text=drawn, kind="loss" if drawn.startswith("░") else "bar")
+        for cell, drawn in zip(cells, bars, strict=True)
+    ]
 
 
 def _width(grid: Sequence[Sequence[Cell]]) -> int:
@@ -253,10 +270,10 @@ def bar(value: float, most: float, width: int = BAR) -> str:
     return drawn if value >= 0 else "░" * max(1, len(drawn))
 
 
-def _bars(values: Sequence[Any]) -> list[str]:
+def _bars(values: Sequence[Any], width: int) -> list[str]:
     numbers = [value if isinstance(value, int | float) else None for value in values]
     most = max((abs(number) for number in numbers if number is not None), default=0.0)
-    return ["" if number is None else bar(number, most) for number in numbers]
+    return ["" if number is None else bar(number, most, width) for number in numbers]
 
 
 WRITERS: Final[dict[type, Callable[[Any, Options], str]]] = {

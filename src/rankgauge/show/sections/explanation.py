@@ -30,17 +30,18 @@ def sections(
 ) -> Iterator[Section]:
     """One section for each query that is explained, or for the difference of two runs; with texts where given."""
     named = partial(with_text, texts=documents) if documents else str
-    for each in getattr(explained, "explanations", [explained]):
+    every = getattr(explained, "explanations", [explained])
+    for each in every:
         blocks = (_difference_blocks if isinstance(each, Difference) else _explanation_blocks)(each, named)
+        head = [Text(each.title, "head")] if len(every) == 1 else []  # of several, each section has its title
         text = (queries or {}).get(each.query, "")
-        yield Section(f"query-{each.query}", each.title, [*([Text(text)] if text else []), *blocks])
+        yield Section(f"query-{each.query}", each.title, [*head, *([Text(text)] if text else []), *blocks])
 
 
 # ---- one query -------------------------------------------------------------------------------------------------------
 
 
 def _explanation_blocks(explanation: Explanation, named: Callable[[str], str]) -> Iterator[Block]:
-    yield Text(headline(explanation), "head")
     yield Text(f"{explanation.measure} = {number_text(explanation.value)}", "lead")
     if ideal := beside_ideal(explanation):
         yield Text(ideal)
@@ -75,8 +76,8 @@ def _columns(explanation: Explanation, document: Column) -> list[tuple[Column, s
     """The columns about a rank, and the field of a row that each shows."""
     columns = [(Column("rank", "rank"), "rank"), (document, "doc_id"), (Column("grade", "grade"), "grade")]
     if any(row.discount is not None for row in [*explanation.rows, *explanation.ideal]):
-        columns.append((Column("gain", "gain"), "gain"))
-        columns += [(Column(head, "number", aside=True), head) for head in ("discount", "term")]
+        columns += [(Column("gain", "gain"), "gain"), (Column("discount", "number"), "discount")]
+        columns.append((Column("term", "number", aside=True), "term"))
     return [*columns, (Column("adds", "number"), "contribution"), (Column("so far", "number", aside=True), "total")]
 
 
@@ -110,7 +111,6 @@ def _ideal(row: Row | None, named: Callable[[str], str]) -> list[Any]:
 
 
 def _difference_blocks(difference: Difference, named: Callable[[str], str]) -> Iterator[Block]:
-    yield Text(difference.title, "head")
     for letter, each in (("B", difference.b), ("A", difference.a)):
         yield Text(f"{short(each.run or letter, 60)}: {number_text(each.value)}")
     yield Picture(f"picture-{difference.query}", difference.title, lambda: difference_svg(difference))
