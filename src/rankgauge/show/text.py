@@ -17,7 +17,7 @@ __all__ = ["bar", "short", "text", "width_of"]
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 BAR, SHORTEST = 12, 2  # characters of a bar: the longest, and what is left of it in a narrow table
-NARROWEST: Final = 16  # characters that are left of a long text in a narrow table
+NARROWEST: Final = 12  # characters that are left of a long text in a narrow table
 COLOURS: Final = {
     "best": "1",
     "second": "4",
@@ -83,7 +83,7 @@ def _words(block: model.Text, options: Options) -> str:
 
 
 def _bullets(block: model.Bullets, options: Options) -> str:
-    title = f"{printable(block.title)}:\n" if block.title else ""
+    title = _lines([f"{block.title}:"], options) if block.title else ""
     return title + _lines(block.items, options, "Warning: " if block.kind == "warning" else "  " if title else "")
 
 
