@@ -888,7 +888,8 @@ def test_measures_lists_every_measure(cli: Command) -> None:
 @pytest.mark.parametrize("name", ["nDCG", "ndcg_cut_10", "nDCG(gain=exp)@10"])
 def test_measures_explains_one(name: str, cli: Command) -> None:
     out = cli("measures", name).out
-    assert out.startswith(f"nDCG[@k]: {MEASURES['nDCG'].help}\n")
+    assert " ".join(out.split()).startswith(" ".join(f"nDCG[@k]: {MEASURES['nDCG'].help}".split()))
+    assert max(map(len, out.splitlines())) <= 80
     assert "\nDefaults: gain=linear, discount=log2, rel=None\n" in out
     assert "ndcg_cut_<number>, ndcg_burges" in out
 

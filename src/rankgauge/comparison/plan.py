@@ -234,7 +234,7 @@ def plan(
     query_counts: Iterable[int] = (),
     setting: Setting | None = None,
 ) -> Plan:
-    """Queries needed for differences, gates and intervals of these sizes; and what sets of so many queries show.
+    """Queries needed for differences, gates and intervals of these sizes; and what sets of queries can show.
 
     Without any size or number, a ladder of usual ones; margins that a system of the expected loss can never keep are
     left out.

@@ -258,7 +258,7 @@ def _cell_texts(frame: Frame, base: Any, room: float) -> list[Any]:
 def detectable(
     source: Source, measure: Asked = None, *, pair: Two = None, theme: str = "light", width: int = WIDTH
 ) -> Any:
-    """The smallest difference that so many queries show with a chance of 80 %, by how the systems scatter here."""
+    """The minimum detectable effect by number of queries, with power 0.80, for systems that scatter as these do."""
     alt, frame = altair(), Frame.of(theme, width)
     compared, settings = comparison_of(source, measure)
     values = compared.values

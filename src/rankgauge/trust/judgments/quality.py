@@ -181,7 +181,7 @@ def quality(
     seed: int = 0,
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
 ) -> Quality:
-    """What judgments hold, and with runs how far their values can be trusted.
+    """How complete judgments are, and with runs how far their values can be trusted.
 
     `scale`: the grades there are (else those that are used). `leave_one_out` asks how unfair the judgments are to a run
     that had no part in choosing what to judge; `error_rate` or `confusion` what wrong labels would do.

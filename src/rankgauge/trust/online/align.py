@@ -89,7 +89,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alignment(Shown):
-    """Offline beside online: a `Tracked` for each offline column, the first of which pictures and words are about.
+    """Offline vs. online: a `Tracked` for each offline column, the first of which pictures and words are about.
 
     `reliability` is the share of the online variance that is more than noise (None without standard errors); `choice`
     is None where there is one offline column.

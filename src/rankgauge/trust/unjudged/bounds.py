@@ -56,7 +56,7 @@ class Open(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bounds(Shown):
-    """What unjudged documents leave open: for every query, and for the mean.
+    """Best and worst case once unjudged documents are judged: of every query, and of the mean.
 
     `bounds["q1"]` is a query's range, `bounds.mean` that of the mean, `open` the number of open documents.
     """
@@ -169,7 +169,7 @@ def unjudged_bounds(
     scale: Iterable[float] | None = None,
     protocol: Protocol | Mapping[str, Any] = DEFAULT,
 ) -> Bounds:
-    """The interval that unjudged documents leave open: of a run, or of its difference to another (`minus`).
+    """Best and worst case once unjudged documents are judged: of a run, or of its difference to another (`minus`).
 
     Exact: the smallest and the largest nDCG over every way to grade the run's unjudged documents at ranks up to k, the
     ideal moving with them. `scale`: the grades there are; without it, the grades that the judgments hold.
