@@ -61,7 +61,8 @@ def evidence_of(source: Source, wanted: Wanted, results: Mapping[str, Result], f
     agreement, powered, unpowered = None, [], []
     quality, unbounded = _quality(source, wanted, results, focus)
     if source.second:
-        names = _in_order(results, wanted, _affordable(results, focus, None, MOST_ROWS))
+        names = _affordable(results, focus, None, MOST_ROWS)
+        names.sort(key=lambda name: name != wanted.settings.baseline)  # what others are compared with comes first
         read = {name: source.runs[name].read(wanted.protocol) for name in names}
         agreement = _agreement(source, wanted, read)
         for name in _covering_more(source, agreement) if read else ():
@@ -110,9 +111,9 @@ def _bounded(wanted: Wanted, results: Mapping[str, Result]) -> tuple[Measure | N
 
 
 def _affordable(results: Mapping[str, Result], focus: tuple[str, ...], k: Any, most: int) -> list[str]:
-    """The systems for which the work is bounded: all, those in focus, or none."""
+    """The systems for which the work is bounded, as they were given: all, those in focus, or none."""
     depth = {name: _retrieved(result, k) for name, result in results.items()}
-    for names in (list(results), list(focus)):
+    for names in (list(results), [name for name in results if name in focus]):
         if sum(depth[name] for name in names) <= most:
             return names
     return []
@@ -172,12 +173,6 @@ def _agreement(source: Source, wanted: Wanted, runs: dict[str, Run]) -> Agreemen
         systems = systems_of(sets, runs, wanted.measures[0], wanted.protocol, settings=settings)
     level, seed = settings.alpha, settings.seed
     return Agreement(sets, agreement_of_all(sets, level, seed), pairs_of(sets, level, seed), systems, level)
-
-
-def _in_order(results: Mapping[str, Result], wanted: Wanted, names: list[str]) -> list[str]:
-    """The best system first and the baseline last, so that differences have the direction that they have elsewhere."""
-    measure, baseline = wanted.measures[0], wanted.settings.baseline
-    return sorted(names, key=lambda name: (name == baseline, -float(results[name][measure])))
 
 
 def _covering_more(source: Source, agreement: Agreement) -> Iterator[str]:
