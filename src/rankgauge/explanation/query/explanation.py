@@ -112,7 +112,7 @@ class Explanations(Shown):
     @property
     def title(self) -> str:
         """What was measured, of what."""
-        return "; ".join(each.title for each in self.explanations)
+        return "; ".join(each.title for each in self.explanations) or "No query lost."
 
     def data(self, **choices: Any) -> list[dict[str, Any]]:
         """Everything about every query."""

@@ -30,7 +30,10 @@ def sections(
 ) -> Iterator[Section]:
     """One section for each query that is explained, or for the difference of two runs; with texts where given."""
     named = partial(with_text, texts=documents or {})
-    for each in getattr(explained, "explanations", [explained]):
+    every = getattr(explained, "explanations", [explained])
+    if not every:
+        yield Section("nothing", explained.title, [Text(explained.title)])
+    for each in every:
         blocks = (_difference_blocks if isinstance(each, Difference) else _explanation_blocks)(each, named)
         text = (queries or {}).get(each.query, "")
         yield Section(f"query-{each.query}", each.title, [*([Text(text)] if text else []), *blocks])
