@@ -82,7 +82,7 @@ def funnel(
     ties = [*_tie_bands(named, wanted, sampling)]
     for tie in ties:
         warn(_tie_warning(tie))
-    notes = [*_notes_of(named, recall_depth, candidates), *_missing_cell(systems), *_tie_line(ties)]
+    notes = [*_tie_line(ties), *_notes_of(named, recall_depth, candidates), *_missing_cell(systems)]
     return Funnel(wanted, recall_depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 
@@ -222,7 +222,7 @@ def _tie_line(notes: Sequence[TieNote]) -> Iterator[str]:
     """The line below the tables."""
     if notes:
         bands = ", ".join(f"{note.range} ({note.run})" for note in notes)
-        yield f"WARNING, ties: equal scores leave {notes[0].measure} open, {bands}."
+        yield f"Caution, ties: equal scores leave {notes[0].measure} open, {bands}."
 
 
 def _of_system(system: System) -> Iterator[str]:
