@@ -169,7 +169,9 @@ def test_a_constant_scorer_is_told_loudly_and_once(format: str, here: Path, cli:
         assert noted in outcome.out
         assert outcome.err == ""
     if format in ("table", "markdown", "latex"):
-        notes = [line for line in outcome.out.splitlines() if re.match(r"(- |% ?)?(Caution|Queries|Rules|Judged)", line)]
+        notes = [
+            line for line in outcome.out.splitlines() if re.match(r"(- |% ?)?(Caution|Queries|Rules|Judged)", line)
+        ]
         assert noted in notes[0]
     assert "ties" not in cli("eval", "qrels.txt", "constant.run", "--ties", "average", "--format", format).err
 

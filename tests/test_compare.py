@@ -526,7 +526,9 @@ class TestShown:
         apart = {query: values["b"][query] - values["a"][query] for query in values["a"]}
         lost, won = compare(None, values, flips=100).first.changed("b", "a", 5)
         assert [each.query_id for each in lost] == [q for q in sorted(apart, key=apart.__getitem__) if apart[q] < 0][:5]
-        assert [each.query_id for each in won] == [q for q in sorted(apart, key=lambda q: -apart[q]) if apart[q] > 0][:5]
+        assert [each.query_id for each in won] == [q for q in sorted(apart, key=lambda q: -apart[q]) if apart[q] > 0][
+            :5
+        ]
         assert 0 < len(lost) + len(won) <= 7
         for each in (*lost, *won):
             expected = values["a"][each.query_id], values["b"][each.query_id], apart[each.query_id]
@@ -751,7 +753,9 @@ class TestCommand:
     def test_formats_by_suffix_and_files(self, cli: Command, tmp_path: Path) -> None:
         assert cli("qrels.txt", "good.run", "worse.run", "-o", "c.md") == (0, "", "")
         text = (tmp_path / "c.md").read_text()
-        assert text.startswith("- worse is worse than good by 0.0701 nDCG@10 (7.0 % less; 95 % interval 0.0435 to 0.0968")
+        assert text.startswith(
+            "- worse is worse than good by 0.0701 nDCG@10 (7.0 % less; 95 % interval 0.0435 to 0.0968"
+        )
         assert "\n\n**Means over 30 queries.**\n\n|  | system | nDCG@10 |\n" in text
         assert "\n**nDCG@10, 30 queries**\n\n| system |" in text
 

@@ -42,7 +42,12 @@ def words(drawn: str) -> list[str]:
 
 def ranks_of(explained: rankgauge.Explanation) -> list[dict[str, Any]]:
     """The columns of the table of ranks, for programs."""
-    (table,) = (block for section in explained.sections() for block in section.blocks if isinstance(block, Table) and block.key == "ranks")
+    (table,) = (
+        block
+        for section in explained.sections()
+        for block in section.blocks
+        if isinstance(block, Table) and block.key == "ranks"
+    )
     return [{"head": column.head, "aside": column.aside} for column in table.columns]
 
 
@@ -261,11 +266,17 @@ class TestCommand:
         values = {
             name: rankgauge.evaluate(here / "qrels.txt", here / f"{name}.run").to_dict() for name in ("good", "worst")
         }
-        apart = {query: values["worst"][query]["nDCG@10"] - values["good"][query]["nDCG@10"] for query in values["good"]}
+        apart = {
+            query: values["worst"][query]["nDCG@10"] - values["good"][query]["nDCG@10"] for query in values["good"]
+        }
         told = json.loads(out)
-        assert {each["query_id"]: each["points"] for each in told} == pytest.approx({q: d for q, d in apart.items() if d})
-        assert [each["query_id"] for each in told] == ["q2", "q1"] == sorted(
-            (query for query in apart if apart[query] < 0), key=apart.__getitem__
+        assert {each["query_id"]: each["points"] for each in told} == pytest.approx(
+            {q: d for q, d in apart.items() if d}
+        )
+        assert (
+            [each["query_id"] for each in told]
+            == ["q2", "q1"]
+            == sorted((query for query in apart if apart[query] < 0), key=apart.__getitem__)
         )
         one = json.loads(cli("qrels.txt", "good.run", "worst.run", "--query", "q2", "--format", "json").out)
         assert told[0] == one
@@ -347,7 +358,9 @@ def test_the_largest_losses_by_brute_force(measure: str, rules: dict[str, Any]) 
     random = np.random.default_rng(3)
     judged = {f"q{q}": {f"d{d}": int(random.integers(0, 3)) if q % 7 else 0 for d in range(12)} for q in range(30)}
     runs = {
-        name: {f"q{q}": {f"d{d}": float(score) for d, score in enumerate(random.random(15))} for q in range(30) if q % gap}
+        name: {
+            f"q{q}": {f"d{d}": float(score) for d, score in enumerate(random.random(15))} for q in range(30) if q % gap
+        }
         for name, gap in (("old", 11), ("new", 8))
     }
     protocol = rankgauge.Protocol(**rules)

@@ -575,8 +575,10 @@ def test_what_could_turn_the_decision_comes_first() -> None:
     report = rankgauge.report(*made(30), charts=False)
     codes = [row["code"] for row in table_named(report, "cautions")]
     assert codes[:2] == ["unjudged", "unanswered"]
-    assert codes.index("unjudged") < codes.index("unanswered") < min(
-        (at for at, code in enumerate(codes) if code.startswith("RG")), default=len(codes)
+    assert (
+        codes.index("unjudged")
+        < codes.index("unanswered")
+        < min((at for at, code in enumerate(codes) if code.startswith("RG")), default=len(codes))
     )
     warned = {finding.code for finding in report.facts.findings or [] if finding.kind.severity == "warning"}
     assert {code for code in codes if code.startswith("RG")} == warned - {"RG302"}  # RG302: unanswered

@@ -14,7 +14,7 @@ from rankgauge.errors import InputError
 from rankgauge.measures.bands.bands import Band
 from rankgauge.show.cells import shown_rows
 from rankgauge.show.data import csv_text, json_text, section_data
-from rankgauge.show.formats import render
+from rankgauge.show.formats import FORMATS
 from rankgauge.show.latex import latex
 from rankgauge.show.markdown import markdown
 from rankgauge.show.model import (
@@ -207,8 +207,8 @@ def test_what_stands_aside_is_left_out_where_there_is_no_room() -> None:
     assert "term" in text(page(narrow), Options())
     assert text(page(wide), Options()).splitlines()[0].split() == ["document", "adds"]
     assert text(page(wide), Options(width=120)).splitlines()[0].split() == ["document", "term", "adds"]
-    for format in ("markdown", "latex", "html", "csv"):
-        assert "term" in str(render(page(wide), format)), format
+    for name in ("markdown", "latex", "html", "csv"):
+        assert "term" in str(FORMATS[name].render(page(wide), Options())), name
 
 
 def test_colours_only_where_they_are_asked_for() -> None:
