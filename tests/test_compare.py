@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import math
+import re
 import subprocess
 import sys
 from functools import partial
@@ -216,6 +217,65 @@ class TestManySystems:
         system = compare(None, PAIR).first.systems["a"]
         theirs = scipy.stats.ttest_1samp(A, 0).confidence_interval()
         assert system.interval == pytest.approx(theirs, abs=1e-12)
+
+
+class TestIntervals:
+    """They stay where the measure can be, and there is none where nothing could be significant."""
+
+    NEAR_ONE = {  # noqa: RUF012
+        "old": {f"q{n}": 1.0 if n else 0.82 for n in range(8)},
+        "new": {f"q{n}": 0.0 if n else 0.9 for n in range(8)},
+    }
+
+    def test_no_end_is_beyond_the_range_of_the_measure(self) -> None:
+        found = compare(None, self.NEAR_ONE, "nDCG@10")
+        theirs = [scipy.stats.ttest_1samp([*each.values()], 0).confidence_interval() for each in self.NEAR_ONE.values()]
+        assert theirs[0].high > 1
+        assert theirs[1].low < 0
+        old, new = (found.first.systems[name].interval for name in ("old", "new"))
+        assert old == pytest.approx((theirs[0].low, 1.0))
+        assert new == pytest.approx((0.0, theirs[1].high))
+        apart = [self.NEAR_ONE["new"][query] - self.NEAR_ONE["old"][query] for query in self.NEAR_ONE["old"]]
+        whole = scipy.stats.ttest_1samp(apart, 0).confidence_interval()
+        assert whole.low < -1
+        assert found.pair("new", "old").interval == pytest.approx((-1.0, whole.high))
+        assert found.pair("old", "new").interval == pytest.approx((-whole.high, 1.0))
+        (row,) = (row for row in found.rows() if row["a"] == "new")
+        assert (row["difference_low"], row["difference_high"]) == found.pair("new", "old").interval
+
+    @pytest.mark.parametrize("measure", ["DCG@10", "my own measure"])
+    def test_of_a_measure_without_known_ends_nothing_is_cut(self, measure: str) -> None:
+        found = compare(None, self.NEAR_ONE, measure)
+        theirs = scipy.stats.ttest_1samp([*self.NEAR_ONE["old"].values()], 0).confidence_interval()
+        assert found.first.systems["old"].interval == pytest.approx(theirs)
+
+    @pytest.mark.parametrize(("queries", "known"), [(2, False), (5, False), (6, True)])
+    def test_of_too_few_queries_there_is_none(self, queries: int, known: bool) -> None:
+        """Up to five queries no p is below 0.05: the smallest is 2 of 2^5."""
+        some = {name: dict(list(column.items())[:queries]) for name, column in PAIR.items()}
+        found = compare(None, some, "nDCG@10")
+        ends = [system.interval for system in found.first.systems.values()]
+        ends += [found.pairs[0].interval, found.pairs[0].relative_interval]
+        assert [[math.isfinite(end) for end in each] for each in ends] == [[known, known]] * 4
+        data = json.loads(found.show("json"))["measures"]["nDCG@10"]
+        assert (data["pairs"][0]["difference"]["low"] is not None) == known
+        assert (data["systems"]["a"]["mean"]["high"] is not None) == known
+        text = found.show(details=True)
+        assert "nan" not in text
+        assert text.startswith("No clear winner: " if known else "Too few queries to tell: b − a is ")
+        if not known:
+            assert re.search(
+                r"^b +0\.\d{4} +-0\.\d{4} +-\d+\.\d % +– +[01]\.\d{4}  not significant$", text, re.MULTILINE
+            )
+        below = compare(None, some, "nDCG@10", alpha=0.6)  # at this level two queries can be significant
+        assert math.isfinite(below.pairs[0].interval[0])
+
+    def test_clusters_are_counted_and_not_their_queries(self) -> None:
+        by = {query: query[-1] if query[-1] in "012" else "3" for query in PAIR["a"]}
+        found = compare(None, PAIR, "nDCG@10", clusters=by)
+        assert math.isnan(found.pairs[0].interval[0])
+        assert all(math.isnan(system.interval[0]) for system in found.first.systems.values())
+        assert found.pairs[0].verdict.startswith("Too few queries to tell: ")
 
 
 class TestRuns:
