@@ -26,6 +26,7 @@ from rankgauge.show.formats import render
 from rankgauge.show.model import Options, Table
 from rankgauge.show.svg.explanation import difference_svg, svg
 from rankgauge.show.text import bar
+from rankgauge.show.text import text as as_text
 
 JUDGED = {"q1": {"d1": 3, "d2": 0, "d3": 2, "<&>\"'": 1}, "q2": {"d9": 1}, "q3": {"x": 1}}
 RUN = {"q1": {"d3": 12.1, "d7": 11.8, "d1": 9.5, "<&>\"'": 2.0}, "q2": {"d4": 7.2, "d9": 7.1}}
@@ -58,7 +59,7 @@ class TestText:
         assert lines[1] == f"nDCG@10 = {ONE.value:.4f}"
         assert lines[2] == f"DCG {ONE.dcg:.4f} of an ideal DCG {ONE.idcg:.4f}"
         assert " ".join(lines[4].split()) == "rank document grade gain discount adds │ ideal grade adds"
-        wide = render(ONE.page(), "table", Options(width=120)).split("\n")
+        wide = as_text(ONE.page(), Options(width=120)).split("\n")
         heads = "rank document grade gain discount term adds so far │ ideal grade adds so far"
         assert " ".join(wide[4].split()) == heads
         assert max(map(len, lines)) < max(map(len, wide)) <= 120
