@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -72,6 +73,7 @@ def compare_runs(
       rankgauge compare --values values.csv
     """
     comparison = _compared(files, measures, values, **asked)
+    output = replace(output, notes=output.notes or details)
     deliver(comparison, output, every_pair=every_pair, details=details, deltas=deltas)
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_runs"]
 
-WITHOUT_NOTES = ("csv", "markdown", "latex", "svg", "png")  # formats that do not hold what to know about the numbers
-
 
 @command(
     "eval",
@@ -72,6 +70,6 @@ def evaluate_runs(
 
         write_text(output.path, trec_lines(evaluation, per_query=per_query))
         return
-    for message in evaluation.warnings if output.format in WITHOUT_NOTES and not tie_band else ():
+    for message in () if output.has_notes or tie_band else evaluation.warnings:
         warn(message)
     deliver(evaluation.tie_bands if tie_band else evaluation, output, per_query=per_query)

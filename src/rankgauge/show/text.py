@@ -120,15 +120,16 @@ def _table(table: Table, options: Options) -> str:
         return ""
     rows = shown_rows(table, options)
     heads = [Cell(printable(column.head)) for column in table.columns]
-    if any(column.aside for column in table.columns) and _width([heads, *rows]) > (options.width or WIDTH):
-        kept = [at for at, column in enumerate(table.columns) if not column.aside]
-        table = replace(table, columns=[table.columns[at] for at in kept])
-        heads, *rows = ([row[at] for at in kept] for row in (heads, *rows))
     for at, column in enumerate(table.columns):
         if column.kind == "bar":
             for row, drawn in zip(rows, _bars([row[at].value for row in rows]), strict=True):
                 row[at] = replace(row[at], text=drawn, kind="loss" if drawn.startswith("░") else "bar")
-    grid = [heads, *rows] if table.foot else _folded([heads, *rows], table.columns, options.width or WIDTH)
+    grid = [heads, *rows]
+    if any(column.aside for column in table.columns) and _width(grid) > (options.width or WIDTH):
+        kept = [at for at, column in enumerate(table.columns) if not column.aside]
+        table = replace(table, columns=[table.columns[at] for at in kept])
+        grid = [[row[at] for at in kept] for row in grid]
+    grid = grid if table.foot else _folded(grid, table.columns, options.width or WIDTH)
     if options.width is not None:
         grid = _shortened(grid, table.columns, options.width)
     parts = [

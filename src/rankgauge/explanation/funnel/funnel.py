@@ -80,7 +80,7 @@ def funnel(
     named = {system.name: system for system in systems.values()}
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
     ties = [*_tie_bands(named, wanted, sampling)]
-    notes = [*_notes_of(named, recall_depth, candidates), *_missing_cell(systems), *_tie_line(ties)]
+    notes = [*_tie_line(ties), *_notes_of(named, recall_depth, candidates), *_missing_cell(systems)]
     return Funnel(wanted, recall_depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 

@@ -75,14 +75,16 @@ def _query_table(evaluation: Evaluation) -> Table:
 
 
 def _notes(evaluation: Evaluation) -> Iterator[str]:
-    """Whose numbers these are, of which queries, what may change their reading, and the rules, first where unusual."""
+    """What may change the reading first; whose numbers these are, of which queries; the rules, early where unusual."""
     results = [*evaluation.values()]
+    loud = [note for note in evaluation.ties if note.startswith("Caution")]
+    yield from loud
     rules = f"Rules: {' '.join(f'{rule}={value}' for rule, value in _rules(evaluation.first))}"
     unusual = bool(evaluation.protocol.changed)
     yield from _dialect_words(evaluation.first)
     yield f"Queries: {'; '.join(_count_words(results))}."
     yield from [rules] if unusual else []
-    yield from evaluation.ties
+    yield from [note for note in evaluation.ties if note not in loud]
     for k in evaluation.first.judged:
         yield f"Judged@{k}: {_spread({result.name: result.judged[k] for result in results})}."
     yield from evaluation.checks
