@@ -12,6 +12,7 @@ import pytest
 
 from rankgauge.errors import InputError
 from rankgauge.measures.bands.bands import Band
+from rankgauge.show import formats
 from rankgauge.show.cells import shown_rows
 from rankgauge.show.data import csv_text, json_text, section_data
 from rankgauge.show.formats import FORMATS
@@ -169,6 +170,34 @@ def test_a_table_that_does_not_fit_is_continued_below() -> None:
     whole = text(page(shown), Options())
     assert len(whole.splitlines()) == 2
     assert "a-long-name-of-a-system-that-is-cut" in whole
+
+
+def test_a_table_that_is_too_wide_does_without_what_stands_aside_then_with_shorter_bars_then_without() -> None:
+    columns = [Column("document"), Column("grade", "grade", aside=True), Column("adds", "number"), Column("", "bar")]
+    columns.append(Column("ideal", divided=True))
+    made = [text(page(table(columns, [["d1", 3, 0.5, 0.5, "i" * wide]])), Options()) for wide in (39, 40, 46, 56, 57)]
+    assert ["grade" in each for each in made] == [True, False, False, False, False]
+    assert [each.count("█") for each in made] == [12, 12, 12, 2, 0]
+    assert [max(map(width_of, each.splitlines())) for each in made] == [80, 74, 80, 80, 77]
+
+
+def test_texts_of_documents_are_cut_where_no_terminal_is_and_ids_are_not() -> None:
+    long = "d1: " + "text " * 20
+    made = text(page(table([Column("document", "titled"), Column("x", "number")], [[long, 0.5]])), Options())
+    assert max(map(width_of, made.splitlines())) == 80
+    assert "…" in made
+    assert long in text(page(table([Column("document"), Column("x", "number")], [[long, 0.5]])), Options())
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "latex", "html"])
+def test_quiet_shows_tables_alone(format: str) -> None:
+    whole = page(Text("A sentence."), NUMBERS, Notes(["Below."]), data={"words": "A sentence."})
+    loud, quiet = (str(formats.render(whole, format, Options(quiet=each))) for each in (False, True))
+    for words in ("A sentence.", "A note.", "Below."):
+        assert words in loud
+        assert words not in quiet
+    assert "0.8051" in quiet
+    assert "A sentence." in str(formats.render(whole, "json", Options(quiet=True)))
 
 
 def test_long_sentences_are_wrapped_at_the_width_of_the_terminal_or_at_80() -> None:
