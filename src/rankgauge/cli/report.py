@@ -39,7 +39,7 @@ WIDE = 90  # characters of a command that fits on a line
     "baseline",
     by="Groups of queries: a table with a query and a group column; number columns become business metrics.",
 )
-@shared("weights", "clusters")
+@shared("weights", "clusters", "keep_going")
 @click.option("--queries", type=FILE, metavar="FILE", help="Query texts: a table, or id and text on each line.")
 @click.option("--documents", type=FILE, metavar="FILE", help="Document texts, of which the beginnings are shown.")
 @click.option(
