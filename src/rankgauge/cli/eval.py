@@ -28,7 +28,7 @@ __all__ = ["evaluate_runs"]
 )
 @click.argument("qrels", type=FILE, required=False, metavar="QRELS")
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
-@shared("measures", "measures_from", "per_query", "dialect", "by", "weights")
+@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "keep_going")
 @click.option("--tie-band", is_flag=True, help="Lowest, expected and highest value over orders of equal scores.")
 @output_options(own=("trec",))
 @protocol_options
@@ -44,6 +44,7 @@ def evaluate_runs(
     dialect: str | None,
     by: str | None,
     weights: str | None,
+    keep_going: bool,
     output: Output,
 ) -> None:
     """Measure runs against judgments.
@@ -64,7 +65,8 @@ def evaluate_runs(
     from rankgauge.cli.inputs import Inputs
 
     inputs = Inputs(reading, qrels, runs, tables=[by, weights])
-    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, by=by, weights=weights)
+    about = {"by": by, "weights": weights, "keep_going": keep_going}
+    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
     if output.format == "trec":
         from rankgauge.dialects.trec_eval import trec_lines
 

@@ -39,7 +39,7 @@ WIDE = 90  # characters of a command that fits on a line
     "baseline",
     by="Groups of queries: a table with a query and a group column; number columns become business metrics.",
 )
-@shared("weights", "clusters", "queries", "documents")
+@shared("weights", "clusters", "queries", "documents", "keep_going")
 @click.option(
     "--experiments",
     type=FILE,

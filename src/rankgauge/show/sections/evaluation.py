@@ -86,7 +86,8 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
     yield from [rules] if unusual else []
     yield from [note for note in evaluation.ties if note not in loud]
     for k in evaluation.first.judged:
-        yield f"Judged@{k}: {_spread({result.name: result.judged[k] for result in results})}."
+        shares = {each.name: each.judged[k] for each in results if each.judged[k] == each.judged[k]}  # some retrieved
+        yield from [f"Judged@{k}: {_spread(shares)}."] if shares else []
     yield from evaluation.checks
     yield from [] if unusual else [rules]
 
