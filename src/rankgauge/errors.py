@@ -13,9 +13,11 @@ RankgaugeWarning          a number was computed, and here is what to know about 
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 __all__ = [
     "Doubt",
@@ -74,9 +76,15 @@ class Doubt(NamedTuple):
     text: str
 
 
+OWN: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
 def warn(message: str) -> None:
-    """Tell the user something about a result that was computed all the same."""
-    warnings.warn(message, RankgaugeWarning, stacklevel=3)
+    """Tell the user something about a result that was computed all the same, at the line that called this package."""
+    caller, level = sys._getframe(1), 2
+    while caller.f_code.co_filename.startswith(OWN) and caller.f_back is not None:
+        caller, level = caller.f_back, level + 1
+    warnings.warn(message, RankgaugeWarning, stacklevel=level)
 
 
 def counted(number: int, word: str, plural: str = "") -> str:

@@ -15,8 +15,10 @@ from rankgauge.matching.hits import Hits
 from rankgauge.matching.match import match
 from rankgauge.measures import Measure, as_written, parse, parse_all
 from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, RunSource, read_judgments
+from rankgauge.read.formats import bare_name
+from rankgauge.read.named import Runs, named, named_one
 from rankgauge.result import Evaluation, Result
 from rankgauge.validation.quick import peek
 
@@ -31,7 +33,7 @@ def evaluate(
     run: Any,
     measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
     *,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     dialect: str | Dialect | None = None,
     weights: Any = None,
     by: Any = None,
@@ -47,6 +49,7 @@ def evaluate(
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
     """
+    name, run = named_one(run, name)
     evaluation = evaluate_runs(
         judgments, {name: run}, measures, protocol=protocol, dialect=dialect, weights=weights, by=by
     )
@@ -58,17 +61,18 @@ def evaluate(
 
 def evaluate_runs(
     judgments: Any,
-    runs: Mapping[str, Any],
+    runs: Runs,
     measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
     *,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     dialect: str | Dialect | None = None,
     weights: Any = None,
     by: Any = None,
 ) -> Evaluation:
     """Measure several runs, by their names, against one set of judgments, which is read once.
 
-    The arguments are those of `evaluate`. A run is read, measured and let go before the next is read.
+    Runs are a mapping from names, or a list of paths, which are named by their stem. The other arguments are those of
+    `evaluate`. A run is read, measured and let go before the next is read.
 
     >>> runs = {"old": {"q": {"x": 2.0, "d": 1.0}}, "new": {"q": {"d": 2.0, "x": 1.0}}}
     >>> {name: result["RR"] for name, result in evaluate_runs({"q": {"d": 1}}, runs, "RR").items()}
@@ -84,7 +88,7 @@ def evaluate_runs(
     return Evaluation(
         {
             name: _evaluated(name, judged, RunSource.of(run), parsed, protocol, tool, **about)
-            for name, run in runs.items()
+            for name, run in named(runs).items()
         }
     )
 
@@ -115,7 +119,9 @@ def _evaluated(
 
     result = measure_hits(hits_under, measures, protocol, dialect, **about)
     run = source.read(result.protocol)
-    return replace(result, name=name or run.source, judgments=judgments, peek=peek(judgments, run, result.hits))
+    return replace(
+        result, name=name or bare_name(run.source), judgments=judgments, peek=peek(judgments, run, result.hits)
+    )
 
 
 def measure_hits(

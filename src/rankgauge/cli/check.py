@@ -139,7 +139,7 @@ def _check(
 
 def _check_replaced(baseline: str, old: Saved | None, saved_to: str | None, *, ratchet: bool) -> None:
     """Refuse to replace a run, or a file that holds more than the baseline."""
-    from rankgauge.cli.inputs import split_name
+    from rankgauge.read.named import split_name
 
     name, path = split_name(baseline)
     if ratchet and (path == "-" or name):
@@ -157,8 +157,9 @@ def _check_replaced(baseline: str, old: Saved | None, saved_to: str | None, *, r
 
 def _saved_values(qrels: str, run: str, baseline: str | None) -> Saved | None:
     """The saved values, or None where the baseline is a run."""
-    from rankgauge.cli.inputs import one_standard_input, split_name
+    from rankgauge.cli.inputs import one_standard_input
     from rankgauge.comparison.gate.baseline import saved_at
+    from rankgauge.read.named import split_name
 
     if baseline is None:
         return None
@@ -172,7 +173,7 @@ def _saved_values(qrels: str, run: str, baseline: str | None) -> Saved | None:
 
 def _apart(baseline: str, run: str) -> str:
     """The baseline, named so that it can be told from the run, even where it is the same file."""
-    from rankgauge.cli.inputs import split_name
+    from rankgauge.read.named import split_name
 
     name, path = split_name(baseline)
     return f"baseline={path}" if name is None and path == split_name(run)[1] else baseline

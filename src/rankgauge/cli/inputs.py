@@ -17,14 +17,14 @@ from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import as_written, parse, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource
-from rankgauge.read.formats import bare_name
+from rankgauge.read.named import named_paths
 
 if TYPE_CHECKING:
     from rankgauge.read import Judgments, Run
     from rankgauge.read.ltr import Ltr
     from rankgauge.result import Evaluation
 
-__all__ = ["Inputs", "Reading", "named_runs", "one_standard_input", "split_name"]
+__all__ = ["Inputs", "Reading", "one_standard_input"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -58,8 +58,8 @@ class Inputs:
         tables: Sequence[str | None] = (),
     ) -> None:
         self.reading, self.rows = reading, _ltr_rows(reading, qrels)
-        names = named_runs(runs if self.rows is None else reading.predictions)
-        first, sets = named_runs(retrieved), named_runs(judges)
+        names = named_paths(runs if self.rows is None else reading.predictions)
+        first, sets = named_paths(retrieved), named_paths(judges)
         self.paths = [each for each in (reading.ltr or qrels, *names.values(), *first.values(), *sets.values()) if each]
         one_standard_input([*self.paths, *tables])
         self.judgments = self.rows or self.judged(qrels)
@@ -105,34 +105,6 @@ def one_standard_input(paths: Sequence[str | None]) -> None:
     """Standard input gives its bytes once."""
     if paths.count("-") > 1:
         raise InputError("standard input (-) can be only one of the files")
-
-
-def named_runs(arguments: Sequence[str]) -> dict[str, str]:
-    """Name → path: the name given (NAME=RUN), the file's without its suffixes, or its whole path if that is taken."""
-    pairs = [_name_and_path(argument) for argument in arguments]
-    names = [name for name, _ in pairs]
-    given = {name for (name, path), argument in zip(pairs, arguments, strict=True) if path != argument}
-    named: dict[str, str] = {}
-    for name, path in pairs:
-        if names.count(name) > 1 and name in given:
-            raise InputError(f"two runs are named {name}; give each a name of its own")
-        unique = name if names.count(name) == 1 else path
-        if unique in named:
-            raise InputError(f"{path} is given twice; name them apart: A={path} B={path}")
-        named[unique] = path
-    return named
-
-
-def _name_and_path(argument: str) -> tuple[str, str]:
-    name, path = split_name(argument)
-    return name or bare_name(argument) or argument, path
-
-
-def split_name(argument: str) -> tuple[str | None, str]:
-    """NAME=FILE → both; a file alone has no name."""
-    name, equals, path = argument.partition("=")
-    given = equals and path and os.sep not in name and not os.path.exists(argument)
-    return (name, path) if given else (None, argument)
 
 
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------

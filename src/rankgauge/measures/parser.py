@@ -227,6 +227,8 @@ def _value(name: str, value: str, parameter: inspect.Parameter, text: str) -> An
     except ValueError:
         wanted = f"a whole number, 1 or more and at most {LARGEST:,}" if kind.startswith("int") else "a number"
         raise MeasureError(f"{text}: {name} is {wanted}, not {value!r}") from None
+    if kind == "number":
+        return _number_or_text(name, value, text)
     if kind == "Gain":
         return gain_text(value)
     if kind == "Discount":
@@ -235,11 +237,22 @@ def _value(name: str, value: str, parameter: inspect.Parameter, text: str) -> An
 
 
 def _kind(parameter: inspect.Parameter) -> str:
-    """The annotation's name, written as text or not; without one, the type of the default."""
+    """The annotation's name, written as text or not; without one, the type of the default; without that, k is a whole
+    number and anything else a number where it looks like one."""
     annotation = parameter.annotation
+    if annotation is parameter.empty and parameter.default in (None, parameter.empty):
+        return "int" if parameter.name == "k" else "number"
     if annotation is parameter.empty:
-        return type(parameter.default).__name__ if parameter.default is not None else "int"
+        return type(parameter.default).__name__
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+def _number_or_text(name: str, value: str, text: str) -> Any:
+    try:
+        number = _in_range(name, float(value), text)
+    except ValueError:
+        return value
+    return int(number) if number.is_integer() else number
 
 
 def _in_range(name: str, value: float, text: str) -> float:

@@ -19,6 +19,7 @@ from rankgauge.read.memory import read_iterable, read_mapping
 from rankgauge.read.records import Columns, Judgments, Record, Run
 from rankgauge.read.rows import Ask, Content
 from rankgauge.read.sources import Source, find_source
+from rankgauge.shown import Shown
 
 __all__ = ["FORMATS", "Columns", "Judgments", "JudgmentsSource", "Record", "RecordSource", "Run", "RunSource"]
 __all__ += ["find_rows", "read_judgments", "read_run"]
@@ -84,6 +85,12 @@ def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
         raise InputError(f"format={format!r} is for files; this source is a {type(source).__name__} in memory")
     if isinstance(source, Record):
         raise InputError(f"expected {ask.kind}, got a {type(source).__name__}; are judgments and run swapped?")
+    if isinstance(source, Shown):
+        name = type(source).__name__
+        raise InputError(
+            f"expected {ask.kind}, got a {name}, which was measured already; give what it was measured of, or give "
+            "Results to compare(None, results)"
+        )
     if is_frame(source):
         return read_frame(source, ask), ""
     if isinstance(source, Mapping):

@@ -23,7 +23,7 @@ from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate
 from rankgauge.measures import Measure, parse, parse_all
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import read_judgments
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
@@ -192,7 +192,7 @@ def check(
     *,
     margin: float | Mapping[str, float] | None = None,
     minimums: Mapping[str, float] | None = None,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     lost: int = LOST,
     name: str = "",
 ) -> Check:

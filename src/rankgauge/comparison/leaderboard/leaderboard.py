@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final
 
@@ -15,7 +15,7 @@ from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
 from rankgauge.measures import Measure, parse_all
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 
@@ -32,7 +32,7 @@ def bench(
     datasets: Iterable[str] = (),
     systems: Iterable[str] = (),
     split: str = "test",
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     alpha: float = 0.05,
     flips: int = 10_000,
     resamples: int = 2_000,

@@ -27,8 +27,9 @@ from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.bands.bands import prefers_better_higher
 from rankgauge.measures.gains import gain_text
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import RunSource, read_judgments
+from rankgauge.read.named import named_one
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def explain(
     ideal_grades: Iterable[float] | None = None,
     gain: str | Mapping[float, float] | None = None,
     k: int | None = None,
-    protocol: Protocol = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     top: int = 5,
     name: str = "",
 ) -> Explanation:
@@ -63,7 +64,7 @@ def explain(
     >>> round(explain(ranked_grades=[3, 2, 3, 0, 1, 2, 0, 1, 0, 2], gain="exp").value, 6)
     0.936002
     """
-    wanted = wanted_measure(measure, gain, k)
+    protocol, wanted = Protocol.of(protocol), wanted_measure(measure, gain, k)
     check_explainable(wanted)
     if ranked_grades is not None:
         if judgments is not None or run is not None or query is not None:
@@ -73,6 +74,7 @@ def explain(
         raise InputError("what is to be explained? Give judgments, a run and a query, or ranked_grades")
     if ideal_grades is not None:
         raise InputError("ideal_grades goes with ranked_grades; with judgments, the ideal is made of all of them")
+    name, run = named_one(run, name)
     ranked = RunSource.of(run).read(protocol)
     ranking = ranking_of_query(read_judgments(judgments), ranked, id_text(query), protocol)
     return explained(ranking, wanted, protocol, top=top, name=name or ranked.source)
@@ -84,7 +86,7 @@ def worst_queries(
     worst: int,
     measure: str | Measure | None = None,
     *,
-    protocol: Protocol = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     top: int = 5,
     name: str = "",
 ) -> list[Explanation]:
@@ -94,8 +96,9 @@ def worst_queries(
     >>> found[0].query
     'q2'
     """
-    wanted = wanted_measure(measure, None, None)
+    protocol, wanted = Protocol.of(protocol), wanted_measure(measure, None, None)
     check_explainable(wanted)
+    name, run = named_one(run, name)
     judged, ranked = read_judgments(judgments), RunSource.of(run).read(protocol)
     hits = match(judged, ranked, protocol)
     values = wanted(hits)
