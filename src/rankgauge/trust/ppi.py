@@ -20,8 +20,6 @@ from rankgauge.stats.ppi import INTERVALS, Interval, needed, needed_alone, plain
 from rankgauge.trust.judges.sets import Repeated, judged_once
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgauge.dtypes import Floats
 
 __all__ = ["Powered", "PredictionPowered", "ppi"]
@@ -108,10 +106,8 @@ class PredictionPowered(Shown):
             "pairs": [pair | each.to_dict() for pair, each in zip(names, self.pairs, strict=True)],
         }
 
-    def to_frame(self) -> pl.DataFrame:
-        """A polars frame with a row per system and per difference of two."""
-        import polars as pl
-
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per system and per difference of two, every digit."""
         rows = []
         for each in [*self.systems, *self.pairs]:
             row: dict[str, Any] = {"system": each.name}
@@ -119,7 +115,7 @@ class PredictionPowered(Shown):
                 row |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
             row |= {"model": each.model, "lambda": each.power, "narrower": each.narrower}
             rows.append(row | {"needed": each.needed, "needed_alone": each.needed_alone})
-        return pl.DataFrame(rows, infer_schema_length=None)
+        return rows
 
 
 def ppi(

@@ -30,8 +30,6 @@ from rankgauge.stats.agreement import truth_given_label
 from rankgauge.trust.unjudged.sheet import Scale, grades_of, scale_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgauge.dtypes import Floats, Ints
 
     # Draw × judgment: the place of each grade in the scale, −1 for one that stays below 0 → draw × run: the means.
@@ -112,12 +110,6 @@ class LabelNoise(Shown):
             "systems": [each._asdict() for each in self.scores],
             "pairs": [each._asdict() for each in self.flips],
         }
-
-    def to_frame(self) -> pl.DataFrame:
-        """A polars frame with a row per system: the value as labelled, and mean, deviation and middle 95 % of draws."""
-        import polars as pl
-
-        return pl.DataFrame([each._asdict() for each in self.scores])
 
 
 def label_noise(
