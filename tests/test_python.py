@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import rankgauge
@@ -175,6 +177,91 @@ def test_what_has_no_name_is_refused_in_words(files: tuple[str, list[Path], str]
             rankgauge.evaluate_runs(judgments, given)
     with pytest.raises(rankgauge.InputError, match="expected one run, got 2: a, b"):
         rankgauge.evaluate(judgments, {"a": RUN, "b": RUN})
+
+
+# ---- what other libraries hold ---------------------------------------------------------------------------------------
+
+
+def made(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Judgments and a run with distinct scores."""
+    dice = np.random.default_rng(seed)
+    docs = [f"d{at}" for at in range(12)]
+    judged = {f"q{at}": {doc: int(dice.integers(0, 4)) for doc in docs[:8]} for at in range(6)}
+    run = {query: dict(zip(docs, dice.permutation(12).astype(float).tolist(), strict=True)) for query in judged}
+    return judged, run
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_measures_and_rows_of_ir_measures_give_its_values(seed: int) -> None:
+    import ir_measures as other
+
+    judged, run = made(seed)
+    measures = [
+        other.nDCG @ 10, other.AP, other.AP(rel=2) @ 5, other.RR(rel=2), other.P(rel=2) @ 5, other.R @ 5, other.Rprec,
+        other.Success @ 1, other.Judged @ 10, other.Bpref, other.SetF, other.IPrec @ 0.1,
+    ]  # fmt: skip
+    qrels = [other.Qrel(query, doc, grade, "0") for query, docs in judged.items() for doc, grade in docs.items()]
+    scored = [other.ScoredDoc(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
+    theirs = other.calc_aggregate(measures, qrels, scored)
+    ours = rankgauge.evaluate(qrels, scored, measures)
+    assert dict(zip(ours, ours.values(), strict=True)) == pytest.approx(
+        {str(rankgauge.parse(str(measure))): theirs[measure] for measure in measures}, abs=1e-12
+    )
+    assert rankgauge.evaluate(iter(qrels), iter(scored), other.nDCG @ 10)["nDCG@10"] == ours["nDCG@10"]
+    explained = rankgauge.explain(judged, run, "q1", other.nDCG @ 10)
+    assert explained.value == pytest.approx(ours.to_dict()["q1"]["nDCG@10"], abs=1e-12)
+    assert list(rankgauge.compare(judged, {"a": run, "b": run}, other.AP(rel=2))) == ["AP(rel=2)"]
+    assert list(rankgauge.evaluate(judged, run, other.nDCG(dcg="exp-log2") @ 5)) == ["nDCG(gain=exp)@5"]
+    with pytest.raises(rankgauge.MeasureError, match="a measure is a text such as"):
+        rankgauge.evaluate(judged, run, [10])  # type: ignore[list-item]
+
+
+class Qrels:
+    """ranx's: grades that it gives back as a dict of dicts."""
+
+    def __init__(self, held: dict[str, dict[str, Any]], name: str | None = None) -> None:
+        self.held, self.name = held, name
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        return self.held
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def __iter__(self) -> Any:
+        raise AssertionError("a dict is what it is asked for")
+
+
+class Run(Qrels):
+    """ranx's, which has a name."""
+
+
+def test_qrels_and_runs_of_ranx_are_taken_with_their_names() -> None:
+    judged, run = made(1)
+    expected = rankgauge.evaluate(judged, run)["nDCG@10"]
+    assert rankgauge.evaluate(Qrels(judged), Run(run))["nDCG@10"] == expected
+    found = rankgauge.evaluate_runs(Qrels(judged), [Run(run, "bm25"), Run(run, "bert")])
+    assert {name: result["nDCG@10"] for name, result in found.items()} == {"bm25": expected, "bert": expected}
+
+
+def test_columns_of_numpy_polars_and_pandas_are_taken_by_their_names() -> None:
+    judged, run = made(2)
+    expected = rankgauge.evaluate(judged, run)["nDCG@10"]
+    rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
+    queries, docs, scores = zip(*rows, strict=True)
+    texts = {"query_id": np.array(queries), "doc_id": np.array(docs, object), "score": np.array(scores)}
+    for columns in (
+        texts,
+        {name: pl.Series(column.tolist()) for name, column in texts.items()},
+        {name: pd.Series(column) for name, column in texts.items()},
+        {name: column.tolist() for name, column in texts.items()},
+        {"qid": texts["query_id"], "docno": texts["doc_id"], "rank": np.ones(len(rows)), "score": texts["score"]},
+    ):
+        assert rankgauge.evaluate(judged, columns)["nDCG@10"] == expected
+    named = {"x": texts["query_id"], "y": texts["doc_id"], "z": texts["score"]}
+    read = rankgauge.read_run(named, columns={"query_id": "x", "doc_id": "y", "score": "z"})
+    assert rankgauge.evaluate(judged, read)["nDCG@10"] == expected
+    assert rankgauge.evaluate({"query": {"a": 1}}, {"query": ["a"], "document": ["b"]})["nDCG@10"] == 1.0
 
 
 # ---- small things ----------------------------------------------------------------------------------------------------

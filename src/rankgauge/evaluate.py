@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rankgauge.errors import ProtocolError, warn
 from rankgauge.matching.hits import Hits
 from rankgauge.matching.match import match
-from rankgauge.measures import Measure, as_written, parse, parse_all
+from rankgauge.measures import AnyMeasure, Measure, as_written, parse, parse_all
 from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, RunSource, read_judgments
@@ -31,7 +31,7 @@ __all__ = ["evaluate", "evaluate_runs", "measure_hits", "ndcg"]
 def evaluate(
     judgments: Any,
     run: Any,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    measures: AnyMeasure | Iterable[AnyMeasure] = "nDCG@10",
     *,
     protocol: Protocol | Rules = DEFAULT,
     dialect: str | Dialect | None = None,
@@ -62,7 +62,7 @@ def evaluate(
 def evaluate_runs(
     judgments: Any,
     runs: Runs,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    measures: AnyMeasure | Iterable[AnyMeasure] = "nDCG@10",
     *,
     protocol: Protocol | Rules = DEFAULT,
     dialect: str | Dialect | None = None,

@@ -99,11 +99,12 @@ class Shown:
     # A kind of result whose frame holds more than its table does says so by its own function.
     def to_frame(self, *_: Any, **choices: Any) -> pl.DataFrame:
         """A polars frame of the table that CSV holds, or of another `table`: every digit, null where there is none."""
-        from rankgauge.show.data import frame
+        from rankgauge.show.formats import FRAME
         from rankgauge.show.model import Options
 
         options = Options(only=choices.pop("table", ""))
-        return frame(self.page(**choices), options)
+        frame: pl.DataFrame = FRAME.render(self.page(**choices), options)
+        return frame
 
     def to_markdown(self, **choices: Any) -> str:
         """For a pull request, a wiki or a chat."""

@@ -81,9 +81,14 @@ class Inputs:
     ) -> Evaluation:
         """The runs measured on the judgments, with a progress bar on a terminal."""
         parsed = parse_all(measures, parse if dialect is None else as_written)  # before much is read
-        rules = _rules_of_rows(self.reading, protocol, dialect)
+        rules = self.rules(protocol, dialect)
         with self.progress():
             return evaluate_runs(self.judgments, self.runs, parsed, protocol=rules, dialect=dialect, **about)
+
+    def rules(self, protocol: Protocol, dialect: str | None = None) -> Protocol:
+        """The protocol; of learning-to-rank rows, which are all that is known, the ideal is theirs."""
+        unknown = self.rows is not None and dialect is None and protocol.depth is None
+        return replace(protocol, ideal="retrieved") if unknown else protocol
 
     @contextmanager
     def progress(self) -> Iterator[None]:
@@ -124,6 +129,11 @@ class LtrRows(JudgmentsSource):
 
         return read_ltr(self._watched, self.query_sizes)
 
+    @property
+    def rows(self) -> Judgments:
+        """The rows, which the file itself does not have as judgments."""
+        return self.read()
+
     def _read(self, repeated: bool) -> Judgments:
         return self.ltr.judgments()
 
@@ -142,6 +152,11 @@ class ScoredRows(RunSource):
         for bad, why in refusals(self.ltr_rows.ltr.grades, protocol):
             self.ltr_rows.ltr.refuse(bad, why)
         return super().read(protocol)
+
+    @property
+    def rows(self) -> Run:
+        """The rows, which the file of scores does not have."""
+        return self.read()
 
     def _read(self, protocol: Protocol) -> Run:
         from rankgauge.read.numbers import read_scores
@@ -169,11 +184,5 @@ def _refuse_missing(context: click.Context) -> None:
     """Where `--ltr` could take their place, QRELS and RUN are not required until it is known that it does not."""
     parameters = {each.name: each for each in context.command.params}
     for name in ("qrels", "runs") if "ltr" in parameters else ():
-        if not context.params[name]:
+        if name in parameters and not context.params[name]:
             raise click.MissingParameter(ctx=context, param=parameters[name])
-
-
-def _rules_of_rows(reading: Reading, protocol: Protocol, dialect: str | None) -> Protocol:
-    """The protocol; of rows, which are all that is known, the ideal is theirs."""
-    unknown = reading.ltr is not None and dialect is None and protocol.depth is None
-    return replace(protocol, ideal="retrieved") if unknown else protocol

@@ -15,8 +15,9 @@ from rankgauge.comparison.values import Values, values_of_results, with_clusters
 from rankgauge.comparison.verdict import OPPOSITE
 from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.measures import Measure
+from rankgauge.measures import AnyMeasure
 from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
+from rankgauge.measures.parser import measure_text
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read.named import named
 from rankgauge.result import Evaluation, Result
@@ -35,7 +36,7 @@ __all__ = [
 def compare(
     judgments: Any,
     runs: Any,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
+    measures: AnyMeasure | Iterable[AnyMeasure] | None = None,
     *,
     baseline: str | None = None,
     method: Method = "maxt",
@@ -173,9 +174,9 @@ def _compared(values: Values, family: Family, settings: Settings) -> Compared:
 
 
 def _measures(measures: Any) -> list[str] | None:
-    if measures is None or isinstance(measures, (str, Measure)):
-        return None if measures is None else [str(measures)]
-    return [str(each) for each in measures]
+    """The measures as they were written; None where none was."""
+    several = isinstance(measures, Iterable) and not isinstance(measures, str)
+    return None if measures is None else [measure_text(each) for each in (measures if several else [measures])]
 
 
 def _several(runs: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from rankgauge.errors import MeasureError, unknown
 from rankgauge.measures.gains import discount_function, gain_text
 from rankgauge.measures.registry import MEASURES, Definition, Measure
 
-__all__ = ["SPELLINGS", "as_written", "parse", "parse_all", "resolve"]
+__all__ = ["SPELLINGS", "as_written", "measure_text", "parse", "parse_all", "resolve"]
 
 SHAPE: Final = re.compile(r"(?P<name>[A-Za-z0-9_.\-]+?)(\((?P<inner>.*)\))?(@(?P<cut>[^@()]+?))?(-l(?P<level>\d+))?")
 INNER_PART: Final = re.compile(r"((?:[^,{}]|\{[^{}]*\})+)(?:,|$)")
@@ -95,13 +95,16 @@ def as_written(text: str) -> Measure:
 
 
 def parse_all(measures: Any, read: Callable[[str], Measure] = parse) -> list[Measure]:
-    """One measure or several, given as texts or as measures."""
+    """One measure or several, given as texts, as measures or as those of ir_measures."""
     single = isinstance(measures, (str, Measure)) or not isinstance(measures, Iterable)
-    several = [measures] if single else list(measures)
-    for each in several:
-        if not isinstance(each, (str, Measure)):
-            raise MeasureError(f"a measure is a text such as 'nDCG@10', not {each!r}")
-    return [read(str(each)) for each in several]
+    return [read(measure_text(each)) for each in ([measures] if single else measures)]
+
+
+def measure_text(given: Any) -> str:
+    """The text of a measure: of ours, or of ir_measures', whose texts we read."""
+    if isinstance(given, (str, Measure)) or type(given).__module__.partition(".")[0] == "ir_measures":
+        return str(given)
+    raise MeasureError(f"a measure is a text such as 'nDCG@10', not {given!r}")
 
 
 def resolve(name: str) -> tuple[str, dict[str, str]]:

@@ -11,9 +11,11 @@ from typing import Any, TypeAlias
 
 from rankgauge.errors import InputError
 from rankgauge.read.formats import bare_name
+from rankgauge.read.frames import is_columns
 from rankgauge.read.memory import is_of_query
 from rankgauge.read.readers import RecordSource
 from rankgauge.read.records import Record
+from rankgauge.read.rows import Ask
 from rankgauge.shown import Shown
 
 __all__ = ["Runs", "named", "named_one", "named_paths", "split_name"]
@@ -50,6 +52,8 @@ def _is_single(given: Mapping[Any, Any]) -> bool:
     """Whether a mapping is a run or a result by itself, and not names of several."""
     if isinstance(given, Shown):
         return hasattr(given, "name")
+    if is_columns(given, Ask("run")):
+        return True
     filled = [each for each in given.values() if not isinstance(each, Sized) or len(each)]
     return bool(filled) and all(is_of_query(each) and not isinstance(each, Shown) for each in filled)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankgauge import __version__
 from rankgauge.comparison.settings import Method, Settings
 from rankgauge.errors import InputError, counted
-from rankgauge.measures import Measure, parse_all
+from rankgauge.measures import AnyMeasure, parse_all
 from rankgauge.measures.aggregates import query_table
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import JudgmentsSource, RunSource, read_judgments
@@ -87,7 +87,7 @@ class Report(Shown):
 def report(
     judgments: Any,
     runs: Runs,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    measures: AnyMeasure | Iterable[AnyMeasure] = "nDCG@10",
     *,
     title: str = "",
     by: Any = None,

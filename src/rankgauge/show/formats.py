@@ -13,7 +13,7 @@ from typing import Any, Final
 from rankgauge.errors import InputError, choices
 from rankgauge.show.model import Options, Page
 
-__all__ = ["FORMATS", "SUFFIXES", "Format", "format_of", "render", "save"]
+__all__ = ["FORMATS", "FRAME", "SUFFIXES", "Format", "format_of", "render", "save"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ FORMATS: Final[dict[str, Format]] = {
     "svg": Format("pictures:svg", (".svg",), picture=True),
     "png": Format("pictures:png", (".png",), picture=True),
 }
+FRAME: Final = Format("data:frame", ())  # in memory alone
 SUFFIXES: Final = {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankgauge.errors import InputError, MeasureError, choices, counted, unknown
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, RunSource
 from rankgauge.read.named import Runs, named
@@ -122,7 +122,7 @@ def ppi(
     people: Any,
     model: Any,
     runs: Runs,
-    measure: str | Measure = "nDCG@10",
+    measure: AnyMeasure = "nDCG@10",
     *,
     interval_width: float | None = None,
     interval: Interval = "t",

@@ -14,7 +14,7 @@ from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
-from rankgauge.measures import Measure, parse_all
+from rankgauge.measures import AnyMeasure, Measure, parse_all
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
@@ -26,7 +26,7 @@ MEASURES: Final = ("nDCG@10", "R@100")
 
 def bench(
     suite: Any,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
+    measures: AnyMeasure | Iterable[AnyMeasure] | None = None,
     *,
     baseline: str | None = None,
     datasets: Iterable[str] = (),

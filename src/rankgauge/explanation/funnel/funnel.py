@@ -19,7 +19,7 @@ from rankgauge.errors import InputError, counted, unknown, warn
 from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
 from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, cross_of, system_of, worth_of
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.aggregates import query_table, weights_of
 from rankgauge.measures.bands.bands import tie_ends
 from rankgauge.measures.bands.notes import TieNote
@@ -38,7 +38,7 @@ def funnel(
     *,
     retrieved: Any,
     reranked: Any,
-    measure: str | Measure = "nDCG@10",
+    measure: AnyMeasure = "nDCG@10",
     recall_depth: int = 100,
     candidates: int | None = None,
     restrict: bool = False,

@@ -24,9 +24,10 @@ from rankgauge.explanation.query.terms import (
 )
 from rankgauge.explanation.query.worth import DCG_FAMILY, best_ranking, dcg_measure, discounts_of, gains_of, reach
 from rankgauge.matching.match import match
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.bands.bands import prefers_better_higher
 from rankgauge.measures.gains import gain_text
+from rankgauge.measures.parser import measure_text
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import RunSource, read_judgments
 from rankgauge.read.named import named_one
@@ -45,7 +46,7 @@ def explain(
     judgments: Any = None,
     run: Any = None,
     query: Any = None,
-    measure: str | Measure | None = None,
+    measure: AnyMeasure | None = None,
     *,
     ranked_grades: Iterable[float | None] | None = None,
     ideal_grades: Iterable[float] | None = None,
@@ -84,7 +85,7 @@ def worst_queries(
     judgments: Any,
     run: Any,
     worst: int,
-    measure: str | Measure | None = None,
+    measure: AnyMeasure | None = None,
     *,
     protocol: Protocol | Rules = DEFAULT,
     top: int = 5,
@@ -112,14 +113,14 @@ def worst_queries(
     ]  # fmt: skip
 
 
-def wanted_measure(measure: str | Measure | None, gain: Any, k: int | None) -> Measure:
+def wanted_measure(measure: AnyMeasure | None, gain: Any, k: int | None) -> Measure:
     """The measure asked for: nDCG@10 without one, with this gain and cut-off."""
     if measure is None:
         text = f"nDCG(gain={gain_text('linear' if gain is None else gain)})@{10 if k is None else k}"
         return parse(text)
     if gain is not None or k is not None:
         raise MeasureError(f"gain and k are parts of the measure where one is given: write them into {str(measure)!r}")
-    return parse(measure) if isinstance(measure, str) else measure
+    return measure if isinstance(measure, Measure) else parse(measure_text(measure))
 
 
 def explained(ranking: Ranking, measure: Measure, protocol: Protocol, *, top: int, name: str) -> Explanation:

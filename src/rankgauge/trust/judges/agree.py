@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from rankgauge.errors import InputError
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, parse
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read.named import Runs, named
 from rankgauge.shown import Shown
@@ -146,7 +146,7 @@ class ConfusionMatrix(Shown):
 def agree(
     *sets: Any,
     runs: Runs | None = None,
-    measure: str | Measure = "nDCG@10",
+    measure: AnyMeasure = "nDCG@10",
     scale: Iterable[float] | None = None,
     repeated: Repeated | None = None,
     top: int | None = None,

@@ -18,7 +18,7 @@ from rankgauge.errors import InputError, MeasureError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.matching.grades import Traced, numbered, trace
 from rankgauge.matching.parts import GROUPED
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.gains import number_text
 from rankgauge.protocol import DEFAULT, REPEATING, Protocol, Rules
@@ -115,7 +115,7 @@ class LabelNoise(Shown):
 def label_noise(
     judgments: Any,
     runs: Runs,
-    measure: str | Measure = "nDCG@10",
+    measure: AnyMeasure = "nDCG@10",
     *,
     error_rate: float | None = None,
     confusion: Any = None,

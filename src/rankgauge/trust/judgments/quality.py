@@ -11,7 +11,7 @@ import numpy as np
 
 from rankgauge.errors import InputError, unknown
 from rankgauge.matching.grades import numbered
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, parse
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, read_judgments
 from rankgauge.read.named import Runs, named
@@ -171,7 +171,7 @@ class Quality(Shown):
 def quality(
     judgments: Any,
     runs: Runs | None = None,
-    measure: str | Measure = "nDCG@10",
+    measure: AnyMeasure = "nDCG@10",
     *,
     scale: Iterable[float] | None = None,
     leave_one_out: bool = False,

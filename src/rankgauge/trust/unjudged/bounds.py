@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dtypes import Floats, Ints
-    from rankgauge.measures import Measure
+    from rankgauge.measures import AnyMeasure
     from rankgauge.trust.unjudged.sheet import Scale, Setting
 
 __all__ = [
@@ -164,7 +164,7 @@ def unjudged_bounds(
     judgments: Any,
     run: Any,
     minus: Any = None,
-    measure: str | Measure = "nDCG@10",
+    measure: AnyMeasure = "nDCG@10",
     *,
     scale: Iterable[float] | None = None,
     protocol: Protocol | Rules = DEFAULT,

@@ -16,7 +16,7 @@ import numpy as np
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.matching.ranking import only_queries, whole
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.gains import discount_function, gain_function, number_text
 from rankgauge.protocol import DEFAULT, Protocol, Rules, check_independent
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
@@ -275,7 +275,7 @@ class Sheet:
 def sheet_of(
     judgments: Any,
     runs: Runs,
-    measure: str | Measure = "nDCG@10",
+    measure: AnyMeasure = "nDCG@10",
     *,
     grades: Iterable[float] | None = None,
     protocol: Protocol | Rules = DEFAULT,
