@@ -234,7 +234,7 @@ def test_systems_on_shared_pairs_only() -> None:
         ((HUMAN, {}), {}, "holds no judgment"),
         (({"q": {}}, HUMAN), {}, "holds no judgment"),
         ((HUMAN, {"q": {"a": float("nan")}}), {}, "query 'q', document 'a': relevance nan is not a finite number"),
-        ((HUMAN, MODEL), {"runs": [{"q": {"a": 1.0}}] * 2}, "name the runs.*got list"),
+        ((HUMAN, MODEL), {"runs": [{"q": {"a": 1.0}}] * 2}, "name the systems.*got a list"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(sets: tuple[Any, ...], more: dict[str, Any], said: str) -> None:

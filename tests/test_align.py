@@ -21,7 +21,7 @@ import rankgauge
 from command import Command
 from rankgauge.cli import align as command_line
 from rankgauge.errors import FormatError, InputError
-from rankgauge.stats.choice import CRITERIA, SLOW
+from rankgauge.stats.choice import CRITERIA, SLOW, CriterionName
 from rankgauge.trust.online.align import LABELS, align
 from rankgauge.trust.online.doubts import CODES
 from rankgauge.trust.online.units import ROLES, UNITS, measure_of
@@ -547,7 +547,7 @@ def test_the_unit_of_a_column_changes_nothing_but_the_unit(unit: float) -> None:
 
 
 @pytest.mark.parametrize("by", CRITERIA)
-def test_of_columns_that_are_multiples_the_first_is_chosen(by: str) -> None:
+def test_of_columns_that_are_multiples_the_first_is_chosen(by: CriterionName) -> None:
     for seed in range(30):
         random = np.random.default_rng(seed)
         ndcg = random.normal(size=15) * 0.02
@@ -566,11 +566,6 @@ def test_a_column_has_one_role(roles: dict[str, Any]) -> None:
     table = {"offline": FIVE, "online": [3.0, 1.0, 2.0, 5.0, 4.0], "se": [1, 1, 1, 1, 1]}
     with pytest.raises(InputError, match=r"cannot be .* and .* at once"):
         align(table, **roles)
-
-
-def test_a_setting_that_is_not_known_is_refused_with_the_names() -> None:
-    with pytest.raises(InputError, match="stp= is no setting of align; did you mean 'step'"):
-        align(SMALL, stp=1)
 
 
 def test_a_row_that_alone_makes_a_column_vary_is_told_in_words() -> None:

@@ -369,7 +369,7 @@ def test_a_matrix_of_other_grades_than_the_scale(tmp_path: Path) -> None:
         (lambda run: quality({"q": {"a": float("nan")}}), "relevance nan is not a finite number"),
         (
             lambda run: quality({"q": {"a": 1}}, [run]),  # type: ignore[arg-type]
-            "name the runs.*got list",
+            "name the systems.*got a list",
         ),
         (lambda run: quality({"q": {"a": 1}}, {"r": {"q": {}}}), "run has none$"),
         (lambda run: rankgauge.label_noise({"q": {"a": 1}}, {"r": run}, confusion=[[1, 2], [3]]), "2 rows of 2 each"),

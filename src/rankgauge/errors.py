@@ -13,6 +13,8 @@ RankgaugeWarning          a number was computed, and here is what to know about 
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -81,9 +83,15 @@ class Doubt(NamedTuple):
     text: str
 
 
+OWN: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
 def warn(message: str) -> None:
-    """Tell the user something about a result that was computed all the same."""
-    warnings.warn(message, RankgaugeWarning, stacklevel=3)
+    """Tell the user something about a result that was computed all the same, at the line that called this package."""
+    caller, level = sys._getframe(1), 2
+    while caller.f_code.co_filename.startswith(OWN) and caller.f_back is not None:
+        caller, level = caller.f_back, level + 1
+    warnings.warn(message, RankgaugeWarning, stacklevel=level)
 
 
 @contextmanager

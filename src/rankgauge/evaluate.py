@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from rankgauge.errors import InputError, MatchError, ProtocolError, warn
 from rankgauge.matching.hits import Hits
 from rankgauge.matching.match import match
-from rankgauge.measures import Measure, as_written, parse, parse_all
+from rankgauge.measures import AnyMeasure, Measure, as_written, parse, parse_all
 from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, JudgmentsSource, RunSource, read_judgments
+from rankgauge.read.formats import bare_name
+from rankgauge.read.named import Runs, named, named_one
 from rankgauge.read.readers import check_mapped
 from rankgauge.result import Evaluation, Result
 from rankgauge.validation.quick import peek
@@ -30,9 +32,9 @@ __all__ = ["evaluate", "evaluate_runs", "measure_hits", "ndcg"]
 def evaluate(
     judgments: Any,
     run: Any,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    measures: AnyMeasure | Iterable[AnyMeasure] = "nDCG@10",
     *,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     dialect: str | Dialect | None = None,
     weights: Any = None,
     by: Any = None,
@@ -52,6 +54,7 @@ def evaluate(
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
     """
+    name, run = named_one(run, name)
     evaluation = evaluate_runs(
         judgments, {name: run}, measures, protocol=protocol, dialect=dialect, weights=weights, by=by,
         columns=columns, duplicates=duplicates,
@@ -64,10 +67,10 @@ def evaluate(
 
 def evaluate_runs(
     judgments: Any,
-    runs: Mapping[str, Any],
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    runs: Runs,
+    measures: AnyMeasure | Iterable[AnyMeasure] = "nDCG@10",
     *,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     dialect: str | Dialect | None = None,
     weights: Any = None,
     by: Any = None,
@@ -77,8 +80,9 @@ def evaluate_runs(
 ) -> Evaluation:
     """Measure several runs, by their names, against one set of judgments, which is read once.
 
-    The arguments are those of `evaluate`. A run is read, measured and let go before the next is read. `keep_going`
-    leaves a run out that cannot be read or matched, with a warning, rather than stopping at it.
+    Runs are a mapping from names, or a list of paths, which are named by their stem. The other arguments are those of
+    `evaluate`. A run is read, measured and let go before the next is read. `keep_going` leaves a run out that cannot be
+    read or matched, with a warning, rather than stopping at it.
 
     >>> runs = {"old": {"q": {"x": 2.0, "d": 1.0}}, "new": {"q": {"d": 2.0, "x": 1.0}}}
     >>> {name: result["RR"] for name, result in evaluate_runs({"q": {"d": 1}}, runs, "RR").items()}
@@ -91,7 +95,7 @@ def evaluate_runs(
     groups = groups_of(by, judgments)
     weight = None if weights is None else query_table(weights, "weight")
     source = JudgmentsSource.of(judgments, columns=columns)
-    sources = {name: RunSource.of(run, columns=columns) for name, run in runs.items()}
+    sources = {name: RunSource.of(run, columns=columns) for name, run in named(runs).items()}
     check_mapped(columns or {}, [source, *sources.values()], "columns:")
     judged = read_judgments(source)
     results: dict[str, Result] = {}
@@ -102,7 +106,7 @@ def evaluate_runs(
             if not keep_going:
                 raise
             warn(f"{name} is left out: {error}")
-    if not results and runs:
+    if not results and sources:
         raise InputError("no run is left: none of them can be read")
     return Evaluation(results)
 
@@ -133,7 +137,9 @@ def _evaluated(
 
     result = measure_hits(hits_under, measures, protocol, dialect, **about)
     run = source.read(result.protocol)
-    return replace(result, name=name or run.source, judgments=judgments, peek=peek(judgments, run, result.hits))
+    return replace(
+        result, name=name or bare_name(run.source), judgments=judgments, peek=peek(judgments, run, result.hits)
+    )
 
 
 def measure_hits(

@@ -143,7 +143,7 @@ def _check(
 
 def _check_replaced(baseline: str, old: Saved | None, saved_to: str | None, *, ratchet: bool) -> None:
     """Refuse to replace a run, or a file that holds more than the baseline."""
-    from rankgauge.cli.inputs import split_name
+    from rankgauge.read.named import split_name
 
     name, path = split_name(baseline)
     if ratchet and (path == "-" or name):
@@ -161,8 +161,9 @@ def _check_replaced(baseline: str, old: Saved | None, saved_to: str | None, *, r
 
 def _saved_values(qrels: str, run: str, baseline: str | None) -> tuple[Saved | None, Source | None]:
     """The saved values, or None where the baseline is a run; and what they were read from."""
-    from rankgauge.cli.inputs import one_standard_input, split_name
+    from rankgauge.cli.inputs import one_standard_input
     from rankgauge.comparison.gate.baseline import baseline_at, saved_in
+    from rankgauge.read.named import split_name
 
     if baseline is None:
         return None, None
@@ -174,7 +175,7 @@ def _saved_values(qrels: str, run: str, baseline: str | None) -> tuple[Saved | N
 
 def _apart(baseline: str, run: str) -> str:
     """The baseline, named so that it can be told from the run, even where it is the same file."""
-    from rankgauge.cli.inputs import split_name
+    from rankgauge.read.named import split_name
 
     name, path = split_name(baseline)
     return f"baseline={path}" if name is None and path == split_name(run)[1] else baseline

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.options import FILE, LTR_HINTS, LTR_NEEDS, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
 from rankgauge.comparison.settings import ALSO, METHODS
 from rankgauge.errors import InputError
@@ -28,7 +29,9 @@ def _labelled(table: dict[str, str]) -> str:
 @command(
     "compare",
     usual=("measures", "baseline", "by", "values", "margin", "details", "output", "format"),
-    needs={"deltas": "baseline"},
+    needs={"deltas": "baseline", **LTR_NEEDS},
+    excludes=[("values", "ltr")],
+    hints=LTR_HINTS,
 )
 @click.argument("files", nargs=-1, type=FILE, metavar="[QRELS [NAME=]RUN [NAME=]RUN...]")
 @shared("measures", "measures_from", "baseline")
@@ -49,7 +52,7 @@ def _labelled(table: dict[str, str]) -> str:
 @shared("deltas")
 @output_options()
 @protocol_options
-@reading_options
+@partial(reading_options, rows=True)
 def compare_runs(
     files: tuple[str, ...],
     measures: tuple[str, ...],
@@ -72,6 +75,7 @@ def compare_runs(
       rankgauge compare qrels.txt a.run b.run --margin 0.01 --also wilcoxon
       rankgauge compare qrels.txt runs/*.run --by segments.csv --format json
       rankgauge compare --values values.csv
+      rankgauge compare --ltr rank.test --predictions a.txt --predictions b.txt
     """
     comparison = _compared(files, measures, values, **asked)
     output = replace(output, notes=output.notes or details)
@@ -111,8 +115,8 @@ def _compared(
         groups, skip = groups_of(by, None), protocol.missing == "skip"
         more: dict[str, Any] = {"groups": groups, "clusters": belonging, "skip": skip, "judgments": judged}
         return compare_tables(values, measures, chosen, weights=weights, **more)
-    if len(files) < 3:
-        raise click.UsageError("give the judgments and two runs or more, or --values FILE")
+    if len(inputs.runs) < 2:
+        raise click.UsageError("give the judgments and two runs or more, --ltr and two --predictions, or --values FILE")
     about = {"by": by, "weights": weights, "keep_going": keep_going}
     evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
     if len(evaluation) < 2:

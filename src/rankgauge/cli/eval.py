@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.options import FILE, LTR_HINTS, LTR_NEEDS, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options, write_text
 from rankgauge.errors import warn
 from rankgauge.protocol import Protocol
@@ -22,9 +22,9 @@ __all__ = ["evaluate_runs"]
 @command(
     "eval",
     usual=("measures", "per_query", "by", "dialect", "ltr", "predictions", "output", "format"),
-    needs={"predictions": "ltr", "query_sizes": "ltr", "ltr": "predictions"},
+    needs=LTR_NEEDS,
     renamed={"--scores": "--predictions"},
-    hints={"predictions": "the scores of a model for its rows"},
+    hints=LTR_HINTS,
 )
 @click.argument("qrels", type=FILE, required=False, metavar="QRELS")
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")

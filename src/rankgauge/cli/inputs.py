@@ -17,7 +17,7 @@ from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import as_written, parse, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource
-from rankgauge.read.formats import bare_name
+from rankgauge.read.named import named_paths
 from rankgauge.read.readers import check_mapped
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankgauge.read.ltr import Ltr
     from rankgauge.result import Evaluation
 
-__all__ = ["Inputs", "Reading", "named_runs", "one_standard_input", "split_name"]
+__all__ = ["Inputs", "Reading", "one_standard_input"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -61,8 +61,8 @@ class Inputs:
         tables: Sequence[str | None] = (),
     ) -> None:
         self.reading, self.rows = reading, _ltr_rows(reading, qrels)
-        names = named_runs(runs if self.rows is None else reading.predictions)
-        first, sets = named_runs(retrieved), named_runs(judges)
+        names = named_paths(runs if self.rows is None else reading.predictions)
+        first, sets = named_paths(retrieved), named_paths(judges)
         self.paths = [each for each in (reading.ltr or qrels, *names.values(), *first.values(), *sets.values()) if each]
         one_standard_input([*self.paths, *tables])
         self.judgments = self.rows or self.judged(qrels)
@@ -99,9 +99,14 @@ class Inputs:
     ) -> Evaluation:
         """The runs measured on the judgments, with a progress bar on a terminal."""
         parsed = parse_all(measures, parse if dialect is None else as_written)  # before much is read
-        rules = _rules_of_rows(self.reading, protocol, dialect)
+        rules = self.rules(protocol, dialect)
         with self.progress():
             return evaluate_runs(self.judgments, self.runs, parsed, protocol=rules, dialect=dialect, **about)
+
+    def rules(self, protocol: Protocol, dialect: str | None = None) -> Protocol:
+        """The protocol; of learning-to-rank rows, which are all that is known, the ideal is theirs."""
+        unknown = self.rows is not None and dialect is None and protocol.depth is None
+        return replace(protocol, ideal="retrieved") if unknown else protocol
 
     @contextmanager
     def progress(self) -> Iterator[None]:
@@ -125,34 +130,6 @@ def one_standard_input(paths: Sequence[str | None]) -> None:
         raise InputError("standard input (-) can be only one of the files")
 
 
-def named_runs(arguments: Sequence[str]) -> dict[str, str]:
-    """Name → path: the name given (NAME=RUN), the file's without its suffixes, or its whole path if that is taken."""
-    pairs = [_name_and_path(argument) for argument in arguments]
-    names = [name for name, _ in pairs]
-    given = {name for (name, path), argument in zip(pairs, arguments, strict=True) if path != argument}
-    named: dict[str, str] = {}
-    for name, path in pairs:
-        if names.count(name) > 1 and name in given:
-            raise InputError(f"two runs are named {name}; give each a name of its own")
-        unique = name if names.count(name) == 1 else path
-        if unique in named:
-            raise InputError(f"{path} is given twice; name them apart: A={path} B={path}")
-        named[unique] = path
-    return named
-
-
-def _name_and_path(argument: str) -> tuple[str, str]:
-    name, path = split_name(argument)
-    return name or bare_name(argument) or argument, path
-
-
-def split_name(argument: str) -> tuple[str | None, str]:
-    """NAME=FILE → both; a file alone has no name."""
-    name, equals, path = argument.partition("=")
-    given = equals and path and os.sep not in name and not os.path.exists(argument)
-    return (name, path) if given else (None, argument)
-
-
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------
 
 
@@ -169,6 +146,11 @@ class LtrRows(JudgmentsSource):
         from rankgauge.read.ltr import read_ltr
 
         return read_ltr(self._watched, self.query_sizes)
+
+    @property
+    def rows(self) -> Judgments:
+        """The rows, which the file itself does not have as judgments."""
+        return self.read()
 
     def _read(self, repeated: bool) -> Judgments:
         return self.ltr.judgments()
@@ -188,6 +170,11 @@ class ScoredRows(RunSource):
         for bad, why in refusals(self.ltr_rows.ltr.grades, protocol):
             self.ltr_rows.ltr.refuse(bad, why)
         return super().read(protocol)
+
+    @property
+    def rows(self) -> Run:
+        """The rows, which the file of scores does not have."""
+        return self.read()
 
     def _read(self, protocol: Protocol) -> Run:
         from rankgauge.read.numbers import read_scores
@@ -214,11 +201,5 @@ def _refuse_missing(context: click.Context) -> None:
     """Where `--ltr` could take their place, QRELS and RUN are not required until it is known that it does not."""
     parameters = {each.name: each for each in context.command.params}
     for name in ("qrels", "runs") if "ltr" in parameters else ():
-        if not context.params[name]:
+        if name in parameters and not context.params[name]:
             raise click.MissingParameter(ctx=context, param=parameters[name])
-
-
-def _rules_of_rows(reading: Reading, protocol: Protocol, dialect: str | None) -> Protocol:
-    """The protocol; of rows, which are all that is known, the ideal is theirs."""
-    unknown = reading.ltr is not None and dialect is None and protocol.depth is None
-    return replace(protocol, ideal="retrieved") if unknown else protocol

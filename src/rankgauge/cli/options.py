@@ -91,6 +91,11 @@ def reading_options(command: Command, *, rows: bool = False) -> Any:
     return wrapped
 
 
+# What a command with learning-to-rank rows refuses: the one without the other.
+LTR_NEEDS: Final = {"predictions": "ltr", "query_sizes": "ltr", "ltr": "predictions"}
+LTR_HINTS: Final = {"predictions": "the scores of a model for its rows"}
+
+
 def ltr_options(command: Any) -> Any:
     """Rows of a learning-to-rank file and scores for them."""
     for flag, words in (

@@ -13,7 +13,7 @@ from rankgauge.matching.diagnose import no_query_in_common, warn_if_nothing_foun
 from rankgauge.matching.hits import Hits, Ideal
 from rankgauge.matching.nested import match_nested
 from rankgauge.matching.parts import GROUPED, Parts, assemble, under_rules
-from rankgauge.protocol import DEFAULT, REPEATING, Protocol
+from rankgauge.protocol import DEFAULT, REPEATING, Protocol, Rules
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ __all__ = ["Found", "Hits", "Ideal", "find", "match", "searching", "settled"]
 LATER: Final = ("grades", "negative", "unjudged", "ideal", "ideal_depth", "empty", "rel", "depth")
 
 
-def match(judgments: Any, run: Any, protocol: Protocol = DEFAULT) -> Hits:
+def match(judgments: Any, run: Any, protocol: Protocol | Rules = DEFAULT) -> Hits:
     """The judged documents that a run retrieved, query by query, with their ranks and grades.
 
     Judgments and Run, or anything that they can be read from. Queries are in code-point order of their ids. There is a
     path for nested dicts and one for columns; both give equal Hits.
     """
-    judged = read_judgments(judgments)
+    judged, protocol = read_judgments(judgments), Protocol.of(protocol)
     ranked = RunSource.of(run).read(protocol)
     hits = settled(find(judged, ranked, protocol), protocol)
     warn_if_nothing_found(judged, ranked, hits)

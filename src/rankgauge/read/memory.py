@@ -17,7 +17,7 @@ from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, nu
 BARE = {list, tuple, set, frozenset, np.ndarray}
 
 __all__ = ["checked_row", "is_of_query", "item_rows", "read_iterable", "read_mapping", "read_triples"]
-__all__ += ["rows_of_columns"]
+__all__ += ["rows_of_columns", "unpacked"]
 
 
 def is_of_query(value: Any) -> bool:
@@ -32,6 +32,12 @@ def is_of_query(value: Any) -> bool:
 
 def _holds_several(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
+
+
+def unpacked(source: Any) -> Any:
+    """The dict of dicts that a Qrels or Run of another library holds, such as ranx; anything else as it is."""
+    made = type(source).__module__.partition(".")[0] != "rankgauge" and type(source).__name__ in ("Qrels", "Run")
+    return source.to_dict() if made and hasattr(source, "to_dict") else source
 
 
 def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:

@@ -14,12 +14,13 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 from rankgauge.errors import DuplicateError, FormatError, InputError, ProtocolError, choices, unknown
 from rankgauge.protocol import DEFAULT, REPEATING, RULES, Protocol
 from rankgauge.read.formats import FORMATS, format_named, names_in, recognise
-from rankgauge.read.frames import is_frame, read_frame
-from rankgauge.read.memory import read_iterable, read_mapping
+from rankgauge.read.frames import is_columns, is_frame, read_frame
+from rankgauge.read.memory import read_iterable, read_mapping, unpacked
 from rankgauge.read.names import WhereThere, check_roles
 from rankgauge.read.records import Columns, Judgments, Record, Run
 from rankgauge.read.rows import Ask, Content, expected_rows
 from rankgauge.read.sources import QRELS, Source, find_source
+from rankgauge.shown import Shown
 
 __all__ = ["FORMATS", "Columns", "Judgments", "JudgmentsSource", "Record", "RecordSource", "Run", "RunSource"]
 __all__ += ["check_mapped", "find_rows", "read_judgments", "read_run"]
@@ -89,10 +90,17 @@ def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
         raise InputError(f"format={format!r} is for files; this source is a {type(source).__name__} in memory")
     if isinstance(source, Record):
         raise InputError(f"expected {ask.kind}, got a {type(source).__name__}; are judgments and run swapped?")
+    source = unpacked(source)
+    if isinstance(source, Shown):
+        name = type(source).__name__
+        raise InputError(
+            f"expected {ask.kind}, got a {name}, which was measured already; give what it was measured of, or give "
+            "Results to compare(None, results)"
+        )
     if is_frame(source):
         return read_frame(source, ask), ""
     if isinstance(source, Mapping):
-        return read_mapping(source, ask), ""
+        return (read_frame if is_columns(source, ask) else read_mapping)(source, ask), ""
     if isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
         return read_iterable(source, ask), ""
     raise InputError(

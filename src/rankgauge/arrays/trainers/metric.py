@@ -36,8 +36,8 @@ UNWEIGHTED: Final = {"catboost": ("AP", "P", "R")}  # dialect → the measures f
 class Metric:
     """A measure by name, as a dialect defines it, or as rankgauge does where the dialect is None.
 
-    `name` is what a trainer's log calls it: the trainer's own spelling with `_rankgauge` behind, so that it can stand
-    beside the metric that the trainer has built in.
+    `name` is what a trainer's log calls it: the trainer's own spelling and whose number it is (the dialect's name, or
+    rankgauge), so that it can stand beside the metric that the trainer has built in, and beside other dialects.
     """
 
     def __init__(self, measure: str, dialect: str | Dialect | None, name: str | None = None) -> None:
@@ -58,7 +58,7 @@ class Metric:
                 f"{dialect} orders equal scores by document id, and arrays have none; expected None or "
                 f"{choices(name for name, rules in known if rules.order == 'score' and rules.ties in TIES)}"
             )
-        self.name = name or _name(as_written(measure)) + "_rankgauge"
+        self.name = name or f"{_name(as_written(measure))}_{self.dialect.name if self.dialect else 'rankgauge'}"
 
     def with_rules(self, **rules: Any) -> Metric:
         """The same under other rules."""

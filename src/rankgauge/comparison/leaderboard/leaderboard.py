@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final
 
@@ -14,8 +14,8 @@ from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
-from rankgauge.measures import Measure, parse_all
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.measures import AnyMeasure, Measure, parse_all
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 
@@ -26,13 +26,13 @@ MEASURES: Final = ("nDCG@10", "R@100")
 
 def bench(
     suite: Any,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
+    measures: AnyMeasure | Iterable[AnyMeasure] | None = None,
     *,
     baseline: str | None = None,
     datasets: Iterable[str] = (),
     systems: Iterable[str] = (),
     split: str = "test",
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     alpha: float = 0.05,
     flips: int = 10_000,
     resamples: int = 2_000,
