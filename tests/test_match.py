@@ -23,7 +23,8 @@ from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import Columns
 from samples import Nested, Table, pairs
 
-RAISING = {("missing", "error"), ("grades", "integer"), ("negative", "error"), ("order", "rank")}
+RAISING = {("missing", "error"), ("negative", "error"), ("order", "rank")}
+RAISING |= {("grades", "integer"), ("grades", "binary")}
 
 
 def settings_of(rule: str) -> st.SearchStrategy[str]:
@@ -197,6 +198,20 @@ class TestRules:
                 by_columns(columns_of({"q": {"a": 1, "c": 1}}), columns_of(run), protocol),
             ):
                 assert hits.rank.tolist() == ranks
+
+    def test_documents_that_score_0_or_less_are_taken_out(self) -> None:
+        judgments = {"q": {"a": 1, "b": 1, "c": 1}, "r": {"a": 1}}
+        run = {"q": {"b": 1e-50, "a": 0.5, "x": 2.0, "c": -1.0}, "r": {"a": -1.0}}
+        for ties in ("id", "average"):
+            protocol = Protocol(scores="float32-positive", ties=ties)
+            for hits in (
+                hits_of(judgments, run, protocol),
+                by_columns(columns_of(judgments), columns_of(run), protocol),
+            ):
+                found = (hits.rank.tolist(), hits.retrieved.tolist(), hits.answered.tolist())
+                assert found == ([2], [2, 0], [True, True])
+        given = Protocol(scores="float32-positive", order="given")
+        assert hits_of(judgments, run, given).retrieved.tolist() == [4, 1]
 
     def test_grades_cut_or_refused(self) -> None:
         judgments, run = {"q": {"a": 1.9, "b": -0.5, "c": 2}}, {"q": {"a": 3.0, "b": 2.0}}

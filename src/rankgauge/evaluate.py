@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rankgauge.errors import ProtocolError, warn
 from rankgauge.matching.hits import Hits
 from rankgauge.matching.match import match
-from rankgauge.measures import Measure, as_written, parse, parse_all
+from rankgauge.measures import Measure, parse, parse_all
 from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, RunSource, read_judgments
@@ -41,8 +41,9 @@ def evaluate(
 
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
     groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `dialect`
-    names another tool, whose number is then reproduced: it brings its own protocol and definitions. Where equal scores
-    decide about more than 0.005 of a value, a RankgaugeWarning says so; `result.notes` has all there is to say.
+    names another tool, whose number is then reproduced: it brings its own definitions and protocol, of which only `rel`
+    can be given. Where equal scores decide about more than 0.005 of a value, a RankgaugeWarning says so; `result.notes`
+    has all there is to say.
 
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
@@ -76,7 +77,7 @@ def evaluate_runs(
     """
     protocol = Protocol.of(protocol)
     tool = None if dialect is None else _dialect(dialect, protocol)
-    parsed = parse_all(measures, parse if tool is None else as_written)
+    parsed = parse_all(measures, parse if tool is None else tool.written)
     groups = groups_of(by, judgments)
     weight = None if weights is None else query_table(weights, "weight")
     judged = read_judgments(judgments)
@@ -90,12 +91,14 @@ def evaluate_runs(
 
 
 def _dialect(dialect: str | Dialect, protocol: Protocol) -> Dialect:
-    """The dialect of this name; it cannot be combined with rules."""
-    if protocol != DEFAULT:
-        raise ProtocolError(f"a dialect brings its own rules; give either the dialect or {protocol}")
+    """The dialect of this name; of the rules it can be combined with the smallest relevant grade alone."""
+    if protocol != replace(DEFAULT, rel=protocol.rel):
+        rules = replace(protocol, rel=DEFAULT.rel)
+        raise ProtocolError(f"a dialect brings its own rules; give either the dialect or {rules} (rel goes with both)")
     from rankgauge.dialects import find_dialect
 
-    return find_dialect(dialect)
+    tool = find_dialect(dialect)
+    return tool if protocol == DEFAULT else tool.with_rel(protocol.rel)
 
 
 def _evaluated(

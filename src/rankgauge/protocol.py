@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rankgauge.errors import ProtocolError, choices, unknown
 
-__all__ = ["BY_GRADE", "DEFAULT", "REPEATING", "RULES", "SIGNED", "SPOKEN", "Protocol", "check_independent"]
+__all__ = ["BY_GRADE", "DEFAULT", "NARROW", "REPEATING", "RULES", "SIGNED", "SPOKEN", "Protocol", "check_independent"]
 
 # Rule → allowed value → what it means, in words. The first value is the default.
 RULES: Final[dict[str, dict[str, str]]] = {
@@ -26,6 +26,7 @@ RULES: Final[dict[str, dict[str, str]]] = {
     "scores": {
         "float64": "scores are compared as 64-bit numbers",
         "float32": "scores are compared as 32-bit numbers, so that close ones are tied",
+        "float32-positive": "as float32, and documents with a score of 0 or less are taken out of the ranking",
     },
     "ties": {
         "id": "equal scores: by document id, descending in code-point order (as trec_eval)",
@@ -40,6 +41,7 @@ RULES: Final[dict[str, dict[str, str]]] = {
         "any": "grades are any numbers",
         "truncate": "the decimals of a grade are cut off",
         "integer": "a grade that is not a whole number is an error",
+        "binary": "a grade other than 0 and 1 is an error",
     },
     "negative": {
         "not-relevant": "negative grades count as not relevant and are never part of the ideal",
@@ -94,6 +96,8 @@ RULES: Final[dict[str, dict[str, str]]] = {
 SIGNED: Final = ("as-is", "as-is-ratio", "as-is-summed")
 # The rules of `duplicates` under which a ranking may hold a document more than once.
 REPEATING: Final = ("each", "once", "distinct")
+# The rules of `scores` under which these are 32-bit numbers.
+NARROW: Final = ("float32", "float32-positive")
 # Rule → values under which ranks or the ideal depend on the grades of what was retrieved.
 BY_GRADE: Final[dict[str, tuple[str, ...]]] = {
     "ties": ("average", "worst", "best"),
@@ -149,6 +153,11 @@ class Protocol:
             raise ProtocolError(f"ties='average' needs order='score': with order={self.order!r} nothing is tied")
         if self.ties == "average" and self.depth is not None:
             raise ProtocolError("ties='average' has no place to cut: leave depth out and write the cut-off as @k")
+
+    @property
+    def only_positive(self) -> bool:
+        """Whether documents with a score of 0 or less are taken out of the ranking."""
+        return self.scores == "float32-positive" and self.order == "score"
 
     @property
     def by(self) -> str:
