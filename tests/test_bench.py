@@ -771,3 +771,13 @@ def test_errors_of_the_command_are_one_line(command: Command, tmp_path: Path) ->
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("queries", "few"), [(24, True), (25, False)])
+def test_fewer_than_25_queries_are_few(queries: int, few: bool) -> None:
+    judged = {f"q{i:02}": {"a": 1} for i in range(queries)}
+    runs = {name: {query: {"a": 1.0 + (at % 3 == place), "b": 1.5} for at, query in enumerate(judged)}
+            for place, name in enumerate(("x", "y"))}  # fmt: skip
+    suite = dict.fromkeys(("one", "two"), (judged, runs))
+    shown = rankgauge.bench(suite, "nDCG@10", resamples=50, flips=50).show(notes=True)
+    assert ("few-queries" in shown) is few

@@ -969,3 +969,14 @@ def test_real_runs_compare_as_scipy_says(shared: Path) -> None:
             (values[pair.a] - values[pair.b],), np.mean, permutation_type="samples", n_resamples=20_000, rng=1
         )
         assert pair.p == pytest.approx(flipped.pvalue, abs=0.001 + 5 * math.sqrt(pair.p / 20_000))
+
+
+def test_rank_tests_are_of_the_differences() -> None:
+    dice = np.random.default_rng(4)
+    a, b = dice.random((2, 30)).round(6)
+    values = {name: {f"q{i}": float(each) for i, each in enumerate(column)} for name, column in (("a", a), ("b", b))}
+    pair = compare(None, values, also=("wilcoxon", "sign")).pair("a", "b")
+    exact = scipy.stats.wilcoxon(a, b, method="exact").pvalue
+    assert pair.others["wilcoxon"]["p"] == pytest.approx(exact, abs=0.01)
+    wins = int((a > b).sum())
+    assert pair.others["sign"]["p"] == pytest.approx(scipy.stats.binomtest(wins, 30).pvalue, abs=1e-12)

@@ -228,3 +228,10 @@ def test_latex_compiles(compiled: object) -> None:
     if text:
         for word in ("middle", "0.4560", "step-down max-T over 6 pairs", "x%y", "x\\y", "x|y", "x<y", "x#y"):
             assert word in text
+
+
+@pytest.mark.parametrize(("deltas", "there"), [("absolute", True), ("relative", True), ("none", False)])
+def test_deltas_stand_beside_values_unless_there_are_to_be_none(deltas: str, there: bool) -> None:
+    found = compare(None, SYSTEMS, "nDCG@10", baseline="middle")
+    assert ("| system | nDCG@10 | Δ |" in found.show("markdown", deltas=deltas)) is there
+    assert "Δ |" not in compare(None, SYSTEMS, "nDCG@10").show("markdown", deltas=deltas)

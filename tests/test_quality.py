@@ -138,6 +138,25 @@ def test_what_a_judgment_narrows_is_what_judging_it_does(settle: bool) -> None:
     assert looked_at > 20
 
 
+@pytest.mark.filterwarnings("ignore:NO JUDGED DOCUMENT")
+def test_what_a_judgment_narrows_is_the_interval_of_its_own_query() -> None:
+    """Of several queries, with unequal numbers of open documents."""
+    looked_at = 0
+    for seed in range(8):
+        cases = [random_case(3 * seed + more) for more in range(3)]
+        judged = {f"q{at}": grades for at, (grades, _, _, _) in enumerate(cases)}
+        runs = {"a": {f"q{at}": run_of(one)["q"] for at, (_, (one, _), _, _) in enumerate(cases)}}
+        scale = sorted({grade for *_, each in cases for grade in each})
+        sheet = sheet_of(judged, runs, "nDCG@5", grades=scale)
+        before = bounds_of_run(sheet, "a").mean.width
+        for each in to_judge(sheet, 6):
+            made = ({**judged, each.query_id: judged[each.query_id] | {each.doc_id: grade}} for grade in scale)
+            widths = [bounds_of_run(sheet_of(one, runs, "nDCG@5", grades=scale), "a").mean.width for one in made]
+            assert each.at_least == pytest.approx(before - max(widths), abs=1e-12)
+            looked_at += 1
+    assert looked_at > 20
+
+
 def test_the_pairs_to_judge_are_the_ones_that_narrow_most() -> None:
     judgments = {"q": {"a": 2, "b": 1}, "r": {"a": 2}}
     runs = {"x": {"q": {"u": 3.0, "a": 2.0, "v": 1.0}, "r": {"a": 2.0, "u": 1.0}}}

@@ -157,6 +157,14 @@ def test_a_confusion_matrix_in_every_shape(delimiter: str, encoding: str, tmp_pa
         assert (matrix.counts.tolist(), matrix.grades) == ([[0.75, 0.25], [0.5, 0.5]], [0, 1])
 
 
+def test_a_line_more_than_columns_is_one_of_heads(tmp_path: Path) -> None:
+    path = tmp_path / "m.txt"
+    path.write_text("1 0\n5 2\n3 7\n")
+    assert (read_matrix(path).counts.tolist(), read_matrix(path).grades) == ([[7, 3], [2, 5]], [0, 1])
+    path.write_text("5\n3\n")  # no heads of a matrix of one grade
+    assert (read_matrix(path).counts.tolist(), read_matrix(path).grades) == ([[5], [3]], None)
+
+
 @pytest.mark.parametrize("caller", ["run", "weights", "values", "online"])
 def test_a_bad_number_is_named_with_its_line(caller: str, tmp_path: Path) -> None:
     table = CALLERS[caller]

@@ -401,7 +401,7 @@ def test_names_and_words() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(MeasureError, match=r"lightgbm has no RR@3; it has nDCG, AP"):
+    with pytest.raises(MeasureError, match=r"there is no preset of RR@3 for lightgbm, only of nDCG, AP"):
         trainers.lightgbm("RR@3")
     with pytest.raises(MeasureError, match="name='x' is for one measure, and 2 are asked for"):
         trainers.lightgbm("nDCG@1", "nDCG@3", name="x")

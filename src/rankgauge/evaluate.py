@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from rankgauge.errors import InputError, MatchError, ProtocolError, warn
 from rankgauge.matching.hits import Hits
 from rankgauge.matching.match import match
-from rankgauge.measures import AnyMeasure, Measure, as_written, parse, parse_all
+from rankgauge.measures import AnyMeasure, Measure, parse, parse_all
 from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
-from rankgauge.protocol import DEFAULT, Protocol, Rules
+from rankgauge.protocol import DEFAULT, Duplicates, Protocol, Rules
 from rankgauge.read import Judgments, JudgmentsSource, RunSource, read_judgments
 from rankgauge.read.formats import bare_name
 from rankgauge.read.named import Runs, named, named_one
@@ -40,13 +40,14 @@ def evaluate(
     by: Any = None,
     name: str = "",
     columns: Mapping[str, str] | None = None,
-    duplicates: str | None = None,
+    duplicates: Duplicates | None = None,
 ) -> Result:
     """Measure a run against judgments.
 
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
     groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `dialect`
-    names another tool, whose number is then reproduced: it brings its own protocol and definitions. `columns` maps
+    names another tool, whose number is then reproduced: it brings its own definitions and protocol, of which only `rel`
+    can be given. `columns` maps
     roles (query_id, doc_id, relevance, score, rank) to the names of columns, where judgments and run have them;
     `duplicates` is the protocol's rule for a document twice in one ranking. Where equal scores decide about more than
     0.005 of a value, a RankgaugeWarning says so; `result.notes` has all there is to say.
@@ -75,7 +76,7 @@ def evaluate_runs(
     weights: Any = None,
     by: Any = None,
     columns: Mapping[str, str] | None = None,
-    duplicates: str | None = None,
+    duplicates: Duplicates | None = None,
     keep_going: bool = False,
 ) -> Evaluation:
     """Measure several runs, by their names, against one set of judgments, which is read once.
@@ -91,7 +92,7 @@ def evaluate_runs(
     protocol = Protocol.of(protocol)
     protocol = protocol if duplicates is None else replace(protocol, duplicates=duplicates)
     tool = None if dialect is None else _dialect(dialect, protocol)
-    parsed = parse_all(measures, parse if tool is None else as_written)
+    parsed = parse_all(measures, parse if tool is None else tool.written)
     groups = groups_of(by, judgments)
     weight = None if weights is None else query_table(weights, "weight")
     source = JudgmentsSource.of(judgments, columns=columns)
@@ -112,12 +113,14 @@ def evaluate_runs(
 
 
 def _dialect(dialect: str | Dialect, protocol: Protocol) -> Dialect:
-    """The dialect of this name; it cannot be combined with rules."""
-    if protocol != DEFAULT:
-        raise ProtocolError(f"a dialect brings its own rules; give either the dialect or {protocol}")
+    """The dialect of this name; of the rules it can be combined with the smallest relevant grade alone."""
+    if protocol != replace(DEFAULT, rel=protocol.rel):
+        rules = replace(protocol, rel=DEFAULT.rel)
+        raise ProtocolError(f"a dialect brings its own rules; give either the dialect or {rules} (rel goes with both)")
     from rankgauge.dialects import find_dialect
 
-    return find_dialect(dialect)
+    tool = find_dialect(dialect)
+    return tool if protocol == DEFAULT else tool.with_rel(protocol.rel)
 
 
 def _evaluated(

@@ -14,7 +14,7 @@ import click
 
 from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.measures import as_written, parse, parse_all
+from rankgauge.measures import parse, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.read.named import named_paths
@@ -98,7 +98,10 @@ class Inputs:
         self, measures: Sequence[str], protocol: Protocol, *, dialect: str | None = None, **about: Any
     ) -> Evaluation:
         """The runs measured on the judgments, with a progress bar on a terminal."""
-        parsed = parse_all(measures, parse if dialect is None else as_written)  # before much is read
+        from rankgauge.dialects import find_dialect
+
+        read = parse if dialect is None else find_dialect(dialect).written
+        parsed = parse_all(measures, read)  # before much is read
         rules = self.rules(protocol, dialect)
         with self.progress():
             return evaluate_runs(self.judgments, self.runs, parsed, protocol=rules, dialect=dialect, **about)

@@ -12,6 +12,7 @@ import numpy as np
 
 from rankgauge.errors import DuplicateError, counted, warn
 from rankgauge.matching.grouping import Grouped, group, looks_repeated
+from rankgauge.matching.order import as_float32
 from rankgauge.protocol import REPEATING
 from rankgauge.read.rows import how_to_mend
 
@@ -28,6 +29,8 @@ __all__ = ["judgments_once", "run_once", "with_copies"]
 def run_once(run: Run, protocol: Protocol) -> tuple[Grouped, pl.DataFrame | None]:
     """The run grouped by query with every document once, as the protocol says; and the copies that count as well."""
     columns = run.columns if protocol.same_id == "keep" else _without_same_id(run.columns)
+    if protocol.only_positive:
+        columns = columns.take(np.flatnonzero(as_float32(columns.number) > 0))
     grouped = group(columns)
     rows = grouped.repeated()
     if not len(rows):

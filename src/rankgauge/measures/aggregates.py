@@ -62,7 +62,7 @@ def quantile(values: Floats, q: float, weights: Floats | None = None) -> float:
 
 def _ordered_sum(values: Floats) -> float:
     """Added up one after the other, as trec_eval does, so that the last digit agrees."""
-    return float(np.cumsum(values)[-1]) if len(values) else 0.0
+    return float(np.cumsum(values)[-1])
 
 
 AGGREGATES: Final[dict[str, Aggregate]] = {

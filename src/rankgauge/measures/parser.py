@@ -54,6 +54,7 @@ SPELLINGS: Final[dict[str, str]] = {
     "precision": "P",
     "recall": "R",
     "hit_rate": "Success",
+    "hits": "NumRelRet",
     "f1": "F",
     "r-precision": "Rprec",
     "rbp.*": "RBP(p=0.*,gain=linear)",

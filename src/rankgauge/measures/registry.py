@@ -61,6 +61,11 @@ class Definition:
         return first.name if first is not None and first.kind is first.POSITIONAL_OR_KEYWORD else None
 
     @property
+    def own_aggregate(self) -> str:
+        """The name of the aggregate that is the measure's value."""
+        return {"geometric": "geometric_mean", "none": "mean"}.get(self.aggregate, self.aggregate)
+
+    @property
     def summary(self) -> str:
         """The first line of the help."""
         return self.help.partition("\n")[0]
