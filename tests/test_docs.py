@@ -31,6 +31,7 @@ from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
 from rankgauge.read.sources import LAYERS
 from rankgauge.reports.sections import SECTIONS
+from rankgauge.show.text import WIDTH, width_of
 from rankgauge.validation.validate import CODES
 
 ROOT = Path(__file__).parents[1]
@@ -98,6 +99,11 @@ def console_examples() -> Iterator[tuple[str, str]]:
                 yield command, output.rstrip("\n")
 
 
+MOST_LINES = 60  # of an output that nobody asked to be long
+# What asks for more, or for lines that are not wrapped: a format other than text, a report, six runs of two stages.
+LONG = ("--format", "rankgauge report ", "rankgauge funnel demo/qrels.txt --retrieved demo/out/title.run --retrieved ")
+
+
 @pytest.mark.parametrize(("command", "shown"), list(console_examples()))
 def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) -> None:
     program, *arguments = shlex.split(command)
@@ -107,7 +113,54 @@ def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) 
     assert [line for line in done.err.splitlines() if not line.startswith("warning: ")] == []
     assert shown
     # A page may show the table without the notes below it.
-    assert done.out.splitlines()[: len(shown.splitlines())] == shown.splitlines()
+    lines = done.out.splitlines()
+    assert lines[: len(shown.splitlines())] == shown.splitlines()
+    if not any(asked in command for asked in LONG):
+        assert [line for line in lines if width_of(line) > WIDTH] == []
+        assert len(lines) <= MOST_LINES
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if list(blocks(page, "console"))])
+def test_outputs_fit_into_a_terminal(page: str) -> None:
+    """Every line that a page shows, without exception, but for the commands themselves."""
+    outputs = [
+        line for _, lines in blocks(page, "console") for line in "\n".join(lines).replace("\\\n", "").split("\n")
+    ]
+    assert [line for line in outputs if width_of(line) > WIDTH and not line.startswith("$ ")] == []
+
+
+RUNS = "demo/qrels.txt demo/out/title.run demo/out/fields.run demo/out/reranked.run"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"eval {RUNS}",
+        f"eval {RUNS} -m nDCG@10 -m RR --by demo/queries.tsv:segment",
+        f"eval {RUNS} --tie-band",
+        f"compare {RUNS}",
+        f"compare {RUNS} --details --notes",
+        f"compare {RUNS} -m nDCG@10 -m RR -m R@50",
+        f"compare {RUNS} --by demo/queries.tsv:segment",
+        f"judgments {RUNS} --error-rate 0.1",
+        f"validate {RUNS}",
+        f"plan {RUNS}",
+        "dialects demo/qrels.txt demo/out/fields.run",
+        "funnel demo/qrels.txt --retrieved demo/out/fields.run --reranked demo/out/reranked.run",
+        "explain demo/qrels.txt demo/out/title.run demo/out/reranked.run --worst 3 --documents demo/catalogue.jsonl",
+        "explain demo/qrels.txt demo/out/title.run --worst 2 --documents demo/catalogue.jsonl",
+        "measures",
+        "measures nDCG@10",
+        "rules",
+        "rules ties",
+    ],
+)
+def test_everyday_commands_print_a_screen_or_two(command: str, checkout: Path) -> None:
+    done = real(*command.split(), cwd=checkout)
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert [line for line in lines if width_of(line) > WIDTH] == []
+    assert 0 < len(lines) <= MOST_LINES
 
 
 PICTURES = {
@@ -323,8 +376,8 @@ def test_every_warning_and_method_of_compare_is_listed() -> None:
 
 def test_every_number_of_a_pair_is_explained() -> None:
     listed = {word for row in table_of("docs/compare.md", "number", "what it is") for word in quoted(row["number"])}
-    own = {"a", "b", "queries", "both_zero", "exact", "others", "intervals", "mean"}
-    assert listed | own == {field.name for field in dataclasses.fields(Pair)} | {"mean"}
+    own = {"a", "b", "queries", "both_zero", "exact", "others", "intervals", "measure", "alpha", "adjusted"}
+    assert listed | own == {field.name for field in dataclasses.fields(Pair)} | {"mean", "verdict"}
 
 
 def test_every_function_over_arrays_is_listed() -> None:
