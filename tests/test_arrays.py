@@ -277,7 +277,8 @@ def test_evaluate_says_the_same(name: str, ties: str, data: st.DataObject, queri
 @pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
 @pytest.mark.parametrize("rules", [
     {"ties": "worst", "empty": "one"}, {"ties": "best", "empty": "skip"}, {"ties": "reversed"},
-    {"ties": "given", "scores": "float32"}, {"ties": "average", "grades": "truncate", "rel": 2},
+    {"ties": "given", "scores": "float32"}, {"ties": "given", "scores": "float32-positive"},
+    {"ties": "average", "grades": "truncate", "rel": 2},
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("text", ["nDCG(gain=exp)@3", "nDCG(gain={0:1,1:0,2:5})@3", "AP(norm=min)@3",
                                   "P(by=returned)@5", "R@2", "RR", "nDCG", "DCG(rel=2)@4", "F@3", "ERR@3"])  # fmt: skip

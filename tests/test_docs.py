@@ -25,7 +25,7 @@ from rankgauge.dialects import DIALECTS, Own
 from rankgauge.dialects.trec_eval import ROWS
 from rankgauge.errors import RankgaugeError
 from rankgauge.matching.grades import hits_of_grades
-from rankgauge.measures import MEASURES, parse
+from rankgauge.measures import MEASURES, averaging, parse
 from rankgauge.protocol import RULES
 from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
@@ -308,10 +308,15 @@ def test_every_rule_and_setting_is_shown_at_work() -> None:
     assert wanted | {"rel=2", "depth=2"} == shown
 
 
+def test_the_measures_that_average_over_ties_are_listed() -> None:
+    (line,) = re.findall(r"Ties are averaged exactly for (.*?); any other", text_of("docs/conventions.md"), re.DOTALL)
+    assert quoted(line) == averaging()
+
+
 def test_every_dialect_is_listed_as_it_is() -> None:
     rows = table_of("docs/dialects.md", "dialect", "as called")
     listed = [(*quoted(row["dialect"]), *quoted(row["as called"]), row["checked"], row["what differs"]) for row in rows]
-    assert listed == [(each.name, each.call, each.checked, each.why) for each in DIALECTS.values()]
+    assert listed == [(each.name, each.called(), each.checked, each.why) for each in DIALECTS.values()]
     assert [row["defect"] for row in rows] == [each.defect for each in DIALECTS.values()]
     rules = table_of("docs/dialects.md", "dialect", "rules")
     changed = {
@@ -329,6 +334,7 @@ def own_words(key: str, own: Own) -> str:
     settings = {**own.parameters, **own.rules}
     words = [f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings.items()]
     words += [f"{own.rounding.digits} digits"] if own.rounding else []
+    words += [f"the {own.aggregate} over queries"] if own.aggregate else []
     return f"`{key}`: {', '.join(words)}" if words else ""
 
 

@@ -602,7 +602,7 @@ def test_the_report_has_a_section_of_two_stages(files: Path) -> None:
     plain = rankgauge.report(str(files / "qrels.txt"), {"x": read["second"]}, charts=False)
     assert "stages" not in [section.key for section in plain.sections()]
     assert plain.to_dict()["funnel"] is None
-    with pytest.raises(InputError, match="are no candidates of retrieved"):
+    with pytest.raises(InputError, match="are no candidates of first"):
         rankgauge.report(str(files / "qrels.txt"), {"x": read["larger"]}, retrieved=read["first"])
 
 
@@ -662,11 +662,6 @@ def test_a_retriever_without_a_reranked_run_is_refused() -> None:
     run = {"q": ["b", "a"]}
     with pytest.raises(InputError, match=r"no reranked run is named after b: give b\+RERANKER too"):
         funnel({"q": {"a": 3}}, retrieved={"a": run, "b": run}, reranked={"a+x": run})
-
-
-def test_a_list_of_files_is_told_to_be_a_dict() -> None:
-    with pytest.raises(InputError, match="give such a dict"):
-        funnel({"q": {"a": 3}}, retrieved={"q": ["a"]}, reranked=["one.run", "two.run"])
 
 
 # ---- what must not pass in silence -----------------------------------------------------------------------------------
@@ -756,3 +751,38 @@ def test_the_charts_say_whose_queries_they_show_and_draw_one_depth() -> None:
     assert [(row["line"], row["depth"]) for row in rows["funnel-depth"]] == [
         ("best order, retrieved", 2), ("x", 2), ("y", 2),
     ]  # fmt: skip
+
+
+def test_a_reranked_run_needs_a_name_behind_its_retriever() -> None:
+    judged, run = {"q": {"a": 1}}, {"q": ["a"]}
+    with pytest.raises(InputError, match="name each reranked run after its own"):
+        funnel(judged, retrieved={"bm25": run, "dense": run}, reranked={"bm25+": run, "dense+x": run})
+    named = funnel(judged, retrieved={"bm25": run, "dense": run}, reranked={"bm25+x": run, "dense+x": run})
+    assert [*named] == ["bm25+x", "dense+x"]
+
+
+@pytest.mark.parametrize(("number", "more"), [(3, False), (4, True)])
+def test_three_documents_that_are_no_candidates_are_named(number: int, more: bool) -> None:
+    judged, outside = {"q": {"a": 1}}, [f"x{i}" for i in range(number)]
+    with pytest.raises(InputError, match=f"{number} documents of 1 query") as refused:
+        funnel(judged, retrieved={"q": ["a"]}, reranked={"x": {"q": ["a", *outside]}})
+    assert ("'x2' (query 'q', rank 4), …" in str(refused.value)) is more
+    assert "'x2' (query 'q', rank 4)" in str(refused.value)
+
+
+def test_a_harmed_query_names_the_three_documents_that_fell_most() -> None:
+    docs = [f"d{i}" for i in range(5)]
+    judged = {"q": dict.fromkeys(docs, 1)}
+    found = funnel(
+        judged, retrieved={"q": [*docs, *"uvwxy"]}, reranked={"x": {"q": [*"uvwxy", *docs]}}, measure="nDCG@5"
+    )
+    (row,) = found.rows("x")
+    assert row["fallen"] == docs[:3]
+
+
+@pytest.mark.parametrize(("number", "named"), [(3, "(q0, q1, q2)"), (4, "(q0, q1, q2, …)")])
+def test_three_queries_without_candidates_are_named(number: int, named: str) -> None:
+    judged = {f"q{i}": {"a": 1} for i in range(6)}
+    run = {f"q{i}": ["a"] for i in range(number, 6)}
+    found = funnel(judged, retrieved=run, reranked={"x": run})
+    assert any(f"{number} judged queries with no candidates" in note and named in note for note in found.notes)

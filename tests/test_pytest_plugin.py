@@ -70,7 +70,7 @@ def test_the_fixture_evaluates_and_asserts(project: pytest.Pytester) -> None:
     done.stdout.fnmatch_lines(
         [
             "*AssertionError:*",
-            "E*FAIL: *bad.run against *baseline.json",
+            "E*FAIL: bad against *baseline.json",
             "E*nDCG@10     0.6000    1.0000     -0.4000*FAIL",
             "E*The queries that lost most nDCG@10",
             "E*INCONCLUSIVE: *",

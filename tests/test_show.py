@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from rankgauge.measures.bands.bands import Band
 from rankgauge.show import formats
 from rankgauge.show.cells import shown_rows
 from rankgauge.show.data import csv_text, json_text, section_data
+from rankgauge.show.formats import FORMATS
 from rankgauge.show.latex import latex
 from rankgauge.show.markdown import markdown
 from rankgauge.show.model import (
@@ -198,10 +200,44 @@ def test_quiet_shows_tables_alone(format: str) -> None:
     assert "A sentence." in str(formats.render(whole, "json", Options(quiet=True)))
 
 
-def test_long_sentences_are_wrapped_on_a_terminal_only() -> None:
+def test_long_sentences_are_wrapped_at_the_width_of_the_terminal_or_at_80() -> None:
     words = " ".join(["word"] * 40)
-    assert len(text(page(Text(words)), Options()).splitlines()) == 1
-    assert max(map(len, text(page(Text(words)), Options(width=60)).splitlines())) <= 60
+    for options, width in ((Options(), 80), (Options(width=60), 60), (Options(width=100), 100)):
+        lines = text(page(Text(words)), options).splitlines()
+        assert width - 5 <= max(map(len, lines)) <= width
+        assert " ".join(" ".join(lines).split()) == words
+    assert text(page(Text("a" * 200)), Options()).splitlines() == ["a" * 200]  # a word, such as a path, stays whole
+
+
+def test_three_notes_stand_below_a_table_and_the_rest_on_request() -> None:
+    for number in range(6):
+        notes = [f"note {at}" for at in range(number)]
+        lines = text(page(NUMBERS, Notes(notes)), Options(more="--notes")).splitlines()
+        shown = [line for line in lines if "note " in line]
+        assert shown == notes[:3]
+        more = [line for line in lines if "more" in line]
+        assert more == ([f"{number - 3} more: --notes"] if number > 3 else [])
+        whole = text(page(NUMBERS, Notes(notes)), Options(notes=None)).splitlines()
+        assert [line for line in whole if "note " in line] == notes
+        assert not any("more" in line for line in whole)
+
+
+def test_quiet_is_the_table_alone() -> None:
+    alone = replace(NUMBERS, notes=())
+    blocks = (Text("before"), Bullets(["a bullet"]), NUMBERS, Notes(["a note"] * 5))
+    assert text(page(*blocks), Options(quiet=True)) == text(page(alone), Options())
+    assert "A note." in text(page(*blocks), Options())
+
+
+def test_what_stands_aside_is_left_out_where_there_is_no_room() -> None:
+    columns = [Column("document"), Column("term", "number", aside=True), Column("adds", "number")]
+    narrow = table(columns, [["d1", 0.25, 0.5]])
+    wide = table(columns, [["d" * 66, 0.25, 0.5]])
+    assert "term" in text(page(narrow), Options())
+    assert text(page(wide), Options()).splitlines()[0].split() == ["document", "adds"]
+    assert text(page(wide), Options(width=120)).splitlines()[0].split() == ["document", "term", "adds"]
+    for name in ("markdown", "latex", "html", "csv"):
+        assert "term" in str(FORMATS[name].render(page(wide), Options())), name
 
 
 def test_colours_only_where_they_are_asked_for() -> None:

@@ -16,7 +16,7 @@ from rankgauge.matching.match import match
 from rankgauge.matching.ranking import whole
 from rankgauge.protocol import SIGNED
 from rankgauge.read import read_judgments, read_run
-from rankgauge.trust.unjudged.bounds import bounds_of_pair, bounds_of_run, extremes, unjudged_bounds
+from rankgauge.trust.unjudged.bounds import NONE, _improved, bounds_of_pair, bounds_of_run, extremes, unjudged_bounds
 from rankgauge.trust.unjudged.expected import expected_values
 from rankgauge.trust.unjudged.sheet import Setting, sheet_of
 
@@ -300,3 +300,11 @@ def test_every_document_stands_where_match_puts_it(rules: str, depth: int | None
     theirs = [(query, docs[query][at], rank) for query, at, rank in rows if rank <= (depth or rank)]
     ours = whole(run, protocol, depth).first(depth, sorted(docs))
     assert [(sorted(docs)[query], doc, rank) for query, doc, rank in ours.iter_rows()] == theirs
+
+
+def test_without_an_ideal_there_is_no_ratio() -> None:
+    """Not 0 / 0, either."""
+    setting = sheet_of({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}}, "nDCG@2", grades=[0, 1]).scale.setting(1)
+    nothing = np.zeros((1, len(setting.steps), 2))
+    found = _improved(setting, np.zeros(1), np.zeros((1, 2)), nothing, np.array([0.5]))
+    assert found.tolist() == [NONE]

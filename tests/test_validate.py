@@ -141,7 +141,9 @@ def test_notes_below_a_table() -> None:
     judgments: Any = {"q": {f"d{i}": i / 2 for i in range(4)}}
     run = {"q": {f"d{i}": 1.0 for i in range(4)}}
     with pytest.warns(rankgauge.RankgaugeWarning, match=r"nDCG@10 is 1\.0000 only by the order of equal scores"):
-        shown = repr(rankgauge.evaluate(judgments, run))
+        found = rankgauge.evaluate(judgments, run)
+    shown = found.show(notes=True)
+    assert repr(found).endswith("\n3 more: show(notes=True)")
     assert "RG105 grades have decimals, which trec_eval and ranx cut off: 2 judgments." in shown
     assert "RG206 a ranking has one score for all documents: 1 query." in shown
     upside_down = rankgauge.evaluate({"q": {"d00": 1}}, {"q": {f"d{i:02}": i for i in range(20)}})
@@ -193,7 +195,7 @@ def test_many_queries_are_looked_at_in_part_first() -> None:
     backwards = {query: {f"d{i:02}": float(i) for i in range(12)} for query in judgments}
     assert "RG207" not in repr(rankgauge.evaluate(judgments, forwards))
     shown = repr(rankgauge.evaluate(judgments, backwards))
-    assert "nDCG@10 is 0.0000 by score and 1.0000 the other way round" in shown
+    assert "nDCG@10 is 0.0000 by score and 1.0000 the other way round" in " ".join(shown.split())
 
 
 def test_real_findings(shared: Path, tmp_path: Path) -> None:

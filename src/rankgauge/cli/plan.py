@@ -87,11 +87,11 @@ def plan_queries(
       rankgauge plan --deviation 0.15 --systems 10 --difference 0.03
       rankgauge plan --deviation 0.15 --margin 0.01 -o plan.svg
     """
-    from rankgauge.comparison.plan import Setting, plan
+    from rankgauge.comparison.plan import plan
 
     planned = plan(
         _deviation(files, pilot, deviation, measure, protocol, reading), differences=differences, margins=margins,
-        interval_widths=interval_widths, query_counts=query_counts, setting=Setting(**setting),
+        interval_widths=interval_widths, query_counts=query_counts, **setting,
     )  # fmt: skip
     deliver(planned, output)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from rankgauge.errors import InputError, choices
 from rankgauge.show.model import Options, Page
 
-__all__ = ["FORMATS", "SUFFIXES", "Format", "format_of", "render", "save"]
+__all__ = ["FORMATS", "FRAME", "SUFFIXES", "Format", "format_of", "render", "save"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ FORMATS: Final[dict[str, Format]] = {
     "png": Format("pictures:png", (".png",), picture=True),
 }
 WORDED: Final = {"table", "markdown", "latex", "html"}  # where words stand beside tables
+FRAME: Final = Format("data:frame", ())  # in memory alone
 SUFFIXES: Final = {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes}
 
 

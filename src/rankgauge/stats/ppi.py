@@ -9,7 +9,7 @@ is right whatever the predictions are worth: what they are off by is measured wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["INTERVALS", "needed", "needed_alone", "plain_mean", "power", "prediction_powered"]
 
 # Interval → what it is.
+Interval: TypeAlias = Literal["t", "ppi_py"]
 INTERVALS: Final = {
     "t": "Student's t with n − 1 degrees of freedom, unbiased variances",
     "ppi_py": "normal, variances divided by n: what the package ppi_py gives",

@@ -31,6 +31,8 @@ def sections(
     """One section for each query that is explained, or for the difference of two runs; with texts where given."""
     named = partial(with_text, texts=documents) if documents else str
     every = getattr(explained, "explanations", [explained])
+    if not every:
+        yield Section("nothing", explained.title, [Text(explained.title)])
     for each in every:
         blocks = (_difference_blocks if isinstance(each, Difference) else _explanation_blocks)(each, named)
         head = [Text(each.title, "head")] if len(every) == 1 else []  # of several, each section has its title
@@ -111,14 +113,15 @@ def _ideal(row: Row | None, named: Callable[[str], str]) -> list[Any]:
 
 
 def _difference_blocks(difference: Difference, named: Callable[[str], str]) -> Iterator[Block]:
-    for letter, each in (("B", difference.b), ("A", difference.a)):
-        yield Text(f"{short(each.run or letter, 60)}: {number_text(each.value)}")
+    new, old = difference.names
+    for name, each in ((old, difference.b), (new, difference.a)):
+        yield Text(f"{short(name, 60)}: {number_text(each.value)}")
     yield Picture(f"picture-{difference.query}", difference.title, lambda: difference_svg(difference))
     yield shares_table(difference, named)
     if difference.rest:
         yield Notes([f"{difference.rest.words}: {number_text(difference.rest.contribution, sign=True)}"])
-    pairs = (("B", difference.b), ("A", difference.a))
-    notes = [f"Note on {each.run or letter}: {note}." for letter, each in pairs for note in each.notes]
+    pairs = ((old, difference.b), (new, difference.a))
+    notes = [f"Note on {name}: {note}." for name, each in pairs for note in each.notes]
     yield from [Notes(notes)] if notes else []
     rows = [{"query_id": difference.query, **asdict(share)} for share in difference.shares]
     yield Table.of_rows(rows, f"rows-{difference.query}")
@@ -133,7 +136,7 @@ def shares_table(difference: Difference, named: Callable[[str], str] = str, most
     ]
     if len(shares) < len(difference.shares):
         rows.append([f"… {len(difference.shares) - len(shares):,} more", *[""] * 7])
-    names = [short(each.run or letter, NAME) for letter, each in (("B", difference.b), ("A", difference.a))]
+    names = [short(name, NAME) for name in reversed(difference.names)]
     columns = [_document(named), Column("grade", "grade")]
     columns += [Column(f"{name} rank", "rank") for name in names]
     columns += [Column(f"{name} adds", "number", aside=True) for name in names]

@@ -23,7 +23,7 @@ FEW_WORDS: Final = f"Fewer than {FEW} queries are judged by humans: with skewed 
 def sections(powered: PredictionPowered) -> Iterator[Section]:
     """The estimates as a picture and as a table."""
     title = f"{powered.measure} under human labels"
-    rows = Table.of_rows(powered.to_frame().to_dicts())
+    rows = Table.of_rows(powered.rows())
     yield Section("ppi", title, [chart_of("ppi", powered), powered_table(powered), rows])
 
 
