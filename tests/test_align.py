@@ -152,7 +152,7 @@ def test_the_correction_is_refused_where_noise_is_all() -> None:
     assert found.reliability is not None
     assert found.reliability < 0
     assert np.isnan(found.first.coefficients["corrected"].value)
-    assert "Not corrected for noise" in repr(found)
+    assert "Not corrected for noise" in found.show(notes=True)
     assert found.to_dict()["tracked"][0]["coefficients"]["corrected"]["value"] is None
     assert "noise" in [doubt.code for doubt in found.warnings]
 
@@ -349,7 +349,7 @@ def test_every_warning_is_said_where_it_belongs() -> None:
 
 def test_the_command_prints_what_the_library_found(cli: Command, tmp_path: Path) -> None:
     found = align(MADE)
-    assert cli(MADE).out == repr(found) + "\n"
+    assert cli(MADE, "--notes").out == found.show(notes=True)
     data = json.loads(cli("-", "--format", "json", stdin=MADE.read_text()).out)
     assert data == json.loads(json.dumps(found.to_dict())) | {"source": "standard input"}
     target = tmp_path / "rows.csv"
@@ -371,7 +371,7 @@ def test_help_lists_what_the_library_knows(cli: Command) -> None:
 
 
 def test_dcg_stands_beside_ndcg() -> None:
-    shown = repr(align(MADE, labels="clicks"))
+    shown = align(MADE, labels="clicks").show(notes=True)
     found = align(MADE)
     ours, theirs = (found[f"delta_{name}@10"].pearson.value for name in ("nDCG", "DCG"))
     words = f"DCG@10 beside nDCG@10: Pearson {theirs:.4f} and {ours:.4f}. With clicks for grades DCG estimates"
@@ -581,7 +581,7 @@ def test_a_row_that_alone_makes_a_column_vary_is_told_in_words() -> None:
 def test_tables_of_queries_with_traffic_say_what_is_not_weighted() -> None:
     table = {"query_id": list("abcde"), "delta_ndcg": FIVE, "delta_DCG@10": FIVE[::-1], "delta_ctr": [3, 1, 2, -5, 4]}
     words = "Not weighted: every query counts once, whatever its traffic."
-    assert repr(align({**table, "traffic": [5, 1, 1, 1, 2]})).count(words) == 4
+    assert align({**table, "traffic": [5, 1, 1, 1, 2]}).show(notes=True).count(words) == 4
     assert words not in repr(align(table))
 
 

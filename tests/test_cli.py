@@ -644,7 +644,7 @@ def test_no_file_of_measures(cli: Command) -> None:
 
 TWICE = (
     "a ranking holds a document once: mend the run, "
-    "or choose with --duplicates first|best (duplicates='first' in Python)"
+    "or choose with --duplicates first|best"
 )
 COLUMNS = "understood are query_id, qid, topic_id, q_id, query, topic"
 JUDGMENT_FIELDS, RUN_FIELDS = "query iteration doc grade", "query Q0 doc rank score tag"
@@ -1113,11 +1113,11 @@ def test_a_run_given_as_judgments_is_noticed(cli: Command, here: Path) -> None:
     assert "looks like a run; are judgments and run swapped?" in outcome.err
 
 
-def test_scores_taken_for_ranks_are_noticed(cli: Command, here: Path) -> None:
+def test_three_columns_are_told_apart_by_what_they_hold(cli: Command, here: Path) -> None:
     (here / "three.tsv").write_text("q1\td1\t57\nq1\td9\t33\n")
-    outcome = cli("eval", "qrels.txt", "three.tsv")
-    assert outcome.code == 2
-    assert "does not look like a rank" in outcome.err
+    (here / "trec.run").write_text("q1 Q0 d1 1 57 t\nq1 Q0 d9 2 33 t\n")
+    three, trec = (cli("eval", "qrels.txt", f"x={name}", "--format", "csv") for name in ("three.tsv", "trec.run"))
+    assert (three.code, three.out) == (0, trec.out)
 
 
 def test_two_runs_of_one_given_name(cli: Command) -> None:
