@@ -390,7 +390,7 @@ def test_a_matrix_of_other_grades_than_the_scale(tmp_path: Path) -> None:
             lambda run: quality({"q": {"a": 1}}, [run]),  # type: ignore[arg-type]
             "name the systems.*got a list",
         ),
-        (lambda run: quality({"q": {"a": 1}}, {"r": {"q": {}}}), "run has none$"),
+        (lambda run: quality({"q": {"a": 1}}, {"r": {"x": {}}}), "run has none$"),
         (lambda run: rankgauge.label_noise({"q": {"a": 1}}, {"r": run}, confusion=[[1, 2], [3]]), "2 rows of 2 each"),
         (lambda run: rankgauge.label_noise({"q": {"a": 1}}, {"r": run}, error_rate=True), "error_rate=True"),
         (lambda run: rankgauge.label_noise({}, {"r": run}, error_rate=0.1), "holds no judgment"),

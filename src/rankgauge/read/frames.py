@@ -83,7 +83,8 @@ def load_frame(source: Source, format: str, columns: list[str] | None = None, ro
             return read(data, columns=columns, n_rows=rows)
         except (Exception, pl.exceptions.PanicException) as error:
             # polars raises many kinds for a damaged file, not all of them its own.
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            panicked = isinstance(error, pl.exceptions.PanicException)
+            reason = "it is damaged" if panicked else next(iter(str(error).splitlines()), type(error).__name__)
             raise InputError(f"{source.name}: not a whole {format} file ({reason}); fetch or write it again") from error
 
 
