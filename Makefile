@@ -7,10 +7,11 @@ NEW_PIP := 'pip>=25.1'  # the first that installs dependency groups
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo test lint types unit chromium test-lowest test-slow test-latex test-peers refresh bench clean help
+.PHONY: demo docs test lint types unit chromium test-lowest test-slow test-latex test-peers refresh bench clean help
 
 help:
 	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
+	@echo "make docs    install, then build the documentation as a site: docs/_build/index.html"
 	@echo "make test    install, then lint, types and tests"
 	@echo "make test-lowest install the lowest versions that pyproject.toml claims, and run the tests with them"
 	@echo "make test-slow   install, then the simulations that check error rates and coverage"
@@ -25,6 +26,10 @@ demo: .venv/ready-charts
 	@$(BIN)/python demo/stages.py demo/out
 	@$(BIN)/python demo/judge.py demo/out
 	@$(BIN)/python demo/show.py
+
+docs: .venv/ready-docs
+	@$(BIN)/python -m sphinx -q -E -W --keep-going -c docs . docs/_build
+	@echo "Open docs/_build/index.html in a browser; it needs no network."
 
 test: lint types unit
 
@@ -88,4 +93,4 @@ $(LOWEST)/ready: pyproject.toml tools/lowest.py
 	@touch $@
 
 clean:
-	rm -rf .venv $(LOWEST) demo/out bench/.data .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv $(LOWEST) docs/_build demo/out bench/.data .mypy_cache .ruff_cache .pytest_cache .hypothesis

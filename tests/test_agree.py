@@ -188,9 +188,9 @@ def test_a_significant_difference_that_is_turned_round() -> None:
     runs = {"x": {q: {"a": 2.0, "b": 1.0} for q in one}, "y": {q: {"b": 2.0, "a": 1.0} for q in one}}
     found = rankgauge.agree(one, other, runs=runs)
     assert found.systems is not None
-    assert found.systems.orders[0].turned == [("x", "y")]
+    assert found.systems.orders[0].turned == [("y", "x")]
     assert found.systems.orders[0].tau_b == -1
-    assert "Significant differences turned round under B: x and y." in repr(found)
+    assert "Significant differences turned round under B: y and x." in repr(found)
 
 
 def test_the_first_judge_is_the_reference_of_the_order() -> None:

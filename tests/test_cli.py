@@ -61,12 +61,15 @@ def fails(outcome: Outcome, message: str) -> None:
 FOOTER = """
 Queries: 3 evaluated; 1 not answered.
 Judged@10: 0.583.
-Rules: order=score ties=id unjudged=not-relevant missing=zero empty=zero duplicates=error rel=1
+"""
+RULES_LINE = """\
+Rules: order=score ties=id unjudged=not-relevant missing=zero empty=zero
+  duplicates=error rel=1
 """
 TEXTS = {
     "table": (
         "run    queries  nDCG@10  NumRel\ngood         3   0.4841       4\nworse        3   0.4366       4\n" + FOOTER
-        + "RG202 the rank column contradicts the scores: 1 of 2 queries (worse).\n"
+        + "RG202 the rank column contradicts the scores: 1 of 2 queries (worse).\n1 more: --notes\n"
     ),
     "csv": (
         f"run,queries,nDCG@10,NumRel\ngood,3,{(Q1 + Q2) / 3!r},4.0\nworse,3,{(Q1_WORSE + Q2) / 3!r},4.0\n"
@@ -87,7 +90,7 @@ TEXTS = {
 PER_QUERY_TEXTS = {
     "table": (
         "run   query  nDCG@10  NumRel\ngood  q1      0.8212       2\ngood  q2      0.6309       1\n"
-        "good  q3      0.0000       1\n" + FOOTER
+        "good  q3      0.0000       1\n" + FOOTER + RULES_LINE
     ),
     "csv": f"run,query_id,nDCG@10,NumRel\ngood,q1,{Q1!r},2.0\ngood,q2,{Q2!r},1.0\ngood,q3,0.0,1.0\n",
     "markdown": (
@@ -137,25 +140,47 @@ def test_the_real_command_prints_the_same() -> None:
 
 
 def test_the_real_command_evaluates(here: Path) -> None:
-    outcome = real("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel")
-    assert outcome == Outcome(0, TEXTS["table"], "")
+    words = ("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel")
+    assert real(*words) == Outcome(0, TEXTS["table"], "")
+    assert real(*words, "--notes") == Outcome(0, TEXTS["table"].replace("1 more: --notes\n", RULES_LINE), "")
+    assert real(*words, "--quiet") == Outcome(0, TEXTS["table"].partition("\n\n")[0] + "\n", "")
 
 
 CONSTANT = "q1 Q0 d3 1 1 A\nq1 Q0 d7 2 1 A\nq1 Q0 d1 3 1 A\n"
 
 
-def test_a_constant_scorer_is_told_loudly(here: Path, cli: Command) -> None:
+@pytest.mark.parametrize("format", ["table", "markdown", "latex", "html", "json", "csv", "svg"])
+def test_a_constant_scorer_is_told_loudly_and_once(format: str, here: Path, cli: Command) -> None:
+    """In the notes, before any other; on standard error where the format has none."""
     (here / "constant.run").write_text(CONSTANT)
-    outcome = cli("eval", "qrels.txt", "constant.run", "--missing", "skip")
+    words = ("eval", "qrels.txt", "constant.run", "--missing", "skip", "--format", format)
+    outcome = cli(*words)
     low, high = (2 / math.log2(3) + 3 / 2) / (3 + 2 / math.log2(3)), 1.0
+    noted = f"Caution, ties: another order of equal scores gives nDCG@10 {low:.4f} to {high:.4f}."
     assert outcome.code == 0
-    assert f"WARNING, ties: another order of equal scores gives nDCG@10 {low:.4f} to {high:.4f}." in outcome.out
-    assert outcome.err == (
-        f"warning: constant: nDCG@10 is {low:.4f} only by the order of equal scores, which could give {low:.4f} to "
-        "1.0000; 100% of the judged documents found are tied with others. Compare with ties='average' "
-        "(--ties average), look with result.ties('nDCG@10') (--tie-band)\n"
-    )
-    assert "ties" not in cli("eval", "qrels.txt", "constant.run", "--ties", "average").err
+    if format in ("csv", "svg"):
+        assert noted not in outcome.out
+        assert outcome.err == (
+            f"warning: constant: nDCG@10 is {low:.4f} only by the order of equal scores, which could give {low:.4f} to "
+            "1.0000; 100% of the judged documents found are tied with others. Compare with ties='average' "
+            "(--ties average), look with result.ties('nDCG@10') (--tie-band)\n"
+        )
+    else:
+        assert noted in outcome.out
+        assert outcome.err == ""
+    if format in ("table", "markdown", "latex"):
+        notes = [
+            line for line in outcome.out.splitlines() if re.match(r"(- |% ?)?(Caution|Queries|Rules|Judged)", line)
+        ]
+        assert noted in notes[0]
+    assert "ties" not in cli("eval", "qrels.txt", "constant.run", "--ties", "average", "--format", format).err
+
+
+def test_a_dialect_does_not_hide_the_caution_about_ties(here: Path, cli: Command) -> None:
+    (here / "constant.run").write_text(CONSTANT)
+    lines = cli("eval", "qrels.txt", "constant.run", "--dialect", "trec_eval").out.splitlines()
+    assert lines[3].startswith("Caution, ties: another order of equal scores gives nDCG@10 ")
+    assert lines[-1].endswith(" more: --notes")
 
 
 def test_tie_bands(here: Path, cli: Command) -> None:
@@ -324,12 +349,12 @@ def test_eval_compare_and_report_give_the_same_notes(cli: Command, here: Path) -
     said = {command: json.loads(cli(command, *files).out)["notes"] for command in ("eval", "compare", "report")}
     assert said["eval"] == said["compare"] == said["report"]
     ties, *checks = said["eval"]
-    assert ties.startswith("WARNING, ties: another order of equal scores gives nDCG@10 ")
+    assert ties.startswith("Caution, ties: another order of equal scores gives nDCG@10 ")
     assert "RG202 the rank column contradicts the scores: 1 of 2 queries (worse)." in checks
     runs = {command: json.loads(cli(command, *files).out)["runs"] for command in ("eval", "report")}
     assert runs["eval"] == runs["report"]
     for command in ("eval", "compare"):
-        lines = " ".join(cli(command, *files[:4]).out.split())
+        lines = " ".join(cli(command, *files[:4], "--notes").out.split())
         assert all(" ".join(note.split()) in lines for note in said["eval"])
 
 
@@ -416,7 +441,7 @@ def test_groups(name: str, cli: Command, here: Path) -> None:
     (here / name.partition(":")[0]).write_text(GROUPS[name], encoding="utf-8")
     assert cli("eval", "qrels.txt", "good.run", "--by", name).out == (
         "run   group  queries  nDCG@10\ngood  all          3   0.4841\n"
-        "good  head         1   0.8212\ngood  tail         2   0.3155\n" + FOOTER
+        "good  head         1   0.8212\ngood  tail         2   0.3155\n" + FOOTER + RULES_LINE
     )
 
 

@@ -38,7 +38,9 @@ PAGES = ["README.md", "CONTRIBUTING.md", "docs/formats.md", "docs/conventions.md
 PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worked-examples.md", "docs/compare.md"]
 PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md", "docs/report.md"]
 PAGES += ["docs/judgments.md", "docs/agreement.md", "docs/funnel.md", "docs/align.md", "docs/arrays.md"]
-PAGES += ["docs/trainers.md"]
+PAGES += ["docs/trainers.md", "docs/index.md", "docs/first-steps.md", "docs/reference.md"]
+PAGES += ["docs/from-pytrec_eval.md", "docs/from-ir_measures.md", "docs/from-scikit-learn.md"]
+PAGES += ["docs/from-ranx.md"]  # its examples run in tests/peers
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
 
 
@@ -179,6 +181,23 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)", text_of(page)):
         linked = (ROOT / page).parent / target
         assert linked.exists() or str(linked.resolve().relative_to(ROOT)) in GENERATED, target
+
+
+def anchors_of(page: Path) -> set[str]:
+    """What a link to a heading of the page ends in, as code hosts and the site make it of the heading's words."""
+    heads = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_headings_lead_to_one(page: str) -> None:
+    for target, anchor in re.findall(r"\]\(([\w./-]*)#([^)]+)\)", text_of(page)):
+        linked = (ROOT / page).parent / target if target else ROOT / page
+        assert anchor in anchors_of(linked), f"{target}#{anchor}"
+
+
+def test_every_page_is_tested() -> None:
+    assert {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} - GENERATED <= set(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -141,12 +141,14 @@ def test_values_of_runs_are_estimated() -> None:
         assert found[name].people.value == pytest.approx(rankgauge.evaluate(SOME, run)["nDCG@10"])
         assert found[name].model == pytest.approx(rankgauge.evaluate(MODEL, run)["nDCG@10"])
         assert 1 - found[name].powered.width / found[name].people.width == found[name].narrower > 0
-    both = found["good − poor"]
-    assert both.people.value == pytest.approx(found["good"].people.value - found["poor"].people.value)
-    real = rankgauge.evaluate(TRUTH, RUNS["good"])["nDCG@10"] - rankgauge.evaluate(TRUTH, RUNS["poor"])["nDCG@10"]
-    assert both.powered.low < real < both.powered.high
-    with pytest.raises(InputError, match="there is no 'best'; there are good, poor, good − poor"):
+    both = found["poor − good"]
+    assert both.people.value == pytest.approx(found["poor"].people.value - found["good"].people.value)
+    real = rankgauge.evaluate(TRUTH, RUNS["poor"])["nDCG@10"] - rankgauge.evaluate(TRUTH, RUNS["good"])["nDCG@10"]
+    assert both.powered.low < real < both.powered.high < 0
+    with pytest.raises(InputError, match="there is no 'best'; there are good, poor, poor − good"):
         found["best"]
+    turned = rankgauge.ppi(SOME, MODEL, dict(reversed(RUNS.items())))["good − poor"].powered
+    assert tuple(turned) == pytest.approx((-both.powered.value, -both.powered.high, -both.powered.low), abs=1e-12)
 
 
 def without(judgments: dict[str, dict[str, float]], query: str, doc: str) -> dict[str, dict[str, float]]:

@@ -386,7 +386,7 @@ def test_a_pair_without_a_common_query() -> None:
     judgments = {"q1": {"a": 1}, "q2": {"a": 1}}
     runs = {"a": {"q1": {"a": 1.0, "u": 0.5}}, "b": {"q2": {"a": 1.0, "u": 0.5}}}
     found = quality(judgments, runs, protocol={"missing": "skip"})
-    assert found.pair("a", "b").verdict == "no common query"
+    assert found.pair("b", "a").verdict == "no common query"
     assert "no common query" in repr(found)
     with pytest.raises(InputError, match="no two have one in common"):
         rankgauge.charts.unjudged_pairs(found)
@@ -423,9 +423,29 @@ def test_judged_shares_are_those_of_the_measure_and_of_the_union() -> None:
     found = quality(judgments, runs)
     assert found.run("x").judged == rankgauge.evaluate(judgments, runs["x"], "Judged@10")["Judged@10"] == 0.5
     assert found.run("y").judged == pytest.approx(2 / 3)
-    assert found.pair("x", "y").judged == 0.5  # a, b of a, b, u, v
-    with pytest.raises(InputError, match=r"there is no y − x; did you mean 'x − y'\? There are x − y"):
-        found.pair("y", "x")
+    assert found.pair("y", "x").judged == 0.5  # a, b of a, b, u, v
+    with pytest.raises(InputError, match=r"there is no y − z; did you mean 'y − x'\? There are y − x"):
+        found.pair("y", "z")
+
+
+def test_a_pair_answers_both_ways() -> None:
+    judgments = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1}}
+    runs = {
+        "x": {"q": {"c": 2.0, "u": 1.0}, "r": {"v": 2.0, "a": 1.0}},
+        "y": {"q": {"a": 3.0, "v": 2.0, "b": 1.0}, "r": {"a": 1.0}},
+    }
+    found = quality(judgments, runs)
+    assert [(each.a, each.b) for each in found.pairs] == [("y", "x")]
+    forth, back = found.pair("y", "x"), found.pair("x", "y")
+    assert (back.a, back.b, back.judged) == ("x", "y", forth.judged)
+    value, low, high = forth.bounds.mean
+    assert tuple(back.bounds.mean) == pytest.approx((-value, -high, -low), abs=1e-15)
+    apart = rankgauge.evaluate(judgments, runs["y"])["nDCG@10"] - rankgauge.evaluate(judgments, runs["x"])["nDCG@10"]
+    assert value == pytest.approx(apart, abs=1e-15)
+    assert low < value < high
+    assert [(flip.a, flip.b) for flip in rankgauge.label_noise(judgments, runs, error_rate=0.1, draws=9).flips] == [
+        ("y", "x")
+    ]
 
 
 def test_forms_of_a_quality() -> None:

@@ -183,7 +183,7 @@ def seen_in_print(visit: Seen) -> list[int]:
     return [visit.page.locator(f"{kind}:visible").count() for kind in (".still svg", ".live")]
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, 1140])
 def test_a_table_that_is_too_wide_scrolls_in_its_box(browser: Any, path: Path, width: int) -> None:
     with opened(browser, path, width, "light") as seen:
         boxes = ".scroll:visible"

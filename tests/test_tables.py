@@ -127,6 +127,7 @@ def framed(table: Caller, format: str) -> bytes:
     return stream.getvalue()
 
 
+@pytest.mark.filterwarnings("ignore:.*1 query has no group")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("caller", CALLERS)
 @pytest.mark.parametrize("size", ["small", "big"])
@@ -291,6 +292,7 @@ def test_texts_between_tabs_may_begin_with_a_quote(tmp_path: Path) -> None:
     assert read_texts(str(path), "query_id") == {"1": '"abc" meaning', "2": "what is", "3": '"open', "4": "end"}
 
 
+@pytest.mark.filterwarnings("ignore:.*1 query has no group")
 def test_what_pandas_calls_missing_is_no_group() -> None:
     frame = pl.DataFrame({"query_id": ["q1", "q2"], "group": ["a", None]})
     numbers = pl.DataFrame({"query_id": ["q1", "q2"], "group": [1.0, float("nan")]})

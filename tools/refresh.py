@@ -2,18 +2,23 @@
 
     make refresh        then look at `git diff docs README.md`: only what a change meant to change may be there
 
-A page may show the beginning of an output; it keeps as many lines as it shows now, or all if it shows all.
+A page may show the beginning of an output; it keeps as many lines as it shows now, or all if it shows all. In the
+reference, each name has the first sentence of its docstring.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+from operator import attrgetter
 from pathlib import Path
+
+import rankgauge
 
 ROOT = Path(__file__).parents[1]
 DEMO = ("rankers", "stages", "judge")
@@ -61,7 +66,23 @@ def refreshed(page: str, folder: Path) -> str:
         after = "\n" * (len(part) - len(part.rstrip("\n")))
         return part[: whole.end()] + "\n".join(kept).rstrip("\n") + after
 
-    return re.sub(r"```console\n(.*?)```", again, text_of(page), flags=re.DOTALL)
+    return re.sub(r"```console\n(.*?)```", again, with_summaries(text_of(page)), flags=re.DOTALL)
+
+
+def with_summaries(text: str) -> str:
+    """The text with each row `| `rankgauge.NAME` | … |` as the docstring of NAME has it; data keeps its words."""
+
+    def row(match: re.Match[str]) -> str:
+        thing = attrgetter(match[1])(rankgauge)
+        return f"| `rankgauge.{match[1]}` | {summary(thing) if callable(thing) else match[2]} |"
+
+    return re.sub(r"^\| `rankgauge\.([\w.]+)` \| (.*) \|$", row, text, flags=re.MULTILINE)
+
+
+def summary(thing: object) -> str:
+    """The first sentence of a docstring, as a cell of a table."""
+    paragraph = " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
+    return re.sub(r"(?<=\.)\s.*", "", paragraph).replace("|", "\\|")
 
 
 def main() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +36,16 @@ def test_ranx(seed: int, dialect: str, metric: str, measure: str) -> None:
     values = ours(dialect, judgments, run, measure)
     for query, value in theirs.scores[metric].items():
         assert values[query] == pytest.approx(value, abs=1e-12)
+
+
+def test_the_examples_of_the_page_for_users_of_ranx(tmp_path: Path) -> None:
+    pytest.importorskip("ranx")
+    text = (Path(__file__).parents[2] / "docs/from-ranx.md").read_text(encoding="utf-8")
+    program = "\n".join(re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "ranx.evaluate(" in program
+    assert "ranx.compare(" in program
 
 
 @pytest.mark.parametrize(("metric", "measure"), [("ndcg@5", "nDCG@5"), ("mrr", "RR"), ("precision@3", "P@3")])

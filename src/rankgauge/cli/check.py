@@ -11,7 +11,7 @@ import click
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import TEXTS, deliver, output_options, write_text
 from rankgauge.cli.strict import TARGET
-from rankgauge.errors import InputError, RankgaugeError, warn
+from rankgauge.errors import RankgaugeError, warn
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.gate.check import Check
     from rankgauge.comparison.saved import Saved
     from rankgauge.protocol import Protocol
+    from rankgauge.read.sources import Source
 
 __all__ = ["check_run"]
 
@@ -127,13 +128,16 @@ def _check(
     names = [str(parse(each)) for each in measures or ("nDCG@10",)] if baseline else []
     at_least = minimums_of(_numbers("--min", minimums, named=True))
     allowed = margins_of(names, _numbers("--margin", margins))
-    old = _saved_values(qrels, run, baseline)
+    old, given = _saved_values(qrels, run, baseline)
     if baseline is not None and (ratchet or saved_to):
         _check_replaced(baseline, old, saved_to, ratchet=ratchet)
     kept = old.values if old is not None and (ratchet or saved_to) else ()
     everything = tuple(dict.fromkeys([*names, *at_least, *kept]))  # a new baseline has all that the old one had
     runs = [run] if old is not None or baseline is None else [run, _apart(baseline, run)]
-    new, *others = Inputs(reading, qrels, runs).evaluate(everything, protocol).values()
+    inputs = Inputs(reading, qrels, runs)
+    if len(runs) > 1:
+        list(inputs.runs.values())[1].origin = given  # a pipe gives its bytes once
+    new, *others = inputs.evaluate(everything, protocol).values()
     return check_result(new, old or (Saved.of(others[0]) if others else None), allowed, at_least, lost=lost)
 
 
@@ -155,20 +159,18 @@ def _check_replaced(baseline: str, old: Saved | None, saved_to: str | None, *, r
         raise click.UsageError(f"--save-baseline {saved_to}: the baseline is a run, and would be replaced")
 
 
-def _saved_values(qrels: str, run: str, baseline: str | None) -> Saved | None:
-    """The saved values, or None where the baseline is a run."""
+def _saved_values(qrels: str, run: str, baseline: str | None) -> tuple[Saved | None, Source | None]:
+    """The saved values, or None where the baseline is a run; and what they were read from."""
     from rankgauge.cli.inputs import one_standard_input
-    from rankgauge.comparison.gate.baseline import saved_at
+    from rankgauge.comparison.gate.baseline import baseline_at, saved_in
     from rankgauge.read.named import split_name
 
     if baseline is None:
-        return None
+        return None, None
     name, path = split_name(baseline)
     one_standard_input([qrels, split_name(run)[1], path])
-    saved = saved_at(path, name)
-    if saved is None and path == "-":
-        raise InputError("standard input holds no saved values; a baseline that is a run must be a file")
-    return saved
+    source = baseline_at(path)
+    return saved_in(source, name), source
 
 
 def _apart(baseline: str, run: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from rankgauge.cli.options import FILE, LTR_HINTS, LTR_NEEDS, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
 from rankgauge.comparison.settings import ALSO, METHODS
+from rankgauge.errors import InputError
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -44,7 +46,7 @@ def _labelled(table: dict[str, str]) -> str:
 @click.option("--rope", type=float, metavar="R", help="The probability that the difference is within ± R.")
 @click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help=f"{_labelled(METHODS)}.  [maxt]")
 @click.option("--also", multiple=True, type=click.Choice(list(ALSO)), help=f"Beside the decision: {_labelled(ALSO)}.")
-@shared("alpha", "flips", "seed", "dialect", "by", "weights", "clusters")
+@shared("alpha", "flips", "seed", "dialect", "by", "weights", "clusters", "keep_going")
 @click.option("--every-pair", is_flag=True, help="Show all pairs, however many.")
 @click.option("--details", is_flag=True, help="Show effect sizes, other tests, power and all cautions.")
 @shared("deltas")
@@ -76,6 +78,7 @@ def compare_runs(
       rankgauge compare --ltr rank.test --predictions a.txt --predictions b.txt
     """
     comparison = _compared(files, measures, values, **asked)
+    output = replace(output, notes=output.notes or details)
     deliver(comparison, output, every_pair=every_pair, details=details, deltas=deltas)
 
 
@@ -90,6 +93,7 @@ def _compared(
     by: str | None,
     weights: str | None,
     clusters: str | None,
+    keep_going: bool,
     **settings: Any,
 ) -> Comparison:
     from rankgauge.cli.inputs import Inputs
@@ -104,7 +108,8 @@ def _compared(
     belonging = query_table(clusters, "cluster") if clusters else None
     if values:
         refuse_rules(protocol, dialect, "values")
-        if reading.run_format or (not files and (reading.columns or reading.qrels_format)):
+        named = reading.columns or reading.qrels_columns
+        if reading.run_format or reading.run_columns or (not files and (named or reading.qrels_format)):
             raise click.UsageError("a table given by --values needs none of --run-format, --qrels-format and --column")
         judged = inputs.judgments.read() if files else None
         groups, skip = groups_of(by, None), protocol.missing == "skip"
@@ -112,5 +117,8 @@ def _compared(
         return compare_tables(values, measures, chosen, weights=weights, **more)
     if len(inputs.runs) < 2:
         raise click.UsageError("give the judgments and two runs or more, --ltr and two --predictions, or --values FILE")
-    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, by=by, weights=weights)
+    about = {"by": by, "weights": weights, "keep_going": keep_going}
+    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
+    if len(evaluation) < 2:
+        raise InputError(f"{evaluation.first.name} alone is left, and two runs are needed for a comparison")
     return compare_results(evaluation, chosen, clusters=belonging)

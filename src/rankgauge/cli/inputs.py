@@ -18,6 +18,7 @@ from rankgauge.measures import as_written, parse, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.read.named import named_paths
+from rankgauge.read.readers import check_mapped
 
 if TYPE_CHECKING:
     from rankgauge.read import Judgments, Run
@@ -37,6 +38,8 @@ class Reading:
     """
 
     columns: dict[str, str] = field(default_factory=dict)
+    qrels_columns: dict[str, str] = field(default_factory=dict)
+    run_columns: dict[str, str] = field(default_factory=dict)
     qrels_format: str | None = None
     run_format: str | None = None
     ltr: str | None = None
@@ -66,15 +69,30 @@ class Inputs:
         self.runs = {name: self._run(path) for name, path in names.items()}
         self.retrieved = {name: self._run(path) for name, path in first.items()}
         self.judges = {name: self.judged(path) for name, path in sets.items()}
+        if reading.columns or reading.qrels_columns or reading.run_columns:
+            self._check_columns()
+
+    def _check_columns(self) -> None:
+        """A column that no file has was mistyped."""
+        judged = [each for each in (self.judgments, *self.judges.values()) if each.origin]
+        ranked = [*self.runs.values(), *self.retrieved.values()]
+        for option, columns, sources in (
+            ("--column", self.reading.columns, [*judged, *ranked]),
+            ("--qrels-column", self.reading.qrels_columns, judged),
+            ("--run-column", self.reading.run_columns, ranked),
+        ):
+            check_mapped(columns, sources, option)
 
     def judged(self, path: str | None) -> JudgmentsSource:
         """The judgments in a file."""
-        return JudgmentsSource(path, format=self.reading.qrels_format, columns=self.reading.columns)
+        columns = self.reading.columns | self.reading.qrels_columns
+        return JudgmentsSource(path, format=self.reading.qrels_format, columns=columns)
 
     def _run(self, path: str) -> RunSource:
         if self.rows is not None:
             return ScoredRows(self.rows, path)
-        return RunSource(path, format=self.reading.run_format, columns=self.reading.columns)
+        columns = self.reading.columns | self.reading.run_columns
+        return RunSource(path, format=self.reading.run_format, columns=columns)
 
     def evaluate(
         self, measures: Sequence[str], protocol: Protocol, *, dialect: str | None = None, **about: Any
@@ -173,10 +191,9 @@ def _ltr_rows(reading: Reading, qrels: str | None) -> LtrRows | None:
     if qrels is not None:
         words = f"--ltr holds the judgments, and --predictions are the runs: what is {qrels!r} for?"
         raise click.UsageError(words, context)
-    if reading.columns or reading.qrels_format or reading.run_format:
-        raise click.UsageError(
-            "--column, --qrels-format and --run-format are for QRELS and RUN, not for --ltr", context
-        )
+    if reading != Reading(ltr=reading.ltr, predictions=reading.predictions, query_sizes=reading.query_sizes):
+        words = "--column, --qrels-column, --run-column, --qrels-format and --run-format are for QRELS and RUN"
+        raise click.UsageError(f"{words}, not for --ltr", context)
     return LtrRows(reading.ltr, reading.query_sizes)
 
 

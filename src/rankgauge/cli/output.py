@@ -54,6 +54,11 @@ class Output:
                 )
 
     @property
+    def has_notes(self) -> bool:
+        """Whether the format holds what to know about the numbers, which then need not be said elsewhere."""
+        return self.format not in ("csv", "svg", "png")
+
+    @property
     def options(self) -> Options:
         """What a renderer is told: as wide as the terminal, and in colours, only where there is one."""
         options = Options(self.digits, only=self.table, more="--notes", quiet=self.quiet)

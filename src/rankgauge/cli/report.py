@@ -42,9 +42,7 @@ WIDE = 90  # characters of a command that fits on a line
     "baseline",
     by="Groups of queries: a table with a query and a group column; number columns become business metrics.",
 )
-@shared("weights", "clusters")
-@click.option("--queries", type=FILE, metavar="FILE", help="Query texts: a table, or id and text on each line.")
-@click.option("--documents", type=FILE, metavar="FILE", help="Document texts, of which the beginnings are shown.")
+@shared("weights", "clusters", "queries", "documents", "keep_going")
 @click.option(
     "--experiments",
     type=FILE,

@@ -56,7 +56,7 @@ def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
         )
     else:
         yield from _few_differences(measure, pairs)
-    yield from _skewed(measure, pairs, units)
+        yield from _skewed(measure, pairs, units)
 
 
 def doubts_of_groups(groups: Mapping[str, Sequence[Doubt]]) -> Iterator[Doubt]:
@@ -92,8 +92,8 @@ def _skewed(measure: str, pairs: Sequence[Pair], units: int) -> Iterator[Doubt]:
         first = strong[0]
         yield Doubt(
             "skewed",
-            f"{measure}: few queries decide about {_names(strong)} (skewness {first.skewness:.1f}, too much for "
-            f"{units} queries): the interval is too narrow and p too small; judge more queries",
+            f"{measure}: few of {units} queries decide about {_names(strong)} (skewness {first.skewness:.1f}); "
+            "interval and p are too small; judge more queries",
         )
 
 

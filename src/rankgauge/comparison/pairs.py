@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 UNLIKE: Final = 2.0**20  # columns that are further apart in size are not rounded to the same step
 
-__all__ = ["Family", "Pair", "compare_groups", "compare_pairs", "pair_indices"]
+__all__ = ["Family", "Pair", "compare_groups", "compare_pairs", "each_against_earlier", "pair_indices"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +108,15 @@ class Family(NamedTuple):
     exact: bool
 
 
+def each_against_earlier(systems: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Every pair, as (other, baseline): what was given later against what was given before it."""
+    return [(later, earlier) for earlier, later in combinations(systems, 2)]
+
+
 def pair_indices(values: Values, baseline: str | None) -> list[tuple[int, int]]:
     """Every system against each that was given before it, or against the baseline."""
     if baseline is None:
-        return [(later, earlier) for earlier, later in combinations(range(len(values.systems)), 2)]
+        return each_against_earlier(range(len(values.systems)))
     against = values.index(baseline)
     return [(system, against) for system in range(len(values.systems)) if system != against]
 
@@ -214,6 +219,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
     a, b = values.table[:, at[0]], values.table[:, at[1]]
     largest = float(max(np.abs(a).max(), np.abs(b).max()))
     wins, ties, losses = paired.wins_ties_losses(a - b, largest)
+    interval = values.within_range(paired.t_interval(found, settings.alpha), settings.alpha, len(units), lowest=-1.0)
     relative, relative_interval = paired.relative_change(found, settings.alpha)
     effect, rope = paired.effect_size(found, units), settings.rope
     return Pair(
@@ -221,9 +227,9 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         values.systems[at[1]],
         len(values.queries),
         found.difference,
-        values.within_range(paired.t_interval(found, settings.alpha), settings.alpha, lowest=-1.0),
+        interval,
         relative,
-        relative_interval,
+        relative_interval if np.isfinite(interval[0]) else paired.NOWHERE,
         p_t=paired.t_test(found),
         d_z=effect,
         g_z=effect * paired.hedges(found.freedom),

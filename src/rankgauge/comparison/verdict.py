@@ -27,7 +27,7 @@ def decide(difference: float, p: float, alpha: float) -> str:
     return BETTER if difference > 0 else WORSE
 
 
-def verdict(pair: Pair, number: Callable[[float], str] = "{:.4f}".format) -> str:
+def verdict(pair: Pair, number: Callable[[float], str] = "{:z.4f}".format) -> str:
     """One sentence about the system: better or worse than its baseline, by how much, how sure; or what was detectable.
 
     `number` writes the numbers.
@@ -43,7 +43,8 @@ def verdict(pair: Pair, number: Callable[[float], str] = "{:.4f}".format) -> str
         return f"No difference: {pair.a} and {pair.b} have the same {pair.measure} on every query"
     apart = f"{pair.a} − {pair.b} is {number(pair.difference)} {pair.measure} ({sure})"
     if not isfinite(pair.detectable):
-        return f"Too few queries to tell: {apart}; {counted(pair.queries, 'query', 'queries')} cannot be significant"
+        few = counted(pair.queries, "query", "queries")
+        return f"Too few queries to tell: {apart}; {few} cannot show a significant difference"
     return f"No clear winner: {apart}; minimum detectable effect {number(pair.detectable)}"
 
 

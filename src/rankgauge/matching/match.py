@@ -72,7 +72,10 @@ def find(judgments: Judgments, run: Run, protocol: Protocol, grouped: Grouped | 
     answered_ids = run.answered
     answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
     missing = [] if answered.all() else list(compress(queries, (~answered).tolist()))
-    if len(missing) == len(queries):
+    silent = (
+        protocol.missing == "zero" and run.is_nested and not answered_ids and not run.nested.keys().isdisjoint(queries)
+    )
+    if len(missing) == len(queries) and not silent:  # a run may say of every query that it found nothing
         raise no_query_in_common(judgments, run)
     if missing and protocol.missing == "error":
         raise MatchError(

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.names import find_columns, looks_like_header, number_role
+from rankgauge.read.names import ask_of, find_columns, looks_like_header, number_role
 from rankgauge.read.records import Columns
-from rankgauge.read.rows import Ask, Content, Rows, content_of
+from rankgauge.read.rows import Ask, Content, Rows, content_of, no_rows
 from rankgauge.read.sources import Source
 
 if TYPE_CHECKING:
@@ -61,10 +61,12 @@ def frame_rows(frame: Any) -> tuple[list[str], list[Sequence[Any]]]:
 
 def read_columns(source: Source, ask: Ask, *, format: str) -> Content:
     """A Parquet file, or an Arrow IPC file or stream."""
-    columns = dict.fromkeys(find_columns(column_names(source, format), ask, source.name))
+    names = column_names(source, format)
+    ask = ask_of(names, ask)
+    columns = dict.fromkeys(find_columns(names, ask, source.name))
     content = _from_polars(load_frame(source, format, list(columns)), ask, source.name)
     if not len(content.rows):
-        raise InputError(f"{source.name}: holds no rows; expected at least one")
+        raise no_rows(source.name, ask)
     return content
 
 
@@ -139,6 +141,7 @@ def _from_pandas(source: Any, ask: Ask) -> Content:
 
     from rankgauge.read.memory import read_triples
 
+    ask = ask_of(list(source.columns), ask)
     wanted = find_columns(list(source.columns), ask, ask.kind)
     try:
         frame = pl.DataFrame(source[list(dict.fromkeys(wanted))])
@@ -149,6 +152,7 @@ def _from_pandas(source: Any, ask: Ask) -> Content:
 
 
 def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Content:
+    ask = ask_of(frame.columns, ask)
     columns = frame_columns(frame, ask, name)
     rows = Rows(name, "row", lambda: ((row, *triple) for row, triple in enumerate(columns.triples(), 1)))
     return content_of(rows, ask, columns)

@@ -101,6 +101,7 @@ def report(
     retrieved: Any = None,
     candidates: int | None = None,
     restrict: bool = False,
+    keep_going: bool = False,
     command: str = "",
     judge: str = "judgments",
     second: Runs | None = None,
@@ -117,9 +118,10 @@ def report(
     `by` are groups of queries; other columns of its table that hold numbers are shown beside the measure. `queries` and
     `documents` are texts by id. `experiments` is a table as `align` takes it, or what that found. `examples` says how
     many queries of each kind are shown rank by rank. `retrieved` is the run that all runs are rerankings of, or its
-    name and the run; `candidates` and `restrict` are as `funnel` takes them. `second` are the judgments of other judges
-    by their names: how well they agree with the first, who is called `judge`, and what they would make of the systems;
-    `repeated` as in `agree`. `baseline`, `method`, `alpha`, `flips` and `seed` are those of `compare`.
+    name and the run; `candidates` and `restrict` are as `funnel` takes them, `keep_going` as `evaluate_runs` does.
+    `second` are the judgments of other judges by their names: how well they agree with the first, who is called
+    `judge`, and what they would make of the systems; `repeated` as in `agree`. `baseline`, `method`, `alpha`, `flips`
+    and `seed` are those of `compare`.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections()][:2]
@@ -146,6 +148,7 @@ def report(
         candidates,
         restrict,
         repeated,
+        keep_going,
     )
     return Report(gather(source, wanted))
 

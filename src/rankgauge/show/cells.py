@@ -65,6 +65,7 @@ def _band_text(band: Any, text: Callable[[Any, int], str], digits: int) -> str:
 TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
     "text": lambda value, digits: str(value),
     "query": lambda value, digits: str(value),
+    "titled": lambda value, digits: str(value),  # an id and a text, which may be cut
     "count": lambda value, digits: f"{round(value):,}",
     "plain": lambda value, digits: f"{value:,.10g}",  # as short as it is: a limit, a sum of weights
     "rank": lambda value, digits: str(value),
@@ -84,7 +85,7 @@ TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
     "bar": number_text,
     "yes": lambda value, digits: "yes" if value else "no",
 }
-LEFT: Final = frozenset({"text", "query", "yes"})
+LEFT: Final = frozenset({"text", "query", "titled", "yes"})
 DIGITS: Final = {"share": 1, "percent": 1, "share interval": 1}  # decimals of a kind, if its column says nothing
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from rankgauge.comparison.pairs import each_against_earlier
 from rankgauge.errors import InputError, MeasureError, choices, counted, unknown
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import AnyMeasure, Measure, parse
@@ -68,7 +68,7 @@ class Powered:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictionPowered(Shown):
-    """Estimates of the mean under people's judgments: of every system, and of the difference of every pair."""
+    """Estimates of the mean under human labels: of every system, and of the difference of every pair."""
 
     shown_by: ClassVar[str] = "ppi"
 
@@ -84,7 +84,7 @@ class PredictionPowered(Shown):
     @property
     def title(self) -> str:
         """What this is about."""
-        return f"{self.measure} under people's judgments"
+        return f"{self.measure} under human labels"
 
     def __getitem__(self, name: str) -> Powered:
         known = {each.name: each for each in [*self.systems, *self.pairs]}
@@ -94,7 +94,7 @@ class PredictionPowered(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        names = [{"a": a.name, "b": b.name} for a, b in combinations(self.systems, 2)]
+        names = [{"a": a.name, "b": b.name} for a, b in each_against_earlier(self.systems)]
         return {
             "measure": self.measure,
             "queries": self.queries,
@@ -130,7 +130,7 @@ def ppi(
     repeated: Repeated | None = None,
     protocol: Protocol | Rules = DEFAULT,
 ) -> PredictionPowered:
-    """The mean of every run under people's judgments, from a few that they made and all that a model made.
+    """The mean of every run under human labels, from a few that they made and all that a model made.
 
     Queries that people judged must be judged by them in full, pair by pair as the model did: partly judged ones are
     refused, for their value is not that of people. They must be a random sample of all queries. `interval_width`:
@@ -148,7 +148,7 @@ def ppi(
         columns[name] = _values(human, machine, RunSource.of(run).read(protocol), measure, protocol)
     found = {name: _powered(name, *each, interval_width, interval, alpha) for name, each in columns.items()}
     pairs = []
-    for a, b in combinations(columns, 2):
+    for a, b in each_against_earlier(columns):
         truth, predicted, others = (one - other for one, other in zip(columns[a], columns[b], strict=True))
         pairs.append(_powered(f"{a} − {b}", truth, predicted, others, interval_width, interval, alpha))
     judged, queries = len(human.queries), len(machine.queries)

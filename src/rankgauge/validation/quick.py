@@ -202,8 +202,8 @@ def sample_notes(peek: Peek, *, by_score: bool = True) -> Iterator[tuple[str, st
         query, rank, _ = sample
         queries = int(query.max()) + 1
         if by_score:
-            yield from _counted("RG202", len(np.unique(query[contradicting(*sample)])), queries, peek.whole)
-        yield from _counted("RG203", len(np.unique(query[rank == 0])), queries, peek.whole)
+            yield from _counted("RG202", len({*query[contradicting(*sample)].tolist()}), queries, peek.whole)
+        yield from _counted("RG203", len({*query[rank == 0].tolist()}), queries, peek.whole)
     itself = sum(query in docs for query, docs in peek.retrieved.items())
     yield from _counted("RG208", itself, len(peek.retrieved), whole=False)
     yield from _spelling(peek)

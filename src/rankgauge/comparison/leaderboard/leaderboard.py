@@ -225,14 +225,15 @@ SHOWN: Final = 4
 
 
 def _notes(leaderboard: Leaderboard) -> Iterator[str]:
-    """Line by line."""
+    """Line by line: what may change the reading first."""
     board, ways = leaderboard.first, leaderboard.ways
     queries = board.queries
+    yield from _doubts(leaderboard)
+    yield from _missing(leaderboard)
     yield (
         f"{len(queries):,} data sets, {sum(queries.values()):,} queries. The macro-average weighs data sets equally; "
         "intervals and decisions are about other queries of these data sets, not about other data sets."
     )
-    yield from _missing(leaderboard)
     if board.complete:
         yield (
             f"Macro: {percent(ways.alpha)} t interval. Ranks: {percent(ways.alpha)} of {ways.resamples:,} bootstrap "
@@ -251,19 +252,18 @@ def _notes(leaderboard: Leaderboard) -> Iterator[str]:
             f"{100 * ways.alpha:g} %)."
         )
     yield from _rules(leaderboard)
-    yield from _doubts(leaderboard)
 
 
 def _missing(leaderboard: Leaderboard) -> Iterator[str]:
     """The systems without a macro-average, and the data sets that they lack."""
     board = leaderboard.first
     number = len(board.cells)
+    if not board.complete:
+        yield "No system has a run for every data set: there are no macro-averages and no ranks."
     for name, standing in board.standings.items():
         if standing.missing:
             lacking = f"{_some(standing.missing)} ({len(standing.missing)} of {number})"
             yield f"No macro-average for {name}: no run for {lacking}."
-    if not board.complete:
-        yield "No system has a run for every data set: there are no macro-averages and no ranks."
 
 
 def _some(names: Sequence[str]) -> str:
@@ -290,11 +290,11 @@ def _doubts(leaderboard: Leaderboard) -> Iterator[str]:
         if cell.answered < len(cell.queries)
     }
     if unanswered:
-        yield f"WARNING not-answered: queries without an answer count 0: {_some(list(unanswered))}."
+        yield f"Caution, not-answered: queries without an answer count 0: {_some(list(unanswered))}."
     for board in leaderboard.boards.values():
         if board.dropped:
             words = _some([f"{name} ({count:,})" for name, count in board.dropped.items()])
-            yield f"WARNING dropped-queries: {board.measure}: left out, without a value for every system: {words}."
+            yield f"Caution, dropped-queries: {board.measure}: left out, without a value for every system: {words}."
     yield from _few(leaderboard)
 
 
@@ -304,12 +304,12 @@ def _few(leaderboard: Leaderboard) -> Iterator[str]:
     single = list(dict.fromkeys(name for name, count in counts if count == 1))
     if single:
         yield (
-            f"WARNING single-query: only one query in {_some(single)}, which does not tell how values scatter there: "
+            f"Caution, single-query: only one query in {_some(single)}, which does not tell how values scatter there: "
             "no intervals of macro-averages and of ranks; leave it out (--dataset) or judge more queries."
         )
     few = [f"{name} ({count})" for name, count in leaderboard.first.queries.items() if count < FEW_QUERIES]
     if few:
         yield (
-            f"WARNING few-queries: fewer than {FEW_QUERIES} queries in {_some(few)}: an interval is only as good "
+            f"Caution, few-queries: fewer than {FEW_QUERIES} queries in {_some(few)}: an interval is only as good "
             "as the values of so few are symmetric; judge more queries."
         )

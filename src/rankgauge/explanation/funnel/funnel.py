@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from rankgauge.comparison.values import cluster_numbers
-from rankgauge.errors import InputError, counted, unknown, warn
+from rankgauge.errors import InputError, counted, unknown
 from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
 from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, cross_of, system_of, worth_of
@@ -79,9 +79,7 @@ def funnel(
     named = {system.name: system for system in systems.values()}
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
     ties = [*_tie_bands(named, wanted, sampling)]
-    for tie in ties:
-        warn(_tie_warning(tie))
-    notes = [*_notes_of(named, recall_depth, candidates), *_missing_cell(systems), *_tie_line(ties)]
+    notes = [*_tie_line(ties), *_notes_of(named, recall_depth, candidates), *_missing_cell(systems)]
     return Funnel(wanted, recall_depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 
@@ -206,19 +204,11 @@ def _tie_bands(systems: Mapping[str, System], measure: Measure, sampling: Sampli
             yield note
 
 
-def _tie_warning(note: TieNote) -> str:
-    """The sentence for such a run."""
-    return (
-        f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
-        f"{note.range}; hold the lift against that, break ties where the run is made (see rankgauge eval --tie-band)"
-    )
-
-
 def _tie_line(notes: Sequence[TieNote]) -> Iterator[str]:
     """The line below the tables."""
     if notes:
         bands = ", ".join(f"{note.range} ({note.run})" for note in notes)
-        yield f"WARNING, ties: equal scores leave {notes[0].measure} open, {bands}."
+        yield f"Caution, ties: another order of equal scores gives {notes[0].measure} {bands}."
 
 
 def _of_system(system: System) -> Iterator[str]:

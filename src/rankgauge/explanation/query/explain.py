@@ -113,6 +113,43 @@ def worst_queries(
     ]  # fmt: skip
 
 
+def most_lost(
+    judgments: Any,
+    runs: Mapping[str, Any],
+    worst: int,
+    measure: AnyMeasure | None = None,
+    *,
+    protocol: Protocol = DEFAULT,
+    top: int = 5,
+) -> list[Difference]:
+    """The queries on which the second of two runs lost most against the first, each document by document.
+
+    >>> old, new = {"q1": {"a": 2.0, "x": 1.0}}, {"q1": {"x": 2.0, "a": 1.0}}
+    >>> [found] = most_lost({"q1": {"a": 1}}, {"old": old, "new": new}, 5)
+    >>> round(found.points, 4)
+    -0.3691
+    """
+    wanted = wanted_measure(measure, None, None)
+    check_explainable(wanted)
+    judged = read_judgments(judgments)
+    ranked = {name: RunSource.of(run).read(protocol) for name, run in runs.items()}
+    old, new = (dict(_values(judged, run, wanted, protocol)) for run in ranked.values())
+    lost = {query: new[query] - old[query] for query in old if query in new and new[query] < old[query]}
+    both = [
+        [
+            explained(ranking_of_query(judged, run, query, protocol), wanted, protocol, top=top, name=name)
+            for name, run in ranked.items()
+        ]
+        for query in sorted(lost, key=lambda query: lost[query])[:worst]
+    ]
+    return [difference(after, before) for before, after in both]
+
+
+def _values(judgments: Any, run: Any, measure: Measure, protocol: Protocol) -> Iterator[tuple[str, float]]:
+    hits = match(judgments, run, protocol)
+    return ((query, value) for query, value in zip(hits.queries, measure(hits).tolist(), strict=True) if value == value)
+
+
 def wanted_measure(measure: AnyMeasure | None, gain: Any, k: int | None) -> Measure:
     """The measure asked for: nDCG@10 without one, with this gain and cut-off."""
     if measure is None:

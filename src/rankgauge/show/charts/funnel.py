@@ -129,6 +129,6 @@ def funnel_depth(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
     drawn = base.mark_line(strokeWidth=2.5).encode(strokeDash=frame.dash("line", names))
     large = alt.condition("datum.peak", alt.value(110), alt.value(30))
     dots_of = base.mark_point(filled=True, opacity=1).encode(size=large)
-    title = f"{funnel.measure} if only the first candidates had been reranked"
+    title = f"{funnel.measure} by number of candidates reranked"
     words = "Large points: where a reranker reaches most. The ceiling is the best order of as many."
     return frame.chart([drawn, dots_of], title, words, 300)

@@ -65,13 +65,13 @@ def comparison_of(source: Source, measure: Asked = None) -> tuple[Compared, Sett
 
 
 def pair_of(source: Source, values: Values, pair: Two) -> tuple[str, str]:
-    """The two systems of a chart: those asked for, the first compared with the baseline, or the first two."""
+    """The two systems of a chart, as (other, baseline): those asked for, the first pair, or the first two."""
     if len(values.systems) < 2:
         raise InputError(f"this chart needs two systems, and there is only one, {values.systems[0]}; give another run")
     if pair is None:
         if isinstance(source, Comparison):
             return source.pairs[0].a, source.pairs[0].b
-        return values.systems[0], values.systems[1]
+        return values.systems[1], values.systems[0]
     a, b = (values.systems[values.index(name)] for name in pair)
     if a == b:
         raise InputError(f"{a} is given twice; name two systems of {', '.join(values.systems)}")

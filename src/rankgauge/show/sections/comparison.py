@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import UserList
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.settings import ALSO, INTERVALS
@@ -16,6 +14,7 @@ from rankgauge.show.model import (
     Bullets,
     Chart,
     Column,
+    Later,
     Mark,
     Notes,
     Section,
@@ -54,7 +53,7 @@ def sections(
         blocks += [*_details(comparison, measure, whole, every_pair, details)]
         for name, group in whole.groups.items():
             blocks += [*_answer(comparison, f"{measure}, {name}", group, every_pair, len(whole.groups))]
-    blocks += [Notes(_Lines(comparison)), *_charts(comparison), Table.of_rows(comparison.rows())]
+    blocks += [Notes(Later(lambda: _notes(comparison))), *_charts(comparison), Table.of_rows(comparison.rows())]
     yield Section("comparison", "Comparison", blocks)
 
 
@@ -109,9 +108,9 @@ def _changed_queries(pair: Pair, compared: Compared) -> Iterator[Block]:
     yield Text(f"Queries of {pair.a} against {pair.b}: {counts}.")
     columns = [Column("query", "query", key="query_id"), Column(pair.b, "number"), Column(pair.a, "number")]
     columns.append(Column("difference", "signed"))
-    for key, rows in zip(("lost", "won"), compared.changed(pair.a, pair.b, CHANGED), strict=True):
-        if rows:
-            yield Table(key, f"Queries that {key} most", columns, rows)
+    lost, won = compared.changed(pair.a, pair.b, CHANGED)
+    if lost or won:
+        yield Table("changed", "Queries that lost and won most", columns, [*lost, *reversed(won)])
 
 
 def _details(comparison: Comparison, title: str, whole: Compared, every_pair: bool, details: bool) -> Iterator[Block]:
@@ -168,11 +167,11 @@ def p_head(comparison: Comparison, family: int) -> str:
 
 def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """What else there is to know about every pair."""
-    columns = [*PAIR, Column("unadjusted p", "p", key="p"), Column("t-test p", "p", key="p_t")]
+    columns = [*PAIR, Column("unadjusted p", "p", key="p"), Column("t-test p", "p", key="p_t", aside=True)]
     columns += [Column("d_z", "number", 3), interval_column(comparison.settings.alpha, "d_z", digits=2)]
-    columns += [Column("g_z", "number", 3), *(Column(head, "count") for head in ("won", "tied", "lost"))]
+    columns += [Column("g_z", "number", 3, aside=True), *(Column(head, "count") for head in ("won", "tied", "lost"))]
     columns += [Column("MDE", "number", help=DETECTABLE, key="detectable")]
-    columns += [Column("P(better)", "number", 3, key="better")]
+    columns += [Column("P(better)", "number", 3, key="better", aside=True)]
     rows = [
         [
             *(each.a, each.b, each.p, each.p_t, each.d_z, each.d_z_interval, each.g_z),
@@ -254,17 +253,6 @@ def _legend(comparison: Comparison, deltas: str) -> str:
 
 
 # ---- notes -----------------------------------------------------------------------------------------------------------
-
-
-class _Lines(UserList[str]):
-    """The lines of the notes; the checks behind them are made where they are shown, and CSV does not show them."""
-
-    def __init__(self, comparison: Comparison) -> None:
-        self.comparison = comparison
-
-    @cached_property
-    def data(self) -> list[str]:  # type: ignore[override]
-        return [*_notes(self.comparison)]
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:

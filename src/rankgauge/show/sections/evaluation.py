@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.protocol import SPOKEN
-from rankgauge.show.model import Chart, Column, Notes, Section, Table, chart_of, ranked
+from rankgauge.show.model import Chart, Column, Later, Notes, Section, Table, chart_of, ranked
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
@@ -19,7 +19,7 @@ def sections(evaluation: Evaluation, *, per_query: bool = False) -> Iterator[Sec
     """The values of runs, or of every query of every run."""
     table = _query_table(evaluation) if per_query else _run_table(evaluation)
     charts = [] if per_query else _charts(evaluation)
-    yield Section("values", "Values", [table, Notes([*_notes(evaluation)]), *charts])
+    yield Section("values", "Values", [table, Notes(Later(lambda: _notes(evaluation))), *charts])
 
 
 def _charts(evaluation: Evaluation) -> Iterator[Chart]:
@@ -75,16 +75,19 @@ def _query_table(evaluation: Evaluation) -> Table:
 
 
 def _notes(evaluation: Evaluation) -> Iterator[str]:
-    """Whose numbers these are, of which queries, what may change their reading, and the rules, first where unusual."""
+    """What may change the reading first; whose numbers these are, of which queries; the rules, early where unusual."""
     results = [*evaluation.values()]
+    loud = [note for note in evaluation.ties if note.startswith("Caution")]
+    yield from loud
     rules = f"Rules: {' '.join(f'{rule}={value}' for rule, value in _rules(evaluation.first))}"
     unusual = bool(evaluation.protocol.changed)
     yield from _dialect_words(evaluation.first)
     yield f"Queries: {'; '.join(_count_words(results))}."
     yield from [rules] if unusual else []
-    yield from evaluation.ties
+    yield from [note for note in evaluation.ties if note not in loud]
     for k in evaluation.first.judged:
-        yield f"Judged@{k}: {_spread({result.name: result.judged[k] for result in results})}."
+        shares = {each.name: each.judged[k] for each in results if each.judged[k] == each.judged[k]}  # some retrieved
+        yield from [f"Judged@{k}: {_spread(shares)}."] if shares else []
     yield from evaluation.checks
     yield from [] if unusual else [rules]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from rankgauge.comparison.pairs import each_against_earlier
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.matching.grades import Traced, numbered, trace
@@ -93,7 +93,7 @@ class LabelNoise(Shown):
     def flips(self) -> list[Flip]:
         """Each pair's chance to be turned round."""
         found = []
-        for a, b in combinations(range(len(self.systems)), 2):
+        for a, b in each_against_earlier(range(len(self.systems))):
             now, drawn = self.value[a] - self.value[b], self.draws[:, a] - self.draws[:, b]
             names = self.systems[a], self.systems[b]
             found.append(Flip(*names, float(now), float((drawn * now < 0).mean()), float((drawn == 0).mean())))

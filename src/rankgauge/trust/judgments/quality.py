@@ -133,8 +133,11 @@ class Quality(Shown):
         return _known(name, {each.name: each for each in self.runs})
 
     def pair(self, a: str, b: str) -> PairCoverage:
-        """What was found for a − b, in the order in which the runs were given."""
-        return _known(f"{a} − {b}", {f"{each.a} − {each.b}": each for each in self.pairs})
+        """What was found for a − b."""
+        known = {f"{each.a} − {each.b}": each for each in self.pairs}
+        if self.sheet is not None and f"{b} − {a}" in known:
+            return cover_pairs(self.sheet, [(a, b)])[0]
+        return _known(f"{a} − {b}", known)
 
     def to_judge(self, number: int = 10, settle: Sequence[str] = ()) -> list[ToJudge]:
         """The pairs whose judgment would narrow the intervals most; `settle`: that of the difference of two runs."""
