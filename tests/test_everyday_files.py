@@ -54,7 +54,7 @@ def comma(number: float) -> str:
     return str(number).replace(".", ",")
 
 
-def hits(docs: dict[str, float], **more: Any) -> dict[str, Any]:
+def hits(docs: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A response of Elasticsearch or OpenSearch."""
     found = [{"_index": "shop", "_id": doc, "_score": score, "_source": {"title": "…"}} for doc, score in docs.items()]
     return {

@@ -15,7 +15,7 @@ from rankgauge.matching.hits import Hits
 from rankgauge.matching.match import match
 from rankgauge.measures import AnyMeasure, Measure, as_written, parse, parse_all
 from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
-from rankgauge.protocol import DEFAULT, Protocol, Rules
+from rankgauge.protocol import DEFAULT, Duplicates, Protocol, Rules
 from rankgauge.read import Judgments, JudgmentsSource, RunSource, read_judgments
 from rankgauge.read.formats import bare_name
 from rankgauge.read.named import Runs, named, named_one
@@ -40,7 +40,7 @@ def evaluate(
     by: Any = None,
     name: str = "",
     columns: Mapping[str, str] | None = None,
-    duplicates: str | None = None,
+    duplicates: Duplicates | None = None,
 ) -> Result:
     """Measure a run against judgments.
 
@@ -75,7 +75,7 @@ def evaluate_runs(
     weights: Any = None,
     by: Any = None,
     columns: Mapping[str, str] | None = None,
-    duplicates: str | None = None,
+    duplicates: Duplicates | None = None,
     keep_going: bool = False,
 ) -> Evaluation:
     """Measure several runs, by their names, against one set of judgments, which is read once.
