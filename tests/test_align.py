@@ -152,7 +152,7 @@ def test_the_correction_is_refused_where_noise_is_all() -> None:
     assert found.reliability is not None
     assert found.reliability < 0
     assert np.isnan(found.first.coefficients["corrected"].value)
-    assert "Not corrected for noise" in repr(found)
+    assert "Not corrected for noise" in found.show(notes=True)
     assert found.to_dict()["tracked"][0]["coefficients"]["corrected"]["value"] is None
     assert "noise" in [doubt.code for doubt in found.warnings]
 
@@ -230,7 +230,7 @@ def test_an_error_belongs_to_its_column() -> None:
 def test_inputs_are_left_as_they_were() -> None:
     table = made(8)
     before = {name: np.array(values) for name, values in table.items()}
-    repr(align(table))
+    str(align(table))
     assert all((before[name] == values).all() for name, values in table.items())
 
 
@@ -349,7 +349,7 @@ def test_every_warning_is_said_where_it_belongs() -> None:
 
 def test_the_command_prints_what_the_library_found(cli: Command, tmp_path: Path) -> None:
     found = align(MADE)
-    assert cli(MADE).out == repr(found) + "\n"
+    assert cli(MADE).out.replace("--notes", "show(notes=True)") == str(found) + "\n"
     data = json.loads(cli("-", "--format", "json", stdin=MADE.read_text()).out)
     assert data == json.loads(json.dumps(found.to_dict())) | {"source": "standard input"}
     target = tmp_path / "rows.csv"
@@ -371,7 +371,7 @@ def test_help_lists_what_the_library_knows(cli: Command) -> None:
 
 
 def test_dcg_stands_beside_ndcg() -> None:
-    shown = repr(align(MADE, labels="clicks"))
+    shown = align(MADE, labels="clicks").show(notes=True)
     found = align(MADE)
     ours, theirs = (found[f"delta_{name}@10"].pearson.value for name in ("nDCG", "DCG"))
     words = f"DCG@10 beside nDCG@10: Pearson {theirs:.4f} and {ours:.4f}. With clicks for grades DCG estimates"
@@ -406,7 +406,7 @@ def test_very_many_points_are_thinned_and_the_chart_says_so() -> None:
 def test_three_rows_are_enough_for_everything_that_is_shown() -> None:
     found = align({"offline": [0.1, 0.2, -0.3], "online": [1.0, 3.0, 2.0], "x": [1, 2, 3]})
     assert np.isnan(found.first.pearson.low)
-    assert "–" in repr(found)
+    assert "–" in str(found)
     assert len(rows_of(rankgauge.charts.alignment(found), "says")) == 3
     json.dumps(found.to_dict(), allow_nan=False)
 
@@ -581,8 +581,8 @@ def test_a_row_that_alone_makes_a_column_vary_is_told_in_words() -> None:
 def test_tables_of_queries_with_traffic_say_what_is_not_weighted() -> None:
     table = {"query_id": list("abcde"), "delta_ndcg": FIVE, "delta_DCG@10": FIVE[::-1], "delta_ctr": [3, 1, 2, -5, 4]}
     words = "Not weighted: every query counts once, whatever its traffic."
-    assert repr(align({**table, "traffic": [5, 1, 1, 1, 2]})).count(words) == 4
-    assert words not in repr(align(table))
+    assert align({**table, "traffic": [5, 1, 1, 1, 2]}).show(notes=True).count(words) == 4
+    assert words not in str(align(table))
 
 
 @pytest.mark.parametrize(

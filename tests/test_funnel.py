@@ -466,7 +466,7 @@ def test_formats_hold_the_same_numbers() -> None:
     assert len(per_query) == 4 * 12
     assert found.to_frame().height == 4 * 12
     shown = f"{found['old+x']['value'].value:.4f}"
-    for name in ("table", "markdown", "latex", "html"):
+    for name in ("table", "markdown", "html"):
         assert shown in found.show(name)
     assert "Two retrievers × two rerankers" in found.show("markdown")
     assert shown in found._repr_html_()
