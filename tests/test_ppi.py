@@ -231,3 +231,10 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     refused = cli("partly.txt", "model.txt", "good.run")
     assert refused.code == 2
     assert "judge them in full" in refused.err
+
+
+def test_a_width_that_nobody_can_reach_is_refused() -> None:
+    truth = np.array([0.1, 0.5, 0.9])
+    assert needed_alone(truth, 1e-3) > 10**6
+    with pytest.raises(InputError, match=r"an interval of width 1e-12 takes more than 1,000,000,000 queries"):
+        needed_alone(truth, 1e-12)
