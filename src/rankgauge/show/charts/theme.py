@@ -151,7 +151,7 @@ class Frame:
         shown = cut_apart(map(drawable, among), int(self.label_limit / (12 * LETTER)))
         if any(name != cut for name, cut in shown.items()):
             look["labelExpr"] = f"({json.dumps(shown)})[datum.label]"
-        return altair().Axis(**look, **more)
+        return altair().Axis(**(look | more))
 
     def colour(self, field: str, names: Sequence[str], *, symbol: str | None = "stroke") -> Any:
         """The colours of names, with a legend."""
