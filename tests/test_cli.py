@@ -1091,6 +1091,43 @@ def test_an_interrupt_leaves_nothing_half_written(words: list[str], here: Path) 
     assert {*os.listdir()} == before
 
 
+def test_an_interrupt_while_modules_are_read() -> None:
+    code = (
+        "import runpy, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *more):\n"
+        "        if name == 'click':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "runpy.run_module('rankgauge', run_name='__main__', alter_sys=True)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("eval", "no\x1b[31mne.txt", "run.txt"), ("eval", "qrels.txt", "be\x07ll\x1b[31m.run"),
+        ("eval", "qrels.txt", "good.run", "--by", "by\x1b[31m.csv"),
+        ("eval", "qrels.txt", "good.run", "-o", "x.\x1b[31m"),
+    ],
+)  # fmt: skip
+def test_messages_give_a_terminal_no_orders(words: tuple[str, ...], command: Command, here: Path) -> None:
+    done = command(*words, cwd=here)
+    assert done.code == 2
+    assert "\x1b" not in done.err
+    assert "\x07" not in done.err
+    assert "\N{REPLACEMENT CHARACTER}[31m" in done.err or "\\x1b[31m" in done.err
+
+
+def test_warnings_give_a_terminal_no_orders(command: Command, here: Path) -> None:
+    (here / "be\x07ll.run").write_text("q1 Q0 nowhere 1 1.0 t\n")
+    done = command("eval", "qrels.txt", "be\x07ll.run", cwd=here)
+    assert "warning: " in done.err
+    assert "\x07" not in done.err + done.out
+
+
 def test_the_roles_of_columns_are_those_that_reading_knows() -> None:
     from rankgauge.cli.options import ROLES
     from rankgauge.read.names import SPELLINGS

@@ -89,7 +89,10 @@ def test_damaged_files_are_read_or_refused(name: str, tmp_path: Path, data: st.D
 
 @pytest.mark.parametrize(
     ("array", "words"),
-    [(np.array([1 + 2j]), "complex128"), (np.array(["2026-01-01"], "datetime64[D]"), "datetime64"), (np.array(["7"]), "<U1")],
+    [
+        (np.array([1 + 2j]), "complex128"), (np.array(["7"]), "<U1"),
+        (np.array(["2026-01-01"], "datetime64[D]"), "datetime64"),
+    ],
 )  # fmt: skip
 def test_an_array_of_something_else_is_no_scores(array: Any, words: str, tmp_path: Path) -> None:
     """Not the real part, not the number of days."""

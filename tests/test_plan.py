@@ -290,3 +290,13 @@ def test_bad_input(cli: Command, command: Command, here: Path, arguments: list[s
 
 def test_plan_is_public() -> None:
     assert rankgauge.plan(0.2, differences=[0.02]).answers[0].queries == 787
+
+
+def test_the_rules_of_a_pilot_are_stated(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("".join(f"q{i} 0 a {1 + i % 2}\nq{i} 0 b 1\n" for i in range(9)))
+    for name, shift in (("x", 0), ("y", 1)):
+        rows = (f"q{i} Q0 a 1 {(i + shift) % 3} t\nq{i} Q0 b 2 1 t\n" for i in range(9))
+        (tmp_path / name).write_text("".join(rows))
+    stated = command("plan", "q", "x", "y", "--ties", "average", cwd=tmp_path).out
+    assert "ties=average" in stated.partition("\n\n")[0]
+    assert "ties=" not in command("plan", "q", "x", "y", cwd=tmp_path).out

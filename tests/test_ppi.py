@@ -233,3 +233,19 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     refused = cli("partly.txt", "model.txt", "good.run")
     assert refused.code == 2
     assert "judge them in full" in refused.err
+
+
+def test_a_width_that_nobody_can_reach_is_refused() -> None:
+    truth = np.array([0.1, 0.5, 0.9])
+    assert needed_alone(truth, 1e-3) > 10**6
+    with pytest.raises(InputError, match=r"an interval of width 1e-12 takes more than 1,000,000,000 queries"):
+        needed_alone(truth, 1e-12)
+
+
+def test_the_rules_are_stated_where_they_are_not_the_usual_ones() -> None:
+    human = {f"q{i}": {"a": 1 + i % 2, "b": 1} for i in range(4)}
+    model = {f"q{i}": {"a": 1, "b": i % 2} for i in range(9)}
+    run = {query: {"a": 1.0 + (len(query) % 2), "b": 1.5} for query in model}
+    stated = rankgauge.ppi(human, model, {"x": run}, protocol={"ties": "average", "rel": 2}).show()
+    assert "Rules: ties=average, rel=2.0." in stated
+    assert "Rules" not in rankgauge.ppi(human, model, {"x": run}).show()

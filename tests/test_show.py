@@ -9,11 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankgauge.errors import InputError
 from rankgauge.measures.bands.bands import Band
 from rankgauge.show import formats
 from rankgauge.show.cells import shown_rows
+from rankgauge.show.charts.theme import Frame
 from rankgauge.show.data import csv_text, json_text, section_data
 from rankgauge.show.formats import FORMATS
 from rankgauge.show.latex import latex
@@ -35,7 +38,8 @@ from rankgauge.show.model import (
     Tiles,
     ranked,
 )
-from rankgauge.show.text import short, text, width_of
+from rankgauge.show.names import cut_apart, short, width_of
+from rankgauge.show.text import text
 
 
 def page(*blocks: Any, data: Any = None) -> Page:
@@ -271,3 +275,35 @@ def test_marks_are_superscripts_in_documents() -> None:
     assert "| **0.5000**<sup>ab</sup> |" in markdown(page(shown), Options())
     assert r"\textbf{0.5000}\textsuperscript{ab}" in latex(page(shown), Options())
     assert "0.5000ab" in text(page(shown), Options())
+
+
+# ---- names that are cut ----------------------------------------------------------------------------------------------
+
+ALIKE = ["bm25-monot5-base-k-top100", "bm25-monobert-large-k-top100", "bm25-monoelectra-k-top100", "bm25"]
+
+
+def test_names_that_are_cut_stay_different() -> None:
+    assert len({short(name, 18) for name in ALIKE}) < len(ALIKE)
+    shown = cut_apart(ALIKE, 18)
+    assert [*shown.values()] == ["…monot5-base…", "…monobert-large…", "…monoelectra…", "bm25"]
+    assert cut_apart(["a" * 20, "b" * 20], 9) == {"a" * 20: "aaaa…aaaa", "b" * 20: "bbbb…bbbb"}
+
+
+@given(st.lists(st.text("ab-", min_size=1, max_size=40), min_size=1, max_size=12, unique=True), st.integers(8, 30))
+def test_any_names_stay_different_and_fit(names: list[str], width: int) -> None:
+    shown = cut_apart(names, width)
+    assert [*shown] == names
+    assert len(set(shown.values())) == len(names)
+    assert all(width_of(each) <= width for each in shown.values())
+    assert all(shown[name] == name for name in names if len(name) <= width)
+
+
+def test_a_narrow_table_and_an_axis_keep_names_apart() -> None:
+    names = [f"a-rather-long-name-of-a-system-{part}-with-an-equally-long-end-of-its-name" for part in ("one", "two")]
+    columns = [Column("system"), *(Column(f"number {at}", "number") for at in range(4))]
+    table = Table("t", "", columns, [[name, 1.0, 2.0, 3.0, 4.0] for name in names])
+    lines = text(Page("", [Section("s", "", [table])], dict), Options(width=70)).splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["…one…", "…two…"]
+    axis = Frame.of("light", 400).names(names).to_dict()
+    assert axis["labelExpr"] == f"({json.dumps(dict(zip(names, ('…one…', '…two…'), strict=True)))})[datum.label]"
+    assert "labelExpr" not in Frame.of("light", 400).names(["short"]).to_dict()

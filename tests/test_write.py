@@ -281,3 +281,19 @@ class TestTargets:
     def test_an_unknown_format(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"unknown format 'jsn'; did you mean 'json'\? Expected trec, "):
             write(Run(NESTED), tmp_path / "run", format="jsn")
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    """Not what another may be writing at this moment, nor what bears another name."""
+    old, fresh = tmp_path / ".run.txt.0123abcd.partial", tmp_path / ".run.txt.4567cdef.partial"
+    others = [
+        tmp_path / ".other.txt.0123abcd.partial",
+        tmp_path / ".run.txt.partial",
+        tmp_path / "run.txt.0123abcd.partial",
+    ]
+    for path in (old, fresh, *others):
+        path.write_text("half")
+        if path != fresh:
+            os.utime(path, (1_000_000_000, 1_000_000_000))
+    write(read_run({"q": {"a": 1.0}}), tmp_path / "run.txt")
+    assert sorted(tmp_path.iterdir()) == sorted([fresh, *others, tmp_path / "run.txt"])

@@ -145,6 +145,7 @@ BY_GRADE: Final[dict[str, tuple[str, ...]]] = {
     "ideal_order": ("given",),
     "ideal_depth": ("returned", "all"),
 }
+DEEPEST: Final = 2**31 - 1  # documents after which a ranking can be cut
 # The rules that are printed with every number; the others only where they are not at their default.
 SPOKEN: Final = frozenset({"order", "ties", "unjudged", "missing", "empty", "duplicates", "rel"})
 
@@ -184,8 +185,10 @@ class Protocol:
             object.__setattr__(self, "depth", int(_number(self.depth, "depth")))
         if not 0 <= self.rel < float("inf"):
             raise ProtocolError(f"rel={self.rel!r}: the smallest relevant grade is a number, 0 or more")
-        if self.depth is not None and self.depth < 1:
-            raise ProtocolError(f"depth={self.depth!r}: a ranking is cut after 1 document or more, or not at all: None")
+        if self.depth is not None and not 1 <= self.depth <= DEEPEST:
+            raise ProtocolError(
+                f"depth={self.depth!r}: a ranking is cut after 1 to {DEEPEST:,} documents, or not at all: None"
+            )
         if self.ties == "average" and self.order != "score":
             raise ProtocolError(f"ties='average' needs order='score': with order={self.order!r} nothing is tied")
         if self.ties == "average" and self.depth is not None:
@@ -238,8 +241,9 @@ class Protocol:
 
 def _number(value: Any, rule: str) -> float:
     """The rule's value as a number, so that equal rules are equal in every way."""
-    if isinstance(value, str) or not hasattr(value, "__float__") or (rule == "depth" and value != int(value)):
-        raise ProtocolError(f"{rule}={value!r} is not a {'whole ' * (rule == 'depth')}number")
+    whole = rule == "depth"
+    if isinstance(value, str) or not hasattr(value, "__float__") or (whole and not float(value).is_integer()):
+        raise ProtocolError(f"{rule}={value!r} is not a {'whole ' * whole}number")
     return float(value)
 
 

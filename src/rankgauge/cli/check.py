@@ -12,6 +12,7 @@ from rankgauge.cli.options import FILE, command, protocol_options, reading_optio
 from rankgauge.cli.output import TEXTS, deliver, output_options, write_text
 from rankgauge.cli.strict import TARGET
 from rankgauge.errors import RankgaugeError, warn
+from rankgauge.show.cells import printable
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -222,6 +223,6 @@ def _save(check: Check, answer: str, saved_to: str | None, ratcheted: str | None
         save_baseline(check, saved_to)
     if ratcheted and check.better:
         save_baseline(check, ratcheted)
-        click.echo(f"{check.baseline} now holds the values of {check.name}", err=True)
+        click.echo(printable(f"{check.baseline} now holds the values of {check.name}"), err=True)
     elif ratcheted:
-        click.echo(f"{check.baseline} stays: {check.name} passed and is not better", err=True)
+        click.echo(printable(f"{check.baseline} stays: {check.name} passed and is not better"), err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -118,7 +119,7 @@ def _deviation(
     qrels, *runs = files
     evaluation = Inputs(reading, qrels, runs).evaluate([measure or DEFAULT], protocol)
     (values,) = values_of_results(evaluation).values()
-    return deviation_of(values)
+    return replace(deviation_of(values), rules=str(protocol) if protocol.changed else "")
 
 
 def _pilot_values(pilot: str, measure: str | None, *, skip: bool) -> Values:

@@ -48,6 +48,7 @@ class Deviation:
     systems: tuple[str, ...] = ()
     smallest: float | None = None  # of the pairs, where there are several
     largest: float | None = None
+    rules: str = ""  # of the pilot's evaluation, where they are not the defaults
 
     @property
     def sentence(self) -> str:
@@ -57,6 +58,7 @@ class Deviation:
         )
         if self.interval:
             words += f"; 95 % interval {self.interval[0]:.4f} to {self.interval[1]:.4f}"
+        words += f"; {self.rules}" if self.rules else ""
         return f"Deviation of the differences: {self.value:.4f} ({words})."
 
 

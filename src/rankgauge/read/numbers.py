@@ -90,7 +90,7 @@ def _saved_array(data: bytes, name: str) -> NDArray[np.float64]:
         raise FormatError(f"{name}: is not an array of numbers that numpy saved ({shortened(words)})") from None
     if array.dtype.kind not in "biuf":
         raise FormatError(f"{name}: holds an array of {array.dtype}; expected numbers, one score a row")
-    numbers = array.astype(np.float64)
+    numbers: NDArray[np.float64] = array.astype(np.float64)
     if numbers.ndim != 1 and numbers.size != max(numbers.shape, default=0):
         raise FormatError(f"{name}: holds an array of shape {numbers.shape}; expected one score a row: (rows,)")
     return numbers.reshape(-1)

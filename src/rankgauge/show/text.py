@@ -5,15 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, compress, groupby
+from itertools import compress, groupby
 from typing import Any, Final
-from unicodedata import combining, east_asian_width
 
 from rankgauge.show import model
 from rankgauge.show.cells import LEFT, Cell, cell_text, printable, shown_rows
 from rankgauge.show.model import Block, Column, Options, Page, Table
+from rankgauge.show.names import cut_apart, short, width_of
 
-__all__ = ["bar", "short", "text", "width_of"]
+__all__ = ["bar", "text"]
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 BAR, SHORTEST = 12, 2  # characters of a bar: the longest, and what is left of it in a narrow table
@@ -221,45 +221,25 @@ def _folded(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> li
 def _shortened(
     grid: list[list[Cell]], columns: Sequence[Column], width: int, kinds: Collection[str]
 ) -> list[list[Cell]]:
-    """The grid with long texts of these kinds cut as far as is needed, and no further than to `NARROWEST`."""
+    """The grid with long texts of these kinds cut as far as is needed, no further than to `NARROWEST`, and kept apart."""
     widths, over = _widths(grid), _width(grid) - width
     room = list(widths)
     for at in sorted(range(len(columns)), key=lambda at: -widths[at]):
         if over > 0 and columns[at].kind in kinds and widths[at] > NARROWEST:
             room[at] = max(NARROWEST, widths[at] - over)
             over -= widths[at] - room[at]
-    return [[replace(cell, text=short(cell.text, room[at])) for at, cell in enumerate(row)] for row in grid]
+    heads, *rows = grid
+    shown = [cut_apart([row[at].text for row in rows], room[at]) for at in range(len(columns))]
+    cut = [[replace(cell, text=shown[at][cell.text]) for at, cell in enumerate(row)] for row in rows]
+    return [[replace(head, text=short(head.text, room[at])) for at, head in enumerate(heads)], *cut]
 
 
-# ---- widths, shortened texts, bars -----------------------------------------------------------------------------------
-
-
-def _char_width(char: str) -> int:
-    return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
-
-
-def width_of(words: str) -> int:
-    """How many columns of a terminal a text takes: wide characters take two."""
-    return len(words) if words.isascii() else sum(map(_char_width, words))
+# ---- padding and bars -----------------------------------------------------------------------------------
 
 
 def _padded(words: str, width: int, left: bool) -> str:
     blank = " " * (width - width_of(words))
     return words + blank if left else blank + words
-
-
-def short(words: str, width: int = 28) -> str:
-    """The text, with its middle left out where it is long, on one line."""
-    words = printable(words)
-    if width_of(words) <= width:
-        return words
-    end = (width - 1) // 2
-    return f"{_cut(words, width - 1 - end)}…{_cut(words[::-1], end)[::-1]}"
-
-
-def _cut(words: str, width: int) -> str:
-    taken = accumulate(map(_char_width, words))
-    return words[: sum(each <= width for each in taken)]
 
 
 def bar(value: float, most: float, width: int = BAR) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
+from rankgauge.errors import InputError
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ INTERVALS: Final = {
     "t": "Student's t with n − 1 degrees of freedom, unbiased variances",
     "ppi_py": "normal, variances divided by n: what the package ppi_py gives",
 }
+
+MOST_QUERIES: Final = 10**9  # more than anyone will ever judge
 
 
 def power(truth: Floats, predicted: Floats, others: Floats) -> float:
@@ -84,6 +87,8 @@ def needed_alone(truth: Floats, width: float, *, alpha: float = 0.05, interval: 
     """How many true values, without any prediction, an interval no wider than this takes."""
     deviation = float(np.sqrt(_spread(truth, 1 if interval == "t" else 0)))
     n = max(2, int((2 * _quantile(alpha, None) * deviation / width) ** 2))
+    if n > MOST_QUERIES:
+        raise InputError(f"an interval of width {width:g} takes more than {MOST_QUERIES:,} queries; give a wider one")
     while 2 * _quantile(alpha, n - 1 if interval == "t" else None) * deviation / np.sqrt(n) > width:
         n += 1
     return n

@@ -80,6 +80,7 @@ class PredictionPowered(Shown):
     width: float | None
     systems: list[Powered]
     pairs: list[Powered]
+    protocol: Protocol = DEFAULT
 
     @property
     def title(self) -> str:
@@ -153,7 +154,7 @@ def ppi(
         pairs.append(_powered(f"{a} − {b}", truth, predicted, others, interval_width, interval, alpha))
     judged, queries = len(human.queries), len(machine.queries)
     settings = interval, alpha, interval_width
-    return PredictionPowered(str(measure), judged, queries, *settings, list(found.values()), pairs)
+    return PredictionPowered(str(measure), judged, queries, *settings, list(found.values()), pairs, protocol)
 
 
 def _check(measure: Measure, runs: Any, interval: str, alpha: float, width: float | None) -> None:

@@ -11,8 +11,8 @@ from rankgauge.explanation.query.explanation import Difference
 from rankgauge.show.cells import number_text
 from rankgauge.show.explained import FIRST_ROWS, MOST_ROWS, beside_ideal, change_words, headline, kept_rows, with_text
 from rankgauge.show.model import Block, Bullets, Column, Notes, Picture, Section, Table, Text
+from rankgauge.show.names import short
 from rankgauge.show.svg.explanation import difference_svg, svg
-from rankgauge.show.text import short
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explanation import Explanation, Explanations, Row

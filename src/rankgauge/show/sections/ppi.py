@@ -54,6 +54,8 @@ def _notes(powered: PredictionPowered) -> Iterator[str]:
             enough = f"all {counted(powered.queries, 'query', 'queries')} do not suffice"
             how = enough if more is None else f"{more:,} more judged by humans"
             yield f"For an interval of {powered.width:g}, {each.name}: {how}; {each.needed_alone:,} without the model."
+    if powered.protocol.changed:
+        yield f"Rules: {powered.protocol}."
     yield "Right on average if the human-judged queries are a random sample of all."
     if powered.judged < FEW:
         yield FEW_WORDS

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from rankgauge.show.cells import number_text
 from rankgauge.show.explained import beside_ideal, change_words, grade_text, headline, kept_rows
+from rankgauge.show.names import short
 from rankgauge.show.svg.drawing import document, rect, text
-from rankgauge.show.text import short
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explanation import Change, Difference, Explanation, Row, Share
