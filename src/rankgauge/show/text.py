@@ -221,7 +221,7 @@ def _folded(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> li
 def _shortened(
     grid: list[list[Cell]], columns: Sequence[Column], width: int, kinds: Collection[str]
 ) -> list[list[Cell]]:
-    """The grid with long texts of these kinds cut as far as is needed, no further than to `NARROWEST`, and kept apart."""
+    """The grid with long texts of these kinds cut as far as needed, no further than to `NARROWEST`, and kept apart."""
     widths, over = _widths(grid), _width(grid) - width
     room = list(widths)
     for at in sorted(range(len(columns)), key=lambda at: -widths[at]):
