@@ -31,7 +31,8 @@ from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
 from rankgauge.read.sources import LAYERS
 from rankgauge.reports.sections import SECTIONS
-from rankgauge.show.names import WIDTH, width_of
+from rankgauge.show.names import width_of
+from rankgauge.show.text import WIDTH
 from rankgauge.validation.validate import CODES
 
 ROOT = Path(__file__).parents[1]

@@ -139,7 +139,8 @@ class Shown:
     def __repr__(self) -> str:
         """The beginning, for a prompt; `print` shows all."""
         from rankgauge.show.model import Options
-        from rankgauge.show.names import short, text
+        from rankgauge.show.names import short
+        from rankgauge.show.text import text
 
         lines = text(self.page(), Options(width=WIDTH)).rstrip("\n").split("\n")
         left = len(lines) - LINES
