@@ -24,6 +24,7 @@ from rankgauge import cli as command_line
 from rankgauge.cli.output import DRAWN
 from rankgauge.measures import MEASURES, parse
 from rankgauge.protocol import DEFAULT
+from rankgauge.read.names import SPELLINGS
 from rankgauge.show.formats import FORMATS
 
 # q1: nDCG 3.5 / (3 + 2 / log2(3)); q2: 1 / log2(3); q3 is judged and not answered.
@@ -642,27 +643,28 @@ def test_no_file_of_measures(cli: Command) -> None:
 
 # ---- bad input ------------------------------------------------------------------------------------------------------
 
-TWICE = (
-    "a ranking holds a document once: mend the run, "
-    "or choose with --duplicates first|best"
-)
-COLUMNS = "understood are query_id, qid, topic_id, q_id, query, topic"
+TWICE = "a ranking holds a document once: mend the run, or choose with --duplicates first|best"
+COLUMNS = f"understood are {', '.join(SPELLINGS['query_id'])}"
+NOTHING_FOUND = 'if the run found nothing, say so in JSON ({"q1": [], …}: its values are 0)'
 JUDGMENT_FIELDS, RUN_FIELDS = "query iteration doc grade", "query Q0 doc rank score tag"
 # Name, content, message. A file whose name starts with "qrels" stands for the judgments, any other for the run.
 BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
     "missing": ("goo.run", "", "goo.run: there is no such file; did you mean good.run?"),
-    "empty": ("empty.run", "", "empty.run: is empty; expected one row a line"),
+    "empty": ("empty.run", "", f"empty.run: is empty; expected one row a line; {NOTHING_FOUND}"),
     "empty judgments": ("qrels.empty", "", "qrels.empty: is empty; expected one row a line"),
-    "only comments": ("a.run", "# nothing\n\n", "a.run: holds no rows; expected at least one"),
-    "a folder": ("folder", "", "folder: is a folder; name a file in it"),
+    "only comments": ("a.run", "# nothing\n\n", f"a.run: holds no rows; expected at least one; {NOTHING_FOUND}"),
+    "a folder": (
+        "folder", "",
+        "folder: is a folder; name a file in it (it is empty); a folder of responses holds QUERY.json alone",
+    ),
     "binary junk": (
         "a.run", b"\x00\x01\x02 junk",
         'a.run: holds NUL bytes, so it is neither text nor a known format: "��� junk"; '
-        "expected trec, msmarco, letor, csv, tsv, json, jsonl, parquet or arrow",
+        "expected trec, msmarco, headless, letor, csv, tsv, json, jsonl, parquet or arrow",
     ),
     "not UTF-8": (
         "a.run", b"q1 Q0 d1 1 1 t\nq1 Q0 \xff 2 1 t\n",
-        'a.run:2: byte 7 is not UTF-8 text: "q1 Q0 � 2 1 t"; convert the file first (iconv -t UTF-8)',
+        'a.run:2: byte 7 is not UTF-8 text: "q1 Q0 � 2 1 t"; convert the file first (iconv -f WINDOWS-1252 -t UTF-8)',
     ),
     "not gzip": (
         "a.run.gz", RUN,
@@ -704,7 +706,7 @@ BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
     "unknown columns": (
         "a.csv", "who,what,how\nq1,d1,1\n",
         f"a.csv: no column for the query_id; found who, what, how; {COLUMNS}; "
-        "say which with columns={'query_id': 'NAME'} (--column query_id=NAME)",
+        "say which with --column query_id=NAME",
     ),
     "a prefix": (
         "a.run", RUN.replace("q1 ", "1 ").replace("q2 ", "2 "),
@@ -1118,6 +1120,11 @@ def test_three_columns_are_told_apart_by_what_they_hold(cli: Command, here: Path
     (here / "trec.run").write_text("q1 Q0 d1 1 57 t\nq1 Q0 d9 2 33 t\n")
     three, trec = (cli("eval", "qrels.txt", f"x={name}", "--format", "csv") for name in ("three.tsv", "trec.run"))
     assert (three.code, three.out) == (0, trec.out)
+    outcome = cli("eval", "qrels.txt", "three.tsv", "--run-format", "msmarco")
+    assert outcome.code == 2
+    assert "does not look like a rank" in outcome.err
+    assert outcome.err.endswith("If it is a score: --run-format headless\n")
+    assert cli("eval", "qrels.txt", "three.tsv", "--run-format", "headless").code == 0
 
 
 def test_two_runs_of_one_given_name(cli: Command) -> None:

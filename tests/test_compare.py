@@ -12,7 +12,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,7 @@ import rankgauge
 from command import Command
 from rankgauge import Comparison, Evaluation, Protocol, compare
 from rankgauge.comparison.doubts import CODES
-from rankgauge.comparison.settings import ALSO, METHODS
+from rankgauge.comparison.settings import ALSO, METHODS, Also, Method
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.show.formats import FORMATS
 from rankgauge.show.model import Options
@@ -166,7 +166,7 @@ class TestManySystems:
         assert found.family == {"method": "maxt", "controls": "FWER", "size": 15}
 
     @pytest.mark.parametrize("method", METHODS)
-    def test_every_method_labels_what_it_controls(self, method: str) -> None:
+    def test_every_method_labels_what_it_controls(self, method: Method) -> None:
         found = compare(None, random_values(), method=method, flips=2000)
         assert found.family["controls"] == METHODS[method] in ("FWER", "FDR", "nothing")
         if method == "none":
@@ -174,7 +174,7 @@ class TestManySystems:
 
     def test_what_is_asked_for_stands_beside_the_decision(self) -> None:
         plain = compare(None, random_values(), flips=2000)
-        found = compare(None, random_values(), flips=2000, also=list(ALSO))
+        found = compare(None, random_values(), flips=2000, also=get_args(Also))
         assert [p.p_adjusted for p in found.pairs] == [p.p_adjusted for p in plain.pairs]
         for pair in found.pairs:
             shown = {name: each["controls"] for name, each in pair.others.items()} | dict.fromkeys(
@@ -474,7 +474,7 @@ class TestWarnings:
         assert codes(compare(None, values, method="holm", flips=5000)) == []
 
     @pytest.mark.parametrize("method", ["maxt", "none"])
-    def test_too_few_flips_for_the_level(self, method: str) -> None:
+    def test_too_few_flips_for_the_level(self, method: Method) -> None:
         values = random_values(systems=3)
         assert "few-flips" in codes(compare(None, values, method=method, flips=18))
         assert "few-flips" not in codes(compare(None, values, method=method, flips=20))
@@ -626,7 +626,7 @@ class TestShown:
         assert "| a | **0.5575** | – | – | – | – | baseline |" in found.show("markdown")
         assert "| b | 0.5100 | -0.0475 | -8.5 % | -0.0855 to -0.0095 | 0.0273 | **worse** |" in found.show("markdown")
         assert "| a | **0.5575** | 0.3942 to 0.7208 |" in found.show("markdown", details=True)
-        assert r"\textbf{0.5575}" in found.show("latex")
+        assert r"a & \textbf{0.5575} & " in found.show("latex", table="systems")
         assert "0.5575" in found._repr_html_()
 
     def test_html_and_latex_escape(self) -> None:
@@ -880,7 +880,7 @@ class TestBadInput:
         ("words", "message"),
         [
             (["qrels.txt", "good.run"], "give the judgments and two runs or more"),
-            ([], "give the judgments and two runs or more, --ltr and two --predictions, or --values FILE"),
+            ([], "--ltr and two --predictions, or --values FILE"),
             (["qrels.txt", "a=good.run", "a=worse.run"], "two runs are named a"),
             (["qrels.txt", "good.run", "good.run"], "good.run is given twice"),
             (["qrels.txt", "good.run", "worse.run", "--baseline", "god"], "no system 'god'; did you mean 'good'?"),
@@ -946,7 +946,7 @@ class TestBadInput:
 
     def test_inputs_are_not_changed(self) -> None:
         before = json.dumps(PAIR)
-        compare(None, PAIR, also=list(ALSO))
+        compare(None, PAIR, also=get_args(Also))
         assert json.dumps(PAIR) == before
 
 

@@ -40,6 +40,7 @@ PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worke
 PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md", "docs/report.md"]
 PAGES += ["docs/judgments.md", "docs/agreement.md", "docs/funnel.md", "docs/align.md", "docs/arrays.md"]
 PAGES += ["docs/trainers.md", "docs/index.md", "docs/first-steps.md", "docs/reference.md"]
+PAGES += ["docs/python.md"]
 PAGES += ["docs/from-pytrec_eval.md", "docs/from-ir_measures.md", "docs/from-scikit-learn.md"]
 PAGES += ["docs/from-ranx.md"]  # its examples run in tests/peers
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it

@@ -54,7 +54,7 @@ def comma(number: float) -> str:
     return str(number).replace(".", ",")
 
 
-def hits(docs: dict[str, float], **more: Any) -> dict[str, Any]:
+def hits(docs: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A response of Elasticsearch or OpenSearch."""
     found = [{"_index": "shop", "_id": doc, "_score": score, "_source": {"title": "…"}} for doc, score in docs.items()]
     return {
@@ -178,6 +178,14 @@ def test_the_table_has_forty_files() -> None:
     assert len(RUNS) + len(QRELS) + len(REFUSED) >= 40
 
 
+@pytest.fixture(params=["small", "big"])
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is read twice: as a small one, and as if it were too big for the plain readers."""
+    if request.param == "big":
+        monkeypatch.setattr(sources, "SMALL", 0)
+
+
+@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_is_read(name: str, here: Path, command: Command) -> None:
     path = written(here, name, RUNS[name])
@@ -185,6 +193,7 @@ def test_a_run_is_read(name: str, here: Path, command: Command) -> None:
     assert printed(command, "twin.qrels", path) == printed(command, "twin.qrels", "twin.run")
 
 
+@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("name", QRELS)
 def test_judgments_are_read(name: str, here: Path, command: Command) -> None:
     path = written(here, name, QRELS[name])
@@ -541,9 +550,8 @@ def test_a_comparison_needs_two_that_are_left(here: Path, command: Command) -> N
 # ---- hostile ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("small", [8 << 20, 0])
-def test_half_a_character_is_refused_with_its_place(small: int, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "SMALL", small)
+@pytest.mark.usefixtures("size")
+def test_half_a_character_is_refused_with_its_place(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(
         here, "a.jsonl", '{"qid": "q1", "pid": "d1", "score": 1}\n{"qid": "q1", "pid": "\\ud800", "score": 1}\n'
     )
@@ -556,23 +564,47 @@ def test_half_a_character_is_refused_with_its_place(small: int, here: Path, monk
     assert rankgauge.read_run(whole).nested == {"q1": {"\U0001f600": 1.0}}
 
 
-@pytest.mark.parametrize("small", [8 << 20, 0])
-def test_a_byte_order_mark_within_a_file_is_part_of_an_id(
-    small: int, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("size")
+def test_a_byte_order_mark_within_a_file_is_part_of_an_id(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever a block of the fast reader begins."""
-    monkeypatch.setattr(sources, "SMALL", small)
     monkeypatch.setattr(trec_blocks, "BLOCK", 20)
     path = written(here, "a.run", "\ufeffq1 Q0 d1 1 2.0 x\n\ufeffq1 Q0 d1 1 2.0 x\n")
     assert list(rankgauge.read_run(path).nested) == ["q1", "\ufeffq1"]
 
 
-@pytest.mark.parametrize("small", [8 << 20, 0])
-def test_a_carriage_return_in_a_field(small: int, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("size")
+def test_a_carriage_return_in_a_field(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The row reader and the fast one take it for the same."""
-    monkeypatch.setattr(sources, "SMALL", small)
     path = written(here, "a.csv", 'qid,pid,score\nq1,"d\r1",2\nq1,d2,1\n')
     assert rankgauge.read_run(path).nested == {"q1": {"d\r1": 2.0, "d2": 1.0}}
+
+
+ODD_TABLES: dict[str, tuple[str, str | bytes, str]] = {
+    "a field too many at the end": (
+        "a.csv",
+        "qid,pid,score\nq1,d1,2\nq1,d2,1,",
+        r"a\.csv:3: expected 3 fields .*got 4",
+    ),
+    "a quote that ends in another line": (
+        "a.csv",
+        'qid,pid,score,note\nq1,d1,2,"Great\nq1,d2,1,"b"\nq1,d3,1,"c"\n',
+        r"a\.csv:2: ',' expected after '\"'",
+    ),
+    "a header that is no UTF-8": ("a.csv", b"qid,pid,score,n\xe9\nq1,d1,2,x\n", r"a\.csv:1: byte 16 is not UTF-8"),
+    "a tab among blanks": ("a.txt", "q1 d1 2.5\nq1 \td2 1.5\n", ""),
+}
+
+
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize("case", ODD_TABLES)
+def test_both_readers_say_the_same(case: str, here: Path) -> None:
+    name, content, message = ODD_TABLES[case]
+    path = written(here, name, content)
+    if message:
+        with pytest.raises(FormatError, match=message):
+            rankgauge.read_run(path)
+    else:
+        assert rankgauge.read_run(path).nested == {"q1": {"d1": 2.5, "d2": 1.5}}
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])

@@ -25,7 +25,7 @@ from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError
 from rankgauge.explanation.funnel.funnel import LOSSES, PARTS, Funnel, funnel
 from rankgauge.matching.match import match
 from rankgauge.matching.ranking import only_queries, whole
-from rankgauge.protocol import RULES, Protocol
+from rankgauge.protocol import RULES, Empty, Order, Protocol, Rules, Ties
 from rankgauge.stats.bootstrap import ratio_intervals
 from samples import DOCS, GRADES, SCORES, Nested, nested
 
@@ -60,9 +60,9 @@ def dcg(gains: Sequence[float], k: int) -> float:
 
 
 @given(pipelines(), st.sampled_from(MEASURES), st.none() | st.integers(1, 8), st.sampled_from(["zero", "one"]))
-def test_parts_are_never_negative_and_add_up(case: Any, measure: str, candidates: int | None, empty: str) -> None:
+def test_parts_are_never_negative_and_add_up(case: Any, measure: str, candidates: int | None, empty: Empty) -> None:
     judgments, first, second = case
-    rules = {"empty": empty, "missing": "zero"}
+    rules: Rules = {"empty": empty, "missing": "zero"}
     found = funnel(
         judgments, retrieved=first, reranked={"x": second}, measure=measure, candidates=candidates,
         restrict=candidates is not None, protocol=rules, resamples=100,
@@ -219,7 +219,7 @@ def test_a_reranker_that_drowns_peaks_early() -> None:
 
 
 @given(nested(SCORES), st.sampled_from(["score", "given"]), st.sampled_from(list(RULES["ties"])[:4]))
-def test_every_document_has_the_rank_that_match_gives_it(run: Nested, order: str, ties: str) -> None:
+def test_every_document_has_the_rank_that_match_gives_it(run: Nested, order: Order, ties: Ties) -> None:
     rules = Protocol(order=order, ties=ties)
     judged = {query: dict.fromkeys(docs, 1) for query, docs in run.items()}
     hits = match({q: {d: float(i) for i, d in enumerate(docs)} for q, docs in judged.items()}, run, rules)
@@ -402,7 +402,7 @@ def test_intervals_cover_the_truth() -> None:
      {"duplicates": "each"}, {"ideal_depth": "all"}, {"empty": "one-if-unanswered"}],
     ids=str,
 )  # fmt: skip
-def test_rules_that_do_not_fit_are_refused(rules: dict[str, Any]) -> None:
+def test_rules_that_do_not_fit_are_refused(rules: Rules) -> None:
     run = {"q": ["a"]}
     with pytest.raises(ProtocolError, match=next(iter(rules))):
         funnel({"q": {"a": 1}}, retrieved=run, reranked=run, protocol=rules)
@@ -421,7 +421,7 @@ def test_measures_without_an_oracle_are_refused(measure: str) -> None:
      {"same_id": "drop"}],
     ids=str,
 )  # fmt: skip
-def test_other_rules_are_those_of_evaluate(rules: dict[str, Any]) -> None:
+def test_other_rules_are_those_of_evaluate(rules: Rules) -> None:
     drawn = random.Random(7)
     docs = [*(f"d{i}" for i in range(20)), "q1"]
     judged = {f"q{q}": {doc: drawn.choice([0, 1, 2]) for doc in drawn.sample(docs, 12)} for q in range(6)}
@@ -439,7 +439,7 @@ def test_other_rules_are_those_of_evaluate(rules: dict[str, Any]) -> None:
     assert top["x"]["value"].value == pytest.approx(wanted, abs=1e-12)
 
 
-def ranking(scores: dict[str, float], query: str, rules: dict[str, Any]) -> list[str]:
+def ranking(scores: dict[str, float], query: str, rules: Rules) -> list[str]:
     """The order of a ranking, written out once more."""
     rows = [(doc, score) for doc, score in scores.items() if rules.get("same_id") != "drop" or doc != query]
     if rules.get("order") == "given":
@@ -466,7 +466,7 @@ def test_formats_hold_the_same_numbers() -> None:
     assert len(per_query) == 4 * 12
     assert found.to_frame().height == 4 * 12
     shown = f"{found['old+x']['value'].value:.4f}"
-    for name in ("table", "markdown", "latex", "html"):
+    for name in ("table", "markdown", "html"):
         assert shown in found.show(name)
     assert "Two retrievers × two rerankers" in found.show("markdown")
     assert shown in found._repr_html_()

@@ -18,7 +18,7 @@ from rankgauge.errors import DuplicateError, FormatError, MatchError, RankgaugeW
 from rankgauge.matching import nested as nested_path
 from rankgauge.matching.grouping import Grouped
 from rankgauge.matching.match import Hits, match
-from rankgauge.protocol import RULES, Protocol
+from rankgauge.protocol import RULES, Duplicates, IdealDepth, Protocol, Ties
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import Columns
 from samples import Nested, Table, pairs
@@ -108,7 +108,7 @@ class TestPaths:
         assert_equal(hits_of(judgments, run), by_columns(columns_of(judgments), columns_of(run), Protocol()))
 
     @given(pairs(), st.sampled_from(["worst", "best"]))
-    def test_ties_by_grade_follow_the_specification(self, data: tuple[Nested, Nested], ties: str) -> None:
+    def test_ties_by_grade_follow_the_specification(self, data: tuple[Nested, Nested], ties: Ties) -> None:
         judgments, run = data
         hits = hits_of(judgments, run, Protocol(ties=ties))
         sign = -1 if ties == "best" else 1
@@ -121,7 +121,7 @@ class TestPaths:
             assert list(zip(hits.rank[mine].tolist(), hits.grade[mine].tolist(), strict=True)) == expected
 
     @given(pairs(), st.sampled_from(["id", "id-ascending", "given", "reversed"]))
-    def test_ranks_follow_the_specification(self, data: tuple[Nested, Nested], ties: str) -> None:
+    def test_ranks_follow_the_specification(self, data: tuple[Nested, Nested], ties: Ties) -> None:
         judgments, run = data
         hits = hits_of(judgments, run, Protocol(ties=ties))
         for query, name in enumerate(hits.queries):
@@ -253,16 +253,17 @@ class TestRules:
     def test_ideal_end(self) -> None:
         hits = hits_of({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}})
         assert (hits.ideal_end(5), hits.ideal_end(None)) == (5, None)
-        for depth, at_one, at_all in (("all", None, None), ("returned", [1, 0], [2, 0])):
+        ends: list[tuple[IdealDepth, Any, Any]] = [("all", None, None), ("returned", [1, 0], [2, 0])]
+        for depth, at_one, at_all in ends:
             cut = hits_of({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, Protocol(ideal_depth=depth))
-            ends = [cut.ideal_end(1), cut.ideal_end(None)]
-            assert [end if end is None else np.asarray(end).tolist() for end in ends] == [at_one, at_all]
+            found = [cut.ideal_end(1), cut.ideal_end(None)]
+            assert [end if end is None else np.asarray(end).tolist() for end in found] == [at_one, at_all]
 
     @pytest.mark.parametrize(
         ("duplicates", "ranks", "ideal"),
         [("each", [1, 2, 4], [2, 1, 1]), ("once", [1, 2], [2, 1, 1]), ("distinct", [1, 2, 4], [2, 2, 1, 1])],
     )
-    def test_a_document_twice_that_counts(self, duplicates: str, ranks: list[int], ideal: list[int]) -> None:
+    def test_a_document_twice_that_counts(self, duplicates: Duplicates, ranks: list[int], ideal: list[int]) -> None:
         rows = [("q", "a", 1.0), ("q", "b", 2.0), ("q", "a", 3.0), ("q", "x", 1.5), ("r", "a", 1.0), ("q", "x", 0.5)]
         run = read_run(rows, duplicates=duplicates)
         hits = match({"q": {"a": 2, "b": 1, "c": 1}}, run, Protocol(duplicates=duplicates))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import MatchError, counted
+from rankgauge.errors import MatchError, counted, way
 from rankgauge.matching.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.matching.hits import Hits, Ideal
 from rankgauge.matching.nested import match_nested
@@ -78,9 +78,10 @@ def find(judgments: Judgments, run: Run, protocol: Protocol, grouped: Grouped | 
     if len(missing) == len(queries) and not silent:  # a run may say of every query that it found nothing
         raise no_query_in_common(judgments, run)
     if missing and protocol.missing == "error":
+        zero, skip = (way(f"missing={rule!r}", f"--missing {rule}") for rule in ("zero", "skip"))
         raise MatchError(
             f"{run.source} does not answer {counted(len(missing), 'judged query', 'judged queries')}, "
-            f"such as {missing[0]!r}; with missing='zero' they count 0, with missing='skip' they are left out"
+            f"such as {missing[0]!r}; with {zero} they count 0, with {skip} they are left out"
         )
     if missing and protocol.missing == "skip":
         queries, answered = list(compress(queries, answered.tolist())), answered[answered]

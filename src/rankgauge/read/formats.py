@@ -85,7 +85,7 @@ def recognise(source: Source, kind: str | None, columns: Mapping[str, str] | Non
     """The name of the format of a source: by its suffix where that is telling, otherwise by its content."""
     name = format_of_suffix(source.suffix)
     if name == "csv":
-        return _by_fields(source, kind, columns) or name
+        return _by_fields(source.head(), source.name, kind, columns) or name
     if name == "json":
         return json_format(source.head(), name) or name
     if name and name not in UNSURE:
@@ -99,7 +99,8 @@ def _by_content(source: Source, kind: str | None, columns: Mapping[str, str] | N
     if ltr.is_letor(fields):
         return "letor"
     if b"\0" not in head and lines.is_regular(fields):
-        return _by_fields(source, kind, columns) or "trec"
+        trec = len(fields) > len(TRIPLE) and fields[1] in CONSTANT
+        return "trec" if trec else _by_fields(head, source.name, kind, columns) or "trec"
     name = frames.frame_format(head)
     if name is None and b"\0" in head:
         raise FormatError(f"{source.name}: {_with_nul(head)}")
@@ -108,16 +109,15 @@ def _by_content(source: Source, kind: str | None, columns: Mapping[str, str] | N
     header = header_of(head)
     if looks_like_header(header.names, columns):
         return "tsv" if header.delimiter == "\t" else "csv"
-    return _by_fields(source, kind, columns) or "trec"
+    return _by_fields(head, source.name, kind, columns) or "trec"
 
 
-def _by_fields(source: Source, kind: str | None, columns: Mapping[str, str] | None) -> str | None:
+def _by_fields(head: bytes, name: str, kind: str | None, columns: Mapping[str, str] | None) -> str | None:
     """The format of a table without a header; None where there is one, or where the fields are TREC's."""
-    head = source.head()
     header, fields = headless(head, "score"), lines.fields_of_first_line(head)
     if header is None or looks_like_header(header_of(head).names, columns):
         return None
-    if lines.is_regular(fields) and len(fields) > len(TRIPLE) and (header.delimiter in ", ;" or fields[1] in CONSTANT):
+    if lines.is_regular(fields) and len(fields) > len(TRIPLE) and header.delimiter in ", ;":
         return None
     if len(header.names) > len(TRIPLE):
         return "headless"
@@ -125,9 +125,9 @@ def _by_fields(source: Source, kind: str | None, columns: Mapping[str, str] | No
         return "headless"
     third = rank_or_score(head, header.delimiter)
     if third is None:
-        how = [way(f"format={name!r}", f"--run-format {name}", f"--from {name}") for name in ("msmarco", "headless")]
+        how = [way(f"format={each!r}", f"--run-format {each}", f"--from {each}") for each in ("msmarco", "headless")]
         words = "the third field may be a rank or a score; say which"
-        raise FormatError(f"{source.name}: {words}: {how[0]} for ranks, {how[1]} for scores")
+        raise FormatError(f"{name}: {words}: {how[0]} for ranks, {how[1]} for scores")
     return "msmarco" if third == "rank" else "headless"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.names import ask_of, find_columns, looks_like_header, number_role
+from rankgauge.read.names import ask_of, find_columns, number_role
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask, Content, Rows, content_of, no_rows
 from rankgauge.read.sources import Source
@@ -83,7 +83,8 @@ def load_frame(source: Source, format: str, columns: list[str] | None = None, ro
             return read(data, columns=columns, n_rows=rows)
         except (Exception, pl.exceptions.PanicException) as error:
             # polars raises many kinds for a damaged file, not all of them its own.
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            panicked = isinstance(error, pl.exceptions.PanicException)
+            reason = "it is damaged" if panicked else next(iter(str(error).splitlines()), type(error).__name__)
             raise InputError(f"{source.name}: not a whole {format} file ({reason}); fetch or write it again") from error
 
 
@@ -99,8 +100,13 @@ def is_frame(source: object) -> bool:
 def is_columns(source: Mapping[Any, Any], ask: Ask) -> bool:
     """Whether a dict maps the names of columns to them, rather than queries to documents."""
     columns = [each for each in source.values() if not isinstance(each, Mapping | str) and hasattr(each, "__len__")]
-    named = all(isinstance(name, str) for name in source) and looks_like_header(list(source), ask.columns)
-    return named and len(columns) == len(source) and len(set(map(len, columns))) == 1
+    if len(columns) < len(source) or len(set(map(len, columns))) != 1 or not all(isinstance(n, str) for n in source):
+        return False
+    try:
+        find_columns(list(source), ask, ask.kind)
+    except FormatError:
+        return False
+    return True
 
 
 def _is(source: object, library: str, name: str) -> bool:

@@ -63,7 +63,7 @@ def read_rankings(rankings: Sequence[Ranking], ask: Ask, name: str, checked: Cal
     if isinstance(found, dict):
         for one, _ in each:
             found.setdefault(str(one.query), {})  # a query for which nothing was found
-    if not found:
+    if not each:
         raise no_rows(name, ask)
     return Content(found, by="rank", has_scores=False) if given else Content(found)
 

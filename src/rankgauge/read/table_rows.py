@@ -173,8 +173,8 @@ def delimited_columns(source: Source, ask: Ask, data: bytes, header: Header | No
     import polars as pl
 
     headed, header = header is None, header or header_of(data[:HEAD])
-    if is_quepid(header.names):
-        return None  # cells may be empty
+    if is_quepid(header.names) or "\ufffd" in "".join(header.names):
+        return None  # cells may be empty, or the header is no UTF-8
     data = data[header.start :]
     if (b"#" in data and b"\n#" in data) or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
         return None  # comments, or a line end that polars takes for a character
@@ -184,7 +184,15 @@ def delimited_columns(source: Source, ask: Ask, data: bytes, header: Header | No
     quote = '"' if headed or header.delimiter in ",;" else None
     frame = pl.read_csv(data, separator=header.delimiter, schema=schema, has_header=headed, quote_char=quote)
     lacking = any((frame[column] == "").any() for column in (query, doc)) or frame[header.names[-1]].null_count()
-    return None if lacking or not len(frame) else frame_columns(frame, ask, source.name)
+    blank = quote is None and frame.select(pl.col(query, doc).str.contains(r"\s").any()).row(0)
+    odd = lacking or (blank and any(blank)) or _ends_oddly(data, header)
+    return None if odd or not len(frame) else frame_columns(frame, ask, source.name)
+
+
+def _ends_oddly(data: bytes, header: Header) -> bool:
+    """Whether the last line has another number of fields, which polars overlooks there."""
+    last = data[-HEAD:].rstrip(b"\r\n").rpartition(b"\n")[2]
+    return b'"' not in last and last.count(header.delimiter.encode()) != len(header.names) - 1
 
 
 def _json_columns(source: Source, ask: Ask, data: bytes) -> Columns | None:

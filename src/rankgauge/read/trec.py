@@ -88,7 +88,8 @@ def read_trec(source: Source, ask: Ask) -> Content:
 def read_msmarco(source: Source, ask: Ask) -> Content:
     """A run of three fields, where the rank is the order."""
     if ask.kind == "judgments":
-        raise FormatError(f"{source.name}: msmarco is a format of runs; judgments have 4 fields: format='trec'")
+        how = way("format='trec'", "--qrels-format trec", "--from trec")
+        raise FormatError(f"{source.name}: msmarco is a format of runs; judgments have 4 fields: {how}")
     header = headless(source.head(), "rank")
     if header is not None and header.delimiter != " ":
         content = read_delimited(source, ask, header)

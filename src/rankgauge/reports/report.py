@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from rankgauge import __version__
@@ -103,7 +104,7 @@ def report(
     restrict: bool = False,
     keep_going: bool = False,
     command: str = "",
-    judge: str = "judgments",
+    judge: str = "",
     second: Runs | None = None,
     repeated: Repeated | None = None,
     protocol: Protocol | Rules = DEFAULT,
@@ -120,8 +121,8 @@ def report(
     many queries of each kind are shown rank by rank. `retrieved` is the run that all runs are rerankings of, or its
     name and the run; `candidates` and `restrict` are as `funnel` takes them, `keep_going` as `evaluate_runs` does.
     `second` are the judgments of other judges by their names: how well they agree with the first, who is called
-    `judge`, and what they would make of the systems; `repeated` as in `agree`. `baseline`, `method`, `alpha`, `flips`
-    and `seed` are those of `compare`.
+    `judge` (else by the stem of the path), and what they would make of the systems; `repeated` as in `agree`.
+    `baseline`, `method`, `alpha`, `flips` and `seed` are those of `compare`.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections()][:2]
@@ -171,7 +172,7 @@ def _source(judgments: Any, runs: Any, retrieved: Any, second: Any, judge: str) 
         {name: _kept(run) for name, run in systems.items()},
         {str(name): _kept(run) for name, run in first.items()},
         {name: read_judgments(each, repeated=True) for name, each in others.items()},
-        judge,
+        judge or (next(iter(named(judgments))) if isinstance(judgments, str | PathLike) else "judgments"),
     )
 
 

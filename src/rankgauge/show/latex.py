@@ -30,7 +30,7 @@ def latex(page: Page, options: Options) -> str:
     """
     table = chosen_table(page, options, "latex")
     section = next(each for each in page.sections if any(block is table for block in every_block([each])))
-    parts = [_comments([*_others(page, table)])]
+    parts = []
     for block in every_block([section]):
         if block is table:
             parts.append(_table(table, options))
@@ -40,7 +40,7 @@ def latex(page: Page, options: Options) -> str:
             parts.append(_comments([*([block.title] if block.title else []), *block.items]))
         elif isinstance(block, model.Notes):
             parts.append(_comments(block.items))
-    return NEEDS + "".join(parts)
+    return NEEDS + "".join(parts) + _comments([*_others(page, table)])
 
 
 def _others(page: Page, table: Table) -> Iterator[str]:

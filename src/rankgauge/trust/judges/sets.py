@@ -34,7 +34,7 @@ def _majority(grades: list[float]) -> float:
 
 # Policy → what becomes of the grades that one judge gave to one pair, in the order given.
 Repeated: TypeAlias = Literal["first", "last", "majority", "mean"]
-POLICIES: Final[dict[str, Callable[[list[float]], float]]] = {
+POLICIES: Final[dict[Repeated, Callable[[list[float]], float]]] = {
     "first": lambda grades: grades[0],
     "last": lambda grades: grades[-1],
     "majority": _majority,
