@@ -301,7 +301,7 @@ class TestCommand:
         assert re.search(r"^d3 +2 +1 +3 +-0\.2346", out, re.MULTILINE)  # a document without a text
         _, alone, _ = cli("qrels.txt", "good.run", "--query", "q1", *texts)
         assert alone.startswith("a red tent\nnDCG@10 of query q1 in good\n")
-        assert "d1: A tent for two" in alone
+        assert re.search(r"d1: A.*two", alone)  # cut where the table would be too wide
         for option, name in (("--queries", "queries.tsv"), ("--documents", "corpus.jsonl")):
             code, _, err = cli("--ranked-grades", "3,2", option, name)
             assert (code, "QRELS" in err or option in err) == (2, True)

@@ -37,7 +37,7 @@ def sections(
         blocks = (_difference_blocks if isinstance(each, Difference) else _explanation_blocks)(each, named)
         head = [Text(each.title, "head")] if len(every) == 1 else []  # of several, each section has its title
         text = (queries or {}).get(each.query, "")
-        yield Section(f"query-{each.query}", each.title, [*head, *([Text(text)] if text else []), *blocks])
+        yield Section(f"query-{each.query}", each.title, [*([Text(text)] if text else []), *head, *blocks])
 
 
 # ---- one query -------------------------------------------------------------------------------------------------------
