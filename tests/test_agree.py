@@ -190,7 +190,7 @@ def test_a_significant_difference_that_is_turned_round() -> None:
     assert found.systems is not None
     assert found.systems.orders[0].turned == [("y", "x")]
     assert found.systems.orders[0].tau_b == -1
-    assert "Significant differences turned round under B: y and x." in repr(found)
+    assert "Significant differences turned round under B: y and x." in str(found)
 
 
 def test_the_first_judge_is_the_reference_of_the_order() -> None:
@@ -312,7 +312,7 @@ def test_one_query_is_enough_for_values_and_orders() -> None:
     (order,) = found.systems.orders
     assert (order.tau_b, order.kept, order.lost) == (1.0, None, [])
     assert set(order.moved.values()) == {None}
-    assert "no difference can be tested" in repr(found)
+    assert "no difference can be tested" in str(found)
     assert "tested" in json.dumps(rankgauge.charts.judges(found).to_dict())
 
 
