@@ -666,7 +666,7 @@ class TestShown:
 
     def test_the_representation_is_the_table(self) -> None:
         found = compare(None, PAIR)
-        assert repr(found) + "\n" == found.show()
+        assert str(found) + "\n" == found.show()
 
     def test_json_has_what_was_promised(self) -> None:
         data = json.loads(compare(None, PAIR, "nDCG@10").show("json"))

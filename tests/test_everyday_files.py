@@ -391,6 +391,13 @@ def test_scores_are_told_from_ranks(third: str, tmp_path: Path) -> None:
     assert (run.by, list(run.nested["q1"].values())) == ("score", [float(each) for each in third.split()])
 
 
+@pytest.mark.parametrize("third", ["9 10 11", "3 1 2", "2 1 0"])
+def test_what_may_be_either_is_asked_for(third: str, tmp_path: Path) -> None:
+    content = "".join(f"q1 d{at} {number}\n" for at, number in enumerate(third.split()))
+    with pytest.raises(FormatError, match="the third field may be a rank or a score; say which"):
+        rankgauge.read_run(written(tmp_path, "a.txt", content))
+
+
 @pytest.mark.parametrize("third", ["1 2 3", "0 1 2", "1 5 9"])
 def test_ranks_are_told_from_scores(third: str, tmp_path: Path) -> None:
     content = "".join(f"q1 d{at} {number}\n" for at, number in enumerate(third.split()))

@@ -78,7 +78,7 @@ class TestText:
         found = explain(ranked_grades=[1, *[0] * 40, 1, *[None] * 200], measure="AP")
         kept = kept_rows(found.rows)
         assert [row if isinstance(row, int) else row.rank for row in kept] == [*range(1, 11), 31, 42, 200]
-        assert "200 more" in repr(found)
+        assert "200 more" in str(found)
 
     def test_markdown_escapes_and_lines_up(self) -> None:
         text = ONE.show("markdown")
@@ -166,7 +166,7 @@ class TestPictures:
     def test_every_kind_of_measure_is_drawn(self, measure: str) -> None:
         found = explain(JUDGED, RUN, "q1", measure)
         assert f"{found.value:.4f}" in words(svg(found))
-        assert f"{found.value:.4f}" in repr(found)
+        assert f"{found.value:.4f}" in str(found)
 
     def test_nothing_to_show_is_drawn_too(self) -> None:
         assert "0.0000" in words(svg(explain(JUDGED, RUN, "q3")))
@@ -180,7 +180,7 @@ class TestPictures:
         strange = "a\x00\x1b\u202eb\ud800"
         found = explain({"q": {strange: 1}}, {"q": {strange: 1.0}}, "q")
         assert "a�" in "".join(words(svg(found)))
-        assert "\x1b" not in repr(found)
+        assert "\x1b" not in str(found)
 
     def test_a_notebook_shows_the_picture(self) -> None:
         assert "<svg" in ONE._repr_html_()

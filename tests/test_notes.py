@@ -128,7 +128,7 @@ def test_details_show_every_caution(files: Path, command: Command) -> None:
 
 def test_in_python_the_way_to_see_more_is_pythons(files: Path) -> None:
     found = rankgauge.compare(files / "qrels.txt", {name: files / f"{name}.run" for name in ("old", "new", "constant")})
-    assert repr(found).endswith(" more: show(notes=True)")
+    assert str(found).endswith(" more: show(notes=True)")
     assert "more: " not in found.show(notes=True)
     assert found.show(notes=True).startswith(found.show().rpartition("\n")[0].rpartition("\n")[0])
     assert "Caution" not in found.show(quiet=True)

@@ -210,8 +210,8 @@ def test_forms() -> None:
     rows = list(csv.DictReader(io.StringIO(found.show("csv"))))
     assert float(rows[0]["powered_low"]) == found["good"].powered.low
     assert "| good |" in found.show("markdown")
-    assert "20 of 60 queries judged by them" in repr(found)
-    assert "Fewer than 25 queries" in repr(found)
+    assert "20 of 60 queries judged by them" in found.show(notes=True)
+    assert "Fewer than 25 queries" in found.show(notes=True)
     frame = found.to_frame()
     assert frame["system"].to_list() == [each.name for each in [*found.systems, *found.pairs]]
     assert frame["powered_low"].to_list() == [each.powered.low for each in [*found.systems, *found.pairs]]

@@ -406,7 +406,7 @@ def test_a_pair_without_a_common_query() -> None:
     runs = {"a": {"q1": {"a": 1.0, "u": 0.5}}, "b": {"q2": {"a": 1.0, "u": 0.5}}}
     found = quality(judgments, runs, protocol={"missing": "skip"})
     assert found.pair("b", "a").verdict == "no common query"
-    assert "no common query" in repr(found)
+    assert "no common query" in str(found)
     with pytest.raises(InputError, match="no two have one in common"):
         rankgauge.charts.unjudged_pairs(found)
     shown = quality(judgments, runs | {"c": {"q1": {"u": 1.0, "a": 0.5}}}, protocol={"missing": "skip"})
@@ -486,7 +486,7 @@ def test_forms_of_a_quality() -> None:
     assert len(list(csv.DictReader(io.StringIO(found.show("csv", per_query=True))))) == 4
     assert "| run | Judged@10 |" in found.show("markdown")
     assert "<svg" in found._repr_html_()
-    assert "Leave one run out" in repr(found)
+    assert "Leave one run out" in str(found)
     assert "order turned round" in repr(found.noise)
 
 

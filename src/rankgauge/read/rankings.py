@@ -144,11 +144,12 @@ def refuse_others(loaded: Mapping[str, Any], name: str) -> None:
     """Refuse what search engines and benchmarks write and what is no run, by what it is."""
     if _hits(loaded) is not None and first_of("query_id", list(loaded), "id") is None:
         raise FormatError(f"{name}: {ALONE}")
-    if isinstance(loaded.get("responses"), list):
+    responses = loaded.get("responses")
+    if isinstance(responses, list) and any(_hits(each) is not None for each in responses):
         raise FormatError(f"{name}: {SEARCHES}")
-    if "error" in loaded and "status" in loaded:
+    if "error" in loaded and isinstance(loaded.get("status"), int):
         raise FormatError(f"{name}: is an error of the search engine ({_why(loaded['error'])}); search again")
-    if {"scores", "task_name"} <= loaded.keys() or "mteb_dataset_name" in loaded:
+    if any(isinstance(loaded.get(each), str) for each in ("task_name", "mteb_dataset_name")):
         raise FormatError(f"{name}: {SCORED}")
 
 

@@ -47,6 +47,8 @@ def write(
         known = choices(each for entry in FORMATS.values() for each in entry.suffixes)
         raise InputError(f"{path}: the suffix names no format; expected {known}, or say format= (--to)")
     format_named(name)
+    if name not in WRITERS:
+        raise FormatError(f"{name} is read and not written; expected {choices(WRITERS)}")
     with opened(path) as stream:
         try:
             WRITERS[name](record, stream, tag)
