@@ -190,11 +190,7 @@ def test_a_significant_difference_that_is_turned_round() -> None:
     assert found.systems is not None
     assert found.systems.orders[0].turned == [("y", "x")]
     assert found.systems.orders[0].tau_b == -1
-<<<<<<< HEAD
-    assert "Significant differences turned round under B: y and x." in found.show(notes=True)
-=======
     assert "Significant differences turned round under B: y and x." in str(found)
->>>>>>> python
 
 
 def test_the_first_judge_is_the_reference_of_the_order() -> None:
@@ -316,11 +312,7 @@ def test_one_query_is_enough_for_values_and_orders() -> None:
     (order,) = found.systems.orders
     assert (order.tau_b, order.kept, order.lost) == (1.0, None, [])
     assert set(order.moved.values()) == {None}
-<<<<<<< HEAD
-    assert "no difference can be tested" in found.show(notes=True)
-=======
     assert "no difference can be tested" in str(found)
->>>>>>> python
     assert "tested" in json.dumps(rankgauge.charts.judges(found).to_dict())
 
 
