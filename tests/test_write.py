@@ -49,7 +49,7 @@ def test_there_is_a_writer_for_every_format() -> None:
 
 
 def test_a_table_has_a_header(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="headless is read and not written; expected trec, msmarco, .* or arrow"):
+    with pytest.raises(FormatError, match=r"headless is read and not written; expected trec, msmarco, .* or arrow"):
         write(Run(NESTED), tmp_path / "run.csv", format="headless")
     assert os.listdir(tmp_path) == []
 

@@ -49,8 +49,8 @@ def evaluate_runs(
 ) -> None:
     """Measure runs against judgments.
 
-    QRELS and RUN may be TREC files, CSV or TSV with a header, BEIR's qrels, JSON, JSON lines, Parquet or Arrow, also
-    compressed (.gz .bz2 .xz .zst); - is standard input.
+    QRELS and RUN may be TREC files, CSV or TSV, BEIR's qrels, JSON, JSON lines, saved responses of search engines,
+    Parquet or Arrow, also compressed (.gz .bz2 .xz .zst); - is standard input.
 
     \b
     Examples:
