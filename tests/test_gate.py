@@ -372,7 +372,7 @@ def test_markdown_is_for_a_pull_request() -> None:
     assert text.startswith("### ❌ FAIL: a\\<b\\|c against ")
     rows = [line for line in text.split("\n") if line.startswith("| nDCG@10")]
     assert rows[0].endswith("| 0.02 | 40 | **FAIL** |")
-    assert "<details><summary>The queries that lost most nDCG@10</summary>" in text
+    assert "<details><summary>Queries that lost most nDCG@10</summary>" in text
 
 
 def test_junit_has_a_test_for_every_measure() -> None:

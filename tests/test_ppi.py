@@ -227,7 +227,7 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     cli = partial(command, "ppi", cwd=tmp_path)
     done = cli("people.txt", "model.txt", "good.run", "--interval-width", "0.02")
     assert (done.code, done.err) == (0, "")
-    assert "with model" in done.out
+    assert "human + LLM" in done.out
     assert cli("people.txt", "model.txt", "good.run", "-o", "p.svg").code == 0
     assert (tmp_path / "p.svg").read_text().startswith("<svg")
     refused = cli("partly.txt", "model.txt", "good.run")

@@ -487,7 +487,7 @@ def test_forms_of_a_quality() -> None:
     assert "| run | Judged@10 |" in found.show("markdown")
     assert "<svg" in found._repr_html_()
     assert "Leave one run out" in str(found)
-    assert "order turned round" in repr(found.noise)
+    assert "order reversed" in repr(found.noise)
 
 
 @pytest.fixture
