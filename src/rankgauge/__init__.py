@@ -49,6 +49,7 @@ _WHERE = {
     "RankgaugeWarning": "errors",
     "Report": "reports.report",
     "Result": "result",
+    "Rules": "protocol",
     "Run": "read",
     "TieBand": "measures.bands.bands",
     "agree": "trust.judges.agree",

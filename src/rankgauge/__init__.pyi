@@ -31,6 +31,7 @@ from rankgauge.measures import parse as parse
 from rankgauge.measures.bands.bands import TieBand as TieBand
 from rankgauge.measures.bands.bands import tie_band as tie_band
 from rankgauge.protocol import Protocol as Protocol
+from rankgauge.protocol import Rules as Rules
 from rankgauge.read import Judgments as Judgments
 from rankgauge.read import Run as Run
 from rankgauge.read import read_judgments as read_judgments

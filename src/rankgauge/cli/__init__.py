@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -18,31 +18,55 @@ from rankgauge.errors import RankgaugeError, RankgaugeWarning, unknown
 
 __all__ = ["main"]
 
-FAULT = 70  # the exit code of a fault in rankgauge itself, as sysexits.h has it
-# Command → where it is, and one line of help.
-COMMANDS = {
-    "eval": ("eval:evaluate_runs", "Measure runs against judgments: nDCG@10 and whatever else you ask for."),
-    "compare": ("compare:compare_runs", "Compare systems: which differences are real, and how large they are."),
-    "report": ("report:write_report", "Report on runs in one file that opens anywhere: tables, charts, words."),
-    "plot": ("plot:plot_runs", "Draw a chart: intervals, differences, values against K, … as PNG, SVG or a page."),
-    "bench": ("bench:bench_suite", "Measure systems on many data sets: a leaderboard with intervals."),
-    "check": ("check:check_run", "A gate: PASS, FAIL or INCONCLUSIVE against a baseline, by bounds and a margin."),
-    "plan": ("plan:plan_queries", "How many queries an experiment needs, and what a set of queries can show."),
-    "explain": ("explain:explain_values", "Explain a value rank by rank, and what would raise it."),
-    "funnel": (
-        "funnel:funnel_runs",
-        "Retriever and reranker apart: what each stage reached, lost, and could have won.",
-    ),
-    "validate": ("validate:validate", "Look for what is wrong in judgments and runs, and what it does to the score."),
-    "judgments": ("judgments:judgments", "What judgments hold, what they leave open, and what to judge next."),
-    "agree": ("agree:agree", "How well judges agree, and what the choice of judge does to systems."),
-    "ppi": ("ppi:ppi", "Values under people's judgments, from a few of these and all of a model's."),
-    "align": ("align:align", "Offline beside online: do differences of a measure go with those of the business?"),
-    "dialects": ("dialects:dialects", "What other tools say of the same files, and which one gives a number."),
-    "measures": ("measures:list_measures", "List the measures, or explain one."),
-    "convert": ("convert:convert", "Turn judgments or a run into another format."),
-    "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),
-    "completion": ("completion:completion", "Print the completion script of a shell."),
+FAULT: Final = 70  # the exit code of a fault in rankgauge itself, as sysexits.h has it
+# What a person wants → command → where it is, and one line of help.
+GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
+    "Measure and compare": {
+        "eval": ("eval:evaluate_runs", "Measure runs: nDCG@10 and 39 other measures."),
+        "compare": ("compare:compare_runs", "Is one run better than another, and is it significant?"),
+        "report": ("report:write_report", "One page with verdict, tables and charts, to share."),
+        "plot": ("plot:plot_runs", "One chart as PNG, SVG or a page."),
+        "bench": ("bench:bench_suite", "A leaderboard over many data sets."),
+    },
+    "Understand and decide": {
+        "explain": ("explain:explain_values", "Which queries got worse, and why; one value rank by rank."),
+        "funnel": ("funnel:funnel_runs", "Retriever or reranker: what each stage finds and loses."),
+        "check": ("check:check_run", "A gate for CI: PASS, FAIL or INCONCLUSIVE against a baseline."),
+        "plan": ("plan:plan_queries", "How many queries to judge; the minimum detectable effect."),
+    },
+    "Trust the labels": {
+        "validate": ("validate:validate", "Find mistakes in judgments and runs, and their effect."),
+        "judgments": ("judgments:judgments", "How complete judgments are, and what to judge next."),
+        "agree": ("agree:agree", "How well judges agree: people, models, or both."),
+        "ppi": ("ppi:ppi", "Human-judged scores from few human and many LLM labels."),
+        "align": ("align:align", "Offline vs. online: does the measure predict the business?"),
+    },
+    "Other tools and files": {
+        "dialects": ("dialects:dialects", "The score that 31 other tools report; find a convention."),
+        "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),
+        "convert": ("convert:convert", "Turn judgments or a run into another format."),
+    },
+    "Look up": {
+        "measures": ("measures:list_measures", "The measures: names, formulas, parameters."),
+        "rules": ("rules:explain_rules", "The rules: ties, unjudged documents, missing queries."),
+        "completion": ("completion:completion", "The completion script of a shell."),
+    },
+}
+COMMANDS: Final = {name: command for group in GROUPS.values() for name, command in group.items()}
+# Another word for a command → the command: the first are understood, the others answered.
+SYNONYMS: Final = {"evaluate": "eval", "score": "eval", "measure": "eval"}
+GUESSES: Final = {
+    **dict.fromkeys(("metric", "metrics"), "measures"),
+    **dict.fromkeys(("diff", "significance", "test", "ttest"), "compare"),
+    **dict.fromkeys(("gate", "ci", "regression"), "check"),
+    **dict.fromkeys(("chart", "graph", "draw"), "plot"),
+    **dict.fromkeys(("html", "page"), "report"),
+    **dict.fromkeys(("why", "worst", "query"), "explain"),
+    **dict.fromkeys(("power", "sample-size"), "plan"),
+    **dict.fromkeys(("kappa", "agreement"), "agree"),
+    **dict.fromkeys(("lint", "doctor"), "validate"),
+    **dict.fromkeys(("leaderboard", "beir", "mteb"), "bench"),
+    "protocol": "rules",
 }
 
 
@@ -81,12 +105,17 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(f"{name:{width}}", words) for name, (_, words) in commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        args = [SYNONYMS.get(args[0], args[0]), *args[1:]] if args else args
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             words = f"there is no command {args[0]!r}"
+            if args[0] in GUESSES:
+                raise click.UsageError(f"{words}; what you look for is 'rankgauge {GUESSES[args[0]]}'", ctx)
             raise click.UsageError(unknown(words, args[0], COMMANDS, "'rankgauge --help' lists all"), ctx)
         return super().resolve_command(ctx, args)
 
@@ -94,26 +123,21 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rankgauge")
 def cli() -> None:
-    """Measure how good a ranking is, with NDCG@K at the centre.
+    """Is the new ranking better, and can the number be trusted?
 
     \b
     Examples:
-      rankgauge eval qrels.txt bm25.run reranked.run -m nDCG@10 -m R@100
-      rankgauge eval qrels.tsv.gz run.parquet --per-query --format csv
-      rankgauge compare qrels.txt bm25.run reranked.run -m nDCG@10
-      rankgauge plot forest qrels.txt bm25.run reranked.run -o forest.png
-      rankgauge bench beir/ --baseline bm25
+      rankgauge eval qrels.txt bm25.run -m nDCG@10 -m R@100
+      rankgauge compare qrels.txt old.run new.run
+      rankgauge explain qrels.txt old.run new.run --worst 5
       rankgauge check qrels.txt new.run --baseline old.run --margin 0.01
-      rankgauge explain qrels.txt bm25.run --query 17
-      rankgauge funnel qrels.txt --retrieved bm25.run --reranked reranked.run
-      rankgauge measures nDCG
-      rankgauge trec_eval -m all_trec -q qrels.txt bm25.run
     """
 
 
 def main() -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2, never a traceback."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small here, and starting threads takes time
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # an old terminal shows ? instead of a traceback
@@ -123,10 +147,12 @@ def main() -> None:
         code = cli(standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        words = io.StringIO()
+        error.show(words)
+        _say(words.getvalue().removesuffix("\n"))
         code = error.exit_code
     except RankgaugeError as error:
-        click.echo(f"error: {error}", err=True)
+        _say(f"error: {error}")
         code = 2
     except click.exceptions.Abort:  # Ctrl-C
         click.echo("interrupted", err=True)
@@ -136,7 +162,7 @@ def main() -> None:
         code = 0
     except OSError as error:  # the disk is full, a device fails
         _discard_output()
-        click.echo(f"error: {error.filename or 'standard output'}: {error.strerror or error}", err=True)
+        _say(f"error: {error.filename or 'standard output'}: {error.strerror or error}")
         code = 2
     except MemoryError:
         click.echo("error: not enough memory for this input", err=True)
@@ -149,10 +175,24 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _say(words: str) -> None:
+    """A message, in which names from files and the command line give a terminal no orders."""
+    from rankgauge.show.cells import printable
+
+    click.echo("\n".join(map(printable, words.split("\n"))), err=True)
+
+
+def _open_closed_streams() -> None:
+    """Where a stream was closed (`>&-`), reading finds nothing, printing is an error, and errors go nowhere."""
+    for name, way, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.open(os.devnull, way), mode, encoding="utf-8"))  # noqa: SIM115
+
+
 def _discard_output() -> None:
     """What is still to be printed goes nowhere: nobody reads it, or it cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
-    click.echo(f"warning: {message}", err=True)
+    _say(f"warning: {message}")

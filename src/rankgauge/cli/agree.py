@@ -45,16 +45,22 @@ class ManyRuns(Strict):
 
 @command(
     "agree",
+    usual=("runs", "measure", "scale", "per_query", "adjudicate", "apart", "output", "format"),
     cls=ManyRuns,
     needs={"apart": "adjudicate", "shared": "runs", "top": "runs", "measure": "runs", **RANKING},
     excludes=[("matrix", "adjudicate", "per_query", "runs")],
     renamed={"--grades": "--scale"},
 )
 @click.argument("sets", nargs=-1, required=True, type=FILE, metavar="[NAME=]QRELS [NAME=]QRELS...")
-@click.option("--runs", multiple=True, type=FILE, metavar="[NAME=]RUN...", help="Systems to order under each judge.")
+@click.option("--runs", multiple=True, type=FILE, metavar="[NAME=]RUN...", help="Systems to rank under each judge.")
 @shared("repeated", "scale", measure="With --runs: the measure.  [nDCG@10]", per_query="Agreement on every query.")
-@click.option("--adjudicate", is_flag=True, help="The list of pairs on which judges are far apart.")
-@click.option("--apart", type=click.FloatRange(0, min_open=True), default=2.0, help="With it: how far.  [2]")
+@click.option("--adjudicate", is_flag=True, help="List the pairs on which judges disagree most.")
+@click.option(
+    "--apart",
+    type=click.FloatRange(0, min_open=True),
+    default=2.0,
+    help="With --adjudicate: grades that differ by at least this.  [2]",
+)
 @click.option("--matrix", is_flag=True, help="The confusion matrix of two judges, for `judgments --confusion`.")
 @click.option("--shared", is_flag=True, help="With --runs: only the pairs that all judges judged.")
 @click.option("--top", type=click.IntRange(2), metavar="N", help="With --runs: τ among the best N.  [half, 3 or more]")
@@ -71,15 +77,15 @@ def agree(
     output: Output,
     **asked: Any,
 ) -> None:
-    """How well judges agree: kappas, alphas, bias, confusion; with runs, what the choice of judge does to systems.
+    """How well judges agree (people, LLMs, or both): kappas, alpha, bias, confusion matrix.
 
-    The first set is the one that others are held against (rows of the confusion matrix). The suffix of -o says what to
-    write: .svg, .png and .html are pictures of the confusion matrix.
+    The first judge is the reference (rows of the confusion matrix). With --runs: whether systems rank the same under
+    each judge.
 
     \b
     Examples:
       rankgauge agree human.txt model.txt
-      rankgauge agree human=qrels.txt gpt=a.txt llama=b.txt --runs runs/*.run -m nDCG@10
+      rankgauge agree human=qrels.txt llm=a.txt --runs runs/*.run
       rankgauge agree human.txt model.txt --adjudicate -o disputes.csv
       rankgauge agree human.txt model.txt --repeated majority --format json
       rankgauge agree human.txt model.txt --matrix -o judge.csv

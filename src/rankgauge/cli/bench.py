@@ -18,15 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["bench_suite"]
 
 
-@command("bench", needs={"deltas": "baseline"}, excludes=[("cache", "no_cache")])
+@command(
+    "bench",
+    usual=("measures", "baseline", "datasets", "systems", "jobs", "output", "format"),
+    needs={"deltas": "baseline"},
+    excludes=[("cache", "no_cache")],
+)
 @click.argument("suite", type=FILE)
 @shared(
     measures="A measure; repeat for more.  [the suite's, or nDCG@10 and R@100]",
     baseline="Daggers and differences against this system.  [letters, all pairs]",
 )
 @shared("measures_from")
-@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="This data set alone; repeat for more.")
-@click.option("--system", "systems", multiple=True, metavar="NAME", help="This system alone; repeat for more.")
+@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Only this data set; repeat for more.")
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system; repeat for more.")
 @click.option("--split", default="test", metavar="NAME", help="Which judgments of a folder: qrels/NAME.tsv.  [test]")
 @shared("alpha", flips={"default": 10_000, "help": "Random sign flips.  [10000]"})
 @click.option("--resamples", type=click.IntRange(1), default=2_000, help="Bootstrap resamples for ranks.  [2000]")
@@ -45,15 +50,15 @@ def bench_suite(
     no_cache: bool,
     **asked: Any,
 ) -> None:
-    """Measure systems on many data sets: macro-averages, ranks with intervals, groups that are not separable.
+    """Make a leaderboard over many data sets: macro-averages, ranks with intervals, significance groups.
 
     SUITE is a folder with a folder per data set (NAME/qrels/test.tsv and NAME/runs/SYSTEM.run), or a suite.toml. A
-    system without a run for a data set gets no macro-average. What is done and unchanged is not done again.
+    system without a run for a data set gets no macro-average. Results are cached.
 
     \b
     Examples:
       rankgauge bench beir/
-      rankgauge bench beir/ --baseline bm25 -m nDCG@10 --format latex --decimals 3 -o table.tex
+      rankgauge bench beir/ --baseline bm25 -m nDCG@10 -o table.tex
       rankgauge bench suite.toml --dataset dl19 --dataset covid --format json
       rankgauge bench suite.toml -o leaderboard.html
     """

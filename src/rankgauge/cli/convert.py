@@ -15,11 +15,11 @@ from rankgauge.read.numbers import read_scores
 from rankgauge.read.records import Judgments, Run
 from rankgauge.read.sources import LAYERS, Source, find_source, split_suffixes
 from rankgauge.writers.ltr import LTR_FORMATS, rewrite_ltr
-from rankgauge.writers.write import write
+from rankgauge.writers.write import WRITERS, write
 
 __all__ = ["convert"]
 
-TARGETS = list(dict.fromkeys([*FORMATS, *LTR_FORMATS]))
+TARGETS = list(dict.fromkeys([*WRITERS, *LTR_FORMATS]))
 COMPRESSED = choices(layer.suffixes[0] for layer in LAYERS)
 EXAMPLES = f"""
 \b
@@ -29,10 +29,9 @@ Examples:
   rankgauge convert --judgments qrels.json qrels.txt
   rankgauge convert --column query_id=q --column score=bm25 hits.csv run.txt
   zcat run.gz | rankgauge convert - - --to csv > run.csv
-  rankgauge convert mslr.txt rank.train --to lightgbm    features are kept; writes rank.train.query, too
-  rankgauge convert rank.test mslr.txt --to letor        features are kept; rank.test.query is found
-  rankgauge convert mslr.txt qrels.txt --to trec         the labels as judgments, without features
-  rankgauge convert pred.txt run.txt --ltr rank.test     the scores of a model for these rows, as a run
+  rankgauge convert mslr.txt rank.train --to lightgbm   keeps features
+  rankgauge convert mslr.txt qrels.txt --to trec        the labels alone
+  rankgauge convert pred.txt run.txt --ltr rank.test    scores as a run
 
 \b
 Formats (a suffix {COMPRESSED} compresses any of them):

@@ -38,13 +38,15 @@ def dialects(
     output: Output,
     reading: Reading,
 ) -> None:
-    """Say what other tools say of the same files, and why; without files, list the tools.
+    """The score that other tools report for the same files, and why; or the convention behind a number.
+
+    Without files, the tools are listed.
 
     \b
     Examples:
       rankgauge dialects
       rankgauge dialects qrels.txt run.txt -m nDCG@10
-      rankgauge dialects qrels.txt run.txt -m nDCG@10 --only sklearn,xgboost --format markdown
+      rankgauge dialects qrels.txt run.txt -m nDCG@10 --only sklearn,xgboost
       rankgauge dialects qrels.txt run.txt -m nDCG@10 --match 0.6885
     """
     from rankgauge.cli.inputs import Inputs

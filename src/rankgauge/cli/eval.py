@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.options import FILE, LTR_HINTS, LTR_NEEDS, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options, write_text
 from rankgauge.errors import warn
 from rankgauge.protocol import Protocol
@@ -21,14 +21,15 @@ __all__ = ["evaluate_runs"]
 
 @command(
     "eval",
-    needs={"predictions": "ltr", "query_sizes": "ltr", "ltr": "predictions"},
+    usual=("measures", "per_query", "by", "dialect", "ltr", "predictions", "output", "format"),
+    needs=LTR_NEEDS,
     renamed={"--scores": "--predictions"},
-    hints={"predictions": "the scores of a model for its rows"},
+    hints=LTR_HINTS,
 )
 @click.argument("qrels", type=FILE, required=False, metavar="QRELS")
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
-@shared("measures", "measures_from", "per_query", "dialect", "by", "weights")
-@click.option("--tie-band", is_flag=True, help="The smallest, expected and largest value over orders of equal scores.")
+@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "keep_going")
+@click.option("--tie-band", is_flag=True, help="Lowest, expected and highest value over orders of equal scores.")
 @output_options(own=("trec",))
 @protocol_options
 @partial(reading_options, rows=True)
@@ -43,31 +44,34 @@ def evaluate_runs(
     dialect: str | None,
     by: str | None,
     weights: str | None,
+    keep_going: bool,
     output: Output,
 ) -> None:
     """Measure runs against judgments.
 
-    QRELS and RUN may be TREC files, CSV or TSV with a header, BEIR's qrels, JSON, JSON lines, Parquet or Arrow, also
-    compressed (.gz .bz2 .xz .zst); - is standard input.
+    QRELS and RUN may be TREC files, CSV or TSV, BEIR's qrels, JSON, JSON lines, saved responses of search engines,
+    Parquet or Arrow, also compressed (.gz .bz2 .xz .zst); - is standard input.
 
     \b
     Examples:
       rankgauge eval qrels.txt run.txt
       rankgauge eval qrels.txt bm25.run reranked.run -m nDCG@10 -m R@100
-      rankgauge eval qrels.txt run.txt -m "nDCG(gain=exp)@10" -m "P(rel=2)@5" --per-query --format csv -o values.csv
+      rankgauge eval qrels.txt run.txt -m "nDCG(gain=exp)@10" -m "P(rel=2)@5"
+      rankgauge eval qrels.txt run.txt --per-query -o values.csv
       rankgauge eval qrels.tsv run.json --by segments.csv --ties average
       zcat run.gz | rankgauge eval qrels.txt - --format json
-      rankgauge eval --ltr rank.test --predictions pred.txt --dialect lightgbm -m nDCG@10
+      rankgauge eval --ltr rank.test --predictions pred.txt --dialect lightgbm
     """
     from rankgauge.cli.inputs import Inputs
 
     inputs = Inputs(reading, qrels, runs, tables=[by, weights])
-    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, by=by, weights=weights)
+    about = {"by": by, "weights": weights, "keep_going": keep_going}
+    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
     if output.format == "trec":
         from rankgauge.dialects.trec_eval import trec_lines
 
         write_text(output.path, trec_lines(evaluation, per_query=per_query))
         return
-    for message in () if tie_band else evaluation.warnings:
+    for message in () if output.has_notes or tie_band else evaluation.warnings:
         warn(message)
     deliver(evaluation.tie_bands if tie_band else evaluation, output, per_query=per_query)

@@ -25,7 +25,8 @@ __all__ = ["explain_values"]
 
 @command(
     "explain",
-    needs={"ideal_grades": "ranked_grades"},
+    usual=("query", "worst", "queries", "documents", "measure", "ranked_grades", "k", "top", "output", "format"),
+    needs={"ideal_grades": "ranked_grades", "queries": "files", "documents": "files"},
     requires=[("files", "ranked_grades"), ("query", "worst", "ranked_grades")],
     excludes=[("files", "ranked_grades"), ("query", "worst", "ranked_grades")],
     renamed={"--grades": "--ranked-grades"},
@@ -33,15 +34,18 @@ __all__ = ["explain_values"]
 )
 @click.argument("files", nargs=-1, type=FILE, metavar="[QRELS [NAME=]RUN [[NAME=]RUN]]")
 @click.option("--query", metavar="ID", help="The query to explain.")
-@click.option("--worst", type=click.IntRange(1), metavar="N", help="Explain the N queries of the lowest values.")
+@click.option(
+    "--worst", type=click.IntRange(1), metavar="N", help="The N queries that lost most; of one run, the lowest."
+)
+@shared("queries", "documents")
 @shared("measures_from", measure={"default": None})
 @click.option("--ranked-grades", metavar="LIST", help="Explain these grades, in rank order: 3,2,3,0,u,2 (u: unjudged).")
 @click.option(
-    "--ideal-grades", metavar="LIST", help="With it: the grades of all judgments, ranked or not.  [those ranked]"
+    "--ideal-grades", metavar="LIST", help="With --ranked-grades: the grades of all judged documents.  [those ranked]"
 )
 @click.option("--gain", help="nDCG's gain, without -m: linear, exp, binary or {grade:gain,…}.  [linear]")
 @click.option("-k", type=click.IntRange(1), help="nDCG's cut-off, without -m.  [10]")
-@click.option("--top", type=click.IntRange(0), default=5, metavar="N", help="The N most valuable changes.  [5]")
+@click.option("--top", type=click.IntRange(0), default=5, metavar="N", help="Show the N most valuable changes.  [5]")
 @output_options()
 @partial(protocol_options, without=("grades",))
 @reading_options
@@ -53,25 +57,31 @@ def explain_values(
     reading: Reading,
     query: str | None,
     worst: int | None,
+    queries: str | None,
+    documents: str | None,
     **asked: Any,
 ) -> None:
-    """Explain a value: what every rank adds to it, beside the ideal ranking, and what would raise it most.
+    """Explain a value rank by rank, beside the ideal ranking, with the changes that would raise it most.
 
-    One query of a run, its worst queries, two runs side by side, or a list of grades. The suffix of the file says what
-    to write: .svg, .png or .html is a picture; .md, .json and .txt are text.
+    One query of a run, its worst queries, two runs side by side, or a list of grades.
 
     \b
     Examples:
       rankgauge explain qrels.txt run.txt --query 17 -m nDCG@10
       rankgauge explain qrels.txt run.txt --query 17 -o q17.svg
       rankgauge explain qrels.txt run.txt --worst 3 -m AP
-      rankgauge explain qrels.txt bm25.run reranked.run --query 17
-      rankgauge explain --ranked-grades 3,2,3,0,u,2 --ideal-grades 3,3,3,2,2,0 --gain exp -k 10
+      rankgauge explain qrels.txt old.run new.run --worst 5
+      rankgauge explain qrels.txt old.run new.run --query 17
+      rankgauge explain --ranked-grades 3,2,3,0,u,2 --gain exp -k 10
     """
+    from rankgauge.read.tables import read_texts
+
     if ranked_grades is not None:
         deliver(_grades_explained(ranked_grades, ideal_grades, **asked), output)
-    else:
-        deliver(_files_explained(files, reading, query, worst, **asked), output)
+        return
+    texts = {"queries": queries and read_texts(queries, "query_id")}
+    texts |= {"documents": documents and read_texts(documents, "doc_id")}
+    deliver(_files_explained(files, reading, query, worst, **asked), output, **texts)
 
 
 def _grades_explained(ranked: str, ideal: str | None, **asked: Any) -> Explanation:
@@ -96,22 +106,22 @@ def _files_explained(
 ) -> Shown:
     """The explanation of one query, of the worst ones, or of two runs side by side."""
     from rankgauge.cli.inputs import Inputs
-    from rankgauge.explanation.query.explain import difference, explain, wanted_measure, worst_queries
+    from rankgauge.explanation.query.explain import difference, explain, most_lost, wanted_measure, worst_queries
     from rankgauge.explanation.query.explanation import Explanations
 
-    if len(files) not in (2, 3) or (worst is not None and len(files) == 3):
-        raise click.UsageError("give QRELS and one run, or with --query ID two to compare")
+    if len(files) not in (2, 3):
+        raise click.UsageError("give QRELS and one run, or two to compare: the first is the baseline")
     qrels, *paths = files
     inputs = Inputs(reading, qrels, paths)
     chosen = wanted_measure(measure, gain, k)
+    rules: dict[str, Any] = {"protocol": protocol, "top": top}
+    if worst is not None and len(inputs.runs) == 2:
+        return Explanations(most_lost(inputs.judgments, inputs.runs, worst, chosen, **rules))
     if worst is not None:
         ((name, run),) = inputs.runs.items()
-        return Explanations(worst_queries(inputs.judgments, run, worst, chosen, protocol=protocol, top=top, name=name))
-    explained = [
-        explain(inputs.judgments, run, query, chosen, protocol=protocol, top=top, name=name)
-        for name, run in inputs.runs.items()
-    ]
-    return explained[0] if len(explained) == 1 else difference(*explained)
+        return Explanations(worst_queries(inputs.judgments, run, worst, chosen, name=name, **rules))
+    explained = [explain(inputs.judgments, run, query, chosen, name=name, **rules) for name, run in inputs.runs.items()]
+    return explained[0] if len(explained) == 1 else difference(*reversed(explained))
 
 
 def _grades(option: str, text: str, *, unjudged: bool = True) -> list[float | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
+from rankgauge.errors import RankgaugeWarning
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -19,7 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["funnel_runs"]
 
 
-@command("funnel", renamed={"--depth": "--recall-depth"})
+@command(
+    "funnel",
+    usual=("retrieved", "reranked", "more", "measure", "recall_depth", "candidates", "per_query", "output", "format"),
+    renamed={"--depth": "--recall-depth"},
+)
 @click.argument("qrels", type=FILE)
 @click.option(
     "--retrieved",
@@ -27,14 +33,12 @@ __all__ = ["funnel_runs"]
     required=True,
     type=FILE,
     metavar="[NAME=]RUN",
-    help="The run whose documents are the candidates; several: see below.",
+    help="The first-stage run, whose documents are the candidates.",
 )
-@click.option(
-    "--reranked", multiple=True, required=True, type=FILE, metavar="[NAME=]RUN...", help="What was made of them."
-)
+@click.option("--reranked", multiple=True, required=True, type=FILE, metavar="[NAME=]RUN...", help="The reranked runs.")
 @click.argument("more", nargs=-1, type=FILE, metavar="[--reranked ...] [[NAME=]RUN]...")
 @shared(measure="nDCG at a cut-off, with any gain.  [nDCG@10]")
-@click.option("--recall-depth", type=click.IntRange(1), default=100, help="Recall is taken at this depth.  [100]")
+@click.option("--recall-depth", type=click.IntRange(1), default=100, help="The depth of recall.  [100]")
 @shared("candidates", "restrict", per_query="The parts of every query.")
 @shared("weights", "clusters", "alpha")
 @click.option("--resamples", type=click.IntRange(100), help="Of the bootstrap.  [10000; fewer of very many queries]")
@@ -51,27 +55,29 @@ def funnel_runs(
     output: Output,
     **asked: Any,
 ) -> None:
-    """Tell retriever and reranker apart: what each reached, where the rest was lost, what could have been won.
+    """Retriever or reranker: what each stage finds, what each loses, and what a better one could gain.
 
     1 = nDCG + unknown + mis-ranked + not retrieved + no relevant document, exactly, for every query and in the mean.
     The best order of the candidates is the ceiling of every reranker; recall is not.
 
     With several retrieved runs, a reranked run is named after its own: NAME+RERANKER=FILE. Of two retrievers and two
-    rerankers (four runs) each change is attributed, the first of each being the old one. The suffix of -o says what to
-    write: .svg and .png are pictures, .html is a page with the values under the pointer.
+    rerankers (four runs) each change is attributed; the first of each is the old one.
 
     \b
     Examples:
       rankgauge funnel qrels.txt --retrieved bm25.run --reranked bert.run
-      rankgauge funnel qrels.txt --retrieved bm25.run --reranked bert.run t5.run --candidates 100
-      rankgauge funnel qrels.txt --retrieved bm25.run --reranked other.run --restrict -m "nDCG(gain=exp)@10"
-      rankgauge funnel qrels.txt --retrieved bm25.run --reranked bert.run --per-query -o queries.csv
-      rankgauge funnel qrels.txt --retrieved bm25.run --reranked bert.run -o funnel.html
-      rankgauge funnel qrels.txt --retrieved a=bm25.run --retrieved b=dense.run \\
-        --reranked a+old=1.run --reranked a+new=2.run --reranked b+old=3.run --reranked b+new=4.run
+      rankgauge funnel q.txt --retrieved bm25.run --reranked a.run b.run -o f.html
+      rankgauge funnel q.txt --retrieved bm25.run --reranked a.run --candidates 50
+      rankgauge funnel q.txt --retrieved bm25.run --reranked a.run --per-query
+      rankgauge funnel q.txt --retrieved a=bm25.run --retrieved b=dense.run \\
+        --reranked a+old=1.run a+new=2.run b+old=3.run b+new=4.run
     """
     output.refuse_pictures(per_query=per_query)
-    deliver(_funnel(qrels, retrieved, (*reranked, *more), **asked), output, per_query=per_query)
+    with warnings.catch_warnings():
+        if output.has_notes:
+            warnings.filterwarnings("ignore", ".* only by the order of equal scores", RankgaugeWarning)
+        found = _funnel(qrels, retrieved, (*reranked, *more), **asked)
+    deliver(found, output, per_query=per_query)
 
 
 def _funnel(

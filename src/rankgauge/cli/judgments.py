@@ -21,6 +21,7 @@ __all__ = ["judgments"]
 
 @command(
     "judgments",
+    usual=("measure", "per_query", "to_judge", "settle", "leave_one_out", "error_rate", "output", "format"),
     needs={
         "settle": "to_judge", "pool_depth": "leave_one_out", "draws": ("error_rate", "confusion"), "to_judge": "runs",
         "per_query": "runs", "leave_one_out": "runs", "error_rate": "runs", "confusion": "runs",
@@ -31,15 +32,15 @@ __all__ = ["judgments"]
 @click.argument("qrels", type=FILE)
 @click.argument("runs", nargs=-1, type=FILE, metavar="[[NAME=]RUN]...")
 @shared(measure="nDCG at a cut-off, with any gain.  [nDCG@10]")
-@shared("scale", per_query="The interval of every query.")
-@click.option("--to-judge", type=click.IntRange(1), metavar="N", help="The N pairs whose judgment tells most.")
+@shared("scale", per_query="Best and worst case of every query.")
+@click.option("--to-judge", type=click.IntRange(1), metavar="N", help="The N most informative pairs to judge next.")
+@click.option("--settle", nargs=2, metavar="A B", help="With --to-judge: decide between A and B.  [the only two]")
+@click.option("--leave-one-out", is_flag=True, help="Pool bias: what a run loses without its own judgments.")
 @click.option(
-    "--settle", nargs=2, metavar="A B", help="With --to-judge: what settles A against B.  [the only two runs]"
+    "--pool-depth", type=click.IntRange(1), metavar="N", help="With --leave-one-out: the depth of the pool.  [k]"
 )
-@click.option("--leave-one-out", is_flag=True, help="What each run loses without the judgments that only it brought.")
-@click.option("--pool-depth", type=click.IntRange(1), metavar="N", help="With it: how deep runs were pooled.  [k]")
 @shared("error_rate", "confusion")
-@click.option("--draws", type=click.IntRange(1), default=1_000, help="Label noise: so many draws.  [1000]")
+@click.option("--draws", type=click.IntRange(1), default=1_000, help="Label noise: the number of draws.  [1000]")
 @shared("seed")
 @output_options()
 @partial(protocol_options, without=("grades",))
@@ -53,11 +54,10 @@ def judgments(
     output: Output,
     **asked: Any,
 ) -> None:
-    """What judgments hold and how far a value can be trusted: unjudged documents, unfair pools, wrong labels.
+    """How complete judgments are, and how far a value can be trusted: unjudged documents, pool bias, label noise.
 
-    With runs: the share of their first k documents that is judged, and the exact interval that the others leave open,
-    of each run and of the difference of every pair. The suffix of -o says what to write: .svg, .png and .html are
-    pictures.
+    With runs: the judged share of their first k documents, and the exact best and worst case of every run and every
+    difference once unjudged documents are judged.
 
     \b
     Examples:
@@ -65,7 +65,7 @@ def judgments(
       rankgauge judgments qrels.txt bm25.run reranked.run -m nDCG@10
       rankgauge judgments qrels.txt a.run b.run --to-judge 50 -o pairs.csv
       rankgauge judgments qrels.txt runs/*.run --leave-one-out
-      rankgauge judgments qrels.txt a.run b.run --confusion judge.csv --scale 0,1,2,3
+      rankgauge judgments qrels.txt a.run b.run --error-rate 0.1
     """
     from rankgauge.trust.unjudged.choose import ToJudgeList
 

@@ -44,7 +44,7 @@ def protocol_options(command: Command, *, without: tuple[str, ...] = ()) -> Any:
     wrapped: Any = with_protocol
     if "depth" in numbers:
         wrapped = click.option(
-            "--depth", type=click.IntRange(1, MOST), metavar="N", help="Use only the first N documents."
+            "--depth", type=click.IntRange(1, MOST), metavar="N", help="Evaluate only the top N documents."
         )(wrapped)
     wrapped = click.option(
         "--rel", type=float, default=1.0, metavar="GRADE", help="The smallest relevant grade for binary measures.  [1]"
@@ -58,16 +58,13 @@ def protocol_options(command: Command, *, without: tuple[str, ...] = ()) -> Any:
     return wrapped
 
 
-def columns_option(command: Command) -> Command:
+def columns_option(command: Command, name: str = "column", words: str = "") -> Command:
     """How to map column names."""
+    words = words or f"Name a column: query_id=q; roles: {', '.join(ROLES)}."
+    key = f"{name.replace('-', '_')}s"
     return click.option(
-        "--column",
-        "columns",
-        multiple=True,
-        metavar="ROLE=NAME",
-        callback=columns_given,
-        help=f"Which column is which, where the names do not tell; roles: {', '.join(ROLES)}.",
-    )(command)
+        f"--{name}", key, multiple=True, metavar="ROLE=NAME", callback=columns_given, help=words
+    )(command)  # fmt: skip
 
 
 def reading_options(command: Command, *, rows: bool = False) -> Any:
@@ -75,7 +72,8 @@ def reading_options(command: Command, *, rows: bool = False) -> Any:
 
     `rows`: with learning-to-rank rows and scores for them, which take the place of QRELS and RUN.
     """
-    names = ("columns", "qrels_format", "run_format", *(("ltr", "predictions", "query_sizes") if rows else ()))
+    names = ["columns", "qrels_columns", "run_columns", "qrels_format", "run_format"]
+    names += ["ltr", "predictions", "query_sizes"] if rows else []
 
     @functools.wraps(command)
     def with_reading(*args: Any, **options: Any) -> Any:
@@ -83,11 +81,19 @@ def reading_options(command: Command, *, rows: bool = False) -> Any:
 
         return command(*args, reading=Reading(**{name: options.pop(name) for name in names}), **options)
 
-    wrapped = columns_option(ltr_options(with_reading) if rows else with_reading)
+    wrapped = ltr_options(with_reading) if rows else with_reading
+    for name, what in (("run", "runs"), ("qrels", "judgments")):
+        wrapped = columns_option(wrapped, f"{name}-column", f"The same for the {what} alone.")
+    wrapped = columns_option(wrapped)
     for name, what in (("run", "runs"), ("qrels", "judgments")):
         words = f"The format of the {what}, where it is not as recognised: trec, csv, json, …"
         wrapped = click.option(f"--{name}-format", metavar="FORMAT", help=words)(wrapped)
     return wrapped
+
+
+# What a command with learning-to-rank rows refuses: the one without the other.
+LTR_NEEDS: Final = {"predictions": "ltr", "query_sizes": "ltr", "ltr": "predictions"}
+LTR_HINTS: Final = {"predictions": "the scores of a model for its rows"}
 
 
 def ltr_options(command: Any) -> Any:
@@ -163,42 +169,47 @@ SHARED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
         ("--measures-from",),
         {
             "multiple": True, "type": FILE, "metavar": "FILE.py", "callback": load_measures, "expose_value": False,
-            "is_eager": True, "help": "A Python file with measures of your own (@rankgauge.measure); it is executed.",
+            "is_eager": True, "help": "A Python file with measures of your own; the file is executed.",
         },
+    ),
+    "keep_going": (
+        ("--keep-going",), {"is_flag": True, "help": "Leave out a run that cannot be read, and say which."}
     ),
     "per_query": (("-q", "--per-query"), {"is_flag": True, "help": "The values of every query."}),
     "dialect": (
-        ("--dialect",), {"metavar": "NAME", "help": "Say what another tool says; 'rankgauge dialects' lists them."}
+        ("--dialect",), {"metavar": "NAME", "help": "Follow another tool; 'rankgauge dialects' lists them."}
     ),
     "baseline": (
         ("--baseline",), {"metavar": "NAME", "help": "Compare each system with this one only.  [every pair]"}
     ),
+    "queries": _file("--queries", "Query texts: a table, or id and text on each line."),
+    "documents": _file("--documents", "Document texts, of which the beginnings are shown."),
     "by": _file("--by", "Groups of queries: a table with a query and a group column."),
     "weights": _file("--weights", "Weights of queries: a table with a query and a weight column."),
-    "clusters": _file("--clusters", "Queries that belong together: a query and a cluster column."),
+    "clusters": _file("--clusters", "Dependent queries: a table with a query and a cluster column."),
     "alpha": (
         ("--alpha",),
-        {"type": float, "default": 0.05, "metavar": "A", "help": "The level of decisions and intervals.  [0.05]"},
+        {"type": float, "default": 0.05, "metavar": "A", "help": "Significance level; intervals are 1 − A.  [0.05]"},
     ),
     "flips": (
         ("--flips",), {"type": click.IntRange(1), "default": 100_000, "help": "Random sign flips.  [100000]"}
     ),
     "seed": (
-        ("--seed",), {"type": click.IntRange(0), "default": 0, "help": "The seed of whatever is drawn at random.  [0]"}
+        ("--seed",), {"type": click.IntRange(0), "default": 0, "help": "The random seed.  [0]"}
     ),
     "scale": (
         ("--scale",),
-        {"metavar": "LIST", "callback": scale_given, "help": "The scale of grades: 0,1,2,3.  [those that are there]"},
+        {"metavar": "LIST", "callback": scale_given, "help": "The scale of grades: 0,1,2,3.  [as in the judgments]"},
     ),
     "repeated": (
         ("--repeated",),
-        {"type": REPEATED, "help": "Pairs that one judge judged more than once, with different grades: which grade."},
+        {"type": REPEATED, "help": "How to combine several grades of one judge for one pair."},
     ),
     "second": (
         ("--second",),
         {
             "multiple": True, "type": FILE, "metavar": "[NAME=]QRELS",
-            "help": "The judgments of another judge; repeat for more. QRELS may have a NAME= too.",
+            "help": "Labels of another judge; repeat for more.",
         },
     ),
     "candidates": (

@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -24,6 +24,7 @@ EVERY: Final = tuple(FORMATS)
 PLAIN: Final = ("", ".txt")  # suffixes of a file that may hold any text
 PICTURES: Final = tuple(name for name, each in FORMATS.items() if each.picture)
 TEXTS: Final = tuple(name for name in FORMATS if name not in PICTURES)
+ONE_TABLE: Final = ("csv", "latex")  # formats that hold one table of several
 DRAWN: Final = frozenset({"html", *PICTURES})  # not for a terminal
 
 
@@ -35,6 +36,8 @@ class Output:
     format: str = "table"
     digits: int = 4
     table: str = ""
+    notes: bool = False
+    quiet: bool = False
 
     @property
     def is_terminal(self) -> bool:
@@ -51,14 +54,20 @@ class Output:
                 )
 
     @property
+    def has_notes(self) -> bool:
+        """Whether the format holds what to know about the numbers, which then need not be said elsewhere."""
+        return self.format not in ("csv", "svg", "png")
+
+    @property
     def options(self) -> Options:
         """What a renderer is told: as wide as the terminal, and in colours, only where there is one."""
+        options = Options(self.digits, only=self.table, more="--notes", quiet=self.quiet)
+        options = replace(options, notes=None) if self.notes else options
         if not self.is_terminal:
-            return Options(self.digits, only=self.table)
+            return options
         import shutil  # it loads compression, too, which takes a while
 
-        width = shutil.get_terminal_size().columns
-        return Options(self.digits, width, "NO_COLOR" not in os.environ, self.table)
+        return replace(options, width=shutil.get_terminal_size().columns, colours="NO_COLOR" not in os.environ)
 
 
 def deliver(result: Shown, output: Output, **choices: Any) -> None:
@@ -109,9 +118,10 @@ def output_options(
         @functools.wraps(command)
         def with_output(*args: Any, **options: Any) -> Any:
             path, digits, table = options.pop("output"), options.pop("digits", 4), options.pop("table_key", None) or ""
+            notes, quiet = options.pop("all_notes", False), options.pop("quiet", False)
             chosen = chosen_format(path, options.pop("format"), offered, "" if required else default)
             _refuse_nonsense(path, chosen, table, offered)
-            return command(*args, output=Output(path, chosen, digits, table), **options)
+            return command(*args, output=Output(path, chosen, digits, table, notes, quiet), **options)
 
         return functools.reduce(lambda wrapped, option: option(wrapped), reversed(add), with_output)
 
@@ -130,8 +140,10 @@ def _declarations(offered: Sequence[str], required: bool, default: str) -> list[
     if not DRAWN.issuperset(offered):
         decimals = ("--digits", "--decimals", "digits")
         options.append(click.option(*decimals, type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]"))
-        words = "Of several tables, the one that CSV holds; of several charts, the one that is drawn."
+        words = "Of several tables, the one that CSV or LaTeX holds; of several charts, the one that is drawn."
         options.append(click.option("--table", "table_key", metavar="KEY", help=words))
+        options.append(click.option("--notes", "all_notes", is_flag=True, help="Show all notes below the table."))
+        options.append(click.option("--quiet", is_flag=True, help="Show the table alone."))
     return options
 
 
@@ -155,5 +167,5 @@ def _refuse_nonsense(path: str, format: str, table: str, offered: Sequence[str])
     if path == "-" and format in DRAWN and sys.stdout.isatty():
         text = next((f", or --format {each}" for each in offered if each not in DRAWN), "")
         raise click.UsageError(f"{format} is not for a terminal: give -o FILE.{format}{text}")
-    if table and format != "csv" and not (format in FORMATS and FORMATS[format].picture):
-        raise click.UsageError(f"--table chooses what CSV or a picture holds; {format} has all of them")
+    if table and format not in ONE_TABLE and not (format in FORMATS and FORMATS[format].picture):
+        raise click.UsageError(f"--table chooses what CSV, LaTeX or a picture holds; {format} has all of them")

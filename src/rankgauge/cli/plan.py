@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,32 +24,40 @@ DEFAULT = "nDCG@10"
 
 @command(
     "plan",
+    usual=("pilot", "deviation", "measure", "differences", "margins", "query_counts", "systems", "power", "output"),
     requires=[("deviation", "pilot", "files")],
     excludes=[("deviation", "pilot", "files")],
     renamed={"--width": "--interval-width", "--queries": "--query-count", "--baseline": "--with-baseline"},
 )
 @click.argument("files", nargs=-1, type=FILE, metavar="[QRELS [NAME=]RUN [NAME=]RUN...]")
-@click.option(
-    "--pilot", type=FILE, metavar="FILE", help="Values of queries: of eval --per-query --format json, or a CSV."
-)
-@click.option("--deviation", type=float, metavar="S", help="The standard deviation of the differences, if known.")
+@click.option("--pilot", type=FILE, metavar="FILE", help="Per-query values: what eval --per-query saved, or a CSV.")
+@click.option("--deviation", type=float, metavar="S", help="The standard deviation of per-query differences.")
 @shared("measures_from", measure={"default": None, "help": "The measure of the pilot.  [nDCG@10]"})
-@click.option("--difference", "differences", type=float, multiple=True, metavar="D", help="Detect it (0.02: 2 points).")
-@click.option("--margin", "margins", type=float, multiple=True, metavar="M", help="Pass a gate with this margin.")
+@click.option(
+    "--difference",
+    "differences",
+    type=float,
+    multiple=True,
+    metavar="D",
+    help="The difference to detect (0.02 is 2 points).",
+)
+@click.option("--margin", "margins", type=float, multiple=True, metavar="M", help="The margin of a gate to pass.")
 @click.option(
     "--interval-width", "interval_widths", type=float, multiple=True, metavar="W",
-    help="Have a 95 % interval this wide.",
+    help="The width of the 95 % interval to reach.",
 )  # fmt: skip
 @click.option(
-    "--query-count", "query_counts", type=click.IntRange(2), multiple=True, metavar="N", help="What N queries show."
+    "--query-count", "query_counts", type=click.IntRange(2), multiple=True, metavar="N", help="The MDE of N queries."
 )
-@click.option("--systems", type=click.IntRange(2), default=2, metavar="N", help="Compare so many systems.  [2]")
-@click.option("--with-baseline", is_flag=True, help="Compare each system with one of them, not every pair.")
 @click.option(
-    "--expected", type=float, default=0.0, metavar="D", help="The true difference that a gate will meet.  [0]"
+    "--systems", type=click.IntRange(2), default=2, metavar="N", help="The number of systems to compare.  [2]"
 )
-@click.option("--power", type=float, default=0.8, metavar="P", help="The chance of finding what is there.  [0.8]")
-@shared(alpha="Significance level: the chance of finding what is not there.  [0.05]")
+@click.option("--with-baseline", is_flag=True, help="Compare each system with one baseline, not every pair.")
+@click.option("--expected", type=float, default=0.0, metavar="D", help="The true difference at the gate.  [0]")
+@click.option(
+    "--power", type=float, default=0.8, metavar="P", help="Power: the chance of detecting a true difference.  [0.8]"
+)
+@shared(alpha="Significance level (false-positive rate).  [0.05]")
 @output_options()
 @protocol_options
 @reading_options
@@ -66,26 +75,24 @@ def plan_queries(
     query_counts: tuple[int, ...],
     **setting: Any,
 ) -> None:
-    """How many queries an experiment needs, and what a set of queries can show.
+    """How many queries to judge, and the minimum detectable effect (MDE) of a set of queries.
 
-    Everything rests on how much the differences between two systems vary from query to query: from a pilot (QRELS and
-    two runs or more, or their values with --pilot) or given with --deviation (0.1 for close relatives, 0.2 to 0.3 for
-    unlike systems). Without a size or a number of queries, a ladder of usual ones is shown. The suffix of the file says
-    what to write: .svg, .png or .html is a picture with the curve; .md, .json and .txt are text.
+    The answer depends on how much per-query differences vary: estimated from a pilot (QRELS and two runs, or --pilot),
+    or given as --deviation (0.1 for similar systems, 0.2 to 0.3 for different ones).
 
     \b
     Examples:
       rankgauge plan --deviation 0.2 --difference 0.02
-      rankgauge plan qrels.txt old.run new.run -m nDCG@10 --difference 0.02 --power 0.9
+      rankgauge plan qrels.txt old.run new.run --difference 0.02 --power 0.9
       rankgauge plan --pilot values.json --query-count 200 --query-count 1000
       rankgauge plan --deviation 0.15 --systems 10 --difference 0.03
       rankgauge plan --deviation 0.15 --margin 0.01 -o plan.svg
     """
-    from rankgauge.comparison.plan import Setting, plan
+    from rankgauge.comparison.plan import plan
 
     planned = plan(
         _deviation(files, pilot, deviation, measure, protocol, reading), differences=differences, margins=margins,
-        interval_widths=interval_widths, query_counts=query_counts, setting=Setting(**setting),
+        interval_widths=interval_widths, query_counts=query_counts, **setting,
     )  # fmt: skip
     deliver(planned, output)
 
@@ -112,7 +119,7 @@ def _deviation(
     qrels, *runs = files
     evaluation = Inputs(reading, qrels, runs).evaluate([measure or DEFAULT], protocol)
     (values,) = values_of_results(evaluation).values()
-    return deviation_of(values)
+    return replace(deviation_of(values), rules=str(protocol) if protocol.changed else "")
 
 
 def _pilot_values(pilot: str, measure: str | None, *, skip: bool) -> Values:

@@ -32,13 +32,13 @@ KINDS: Final = {
     "at-k": "a measure at every cut-off from 1 to 100",
     "precision-recall": "interpolated precision against recall",
     "groups": "every group of queries (--by)",
-    "matrix": "the difference of every pair, and which are separable",
-    "detectable": "the difference that so many queries could show",
-    "unjudged": "the interval that unjudged documents leave open, of every run",
-    "unjudged-pairs": "the same of the difference of every pair of runs",
-    "noise": "what wrong labels would make of every run (--error-rate, --confusion)",
-    "confusion": "which grades two judges gave to the same pairs (--second; no runs)",
-    "judges": "the runs under each judge (--second)",
+    "matrix": "the difference of every pair, and which are significant",
+    "detectable": "the minimum detectable effect by number of queries",
+    "unjudged": "best and worst case of every run (unjudged documents)",
+    "unjudged-pairs": "best and worst case of every difference",
+    "noise": "every run under wrong labels (--error-rate, --confusion)",
+    "confusion": "the grades of two judges for the same pairs (--second)",
+    "judges": "every run under each judge (--second)",
 }
 TRUST: Final = ("unjudged", "unjudged-pairs", "noise", "confusion", "judges")
 COMPARING: Final = frozenset({"forest", "matrix", "detectable"})  # of two systems or more
@@ -69,18 +69,24 @@ def complete_kinds(context: click.Context, parameter: click.Parameter, incomplet
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-@command("plot", needs=NEEDS, excludes=[("error_rate", "confusion")], renamed={"--to": "--last-k"})
+@command(
+    "plot",
+    usual=("measures", "pair", "baseline", "by", "last_k", "second", "error_rate", "theme", "width", "output"),
+    needs=NEEDS,
+    excludes=[("error_rate", "confusion")],
+    renamed={"--to": "--last-k"},
+)
 @click.argument("kind", callback=known_kind, shell_complete=complete_kinds)
 @click.argument("qrels", type=FILE)
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
 @output_options(("png", "svg", "html"), required=True)
-@shared("measures_from", measures="The measure, one.  [nDCG@10]")
-@click.option("--pair", nargs=2, metavar="A B", help="Two systems: A − B; confusion: two judges.  [the first two]")
+@shared("measures_from", measures="The measure.  [nDCG@10]")
+@click.option("--pair", nargs=2, metavar="A B", help="Two systems or judges.  [the first two]")
 @shared("baseline")
 @click.option("--last-k", type=click.IntRange(2, 10_000), metavar="K", help="at-k: the last cut-off.  [100]")
 @shared(
-    second="confusion, judges: another judge's judgments; repeat for more.",
-    repeated="With it: pairs that one judge judged more than once: which grade.",
+    second="confusion, judges: labels of another judge.",
+    repeated="With --second: how to combine several grades for one pair.",
     error_rate="noise: the share of wrong labels.",
     confusion="noise: a matrix, rows true, columns label.",
     scale="unjudged, noise, confusion, judges: the grades, as 0,1,2,3.  [those that are there]",
@@ -91,22 +97,16 @@ def complete_kinds(context: click.Context, parameter: click.Parameter, incomplet
 @protocol_options
 @reading_options
 def plot_runs(kind: str, output: Output, theme: str, width: int, **asked: Any) -> None:
-    """Draw a chart of runs: KIND, the judgments, and one run or more.
-
-    A PNG is twice as fine as its width says. A page (.html) loads nothing, shows the numbers under the pointer, and
-    follows the reader's theme and the width of the window.
+    """Draw one chart of runs as PNG, SVG, or a page (.html) that shows the numbers under the pointer.
 
     \b
     Examples:
       rankgauge plot forest qrels.txt bm25.run reranked.run -o forest.png
-      rankgauge plot differences qrels.txt old=a.run new=b.run --pair new old -o differences.html
-      rankgauge plot at-k qrels.txt bm25.run reranked.run -m R@10 --last-k 1000 -o recall.svg
-      rankgauge plot groups qrels.txt a.run b.run --by segments.csv -o groups.svg --theme dark
-      rankgauge plot matrix qrels.txt runs/*.run -o matrix.png --width 1200
-      rankgauge plot unjudged qrels.txt bm25.run reranked.run -o open.svg
-      rankgauge plot noise qrels.txt bm25.run reranked.run --error-rate 0.1 -o noise.svg
-      rankgauge plot confusion people=qrels.txt --second model=model.txt -o confusion.svg
-      rankgauge plot judges people=qrels.txt bm25.run reranked.run --second model=model.txt -o judges.svg
+      rankgauge plot differences qrels.txt old=a.run new=b.run -o differences.html
+      rankgauge plot at-k qrels.txt a.run b.run -m R@10 --last-k 1000 -o r.svg
+      rankgauge plot groups qrels.txt a.run b.run --by segments.csv -o groups.svg
+      rankgauge plot noise qrels.txt a.run b.run --error-rate 0.1 -o noise.svg
+      rankgauge plot confusion human=qrels.txt --second llm=llm.txt -o matrix.svg
     """
     from rankgauge.show.formats import save
     from rankgauge.show.model import Chart, Page, Section

@@ -16,30 +16,32 @@ if TYPE_CHECKING:
 __all__ = ["ppi"]
 
 
-@command("ppi", renamed={"--width": "--interval-width"})
+@command(
+    "ppi", usual=("measure", "interval_width", "alpha", "output", "format"), renamed={"--width": "--interval-width"}
+)
 @click.argument("people", type=FILE)
 @click.argument("model", type=FILE)
 @click.argument("runs", nargs=-1, required=True, type=FILE, metavar="[NAME=]RUN...")
 @shared("measure")
 @click.option(
-    "--interval-width", type=float, metavar="W", help="How wide an interval may be: how many queries does that take?"
+    "--interval-width", type=float, metavar="W", help="How many human-judged queries reach an interval this wide?"
 )
-@click.option("--interval", type=click.Choice(["t", "ppi_py"]), default="t", help="Which interval.  [t]")
+@click.option("--interval", type=click.Choice(["t", "ppi_py"]), default="t", help="The kind of interval.  [t]")
 @shared("alpha", "repeated")
 @output_options()
 @protocol_options
 @reading_options
 def ppi(people: str, model: str, runs: tuple[str, ...], reading: Reading, output: Output, **asked: Any) -> None:
-    """Prediction-powered values: PEOPLE judged a few queries, MODEL all of them, on the same pool.
+    """Estimate the human-judged score from a small human sample plus LLM labels for every query.
 
-    Estimates the mean of each run, and of the difference of each pair, under people's judgments; the model's judgments
-    make the interval narrower and cannot make it wrong. Queries judged by people in part are refused.
+    Prediction-powered inference: PEOPLE are human labels of some queries, MODEL are LLM labels of all, on the same
+    pool. LLM labels make the interval narrower, never wrong. Queries judged by people in part are refused.
 
     \b
     Examples:
       rankgauge ppi human.txt model.txt bm25.run reranked.run
       rankgauge ppi human.txt model.txt bm25.run -m nDCG@10 --interval-width 0.05
-      rankgauge ppi human.txt model.txt bm25.run --interval ppi_py --alpha 0.1 --format json
+      rankgauge ppi human.txt model.txt bm25.run --alpha 0.1 --format json
     """
     from rankgauge.cli.inputs import Inputs
     from rankgauge.trust.ppi import ppi as estimate

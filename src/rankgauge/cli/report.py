@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.options import FILE, LTR_HINTS, LTR_NEEDS, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
 from rankgauge.comparison.settings import METHODS
 from rankgauge.errors import InputError
@@ -22,46 +23,51 @@ __all__ = ["write_report"]
 WIDE = 90  # characters of a command that fits on a line
 
 
-@command("report", needs={"candidates": "retrieved", "restrict": "retrieved", "repeated": "second"})
-@click.argument("qrels", type=FILE)
-@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="[NAME=]RUN...")
+@command(
+    "report",
+    usual=("measures", "baseline", "by", "queries", "documents", "retrieved", "second", "output", "format", "title"),
+    needs={"candidates": "retrieved", "restrict": "retrieved", "repeated": "second", **LTR_NEEDS},
+    excludes=[("ltr", "retrieved", "second")],
+    hints=LTR_HINTS,
+)
+@click.argument("qrels", type=FILE, required=False, metavar="QRELS")
+@click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
 @shared(
     "measures_from",
     measures="A measure; repeat for more. The first is the one that charts and examples show.  [nDCG@10]",
 )
 @output_options(default="html")
-@click.option("--title", default="", help="The title of the report.  [what was measured of whom]")
+@click.option("--title", default="", help="The title of the report.  [measure and runs]")
 @shared(
     "baseline",
-    by="Groups of queries: a query and a group column; columns of numbers are shown beside the measure.",
+    by="Groups of queries: a table with a query and a group column; number columns become business metrics.",
 )
-@shared("weights", "clusters")
-@click.option(
-    "--queries", type=FILE, metavar="FILE", help="The texts of the queries: a table, or id and text on each line."
-)
-@click.option(
-    "--documents", type=FILE, metavar="FILE", help="The texts of documents, of which the beginnings are shown."
-)
+@shared("weights", "clusters", "queries", "documents", "keep_going")
 @click.option(
     "--experiments",
     type=FILE,
     metavar="TABLE",
-    help="Offline beside online: a table of experiments as `rankgauge align` reads it.",
+    help="Offline vs. online: a table of experiments for `rankgauge align`.",
 )
-@click.option("--retrieved", type=FILE, metavar="[NAME=]RUN", help="The runs are rerankings of this one: two stages.")
-@shared(candidates="With it: only its first N are candidates.", restrict="With it: drop what is no candidate.")
+@click.option("--retrieved", type=FILE, metavar="[NAME=]RUN", help="The first-stage run that the runs rerank.")
+@shared(
+    candidates="With --retrieved: only its first N are candidates.",
+    restrict="With --retrieved: drop reranked documents that are no candidates.",
+)
 @click.option("--examples", type=click.IntRange(0), default=3, help="Queries of each kind shown rank by rank.  [3]")
 @shared(
-    second="The judgments of another judge, to see how well they agree; repeat for more. QRELS may have a NAME= too.",
-    repeated="With it: pairs that one judge judged more than once: which grade.",
+    second="Labels of another judge, to see how well they agree; repeat for more.",
+    repeated="With --second: how to combine several grades for one pair.",
 )
 @click.option("--no-charts", "charts", flag_value=False, default=True, help="Tables and words only.")
-@click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help="How pairs are adjusted.  [maxt]")
+@click.option(
+    "--method", type=click.Choice(list(METHODS)), default="maxt", help="The adjustment for several pairs.  [maxt]"
+)
 @shared("alpha", "flips", "seed")
 @protocol_options
-@reading_options
+@partial(reading_options, rows=True)
 def write_report(
-    qrels: str,
+    qrels: str | None,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     output: Output,
@@ -70,20 +76,21 @@ def write_report(
     second: tuple[str, ...],
     **asked: Any,
 ) -> None:
-    """Report on runs in one file: what changed, how sure that is, where and why, and how to repeat it.
+    """Write a report on runs in one file: the verdict, how sure it is, which queries changed, and why.
 
-    The HTML file opens anywhere, offline: tables that can be sorted and searched, charts, the rankings of the queries
-    that moved most. The first run may be the only one.
+    The HTML file opens anywhere, offline: tables that can be sorted and searched, charts, and the rankings of the
+    queries that changed most. One run is enough.
 
     \b
     Examples:
       rankgauge report qrels.txt bm25.run reranked.run -o report.html
-      rankgauge report qrels.txt old=a.run new=b.run --baseline old -m nDCG@10 -m R@100 -o report.html
-      rankgauge report qrels.txt runs/*.run --by segments.csv --queries queries.tsv --documents corpus.jsonl -o r.html
-      rankgauge report qrels.txt bert.run t5.run --retrieved bm25.run -o report.html
-      rankgauge report people=qrels.txt bm25.run reranked.run --second model=model.txt -o report.html
+      rankgauge report qrels.txt old=a.run new=b.run -m nDCG@10 -m R@100 -o r.html
+      rankgauge report qrels.txt a.run b.run --queries q.tsv --documents d.jsonl
+      rankgauge report qrels.txt bert.run t5.run --retrieved bm25.run -o r.html
+      rankgauge report human=qrels.txt a.run b.run --second llm=llm.txt -o r.html
       rankgauge report qrels.txt bm25.run reranked.run -o report.md
       rankgauge report qrels.txt bm25.run reranked.run --format json
+      rankgauge report --ltr rank.test --predictions pred.txt -o r.html
     """
     from rankgauge.cli.inputs import Inputs
     from rankgauge.reports.report import report
@@ -91,10 +98,12 @@ def write_report(
     if asked["experiments"] == "-":
         raise InputError("--experiments: standard input (-) is for the judgments or a run; name a file")
     inputs = Inputs(
-        reading, None, runs, judges=(qrels, *second), retrieved=() if retrieved is None else (retrieved,),
+        reading, qrels if reading.ltr else None, runs, judges=() if qrels is None else (qrels, *second),
+        retrieved=() if retrieved is None else (retrieved,),
         tables=[asked[name] for name in ("by", "weights", "clusters", "queries", "documents")],
     )  # fmt: skip
-    (judge, judgments), *others = inputs.judges.items()
+    (judge, judgments), *others = inputs.judges.items() or [("judgments", inputs.judgments)]
+    asked["protocol"] = inputs.rules(asked["protocol"])
     made = report(
         judgments, inputs.runs, measures or "nDCG@10", judge=judge, second=dict(others),
         retrieved=inputs.retrieved or None, command=_command(sys.argv[1:]), **asked,

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import click
 from click.core import ParameterSource
 
-from rankgauge.errors import choices
+from rankgauge.errors import choices, options_are
 
 __all__ = ["FILE", "TARGET", "Strict", "Target"]
 
@@ -21,8 +21,47 @@ class Target(click.Path):
 FILE: Final = click.Path(allow_dash=True)  # the shell completes it; whether it can be read is for the reader to say
 TARGET: Final = Target(allow_dash=True)
 
+# Another word for an option → the option; understood wherever there is the one and not the other.
+SYNONYMS: Final = {
+    **dict.fromkeys(("--metric", "--metrics", "--measures"), "--measure"),
+    **dict.fromkeys(("--group-by", "--groups", "--segments"), "--by"),
+    **dict.fromkeys(("--relevance-level", "--min-rel", "--threshold"), "--rel"),
+    "--out": "--output",
+    "--output-format": "--format",
+    "--perquery": "--per-query",
+    "--tie-break": "--ties",
+}
+CUTOFF: Final = "the cut-off is part of the measure, such as -m nDCG@10"
+# An option that people guess → what to write instead.
+GUESSES: Final = {
+    **dict.fromkeys(("-k", "-K", "--k", "--cutoff", "--cut-off", "--at"), CUTOFF),
+    "--gain": "the gain is part of the measure, such as -m 'nDCG(gain=exp)@10'",
+    **{f"--{name}": f"write --format {name}" for name in ("json", "csv", "latex")},
+    **{f"--{name}": f"write -o FILE.{name}" for name in ("html", "svg", "png", "tex", "md", "pdf")},
+    "--qrels": "judgments are the first argument: QRELS RUN",
+    **dict.fromkeys(("--run", "--runs"), "runs come after the judgments: QRELS RUN RUN"),
+    **dict.fromkeys(("--confidence", "--confidence-level"), "write --alpha 0.05 for 95 %"),
+    **dict.fromkeys(("--significance", "--bootstrap", "--ttest", "--t-test"), "'rankgauge compare' tests differences"),
+}
+
 # A parameter's name, `name=value` for one value of it, or several of these.
 Named: TypeAlias = "str | tuple[str, ...]"
+
+
+EVERY_OPTION: Final = "rankgauge.every-option"  # in the context: help shows all
+
+
+def _show_every_option(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        ctx.meta[EVERY_OPTION] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+HELP_ALL: Final = click.Option(
+    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_every_option,
+    help="Show every option and exit.",
+)  # fmt: skip
 
 
 class Strict(click.Command):
@@ -31,7 +70,8 @@ class Strict(click.Command):
     `needs`: option → those of which one must be there for it to mean something. `excludes`: rows of options of which
     one alone is answered; options in brackets go together. `requires`: rows of which one must be there. `renamed`: an
     old spelling → the new one. `hints`: option → what to add where it is missing. No file is both read and written, but
-    for `replaces`: an option that writes → the one that reads what it may replace.
+    for `replaces`: an option that writes → the one that reads what it may replace. `usual`: the options that most
+    people need, which `--help` shows; `--help-all` shows all.
     """
 
     def __init__(
@@ -43,9 +83,13 @@ class Strict(click.Command):
         renamed: Mapping[str, str] | None = None,
         hints: Mapping[str, str] | None = None,
         replaces: Mapping[str, str] | None = None,
+        usual: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         super().__init__(*args, **settings)
+        self.usual = usual
+        if usual:
+            self.params.append(HELP_ALL)
         self.needs, self.excludes, self.requires = dict(needs or {}), excludes, requires
         self.renamed, self.hints, self.replaces = dict(renamed or {}), dict(hints or {}), dict(replaces or {})
 
@@ -53,9 +97,14 @@ class Strict(click.Command):
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         spelled = list(self._respelled(args))
-        self._refuse_repeated(ctx, spelled)
         try:
+            self._refuse_repeated(ctx, spelled)
             rest = super().parse_args(ctx, spelled)
+        except click.NoSuchOption as error:
+            if error.option_name not in GUESSES:
+                raise
+            words = f"No such option: {error.option_name}; {GUESSES[error.option_name]}"
+            raise click.UsageError(words, ctx) from None
         except click.BadParameter as error:
             old = next((each for each in getattr(error.param, "opts", ()) if each in self.renamed), None)
             if old is None:
@@ -65,6 +114,10 @@ class Strict(click.Command):
         self._check_together(ctx)
         self._check_files(ctx)
         return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with options_are({spelling for each in self.params for spelling in each.opts}):
+            return super().invoke(ctx)
 
     # ---- spellings ---------------------------------------------------------------------------------------------------
 
@@ -77,6 +130,8 @@ class Strict(click.Command):
                 new = self.renamed[old]
                 click.echo(f"warning: {old} is {new} now; the old name goes with the next version", err=True)
                 argument = new + equals + value
+            elif old in SYNONYMS and old not in known and SYNONYMS[old] in known:
+                argument = SYNONYMS[old] + equals + value
             yield argument
 
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
@@ -89,6 +144,19 @@ class Strict(click.Command):
                 spellings = dict.fromkeys(max(each.opts, key=len) for each in options if each.name == option.name)
                 several = f"{' and '.join(spellings)} exclude each other" if len(spellings) > 1 else None
                 raise click.UsageError(several or f"{''.join(spellings)} is given twice; it is taken once", ctx)
+
+    # ---- help --------------------------------------------------------------------------------------------------------
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The usual options, or all."""
+        every = not self.usual or EVERY_OPTION in ctx.meta
+        shown = [each for each in self.get_params(ctx) if every or each.name in self.usual or not each.expose_value]
+        with formatter.section("Options"):
+            formatter.write_dl([record for each in shown if (record := each.get_help_record(ctx))])
+        if not every:
+            rules = "; 'rankgauge rules' explains the rules" if any(each.name == "ties" for each in self.params) else ""
+            formatter.write_paragraph()
+            formatter.write_text(f"More options: --help-all{rules}.")
 
     # ---- options that go together or exclude each other --------------------------------------------------------------
 

@@ -33,7 +33,7 @@ def validate(
     output: Output,
     reading: Reading,
 ) -> None:
-    """Look for what is wrong or odd in judgments and runs, and measure what it does to the score.
+    """Find mistakes in judgments and runs, and measure their effect on the score.
 
     \b
     Examples:

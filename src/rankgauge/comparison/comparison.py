@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from rankgauge.comparison.pairs import Pair
 from rankgauge.comparison.settings import METHODS, Settings
@@ -14,8 +14,6 @@ from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgauge.comparison.values import Values
     from rankgauge.result import Evaluation
     from rankgauge.stats.paired import Interval
@@ -25,13 +23,22 @@ __all__ = ["ByMeasure", "Compared", "Comparison", "System"]
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The mean of a system, with its t interval; of how many systems it is better, worse, not separable."""
+    """The mean of a system, with its t interval; of how many systems it is better, worse, not significant."""
 
     mean: float
     interval: Interval
     better_than: int = 0
     worse_than: int = 0
-    not_separable_from: int = 0
+    not_significant: int = 0
+
+
+class QueryChange(NamedTuple):
+    """A query: its value under the baseline and under a system, and the difference."""
+
+    query_id: str
+    baseline: float
+    system: float
+    difference: float
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,6 +60,19 @@ class Compared:
                 return each if each.a == a else each.turned()
         known = ", ".join(f"{each.a} − {each.b}" for each in self.pairs[:5])
         raise InputError(f"{a} − {b} was not compared; there are {known}{', …' * (len(self.pairs) > 5)}")
+
+    def against(self, baseline: str) -> list[Pair]:
+        """Every other system against this one."""
+        pairs = [pair for pair in self.pairs if baseline in (pair.a, pair.b)]
+        return [pair if pair.b == baseline else pair.turned() for pair in pairs]
+
+    def changed(self, a: str, b: str, most: int) -> tuple[list[QueryChange], list[QueryChange]]:
+        """The queries on which a lost most against b, and those on which it won most, the largest change first."""
+        of_b, of_a = self.values.of(b).tolist(), self.values.of(a).tolist()
+        changes = [QueryChange(*row, row[2] - row[1]) for row in zip(self.values.queries, of_b, of_a, strict=True)]
+        changes.sort(key=lambda change: change.difference)
+        lost = [change for change in changes[:most] if change.difference < 0]
+        return lost, [change for change in changes[: -most - 1 : -1] if change.difference > 0]
 
 
 Part = TypeVar("Part")
@@ -95,12 +115,6 @@ class ByMeasure(Mapping[str, Part]):
         """What was found, flat: every digit of it, measure by measure."""
         raise NotImplementedError
 
-    def to_frame(self) -> pl.DataFrame:
-        """A polars frame of the rows."""
-        import polars as pl
-
-        return pl.DataFrame([*self.rows()], infer_schema_length=None)
-
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -130,6 +144,11 @@ class Comparison(Shown, ByMeasure[Compared]):
     def pairs(self) -> list[Pair]:
         """The pairs of the first measure."""
         return self.first.pairs
+
+    @property
+    def baseline(self) -> str:
+        """The system that the others are compared with: the one asked for, or the first."""
+        return self.settings.baseline or self.first.values.systems[0]
 
     def pair(self, a: str, b: str) -> Pair:
         """The comparison of a with b by the first measure."""
@@ -226,7 +245,8 @@ def _with_ends(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _pair_data(pair: Pair) -> dict[str, Any]:
     """The pair's fields, the most important ones first, what was not asked for left out."""
-    fields = _with_ends(asdict(pair))
+    fields = _with_ends(asdict(pair)) | {"verdict": pair.verdict}
     fields["intervals"] = {kind: {"low": low, "high": high} for kind, (low, high) in pair.intervals.items()}
-    rest = {name: value for name, value in fields.items() if name not in ORDER and value not in (None, {})}
+    known = {*ORDER, "measure", "alpha", "adjusted"}  # what is said of all pairs together
+    rest = {name: value for name, value in fields.items() if name not in known and value not in (None, {})}
     return {name: fields[name] for name in ORDER} | rest

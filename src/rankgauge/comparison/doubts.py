@@ -56,7 +56,7 @@ def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
         )
     else:
         yield from _few_differences(measure, pairs)
-    yield from _skewed(measure, pairs, units)
+        yield from _skewed(measure, pairs, units)
 
 
 def doubts_of_groups(groups: Mapping[str, Sequence[Doubt]]) -> Iterator[Doubt]:
@@ -92,9 +92,8 @@ def _skewed(measure: str, pairs: Sequence[Pair], units: int) -> Iterator[Doubt]:
         first = strong[0]
         yield Doubt(
             "skewed",
-            f"{measure}: the differences of {_names(strong)} are too skewed for {units} queries (skewness "
-            f"{first.skewness:.1f}; |skewness| / √n is {abs(first.skewness) / np.sqrt(units):.2f}, above {SKEWED:g}): "
-            "intervals are too narrow and p-values too small; judge more queries",
+            f"{measure}: few of {units} queries decide about {_names(strong)} (skewness {first.skewness:.1f}); "
+            "interval and p are too small; judge more queries",
         )
 
 

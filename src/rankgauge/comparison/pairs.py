@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 UNLIKE: Final = 2.0**20  # columns that are further apart in size are not rounded to the same step
 
-__all__ = ["Family", "Pair", "compare_groups", "compare_pairs", "pair_indices"]
+__all__ = ["Family", "Pair", "compare_groups", "compare_pairs", "each_against_earlier", "pair_indices"]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """System a against system b on the same queries; every difference is a − b.
+    """System a against system b, its baseline, on the same queries; every difference is a − b.
 
     `p_adjusted` is the decision. `others` has what was asked for beside it, each with what it controls, `intervals` the
     bootstrap intervals; `better` and `within_rope` are posterior probabilities, `tost` is the p of equivalence.
@@ -62,10 +62,17 @@ class Pair:
     intervals: dict[str, Interval] = field(default_factory=dict)
     p_adjusted: float = float("nan")
     decision: str = ""
-    verdict: str = ""
+    measure: str = ""
+    alpha: float = 0.05
+    adjusted: bool = False  # whether p_adjusted is for one pair out of several
+
+    @property
+    def verdict(self) -> str:
+        """The answer as a sentence, which names the system."""
+        return verdict(self)
 
     def turned(self) -> Pair:
-        """The same comparison as b against a: every difference is b − a. The verdict names both, and stays."""
+        """The same comparison as b against a: every difference is b − a."""
         low, high = self.relative_interval
         known = low > -1 and high < np.inf
         return replace(
@@ -101,10 +108,15 @@ class Family(NamedTuple):
     exact: bool
 
 
+def each_against_earlier(systems: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Every pair, as (other, baseline): what was given later against what was given before it."""
+    return [(later, earlier) for earlier, later in combinations(systems, 2)]
+
+
 def pair_indices(values: Values, baseline: str | None) -> list[tuple[int, int]]:
-    """All pairs in the order of the systems, or each system against the baseline."""
+    """Every system against each that was given before it, or against the baseline."""
     if baseline is None:
-        return list(combinations(range(len(values.systems)), 2))
+        return each_against_earlier(range(len(values.systems)))
     against = values.index(baseline)
     return [(system, against) for system in range(len(values.systems)) if system != against]
 
@@ -207,6 +219,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
     a, b = values.table[:, at[0]], values.table[:, at[1]]
     largest = float(max(np.abs(a).max(), np.abs(b).max()))
     wins, ties, losses = paired.wins_ties_losses(a - b, largest)
+    interval = values.within_range(paired.t_interval(found, settings.alpha), settings.alpha, len(units), lowest=-1.0)
     relative, relative_interval = paired.relative_change(found, settings.alpha)
     effect, rope = paired.effect_size(found, units), settings.rope
     return Pair(
@@ -214,9 +227,9 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         values.systems[at[1]],
         len(values.queries),
         found.difference,
-        paired.t_interval(found, settings.alpha),
+        interval,
         relative,
-        relative_interval,
+        relative_interval if np.isfinite(interval[0]) else paired.NOWHERE,
         p_t=paired.t_test(found),
         d_z=effect,
         g_z=effect * paired.hedges(found.freedom),
@@ -271,7 +284,7 @@ def _decided(pairs: list[Pair], adjusted: dict[str, Floats], measure: str, setti
         asked = [name for name in adjusted if name in settings.also]
         others = {name: {"p": float(adjusted[name][number]), "controls": METHODS[name]} for name in asked}
         made = replace(pair, p_adjusted=float(adjusted[settings.method][number]), others=pair.others | others)
-        made = replace(made, decision=decide(made.difference, made.p_adjusted, settings.alpha))
+        decision = decide(made.difference, made.p_adjusted, settings.alpha)
         family = len(pairs) > 1 and settings.method != "none"
-        result.append(replace(made, verdict=verdict(made, measure, settings.alpha, family=family)))
+        result.append(replace(made, decision=decision, measure=measure, alpha=settings.alpha, adjusted=family))
     return result

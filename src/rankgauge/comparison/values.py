@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rankgauge.comparison.verdict import smallest_p
 from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import Protocol
+from rankgauge.stats.estimate import Estimate
+from rankgauge.stats.paired import Interval, mean_interval, units_of
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -64,6 +68,29 @@ class Values:
     def mean(self, system: str) -> float:
         """The mean over queries, weighted where there are weights."""
         return float(np.average(self.of(system), weights=self.weights))
+
+    def intervals(self, alpha: float = 0.05) -> dict[str, Estimate]:
+        """System → its mean and the t interval of it, within the range of the measure."""
+        units = units_of(self.table, self.weights, self.clusters)
+        return {
+            name: Estimate(self.mean(name), *self.within_range(mean_interval(units, at, alpha), alpha, len(units)))
+            for at, name in enumerate(self.systems)
+        }
+
+    def within_range(self, interval: Interval, alpha: float, units: int, lowest: float = 0.0) -> Interval:
+        """An interval where the measure can be; none (NaN) of so few units that nothing could be significant."""
+        low, high = interval
+        if smallest_p(units) > alpha:
+            return float("nan"), float("nan")
+        return (max(low, lowest), min(high, 1.0)) if self.bounded else (low, high)
+
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether the measure lies between 0 and 1, as far as is known."""
+        try:
+            return parse(self.measure).definition.bounded
+        except MeasureError:
+            return False
 
     def difference(self, a: str, b: str) -> Floats:
         """a − b, query by query."""

@@ -6,46 +6,46 @@ from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
+from rankgauge.errors import counted
+
 if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
 
-__all__ = ["BETTER", "NOT_SEPARABLE", "OPPOSITE", "WORSE", "decide", "p_text", "percent", "smallest_p", "verdict"]
+__all__ = ["BETTER", "NOT_SIGNIFICANT", "OPPOSITE", "WORSE", "change_text", "decide", "p_text", "percent"]
+__all__ += ["smallest_p", "verdict"]
 
 BETTER: Final = "better"
 WORSE: Final = "worse"
-NOT_SEPARABLE: Final = "not separable"
-OPPOSITE: Final = {BETTER: WORSE, WORSE: BETTER, NOT_SEPARABLE: NOT_SEPARABLE}
+NOT_SIGNIFICANT: Final = "not significant"
+OPPOSITE: Final = {BETTER: WORSE, WORSE: BETTER, NOT_SIGNIFICANT: NOT_SIGNIFICANT}
 
 
 def decide(difference: float, p: float, alpha: float) -> str:
-    """better, worse (a than b) or not separable: the one p decides."""
+    """better, worse (a than b) or not significant: the one p decides."""
     if not p <= alpha or not difference:
-        return NOT_SEPARABLE
+        return NOT_SIGNIFICANT
     return BETTER if difference > 0 else WORSE
 
 
-def verdict(
-    pair: Pair, measure: str, alpha: float, *, family: bool, number: Callable[[float], str] = "{:.4f}".format
-) -> str:
-    """One sentence: who is better, by how much, how sure; or what this set of queries could have detected.
+def verdict(pair: Pair, number: Callable[[float], str] = "{:z.4f}".format) -> str:
+    """One sentence about the system: better or worse than its baseline, by how much, how sure; or what was detectable.
 
     `number` writes the numbers.
     """
-    p = f"{'adjusted ' * family}p {p_text(pair.p_adjusted, sign=True)}"
-    low, high = pair.interval
-    if pair.decision == NOT_SEPARABLE:
-        if pair.ties == pair.queries:
-            return f"not separable: {pair.a} and {pair.b} have the same value on every query"
-        interval = f"{percent(alpha)} interval {number(low)} to {number(high)}"
-        return (
-            f"not separable: {pair.a} − {pair.b} is {number(pair.difference)} {measure} points ({interval}; {p}); "
-            f"{_detects(pair, alpha, number)}"
-        )
-    winner, loser = (pair.a, pair.b) if pair.decision == BETTER else (pair.b, pair.a)
-    if pair.decision == WORSE:
-        low, high = -high, -low
-    interval = f"{percent(alpha)} interval {number(low)} to {number(high)}"
-    return f"{winner} is better than {loser} by {number(abs(pair.difference))} {measure} points ({interval}; {p})"
+    p = f"{'adjusted ' * pair.adjusted}p {p_text(pair.p_adjusted, sign=True)}"
+    low, high = pair.interval if pair.decision != WORSE else (-pair.interval[1], -pair.interval[0])
+    sure = f"{percent(pair.alpha)} interval {number(low)} to {number(high)}; {p}" if isfinite(low) else p
+    if pair.decision != NOT_SIGNIFICANT:
+        change = f"{changed} {'more' if pair.relative > 0 else 'less'}; " if (changed := change_text(pair)) else ""
+        apart = f"{number(abs(pair.difference))} {pair.measure} ({change}{sure})"
+        return f"{pair.a} is {pair.decision} than {pair.b} by {apart}"
+    if pair.ties == pair.queries:
+        return f"No difference: {pair.a} and {pair.b} have the same {pair.measure} on every query"
+    apart = f"{pair.a} − {pair.b} is {number(pair.difference)} {pair.measure} ({sure})"
+    if not isfinite(pair.detectable):
+        few = counted(pair.queries, "query", "queries")
+        return f"Too few queries to tell: {apart}; {few} cannot show a significant difference"
+    return f"No clear winner: {apart}; minimum detectable effect {number(pair.detectable)}"
 
 
 def smallest_p(units: int) -> float:
@@ -53,10 +53,10 @@ def smallest_p(units: int) -> float:
     return 2.0 ** (1 - units)
 
 
-def _detects(pair: Pair, alpha: float, number: Callable[[float], str]) -> str:
-    if isfinite(pair.detectable):
-        return f"this set could detect {number(pair.detectable)}"
-    return f"a set so small can detect nothing at the level {alpha:g}: judge more queries"
+def change_text(pair: Pair) -> str:
+    """The relative change without its sign: 9.0 %, 35 %; nothing where there is none."""
+    size = abs(pair.relative)
+    return f"{100 * size:.{1 if size < 0.0995 else 0}f} %" if isfinite(size) else ""
 
 
 def percent(alpha: float) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.comparison.pairs import each_against_earlier
 from rankgauge.errors import MeasureError, ProtocolError, RankgaugeError, RankgaugeWarning
 from rankgauge.explanation.funnel.funnel import funnel
 from rankgauge.trust.judges.agree import Agreement
@@ -61,7 +61,8 @@ def evidence_of(source: Source, wanted: Wanted, results: Mapping[str, Result], f
     agreement, powered, unpowered = None, [], []
     quality, unbounded = _quality(source, wanted, results, focus)
     if source.second:
-        names = _in_order(results, wanted, _affordable(results, focus, None, MOST_ROWS))
+        names = _affordable(results, focus, None, MOST_ROWS)
+        names.sort(key=lambda name: name != wanted.settings.baseline)  # what others are compared with comes first
         read = {name: source.runs[name].read(wanted.protocol) for name in names}
         agreement = _agreement(source, wanted, read)
         for name in _covering_more(source, agreement) if read else ():
@@ -90,7 +91,7 @@ def _quality(
         sheet = sheet_of_results(source.judgments, runs, {name: results[name] for name in names}, measure)
     except RankgaugeError as error:
         return None, str(error)
-    chosen = _pairs(results, measure, names, focus, wanted.settings.baseline)
+    chosen = _pairs(names, focus, wanted.settings.baseline)
     summary = summarise(source.judgments, wanted.protocol)
     return Quality(summary, str(measure), sheet=sheet, seed=wanted.settings.seed, chosen=chosen), ""
 
@@ -110,9 +111,9 @@ def _bounded(wanted: Wanted, results: Mapping[str, Result]) -> tuple[Measure | N
 
 
 def _affordable(results: Mapping[str, Result], focus: tuple[str, ...], k: Any, most: int) -> list[str]:
-    """The systems for which the work is bounded: all, those in focus, or none."""
+    """The systems for which the work is bounded, as they were given: all, those in focus, or none."""
     depth = {name: _retrieved(result, k) for name, result in results.items()}
-    for names in (list(results), list(focus)):
+    for names in (list(results), [name for name in results if name in focus]):
         if sum(depth[name] for name in names) <= most:
             return names
     return []
@@ -124,14 +125,11 @@ def _retrieved(result: Result, k: Any) -> int:
     return int((found if k is None else found.clip(max=k)).sum())
 
 
-def _pairs(
-    results: Mapping[str, Result], measure: Measure, names: list[str], focus: tuple[str, ...], baseline: str | None
-) -> list[tuple[str, str]]:
-    """The pairs to look at, the better system first; with a baseline, or many systems, only those of one."""
-    ranked = sorted(names, key=lambda name: -float(results[name][measure]))
+def _pairs(names: list[str], focus: tuple[str, ...], baseline: str | None) -> list[tuple[str, str]]:
+    """The pairs to look at: each system against those before it; with a baseline or many systems, those of one."""
     if baseline is not None:
-        return [(name, baseline) for name in ranked if name != baseline]
-    every = list(combinations(ranked, 2))
+        return [(name, baseline) for name in names if name != baseline]
+    every = each_against_earlier(names)
     return every if len(every) <= MOST_PAIRS else [pair for pair in every if focus[0] in pair]
 
 
@@ -175,12 +173,6 @@ def _agreement(source: Source, wanted: Wanted, runs: dict[str, Run]) -> Agreemen
         systems = systems_of(sets, runs, wanted.measures[0], wanted.protocol, settings=settings)
     level, seed = settings.alpha, settings.seed
     return Agreement(sets, agreement_of_all(sets, level, seed), pairs_of(sets, level, seed), systems, level)
-
-
-def _in_order(results: Mapping[str, Result], wanted: Wanted, names: list[str]) -> list[str]:
-    """The best system first and the baseline last, so that differences have the direction that they have elsewhere."""
-    measure, baseline = wanted.measures[0], wanted.settings.baseline
-    return sorted(names, key=lambda name: (name == baseline, -float(results[name][measure])))
 
 
 def _covering_more(source: Source, agreement: Agreement) -> Iterator[str]:

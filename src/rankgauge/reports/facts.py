@@ -16,7 +16,6 @@ from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.explanation.query.explain import Difference, Explanation, difference, explain
 from rankgauge.reports.evidence import Evidence, evidence_of, funnel_of
-from rankgauge.show.charts.source import intervals_of
 from rankgauge.stats import paired
 
 if TYPE_CHECKING:
@@ -71,6 +70,7 @@ class Wanted:
     candidates: int | None = None  # of the retrieved run, where the runs are rerankings
     restrict: bool = False
     repeated: str | None = None  # what becomes of pairs that another judge judged more than once
+    keep_going: bool = False  # without the runs that cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Facts:
 
     @property
     def subject(self) -> str:
-        """The system that the report is about: the best one, or the best of those compared with a baseline."""
+        """The system that the report is about: the best of those compared with the baseline."""
         return self.focus[0]
 
     @property
@@ -142,7 +142,7 @@ class Facts:
     def interval_of(self) -> dict[str, dict[str, tuple[float, float]]]:
         """Measure → system → the interval of its mean."""
         alpha = self.wanted.settings.alpha
-        found = {name: intervals_of(values, alpha) for name, values in self.values.items()}
+        found = {name: values.intervals(alpha) for name, values in self.values.items()}
         return {name: {system: each[1:] for system, each in ends.items()} for name, ends in found.items()}
 
     def text_of(self, query: str) -> str:
@@ -153,7 +153,8 @@ class Facts:
 def gather(source: Source, wanted: Wanted) -> Facts:
     """Read, match and measure every run, compare them, explain the queries that matter, and check the files."""
     about = {"protocol": wanted.protocol, "weights": wanted.weights, "by": wanted.groups}
-    results = evaluate_runs(source.judged, source.runs, wanted.measures, **about)
+    results = evaluate_runs(source.judged, source.runs, wanted.measures, keep_going=wanted.keep_going, **about)
+    source = replace(source, runs={name: source.runs[name] for name in results})
     values = {name: with_clusters(each, wanted.clusters) for name, each in values_of_results(results).items()}
     several = len(results) > 1 and all(_units(each) != 1 for each in values.values())
     comparison = compare_results(results, wanted.settings, clusters=wanted.clusters) if several else None
@@ -193,12 +194,10 @@ def _checked(source: Source, measure: Measure, rows: int) -> tuple[Findings | No
 
 
 def _focus(values: Values, baseline: str | None) -> tuple[str, ...]:
-    """The best system and the runner-up; with a baseline the best other system, against it. Of equals, the first."""
-    ranked = best_first(values)
-    if baseline is None or len(ranked) < 2:
-        return tuple(ranked[:2])
-    values.index(baseline)
-    return next(name for name in ranked if name != baseline), baseline
+    """The best other system against the baseline, which is the first one if none is named. Of equals, the first."""
+    against = values.systems[values.index(baseline)] if baseline is not None else values.systems[0]
+    others = [name for name in best_first(values) if name != against]
+    return (others[0], against) if others else (against,)
 
 
 def best_first(values: Values) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rankgauge.comparison.verdict import NOT_SEPARABLE
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_text, is_missing, number_text
 from rankgauge.show.model import Block, Column, Fold, Text, Tile, Tiles, capital, chart_of
@@ -80,7 +80,7 @@ def left_open(facts: Facts) -> Iterator[Block]:
 def open_doubts(facts: Facts) -> Iterator[str]:
     """A warning where a difference is claimed that judging could turn round."""
     pair, versus = _in_focus(facts), facts.versus
-    if pair is None or versus is None or pair.bounds.settled or versus.decision == NOT_SEPARABLE:
+    if pair is None or versus is None or pair.bounds.settled or versus.decision == NOT_SIGNIFICANT:
         return
     if pair.bounds.measure == facts.measure and pair.bounds.open.any():
         count = counted(int(pair.bounds.open.sum()), "unjudged document")

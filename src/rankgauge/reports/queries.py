@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.show.cells import number_text
-from rankgauge.show.explained import beside_ideal
+from rankgauge.show.explained import beside_ideal, with_text
 from rankgauge.show.model import Block, Column, Fold, Mark, Table, Text
 from rankgauge.show.sections.explanation import below, ranks_table, shares_table
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["every_query", "example_queries"]
 
 MOST: Final = 1_000  # queries in the table of all
-SNIPPET: Final = 120  # characters of a document's text
 SHARES: Final = 12  # documents that make a difference
 WHY: Final = {
     "gained": "moved up most",
@@ -64,23 +63,16 @@ def _example_blocks(facts: Facts, found: Explained) -> Iterator[Block]:
         columns = [Column(name, "number") for name in facts.first.systems]
         rows = [facts.first.table[at].tolist()]
         yield Table(f"values-{query}", f"{facts.measure} of every system", columns, rows, sort=False)
-    named = partial(document, facts)
+    named = partial(with_text, texts=facts.wanted.documents)
     if found.difference is not None:
         points = number_text(found.difference.points, sign=True)
-        caption = f"What makes the difference of {points} (A: {facts.focus[0]}, B: {facts.focus[1]})"
+        caption = f"Documents behind the difference of {points} ({' − '.join(facts.focus)})"
         yield replace(shares_table(found.difference, named, SHARES), key=f"difference-{query}", caption=caption)
     for ranking in found.rankings:
         value = f"{ranking.run}: {ranking.measure} {number_text(ranking.value)}"
         caption = "; ".join(filter(None, [value, beside_ideal(ranking)]))
         yield replace(ranks_table(ranking, named), key=f"ranking-{query}-{ranking.run}", caption=caption)
         yield from below(ranking, f"levels-{query}-{ranking.run}")
-
-
-def document(facts: Facts, doc: str) -> str:
-    """A document's id, and the beginning of its text where that is known."""
-    text = " ".join(facts.wanted.documents.get(doc, "").split())
-    short = text if len(text) <= SNIPPET else f"{text[:SNIPPET].rsplit(' ', 1)[0]} …"
-    return f"{doc}: {short}" if short else doc
 
 
 # ---- every query -----------------------------------------------------------------------------------------------------

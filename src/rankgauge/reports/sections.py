@@ -5,22 +5,22 @@ A section that yields nothing is left out, so a function may be added for facts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE, p_text, percent, verdict
+from rankgauge.comparison.verdict import BETTER, NOT_SIGNIFICANT, WORSE, change_text, p_text, percent, verdict
 from rankgauge.errors import counted
 from rankgauge.reports.facts import best_first
 from rankgauge.reports.found import judges_agree, left_open, offline_and_online, two_stages
 from rankgauge.reports.queries import every_query, example_queries
-from rankgauge.reports.trust import careful, checks, judged, reproduce, rules, ties
-from rankgauge.show.cells import interval_column, interval_text, number_text
+from rankgauge.reports.trust import Caution, cautions, checks, judged, reproduce, rules, ties
+from rankgauge.show.cells import interval_column, interval_text, is_missing, number_text
 from rankgauge.show.marks import decision_mark, letter
 from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, capital, chart_of, ranked
-from rankgauge.show.sections.comparison import DETECTABLE, details_table, how_decided, p_head, pairs_table
+from rankgauge.show.sections.comparison import DETECTABLE, MOST_BARS, details_table, how_decided, p_head, pairs_table
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["SECTIONS"]
 
 MATRIX: Final = 30  # systems, beyond which a matrix cannot be read and the list of pairs has to do
+CAUTIONS: Final = 3  # that are said beside the verdict
+VERDICTS: Final = {BETTER: "good", WORSE: "bad", NOT_SIGNIFICANT: "warn"}  # decision → the kind of its sentence
 NAMED: Final = 4  # systems, up to which a column has room for their names; beyond, letters stand for them
 
 
@@ -37,27 +39,64 @@ NAMED: Final = 4  # systems, up to which a column has room for their names; beyo
 
 
 def summary(facts: Facts) -> Iterator[Block]:
-    """The numbers that are seen first, and what they mean."""
-    values, subject = facts.first, facts.subject
-    number, signed = Column("", "number"), Column("", "signed")
-    level = percent(facts.wanted.settings.alpha)
-    about = f"{level} interval {interval_text(facts.interval_of[facts.measure][subject])}"
-    tiles = [Tile(f"{facts.measure}, {subject}", number, values.mean(subject), about)]
-    versus = facts.versus
+    """The verdict as a sentence, the numbers behind it, one picture, and what could turn the decision."""
+    values, versus = facts.first, facts.versus
     if versus is not None:
-        ends = f"{level} interval {interval_text(versus.interval, sign=True)}"
-        tiles.append(Tile(f"against {versus.b}", signed, versus.difference, ends))
-        won = f"{versus.wins:,} won, {versus.ties:,} equal, {versus.losses:,} lost"
-        word = decision_mark(versus.decision)
-        tiles.append(Tile("verdict", Column(""), word, f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"))
-        tiles.append(Tile("queries", Column("", "count"), len(values.queries), won))
+        yield Text(f"{verdict(versus, number_text)}.", VERDICTS[versus.decision])
+        yield Tiles([*_tiles(facts, versus)])
     else:
-        for other in facts.focus[1:]:
-            apart = values.mean(subject) - values.mean(other)
-            tiles.append(Tile(f"against {other}", signed, apart, "no test: see below"))
-        tiles.append(Tile("queries", Column("", "count"), len(values.queries), "evaluated"))
-    yield Tiles(tiles)
-    yield from careful(facts)
+        yield Text(_alone(facts), "lead" if len(facts.focus) < 2 else "warn")
+        tiles = [Tile(f"{facts.measure}, {name}", Column("", "number"), values.mean(name)) for name in facts.focus]
+        yield Tiles([*tiles, Tile("queries", Column("", "count"), len(values.queries), "evaluated")])
+    if len(facts.focus) == 2 and len(values.queries) <= MOST_BARS:
+        yield chart_of("differences", values, pair=facts.focus)
+    else:
+        yield chart_of("distribution" if len(values.systems) == 1 else "forest", values)
+    yield from _bulleted(cautions(facts)[:CAUTIONS], len(cautions(facts)))
+
+
+def _alone(facts: Facts) -> str:
+    """The value where nothing was compared: of one system, or of too little to compare."""
+    values, subject = facts.first, facts.subject
+    queries = counted(len(values.queries), "query", "queries")
+    if len(facts.focus) == 2:
+        apart = number_text(values.mean(subject) - values.mean(facts.focus[1]))
+        return f"Too few queries to tell: {' − '.join(facts.focus)} is {apart} {facts.measure} over {queries}."
+    ends = facts.interval_of[facts.measure][subject]
+    sure = "" if is_missing(ends[0]) else f" ({percent(facts.wanted.settings.alpha)} interval {interval_text(ends)})"
+    return f"{facts.measure} of {subject} is {number_text(values.mean(subject))} over {queries}{sure}."
+
+
+def _tiles(facts: Facts, versus: Pair) -> Iterator[Tile]:
+    """Values, difference, how sure, queries won and lost."""
+    values, level = facts.first, percent(versus.alpha)
+    below = f"{versus.b}: {number_text(values.mean(versus.b))}"
+    yield Tile(f"{facts.measure}, {versus.a}", Column("", "number"), values.mean(versus.a), below)
+    relative = change_text(versus)
+    change = f"{relative} {'more' if versus.difference > 0 else 'less'} than {versus.b}"
+    yield Tile("difference", Column("", "signed"), versus.difference, change if relative and versus.difference else "")
+    sure = f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"
+    if not is_missing(versus.interval[0]):
+        sure += f"; {level} interval {interval_text(versus.interval, sign=True)}"
+    yield Tile("how sure", Column(""), decision_mark(versus.decision), sure)
+    share = f"{versus.losses:,} lost, {versus.ties:,} tied of {versus.queries:,}"
+    yield Tile("queries won", Column("", "count"), versus.wins, share)
+
+
+def _bulleted(shown: Sequence[Caution], every: int) -> Iterator[Block]:
+    if shown:
+        words = [f"{capital(each.text).rstrip('.')}." for each in shown]
+        yield Bullets(words, "warning", links=[each.section for each in shown])
+    if every > len(shown):
+        yield Bullets([f"{counted(every - len(shown), 'more caution')} at the end."], links=["cautions"])
+
+
+def every_caution(facts: Facts) -> Iterator[Block]:
+    """All cautions, with their codes."""
+    found = cautions(facts)
+    if found:
+        rows = [[each.code, f"{capital(each.text).rstrip('.')}."] for each in found]
+        yield Table("cautions", "Cautions", [Column("code"), Column("caution")], rows, sort=False)
 
 
 def _p(facts: Facts) -> str:
@@ -88,20 +127,19 @@ def headline(facts: Facts) -> Iterator[Block]:
 
 
 def _significance(facts: Facts, compared: Compared, names: list[str]) -> list[tuple[Column, list[Any]]]:
-    """Against the baseline or the one other: difference, p and decision; else which systems each one beats."""
-    baseline = facts.wanted.settings.baseline
-    if baseline is not None or len(names) == 2:
-        others = [baseline or other for other in reversed(names)]
-        both = [*zip(names, others, strict=True)]
-        pairs = [compared.pair(name, other) if name != other else None for name, other in both]
-        return _decisions(facts, f"against {baseline or 'the other'}", pairs)
+    """Against the baseline: difference, p and decision; of several without one, which systems each one beats."""
+    assert facts.comparison is not None
+    baseline = facts.comparison.baseline
+    if facts.wanted.settings.baseline is not None or len(names) == 2:
+        pairs = [compared.pair(name, baseline) if name != baseline else None for name in names]
+        return _decisions(facts, f"against {baseline}", pairs)
     short, apart = _short(names), " " if len(names) > NAMED else ", "
-    found: dict[str, list[Any]] = {BETTER: [], NOT_SEPARABLE: [], WORSE: []}
+    found: dict[str, list[Any]] = {BETTER: [], NOT_SIGNIFICANT: [], WORSE: []}
     for name in names:
         decisions = {short[other]: compared.pair(name, other).decision for other in names if other != name}
         for decision, cells in found.items():
             cells.append(apart.join(other for other, each in decisions.items() if each == decision) or None)
-    heads = ("better than", "not separable from", "worse than")
+    heads = ("better than", "not significant against", "worse than")
     return [(Column(head), cells) for head, cells in zip(heads, found.values(), strict=True)]
 
 
@@ -128,8 +166,6 @@ def changes(facts: Facts) -> Iterator[Block]:
     versus = facts.versus
     if facts.comparison is None or versus is None:
         return
-    words = verdict(versus, facts.measure, facts.wanted.settings.alpha, family=_p(facts) != "p", number=number_text)
-    yield Text(f"{capital(words) if versus.decision == NOT_SEPARABLE else words}.", "lead")
     yield Bullets([*_sentences(facts, versus)])
 
 
@@ -159,9 +195,9 @@ def _level_with(facts: Facts) -> Iterator[str]:
     pairs = [compared.pair(best, p.a if p.b == best else p.b) for p in compared.pairs if best in (p.a, p.b)]
     if len(pairs) < 2:
         return
-    level = [pair.b for pair in pairs if pair.decision == NOT_SEPARABLE]
+    level = [pair.b for pair in pairs if pair.decision == NOT_SIGNIFICANT]
     yield (
-        f"{best} has the highest mean; not separable from it: {_listed(level)}."
+        f"{best} has the highest mean; not significantly different from it: {_listed(level)}."
         if level
         else f"{best} is better than each of the {len(pairs):,} others that it was compared with."
     )
@@ -207,13 +243,13 @@ def matrix(facts: Facts) -> Iterator[Block]:
         short = _short(names)
         lead = {name: f"{short[name]} {name}" if len(names) > NAMED else name for name in names}
         rows = [[lead[name], *(_against(compared, name, other) for other in names)] for name in names]
-        note = "Row minus column. Coloured where the difference is significant; grey where the two are not separable."
+        note = "Row minus column. Coloured where the difference is significant; grey where it is not."
         heads = [Column("row − column"), *(Column(short[name], "signed", help=name) for name in names)]
         yield Table("matrix", f"{facts.measure}, every pair", heads, rows, sort=False, notes=[note])
-    pairs = pairs_table(comparison, compared, compared.pairs, len(compared.pairs))
+    pairs = pairs_table(comparison, compared.pairs, True, len(compared.pairs))
     yield replace(pairs, caption=f"{facts.measure}, the pairs in detail")
     yield details_table(comparison, compared.pairs)
-    yield Text(f"Detectable: {DETECTABLE}.", "note")
+    yield Text(f"MDE: {DETECTABLE}.", "note")
 
 
 def _against(compared: Compared, name: str, other: str) -> Mark:
@@ -294,22 +330,23 @@ def query_charts(facts: Facts) -> Iterator[Block]:
 # Key → title and function. The order is that of the page.
 SECTIONS: Final[dict[str, tuple[str, Callable[[Facts], Iterator[Block]]]]] = {
     "summary": ("Summary", summary),
-    "changes": ("What changed", changes),
+    "changes": ("Details", changes),
     "systems": ("Systems", headline),
     "charts": ("Charts", comparison_charts),
-    "pairs": ("Every pair", matrix),
+    "pairs": ("All pairs", matrix),
     "groups": ("Groups of queries", groups),
-    "stages": ("Two stages", two_stages),
-    "depth": ("At every depth", depth_charts),
+    "stages": ("Retriever and reranker", two_stages),
+    "depth": ("By cut-off", depth_charts),
     "moves": ("Query by query", query_charts),
-    "queries": ("Queries worth a look", example_queries),
-    "every-query": ("Every query", every_query),
-    "experiments": ("Offline beside online", offline_and_online),
-    "judged": ("How much was judged", judged),
-    "open": ("What unjudged documents leave open", left_open),
-    "judges": ("How well judges agree", judges_agree),
-    "ties": ("Equal scores", ties),
-    "checks": ("Checks of the files", checks),
+    "queries": ("Queries that changed most", example_queries),
+    "every-query": ("All queries", every_query),
+    "experiments": ("Offline vs. online", offline_and_online),
+    "judged": ("Judged documents", judged),
+    "open": ("Unjudged documents: best and worst case", left_open),
+    "judges": ("Agreement of judges", judges_agree),
+    "ties": ("Tied scores", ties),
+    "checks": ("File checks", checks),
+    "cautions": ("Cautions", every_caution),
     "rules": ("Rules and fingerprints", rules),
-    "reproduce": ("Make it again", reproduce),
+    "reproduce": ("Reproduce this report", reproduce),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -20,27 +20,43 @@ if TYPE_CHECKING:
     from rankgauge.result import Result
     from rankgauge.validation.validate import Finding
 
-__all__ = ["careful", "checks", "judged", "reproduce", "rules", "ties"]
+__all__ = ["Caution", "cautions", "checks", "judged", "reproduce", "rules", "ties"]
 
 EXACT: Final = 2_000  # queries, up to which the expectation over orders of equal scores is worked out
 NAMED: Final = 3  # systems or files that a warning names
 UNANSWERED: Final = "RG302"
+# Cautions that can turn a decision, the gravest first; the others follow in the order in which they are found.
+TURNING: Final = ("unjudged", "tie-band", "unanswered", "judged-unequal", "few-queries", "few-differences", "skewed")
+# Code of a doubt → the section that has the evidence, where that is not the one about pairs.
+EVIDENCE: Final = {"tie-band": "ties", "judged-unequal": "judged", "dropped-queries": "every-query"}
 SEVERITY: Final = {"error": "bad", "warning": "warn", "note": "quiet"}
 
 
-def careful(facts: Facts) -> Iterator[Block]:
-    """What to be careful about, where there is anything."""
-    doubts = [each.text for each in facts.comparison.warnings] if facts.comparison is not None else []
+class Caution(NamedTuple):
+    """What could change the reading of a report, and the section that has the evidence."""
+
+    code: str
+    text: str
+    section: str
+
+
+def cautions(facts: Facts) -> list[Caution]:
+    """What to be careful about; what could turn the decision comes first."""
+    found = [Caution("unjudged", text, "open") for text in open_doubts(facts)]
+    doubts = facts.comparison.warnings if facts.comparison is not None else []
+    found += [Caution(each.code, each.text, EVIDENCE.get(each.code, "pairs")) for each in doubts]
     if facts.comparison is None and len(facts.results) > 1:
-        doubts.append("systems are shown without intervals, tests and verdicts, which need two queries or clusters")
-    wide = [note for note in facts.results.ties if note.startswith("WARNING")]
-    said = [*doubts, *(note.removeprefix("WARNING, ") for note in wide if not any("equal scores" in d for d in doubts))]
-    said += [*_unanswered(facts), *open_doubts(facts), *_warned(facts)]
+        text = "systems are shown without intervals, tests and verdicts, which need two queries or clusters"
+        found.append(Caution("no-test", text, "systems"))
+    found += [Caution("unanswered", text, "judged") for text in _unanswered(facts)]
+    wide = [note for note in facts.results.ties if note.startswith("Caution")]
+    if not any(each.code == "tie-band" for each in doubts):
+        found += [Caution("ties", note.removeprefix("Caution, ties: "), "ties") for note in wide]
     errors = sum(1 for finding in facts.findings or [] if finding.kind.severity == "error")
     if errors:
-        said.append(f"the checks of the files found {errors} {'error' if errors == 1 else 'errors'}; see below")
-    if said:
-        yield Bullets([f"{capital(text).rstrip('.')}." for text in said], "warning")
+        found.append(Caution("errors", f"the checks of the files found {counted(errors, 'error')}", "checks"))
+    found += [Caution(code, text, "checks") for code, text in _warned(facts)]
+    return sorted(found, key=lambda each: TURNING.index(each.code) if each.code in TURNING else len(TURNING))
 
 
 def _unanswered(facts: Facts) -> Iterator[str]:
@@ -65,8 +81,8 @@ def _answered(facts: Facts, name: str) -> str:
     return f"{answers} ({facts.measure} {all_of_them}, and {these} over these)"
 
 
-def _warned(facts: Facts) -> Iterator[str]:
-    """The warnings of the checks, one for each kind. Unanswered queries are told by `_unanswered`, checks or not."""
+def _warned(facts: Facts) -> Iterator[tuple[str, str]]:
+    """The code and the words of the checks' warnings; `_unanswered` tells of unanswered queries, checks or not."""
     found: dict[str, list[Finding]] = {}
     for finding in facts.findings or []:
         if finding.kind.severity == "warning" and finding.code != UNANSWERED:
@@ -75,7 +91,7 @@ def _warned(facts: Facts) -> Iterator[str]:
         names = list(dict.fromkeys(finding.source for finding in each))
         where = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
         effect = next((f": {finding.effect}" for finding in each if finding.effect), "")
-        yield f"{each[0].kind.title} ({code}, {where}){effect}"
+        yield code, f"{each[0].kind.title} ({where}){effect}"
 
 
 def judged(facts: Facts) -> Iterator[Block]:
@@ -104,13 +120,14 @@ def ties(facts: Facts) -> Iterator[Block]:
     """What other orders of equal scores would make of every mean."""
     columns = [Column("system"), Column("measure"), Column("value", "number"), Column("smallest", "number")]
     columns += [Column("expected", "number"), Column("largest", "number"), Column("width", "number")]
-    rows = [row for result in facts.results.values() for row in _bands(result)]
+    rows = [row for result in facts.results.values() for row in _bands(result) if row[-1]]
     note = (
         "Smallest and largest are what some order of equal scores gives, expected is the mean over all orders. A wide "
         "band means that the files do not say which document comes first."
     )
-    if all(not row[-1] for row in rows):
+    if not rows:
         yield Text("No order of equal scores would change any of the means.")
+        return
     yield Table("ties", "Tie bands", columns, rows, notes=[note])
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rankgauge.measures.gains import number_text as grade_number
 from rankgauge.show.cells import MISSING, number_text
-from rankgauge.show.text import short
+from rankgauge.show.names import short
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explanation import Change, Explanation, Row
 
 __all__ = ["FIRST_ROWS", "MOST_ROWS", "beside_ideal", "change_words", "grade_text", "headline", "kept_rows"]
+__all__ += ["with_text"]
 
 FIRST_ROWS: Final = 10  # ranks that are shown whatever they add
 MOST_ROWS: Final = 60
+SNIPPET: Final = 120  # characters of a document's text
 
 
 def headline(explanation: Explanation) -> str:
@@ -60,3 +62,10 @@ def change_words(change: Change) -> str:
     (upper, lower), (one, other) = change.ranks, map(short, change.doc_ids)
     grades = " and ".join(grade_text(grade) if grade is not None else "unjudged" for grade in change.grades)
     return f"swap ranks {upper} and {lower}: {one} and {other} (grades {grades})"
+
+
+def with_text(key: str, texts: Mapping[str, str], most: int = SNIPPET) -> str:
+    """An id, and the beginning of its text where that is known."""
+    text = " ".join(texts.get(key, "").split())
+    begun = text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
+    return f"{key}: {begun}" if begun else key

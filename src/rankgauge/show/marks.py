@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, WORSE
+from rankgauge.comparison.verdict import BETTER, NOT_SIGNIFICANT, WORSE
 from rankgauge.show.model import Column, Mark
 
 __all__ = ["DAGGERS", "DELTAS", "TESTS", "beaten_letters", "decision_mark", "delta_column", "legend", "letter"]
@@ -14,7 +14,7 @@ __all__ += ["letters"]
 # The decision of system against baseline → its mark.
 DAGGERS: Final = {BETTER: "†", WORSE: "‡"}
 # The decision of any pair → the kind of its cell.
-DECISIONS: Final = {BETTER: "good", WORSE: "bad", NOT_SEPARABLE: "quiet"}
+DECISIONS: Final = {BETTER: "good", WORSE: "bad", NOT_SIGNIFICANT: "quiet"}
 # Method → how a paper calls it.
 TESTS: Final = {
     "maxt": "sign-flip test, step-down max-T over {pairs} pairs",

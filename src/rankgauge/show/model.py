@@ -7,11 +7,25 @@ the same sections, so a number cannot be one thing on the page and another in th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
-__all__ = ["Block", "Bullets", "Chart", "Code", "Column", "Contest", "Fold", "Mark", "Notes", "Options", "Page"]
+__all__ = [
+    "Block",
+    "Bullets",
+    "Chart",
+    "Code",
+    "Column",
+    "Contest",
+    "Fold",
+    "Later",
+    "Mark",
+    "Notes",
+    "Options",
+    "Page",
+]
 __all__ += ["Picture", "Section", "Table", "Text", "Tile", "Tiles", "capital", "chart_of", "every_block", "ranked"]
 
 EVERYWHERE: Final[frozenset[str]] = frozenset()
@@ -19,12 +33,19 @@ EVERYWHERE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to render: decimals, the width of a terminal (None: as wide as need be), colours, one table or chart."""
+    """How to render: decimals, the width of a terminal (None: as wide as need be), colours, one table or chart.
+
+    `notes`: how many lines of notes stand below a table (None: all), and `more` says how to see the others. `quiet`:
+    tables alone.
+    """
 
     digits: int = 4
     width: int | None = None
     colours: bool = False
     only: str = ""
+    notes: int | None = 3
+    more: str = "show(notes=True)"
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +67,8 @@ class Column:
     """A column: its head, what its cells hold (see `cells.TEXTS`), and how many decimals are shown, if not as many as
     were asked for.
 
-    `key` is its name for programs, where that is not the head. `divided`: a line stands before it.
+    `key` is its name for programs, where that is not the head. `divided`: a line stands before it. `aside`: a text that
+    is too narrow for the table does without it, and if need be with shorter bars or none.
     """
 
     head: str
@@ -55,6 +77,7 @@ class Column:
     help: str = ""
     key: str = ""
     divided: bool = False
+    aside: bool = False
 
 
 # Cells, as (row, column), of which the best and the second are marked, by the digits that are shown.
@@ -110,11 +133,32 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Bullets:
-    """Sentences, one a line; `kind` as for a text. `title` stands above them."""
+    """Sentences, one a line; `kind` as for a text. `title` stands above them.
+
+    `links`: for each sentence the section that has the evidence, on a page.
+    """
 
     items: Sequence[str]
     kind: str = ""
     title: str = ""
+    links: Sequence[str] = ()
+
+
+class Later(Sequence[str]):
+    """Lines that are made when they are first shown; a format without notes does without the checks behind them."""
+
+    def __init__(self, made: Callable[[], Iterable[str]]) -> None:
+        self._made = made
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return [*self._made()]
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._lines[at]
+
+    def __len__(self) -> int:
+        return len(self._lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +254,14 @@ class Page:
     sections: Sequence[Section]
     data: Callable[[], Any]
     subtitle: str = ""
+
+    def tables_alone(self) -> Page:
+        """The page without its words: no sentence, no note, no picture."""
+        sections = [
+            replace(each, blocks=[replace(block, notes=()) for block in each.blocks if isinstance(block, Table)])
+            for each in self.sections
+        ]
+        return replace(self, sections=sections)
 
 
 def every_block(sections: Iterable[Section]) -> Iterable[Block]:

@@ -99,7 +99,7 @@ def borda(cells: Floats) -> Floats:
 
 
 def groups_of(systems: int, apart: Bools) -> list[list[int]]:
-    """The largest sets of systems of which no two are separable, in the order of their first systems.
+    """The largest sets of systems of which no two differ significantly, in the order of their first systems.
 
     `apart` has a row and a column for each system. The relation is not transitive, so a system may be in several.
     """

@@ -22,7 +22,7 @@ __all__ = ["LTR_FORMATS", "rewrite_ltr", "write_ltr"]
 
 LTR_FORMATS: Final = {
     "letor": "LABEL qid:QUERY FEATURE:VALUE … # comment",
-    "lightgbm": "LABEL FEATURE:VALUE …, and the sizes of queries in a second file, OUT.query",
+    "lightgbm": "LABEL FEATURE:VALUE …, with the sizes of queries in OUT.query",
 }
 
 

@@ -1,4 +1,4 @@
-"""Cells → a board per measure: macro-averages, medians, ranks with intervals, Borda counts, what is not separable."""
+"""Cells → a board per measure: macro-averages, medians, ranks with intervals, Borda counts, significance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankgauge.comparison.verdict import BETTER, NOT_SEPARABLE, decide
+from rankgauge.comparison.verdict import BETTER, NOT_SIGNIFICANT, decide
 from rankgauge.errors import InputError
 from rankgauge.stats import macro
 from rankgauge.stats.paired import Interval, midranks
@@ -143,7 +143,7 @@ def _ranked(board: Board, names: list[str], tables: list[Floats], ways: Ways) ->
     ]
     apart = np.zeros((len(names), len(names)), bool)
     for (a, b), pair in zip(every, pairs, strict=True):
-        apart[a, b] = apart[b, a] = pair.decision != NOT_SEPARABLE
+        apart[a, b] = apart[b, a] = pair.decision != NOT_SIGNIFICANT
     groups = macro.groups_of(len(names), apart)
     intervals = macro.rank_intervals(tables, alpha=ways.alpha, resamples=ways.resamples, seed=ways.seed)
     ranges = _ranges(names, pairs)
@@ -195,7 +195,7 @@ def _ranges(names: list[str], pairs: list[MacroPair]) -> dict[str, tuple[int, in
     """The ranks that are left: below every system that is better, above every one that is worse."""
     better, worse = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     for pair in pairs:
-        if pair.decision != NOT_SEPARABLE:
+        if pair.decision != NOT_SIGNIFICANT:
             winner, loser = (pair.a, pair.b) if pair.decision == BETTER else (pair.b, pair.a)
             better[loser] += 1
             worse[winner] += 1

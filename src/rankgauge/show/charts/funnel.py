@@ -69,7 +69,7 @@ def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
     ]  # fmt: skip
     shades = [getattr(frame.theme, colour) for colour in PART_COLOURS.values()]
     names, legend = list(LABELS.values()), frame.legend(list(LABELS.values()), symbol="square")
-    side = alt.Axis(labelLimit=frame.label_limit, grid=False, domain=False, ticks=False)
+    side = frame.names(list(funnel), grid=False, labelColor=frame.theme.quiet)
     bars = alt.Chart(data(rows)).mark_bar().encode(
         x=alt.X("share:Q", stack="zero", title="parts of 1", scale=alt.Scale(domain=[0, 1])),
         y=alt.Y("run:N", sort=list(funnel), title=None, axis=side), order="at:Q",
@@ -129,6 +129,6 @@ def funnel_depth(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
     drawn = base.mark_line(strokeWidth=2.5).encode(strokeDash=frame.dash("line", names))
     large = alt.condition("datum.peak", alt.value(110), alt.value(30))
     dots_of = base.mark_point(filled=True, opacity=1).encode(size=large)
-    title = f"{funnel.measure} if only the first candidates had been reranked"
+    title = f"{funnel.measure} by number of candidates reranked"
     words = "Large points: where a reranker reaches most. The ceiling is the best order of as many."
     return frame.chart([drawn, dots_of], title, words, 300)

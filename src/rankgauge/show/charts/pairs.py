@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.comparison.verdict import NOT_SEPARABLE, p_text
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT, p_text
 from rankgauge.show.charts.source import caption, comparison_of, ends_of, pair_of, some_names, values_of
 from rankgauge.show.charts.theme import BOLD_LETTER, WIDTH, Frame, altair, data, diagonal, told
 from rankgauge.stats import power
@@ -183,7 +183,7 @@ def _points(values: Values, a: str, b: str) -> list[dict[str, Any]]:
 
 
 def matrix(source: Source, measure: Asked = None, *, theme: str = "light", width: int = WIDTH) -> Any:
-    """The difference of every pair, row − column; those that are separable are coloured."""
+    """The difference of every pair, row − column; significant ones are coloured."""
     alt, frame = altair(), Frame.of(theme, width)
     compared, settings = comparison_of(source, measure)
     values = compared.values
@@ -193,17 +193,17 @@ def matrix(source: Source, measure: Asked = None, *, theme: str = "light", width
     lines = [name for name in names if any(row["row"] == name for row in rows)]
     room = (frame.width - min(frame.label_limit, 8 * max(map(len, lines)) + 30)) / len(columns)
     angle = 0 if max(map(len, columns)) * 7 < room else -60 if frame.narrow else -40
-    head = frame.names(orient="top", labelAngle=angle, grid=False)
+    head = frame.names(columns, orient="top", labelAngle=angle, grid=False)
     tooltip = [told("row"), told("column"), told("difference", "+.4f"), told("interval"), told("p_words", title="p")]
     base = alt.Chart(data(rows)).encode(
         x=alt.X("column:N", sort=columns, title=None, axis=head),
-        y=alt.Y("row:N", sort=lines, title=None, axis=frame.names(grid=False)),
-        tooltip=[*tooltip, told("separable")],
+        y=alt.Y("row:N", sort=lines, title=None, axis=frame.names(lines, grid=False)),
+        tooltip=[*tooltip, told("significant")],
     )
     layers = [_cell_boxes(frame, base, rows), *_cell_texts(frame, base, room)]
     words = (
-        f"Row − column. Coloured: separable, {'adjusted ' * (len(compared.pairs) > 1)}p ≤ {settings.alpha:g} "
-        f"({settings.method} over {len(compared.pairs):,} pairs); grey: not separable"
+        f"Row − column. Coloured: significant, {'adjusted ' * (len(compared.pairs) > 1)}p ≤ {settings.alpha:g} "
+        f"({settings.method} over {len(compared.pairs):,} pairs); grey: not significant"
     )
     against = ": every pair" if settings.baseline is None else f" − {settings.baseline}"
     height = max(len(lines) * (30 if frame.narrow else 38), 40)
@@ -223,30 +223,30 @@ def _cells(compared: Compared) -> list[dict[str, Any]]:
 
 def _cell(pair: Pair, row: str, column: str, sign: int) -> dict[str, Any]:
     low, high = sorted(sign * end for end in pair.interval)
-    separable = pair.decision != NOT_SEPARABLE
+    significant = pair.decision != NOT_SIGNIFICANT
     return {
         "row": row, "column": column, "difference": sign * pair.difference + 0.0,
         "interval": f"{_signed(low)} to {_signed(high)}", "p": pair.p_adjusted, "p_words": p_text(pair.p_adjusted),
-        "separable": separable, "short": _signed(sign * pair.difference)[:-1].replace("0.", ".", 1),
-        "sign": ("+" if sign * pair.difference > 0 else "−") if separable else "·",
+        "significant": significant, "short": _signed(sign * pair.difference)[:-1].replace("0.", ".", 1),
+        "sign": ("+" if sign * pair.difference > 0 else "−") if significant else "·",
     }  # fmt: skip
 
 
 def _cell_boxes(frame: Frame, base: Any, rows: list[dict[str, Any]]) -> Any:
     alt = altair()
-    most = max((abs(row["difference"]) for row in rows if row["separable"]), default=1.0) or 1.0
-    colour = alt.condition("datum.separable", frame.shade("difference", most), alt.value(frame.theme.empty))
+    most = max((abs(row["difference"]) for row in rows if row["significant"]), default=1.0) or 1.0
+    colour = alt.condition("datum.significant", frame.shade("difference", most), alt.value(frame.theme.empty))
     return base.mark_rect(stroke=frame.theme.background, strokeWidth=2, cornerRadius=3).encode(color=colour)
 
 
 def _cell_texts(frame: Frame, base: Any, room: float) -> list[Any]:
-    """The difference where it fits, else its sign; bold where it is separable."""
+    """The difference where it fits, else its sign; bold where it is significant."""
     alt = altair()
     field = "difference" if room > 62 else "short" if room > 36 else "sign"
     text = alt.Text("difference:Q", format="+.4f") if field == "difference" else alt.Text(f"{field}:N")
     looks: dict[str, dict[str, Any]] = {
-        "datum.separable": {"fontWeight": 700},
-        "!datum.separable": {"color": frame.theme.quiet},
+        "datum.significant": {"fontWeight": 700},
+        "!datum.significant": {"color": frame.theme.quiet},
     }
     size = 12 if room > 44 else 10
     return [base.transform_filter(of).mark_text(fontSize=size, **look).encode(text=text) for of, look in looks.items()]
@@ -258,7 +258,7 @@ def _cell_texts(frame: Frame, base: Any, room: float) -> list[Any]:
 def detectable(
     source: Source, measure: Asked = None, *, pair: Two = None, theme: str = "light", width: int = WIDTH
 ) -> Any:
-    """The smallest difference that so many queries show with a chance of 80 %, by how the systems scatter here."""
+    """The minimum detectable effect by number of queries, with power 0.80, for systems that scatter as these do."""
     alt, frame = altair(), Frame.of(theme, width)
     compared, settings = comparison_of(source, measure)
     values = compared.values

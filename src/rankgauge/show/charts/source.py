@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgauge.comparison.compare import Comparison, Settings, compare_results, compare_values
 from rankgauge.comparison.comparison import Compared
 from rankgauge.comparison.values import Values, values_of_results
 from rankgauge.errors import InputError, counted
+from rankgauge.read.named import named
 from rankgauge.result import Result
-from rankgauge.stats import paired
-from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
@@ -22,22 +21,16 @@ if TYPE_CHECKING:
     Asked: TypeAlias = str | Measure | None  # the measure of a chart; None is the first
     Two: TypeAlias = tuple[str, str] | None
 
-__all__ = ["caption", "comparison_of", "defined", "ends_of", "intervals_of", "kind_of", "pair_of", "results_of"]
+__all__ = ["caption", "comparison_of", "defined", "ends_of", "kind_of", "pair_of", "results_of"]
 __all__ += ["some_names", "values_of"]
 
 
 def results_of(source: Source) -> dict[str, Result]:
     """System → Result; what has only values of one measure is refused."""
-    if isinstance(source, Result):
-        return {source.name or "run": source}
-    if isinstance(source, Mapping) and source and all(isinstance(each, Result) for each in source.values()):
-        return {str(name): each for name, each in source.items() if isinstance(each, Result)}
-    if isinstance(source, Sequence) and source and all(isinstance(each, Result) for each in source):
-        names = [each.name or f"run {at}" for at, each in enumerate(source, 1)]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise InputError(f"two results are named {twice!r}; give each system a name: {{'a': result, 'b': result}}")
-        return dict(zip(names, source, strict=True))
+    listed = source.values() if isinstance(source, Mapping) and not isinstance(source, Result) else source
+    several = [listed] if isinstance(listed, Result) else list(listed) if isinstance(listed, Iterable) else []
+    if several and all(isinstance(each, Result) for each in several):
+        return named(source if isinstance(source, Mapping) else several)
     raise InputError(
         f"this chart needs Results, which know the rankings; got {kind_of(source)}. Evaluate the runs: "
         "{'a': rankgauge.evaluate(judgments, run), …}"
@@ -72,24 +65,17 @@ def comparison_of(source: Source, measure: Asked = None) -> tuple[Compared, Sett
 
 
 def pair_of(source: Source, values: Values, pair: Two) -> tuple[str, str]:
-    """The two systems of a chart: those asked for, the first compared with the baseline, or the first two."""
+    """The two systems of a chart, as (other, baseline): those asked for, the first pair, or the first two."""
     if len(values.systems) < 2:
         raise InputError(f"this chart needs two systems, and there is only one, {values.systems[0]}; give another run")
     if pair is None:
         if isinstance(source, Comparison):
             return source.pairs[0].a, source.pairs[0].b
-        return values.systems[0], values.systems[1]
+        return values.systems[1], values.systems[0]
     a, b = (values.systems[values.index(name)] for name in pair)
     if a == b:
         raise InputError(f"{a} is given twice; name two systems of {', '.join(values.systems)}")
     return a, b
-
-
-def intervals_of(values: Values, alpha: float = 0.05) -> dict[str, Estimate]:
-    """System → its mean and the t interval of it, as `compare` has them."""
-    units = paired.units_of(values.table, values.weights, values.clusters)
-    ends = [paired.mean_interval(units, at, alpha) for at in range(len(values.systems))]
-    return {name: Estimate(values.mean(name), *both) for name, both in zip(values.systems, ends, strict=True)}
 
 
 def caption(values: Values, *more: str, definition: str | None = None) -> str:

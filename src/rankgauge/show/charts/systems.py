@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from rankgauge.comparison.compare import Comparison
-from rankgauge.comparison.verdict import NOT_SEPARABLE, percent
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT, percent
 from rankgauge.errors import InputError, counted
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.show.charts.source import caption, comparison_of, ends_of, intervals_of, values_of
+from rankgauge.show.charts.source import caption, comparison_of, ends_of, values_of
 from rankgauge.show.charts.theme import LETTER, WIDTH, Frame, altair, data, told
 from rankgauge.shown import clean
 
@@ -27,13 +27,13 @@ ROW: Final = 34  # pixels of a system's row
 def forest(source: Source, measure: Asked = None, *, theme: str = "light", width: int = WIDTH) -> Any:
     """The mean of every system with its interval, best first.
 
-    Of a comparison of every pair, the systems that are not separable from the best one are coloured.
+    Of a comparison of every pair, the systems that are not significantly different from the best one are coloured.
     """
     alt, frame = altair(), Frame.of(theme, width)
     values = values_of(source, measure)
     alpha = source.settings.alpha if isinstance(source, Comparison) else 0.05
     rows = _means(values, alpha)
-    top = _not_separable_from_best(source, measure, rows[0]["system"])
+    top = _level_with_best(source, measure, rows[0]["system"])
     for row in rows:
         row["top"] = top is None or row["system"] in top
     names = [row["system"] for row in rows]
@@ -46,7 +46,7 @@ def forest(source: Source, measure: Asked = None, *, theme: str = "light", width
     texts = texts.encode(color=alt.value(frame.theme.text))
     words = f"Lines: {percent(alpha)} t intervals of each mean"
     if top is not None and len(top) < len(rows):
-        words += "; blue: the best, and what is not separable from it"
+        words += "; blue: the best, and what is not significantly different from it"
     title, height = f"{values.measure} of {counted(len(rows), 'system')}", max(1, len(rows)) * ROW + 10
     return frame.chart([ends, points, texts], title, caption(values, words), height)
 
@@ -54,23 +54,23 @@ def forest(source: Source, measure: Asked = None, *, theme: str = "light", width
 def _means(values: Values, alpha: float) -> list[dict[str, Any]]:
     rows = [
         {"system": name, "mean": mean, "low": clean(low), "high": clean(high), "queries": len(values.queries)}
-        for name, (mean, low, high) in intervals_of(values, alpha).items()
+        for name, (mean, low, high) in values.intervals(alpha).items()
     ]
     return sorted(rows, key=lambda row: -float(row["mean"]))
 
 
-def _not_separable_from_best(source: Source, measure: Any, best: str) -> set[str] | None:
+def _level_with_best(source: Source, measure: Any, best: str) -> set[str] | None:
     """The best system and those that the comparison could not tell from it; None where not every pair was compared."""
     if not isinstance(source, Comparison) or source.settings.baseline is not None:
         return None
     pairs = comparison_of(source, measure)[0].pairs
-    alike = [{pair.a, pair.b} for pair in pairs if best in (pair.a, pair.b) and pair.decision == NOT_SEPARABLE]
+    alike = [{pair.a, pair.b} for pair in pairs if best in (pair.a, pair.b) and pair.decision == NOT_SIGNIFICANT]
     return {best}.union(*alike)
 
 
 def system_axis(frame: Frame, names: list[str]) -> Any:
     """The names of systems at the side."""
-    return altair().Y("system:N", sort=names, title=None, axis=frame.names(labelPadding=10))
+    return altair().Y("system:N", sort=names, title=None, axis=frame.names(names, labelPadding=10))
 
 
 def _interval_tooltip() -> list[Any]:

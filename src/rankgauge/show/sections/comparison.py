@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections import UserList
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.settings import ALSO, INTERVALS
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column
 from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, decision_mark, delta_column, legend, letter
-from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Notes, Section, Table, chart_of, ranked
+from rankgauge.show.model import (
+    Block,
+    Bullets,
+    Chart,
+    Column,
+    Later,
+    Mark,
+    Notes,
+    Section,
+    Table,
+    Text,
+    chart_of,
+    ranked,
+)
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared, Comparison
@@ -20,21 +31,38 @@ if TYPE_CHECKING:
 __all__ = ["DETECTABLE", "details_table", "how_decided", "p_head", "pairs_table", "sections"]
 
 CLEAREST: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
-DETAILED: Final = 10  # pairs, up to which there are details without being asked for
 MOST_BARS: Final = 500  # queries; a chart of more would make a page large
 SPOKEN: Final = 3  # pairs, up to which there is a sentence for each
-DETECTABLE: Final = "the smallest true difference that this set of queries would show with a chance of 80 %"
+DETECTABLE: Final = "minimum detectable effect: a true difference of this size is found with a chance of 80 %"
+CHANGED: Final = 5  # queries that lost most, and as many that won most
+RELATIVE: Final = Column("relative", "percent", 1, aside=True)  # the sentence has it too
+PAIR: Final = (Column("system", key="a"), Column("baseline", key="b"))
 
 
 def sections(
     comparison: Comparison, *, every_pair: bool = False, details: bool = False, deltas: str = "absolute"
 ) -> Iterator[Section]:
-    """The whole; `every_pair` and `details` however many there are, `deltas` as in `marks.DELTAS`."""
-    blocks = [_paper_table(comparison, deltas), *_tables(comparison, every_pair, details)]
-    verdicts = [f"{pair.verdict}." for each in comparison.values() if len(each.pairs) <= SPOKEN for pair in each.pairs]
-    blocks += [Bullets(verdicts)] if verdicts else []
-    blocks += [Notes(_Lines(comparison)), *_charts(comparison), Table.of_rows(comparison.rows())]
+    """The answer: sentences, a table against the baseline, the queries that changed most; the rest with `details`.
+
+    `every_pair`: all pairs, however many; `deltas` as in `marks.DELTAS`.
+    """
+    verdicts = [*_verdicts(comparison)]
+    blocks: list[Block] = [Bullets(verdicts, "lead")] if verdicts else []
+    blocks.append(_paper_table(comparison, deltas))
+    for measure, whole in comparison.measures.items():
+        blocks += [*_answer(comparison, measure, whole, every_pair)]
+        blocks += [*_details(comparison, measure, whole, every_pair, details)]
+        for name, group in whole.groups.items():
+            blocks += [*_answer(comparison, f"{measure}, {name}", group, every_pair, len(whole.groups))]
+    blocks += [Notes(Later(lambda: _notes(comparison))), *_charts(comparison), Table.of_rows(comparison.rows())]
     yield Section("comparison", "Comparison", blocks)
+
+
+def _verdicts(comparison: Comparison) -> Iterator[str]:
+    """A sentence for every system that is compared with the baseline, where these are few."""
+    for each in comparison.values():
+        pairs = each.against(comparison.baseline)
+        yield from (f"{pair.verdict}." for pair in pairs if len(pairs) <= SPOKEN)
 
 
 def _charts(comparison: Comparison) -> Iterator[Chart]:
@@ -50,19 +78,50 @@ def _charts(comparison: Comparison) -> Iterator[Chart]:
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _tables(comparison: Comparison, every_pair: bool, details: bool) -> Iterator[Block]:
-    for measure, whole in comparison.measures.items():
-        shown = whole.pairs if every_pair else clearest(whole.pairs)
-        yield systems_table(comparison, measure, whole)
-        yield pairs_table(comparison, whole, shown, len(whole.pairs))
-        if details or len(whole.pairs) <= DETAILED:
-            yield details_table(comparison, shown)
-        if comparison.settings.beside:
-            yield _beside_table(comparison, shown)
-        for name, group in whole.groups.items():
-            some = group.pairs if every_pair else clearest(group.pairs)
-            yield systems_table(comparison, f"{measure}, {name}", group)
-            yield pairs_table(comparison, group, some, len(whole.groups) * len(group.pairs))
+def _answer(comparison: Comparison, title: str, whole: Compared, every_pair: bool, groups: int = 0) -> Iterator[Block]:
+    """The systems against the baseline, the pairs without it, and of two systems the queries that changed most."""
+    baseline, family = comparison.baseline, max(1, groups) * len(whole.pairs)
+    yield against_table(comparison, title, whole, family)
+    others = [pair for pair in whole.pairs if baseline not in (pair.a, pair.b)]
+    if others:
+        yield pairs_table(comparison, others, every_pair, family)
+    if not groups and len(whole.systems) == 2:
+        yield from _changed_queries(whole.against(baseline)[0], whole)
+
+
+def against_table(comparison: Comparison, title: str, compared: Compared, family: int) -> Table:
+    """A row for each system: its mean, and what sets it apart from the baseline; `family` pairs were adjusted."""
+    baseline = comparison.baseline
+    columns = [Column("system"), Column("mean", "number"), Column("difference", "signed")]
+    columns += [RELATIVE, interval_column(comparison.settings.alpha, "difference")]
+    columns += [Column(p_head(comparison, family), "p", key="p_adjusted"), Column("verdict", key="decision")]
+    rows: list[list[Any]] = [[baseline, compared.systems[baseline].mean, *[None] * 4, Mark("baseline", "quiet")]]
+    for pair in compared.against(baseline):
+        apart = (pair.difference, pair.relative, pair.interval, pair.p_adjusted)
+        rows.append([pair.a, compared.systems[pair.a].mean, *apart, decision_mark(pair.decision)])
+    queries = counted(len(compared.values.queries), "query", "queries")
+    return Table("systems", f"{title}, {queries}", columns, rows, contests=ranked(range(len(rows)), [1]))
+
+
+def _changed_queries(pair: Pair, compared: Compared) -> Iterator[Block]:
+    """How many queries won and lost, and the ones that did so most."""
+    counts = f"won {pair.wins:,}, lost {pair.losses:,}, tied {pair.ties:,}"
+    yield Text(f"Queries of {pair.a} against {pair.b}: {counts}.")
+    columns = [Column("query", "query", key="query_id"), Column(pair.b, "number"), Column(pair.a, "number")]
+    columns.append(Column("difference", "signed"))
+    lost, won = compared.changed(pair.a, pair.b, CHANGED)
+    if lost or won:
+        yield Table("changed", "Queries that lost and won most", columns, [*lost, *reversed(won)])
+
+
+def _details(comparison: Comparison, title: str, whole: Compared, every_pair: bool, details: bool) -> Iterator[Block]:
+    """The intervals of means, what else there is to know about every pair, and what was asked for beside it."""
+    shown = whole.pairs if every_pair else clearest(whole.pairs)
+    if details:
+        yield systems_table(comparison, title, whole)
+        yield details_table(comparison, shown)
+    if comparison.settings.beside:
+        yield _beside_table(comparison, shown)
 
 
 def clearest(pairs: Sequence[Pair]) -> Sequence[Pair]:
@@ -77,27 +136,28 @@ def systems_table(comparison: Comparison, title: str, compared: Compared) -> Tab
     """The headline: the mean of every system, its interval, and how many others it is better than."""
     counts = len(compared.systems) > 2 and comparison.settings.baseline is None
     columns = [Column("system"), Column("mean", "number"), interval_column(comparison.settings.alpha, "mean")]
-    columns += [Column(head, "count") for head in ("better than", "not separable", "worse than")] if counts else []
+    columns += [Column(head, "count") for head in ("better than", "not significant", "worse than")] if counts else []
     rows = []
     for name, system in compared.systems.items():
-        others = (system.better_than, system.not_separable_from, system.worse_than) if counts else ()
+        others = (system.better_than, system.not_significant, system.worse_than) if counts else ()
         rows.append([name, system.mean, system.interval, *others])
     queries = counted(len(compared.values.queries), "query", "queries")
     contests = ranked(range(len(rows)), [1])
     return Table("systems", f"{title}, {queries}", columns, rows, contests=contests)
 
 
-def pairs_table(comparison: Comparison, compared: Compared, shown: Sequence[Pair], family: int) -> Table:
+def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool, family: int) -> Table:
     """The decisions: difference, interval, relative change, the p that decides; `family` pairs were adjusted."""
-    columns = [Column("a"), Column("b"), Column("a − b", "signed", key="difference")]
-    columns += [interval_column(comparison.settings.alpha, "difference"), Column("relative", "percent", 1)]
-    columns += [Column(p_head(comparison, family), "p", key="p_adjusted"), Column("a is", key="decision")]
+    shown = pairs if every_pair else clearest(pairs)
+    columns = [*PAIR, Column("difference", "signed"), RELATIVE]
+    columns += [interval_column(comparison.settings.alpha, "difference")]
+    columns += [Column(p_head(comparison, family), "p", key="p_adjusted"), Column("verdict", key="decision")]
     rows = [
-        [each.a, each.b, each.difference, each.interval, each.relative, each.p_adjusted, decision_mark(each.decision)]
+        [each.a, each.b, each.difference, each.relative, each.interval, each.p_adjusted, decision_mark(each.decision)]
         for each in shown
     ]
-    left = len(compared.pairs) - len(shown)
-    title = f"The {len(shown)} clearest of {len(compared.pairs):,} pairs; --every-pair shows all" if left else ""
+    left = len(pairs) - len(shown)
+    title = f"The {len(shown)} clearest of {len(pairs):,} pairs; --every-pair shows all" if left else ""
     return Table("pairs", title, columns, rows, search=len(rows) > 8)
 
 
@@ -108,10 +168,11 @@ def p_head(comparison: Comparison, family: int) -> str:
 
 def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """What else there is to know about every pair."""
-    columns = [Column("a"), Column("b"), Column("p alone", "p", key="p"), Column("p of t", "p", key="p_t")]
+    columns = [*PAIR, Column("unadjusted p", "p", key="p"), Column("t-test p", "p", key="p_t", aside=True)]
     columns += [Column("d_z", "number", 3), interval_column(comparison.settings.alpha, "d_z", digits=2)]
-    columns += [Column("g_z", "number", 3), *(Column(head, "count") for head in ("won", "tied", "lost"))]
-    columns += [Column("detectable", "number", help=DETECTABLE), Column("P(a > b)", "number", 3, key="better")]
+    columns += [Column("g_z", "number", 3, aside=True), *(Column(head, "count") for head in ("won", "tied", "lost"))]
+    columns += [Column("MDE", "number", help=DETECTABLE, key="detectable")]
+    columns += [Column("P(better)", "number", 3, key="better", aside=True)]
     rows = [
         [
             *(each.a, each.b, each.p, each.p_t, each.d_z, each.d_z_interval, each.g_z),
@@ -125,8 +186,8 @@ def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
 def _beside_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """What was asked for beside the decision, each with what it controls."""
     settings = comparison.settings
-    columns = [Column("a"), Column("b")]
-    columns += [Column(f"P(|a − b| < {settings.rope:g})", "number", 3)] if settings.rope is not None else []
+    columns = [*PAIR]
+    columns += [Column(f"P(|difference| < {settings.rope:g})", "number", 3)] if settings.rope is not None else []
     columns += [Column(f"p of TOST ±{settings.margin:g}", "p")] if settings.margin is not None else []
     columns += [
         Column(name, "interval") if name in INTERVALS else Column(f"{name} ({ALSO[name]})", "p")
@@ -195,31 +256,18 @@ def _legend(comparison: Comparison, deltas: str) -> str:
 # ---- notes -----------------------------------------------------------------------------------------------------------
 
 
-class _Lines(UserList[str]):
-    """The lines of the notes; the checks behind them are made where they are shown, and CSV does not show them."""
-
-    def __init__(self, comparison: Comparison) -> None:
-        self.comparison = comparison
-
-    @cached_property
-    def data(self) -> list[str]:  # type: ignore[override]
-        return [*_notes(self.comparison)]
-
-
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """How the p-values came about, what not to trust, and what there is to know about the runs."""
+    """What could change the decision first, then how the p-values came about."""
     first, settings = comparison.first, comparison.settings
+    yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in comparison.warnings)
+    yield from comparison.notes
     yield how_decided(comparison)
-    if len(first.pairs) <= DETAILED:
-        yield "Detectable: the smallest true difference that this set would show with a chance of 80 %."
     if first.values.weights is not None or first.values.clusters is not None:
         what = "clusters and weights" if first.values.clusters is not None else "weights"
-        yield f"With {what} the queries tell as much as {first.effective:.1f} independent ones."
+        yield f"With {what} the queries count as much as {first.effective:.1f} independent ones."
     if first.groups and settings.method != "none":
         size = len(first.groups) * len(first.pairs)
         yield f"Groups of queries: {size:,} comparisons, adjusted as one family."
-    yield from (f"WARNING {doubt.code}: {doubt.text}." for doubt in comparison.warnings)
-    yield from comparison.notes
 
 
 def how_decided(comparison: Comparison) -> str:

@@ -2,42 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.explanation.query.explanation import Difference
 from rankgauge.show.cells import number_text
-from rankgauge.show.explained import FIRST_ROWS, MOST_ROWS, beside_ideal, change_words, headline, kept_rows
+from rankgauge.show.explained import FIRST_ROWS, MOST_ROWS, beside_ideal, change_words, headline, kept_rows, with_text
 from rankgauge.show.model import Block, Bullets, Column, Notes, Picture, Section, Table, Text
+from rankgauge.show.names import short
 from rankgauge.show.svg.explanation import difference_svg, svg
-from rankgauge.show.text import short
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explanation import Explanation, Explanations, Row
 
+NAME: Final = 10  # characters of a run's name in the head of a column
+
 __all__ = ["below", "ranks_table", "sections", "shares_table"]
 
 
-def sections(explained: Explanation | Explanations | Difference) -> Iterator[Section]:
-    """One section for each query that is explained, or for the difference of two runs."""
-    if isinstance(explained, Difference):
-        yield Section("difference", explained.title, [*_difference_blocks(explained)])
-        return
-    for each in getattr(explained, "explanations", [explained]):
-        yield Section(f"query-{each.query}", each.title, [*_explanation_blocks(each)])
+def sections(
+    explained: Explanation | Explanations | Difference,
+    *,
+    queries: Mapping[str, str] | None = None,
+    documents: Mapping[str, str] | None = None,
+) -> Iterator[Section]:
+    """One section for each query that is explained, or for the difference of two runs; with texts where given."""
+    named = partial(with_text, texts=documents) if documents else str
+    every = getattr(explained, "explanations", [explained])
+    if not every:
+        yield Section("nothing", explained.title, [Text(explained.title)])
+    for each in every:
+        blocks = (_difference_blocks if isinstance(each, Difference) else _explanation_blocks)(each, named)
+        head = [Text(each.title, "head")] if len(every) == 1 else []  # of several, each section has its title
+        text = (queries or {}).get(each.query, "")
+        yield Section(f"query-{each.query}", each.title, [*([Text(text)] if text else []), *head, *blocks])
 
 
 # ---- one query -------------------------------------------------------------------------------------------------------
 
 
-def _explanation_blocks(explanation: Explanation) -> Iterator[Block]:
-    yield Text(headline(explanation), "head")
+def _explanation_blocks(explanation: Explanation, named: Callable[[str], str]) -> Iterator[Block]:
     yield Text(f"{explanation.measure} = {number_text(explanation.value)}", "lead")
     if ideal := beside_ideal(explanation):
         yield Text(ideal)
     yield Picture(f"picture-{explanation.query}", headline(explanation), lambda: svg(explanation))
-    yield ranks_table(explanation)
+    yield ranks_table(explanation, named)
     yield from below(explanation)
     rows = [{"query_id": explanation.query, "run": explanation.run, **asdict(row)} for row in explanation.rows]
     yield Table.of_rows(rows, f"rows-{explanation.query}")
@@ -58,18 +69,23 @@ def below(explanation: Explanation, key: str = "levels") -> Iterator[Block]:
         yield Notes([f"Note: {note}." for note in explanation.notes])
 
 
-def _columns(explanation: Explanation) -> list[tuple[Column, str]]:
+def _document(named: Callable[[str], str], head: str = "document", **column: Any) -> Column:
+    """The column of documents; where they have texts, these may be cut."""
+    return Column(head, "text" if named is str else "titled", **column)
+
+
+def _columns(explanation: Explanation, document: Column) -> list[tuple[Column, str]]:
     """The columns about a rank, and the field of a row that each shows."""
-    columns = [(Column("rank", "rank"), "rank"), (Column("document"), "doc_id"), (Column("grade", "grade"), "grade")]
+    columns = [(Column("rank", "rank"), "rank"), (document, "doc_id"), (Column("grade", "grade"), "grade")]
     if any(row.discount is not None for row in [*explanation.rows, *explanation.ideal]):
         columns += [(Column("gain", "gain"), "gain"), (Column("discount", "number"), "discount")]
-        columns.append((Column("term", "number"), "term"))
-    return [*columns, (Column("adds", "number"), "contribution"), (Column("so far", "number"), "total")]
+        columns.append((Column("term", "number", aside=True), "term"))
+    return [*columns, (Column("adds", "number"), "contribution"), (Column("so far", "number", aside=True), "total")]
 
 
 def ranks_table(explanation: Explanation, named: Callable[[str], str] = str) -> Table:
     """Every rank, a bar for what it adds, and the ideal ranking beside it; `named` says how a document is called."""
-    columns = _columns(explanation)
+    columns = _columns(explanation, _document(named))
     ideal = {row.rank: row for row in explanation.ideal}
     rows: list[list[Any]] = []
     last = 0
@@ -83,8 +99,8 @@ def ranks_table(explanation: Explanation, named: Callable[[str], str] = str) -> 
         rows.append([*cells, row.contribution, *_ideal(ideal.get(row.rank), named)])
     beyond = range(last + 1, min(len(ideal), FIRST_ROWS) + 1)
     rows += [[rank, *[""] * len(columns), *_ideal(ideal[rank], named)] for rank in beyond]
-    beside = [Column("ideal", key="ideal_doc_id", divided=True), Column("grade", "grade", key="ideal_grade")]
-    beside += [Column("adds", "number", key="ideal_adds"), Column("so far", "number", key="ideal_total")]
+    beside = [_document(named, "ideal", key="ideal_doc_id", divided=True), Column("grade", "grade", key="ideal_grade")]
+    beside += [Column("adds", "number", key="ideal_adds"), Column("so far", "number", key="ideal_total", aside=True)]
     heads = [*(column for column, _ in columns), Column("", "bar"), *beside]
     return Table("ranks", "", heads, rows, sort=False)
 
@@ -95,33 +111,33 @@ def _ideal(row: Row | None, named: Callable[[str], str]) -> list[Any]:
 
 # ---- two runs --------------------------------------------------------------------------------------------------------
 
-SHARES: Final = [
-    *(Column("document"), Column("grade", "grade"), Column("rank in A", "rank"), Column("adds in A", "number")),
-    *(Column("rank in B", "rank"), Column("adds in B", "number"), Column("A − B", "signed"), Column("", "bar")),
-]
 
-
-def _difference_blocks(difference: Difference) -> Iterator[Block]:
-    yield Text(difference.title, "head")
-    for letter, each in (("A", difference.a), ("B", difference.b)):
-        yield Text(f"{letter} = {number_text(each.value)}  {short(each.run, 60)}")
-    yield Picture("picture", difference.title, lambda: difference_svg(difference))
-    yield shares_table(difference)
+def _difference_blocks(difference: Difference, named: Callable[[str], str]) -> Iterator[Block]:
+    new, old = difference.names
+    for name, each in ((old, difference.b), (new, difference.a)):
+        yield Text(f"{short(name, 60)}: {number_text(each.value)}")
+    yield Picture(f"picture-{difference.query}", difference.title, lambda: difference_svg(difference))
+    yield shares_table(difference, named)
     if difference.rest:
         yield Notes([f"{difference.rest.words}: {number_text(difference.rest.contribution, sign=True)}"])
-    pairs = (("A", difference.a), ("B", difference.b))
-    notes = [f"Note on {letter}: {note}." for letter, each in pairs for note in each.notes]
+    pairs = ((old, difference.b), (new, difference.a))
+    notes = [f"Note on {name}: {note}." for name, each in pairs for note in each.notes]
     yield from [Notes(notes)] if notes else []
-    yield Table.of_rows([{"query_id": difference.query, **asdict(share)} for share in difference.shares])
+    rows = [{"query_id": difference.query, **asdict(share)} for share in difference.shares]
+    yield Table.of_rows(rows, f"rows-{difference.query}")
 
 
 def shares_table(difference: Difference, named: Callable[[str], str] = str, most: int = MOST_ROWS) -> Table:
     """The documents that make the difference, and the first of those that do not."""
     shares = [share for at, share in enumerate(difference.shares) if at < FIRST_ROWS or share.points][:most]
     rows: list[list[Any]] = [
-        [named(each.doc_id), each.grade, each.rank_a, each.a, each.rank_b, each.b, each.points, each.points]
+        [named(each.doc_id), each.grade, each.rank_b, each.rank_a, each.b, each.a, each.points, each.points]
         for each in shares
     ]
     if len(shares) < len(difference.shares):
         rows.append([f"… {len(difference.shares) - len(shares):,} more", *[""] * 7])
-    return Table("shares", "", SHARES, rows, sort=False)
+    names = [short(name, NAME) for name in reversed(difference.names)]
+    columns = [_document(named), Column("grade", "grade")]
+    columns += [Column(f"{name} rank", "rank") for name in names]
+    columns += [Column(f"{name} adds", "number", aside=True) for name in names]
+    return Table("shares", "", [*columns, Column("difference", "signed"), Column("", "bar")], rows, sort=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import counted
@@ -67,7 +68,7 @@ def _stages_table(funnel: Funnel) -> Table:
             rows.append(_stage_row(funnel, name, "oracle", "in the best order (oracle)"))
         rows.append(_stage_row(funnel, name, "value", name, "after"))
     columns = [Column("stage"), Column("run"), Column(f"R@{funnel.depth}", "number"), Column(measure, "number")]
-    columns += [interval_column(funnel.sampling.alpha, measure), Column(_judged(funnel), "number", 3)]
+    columns += [interval_column(funnel.sampling.alpha, measure), Column(_judged(funnel), "number", 3, aside=True)]
     caption = f"{measure} in two stages, {counted(len(funnel.query_ids), 'query', 'queries')}, {_candidates(funnel)}"
     note = "The best order of the candidates is the ceiling of every reranker; recall is not."
     return Table("stages", caption, columns, rows, [note], sort=False)
@@ -93,23 +94,23 @@ def _parts_table(funnel: Funnel) -> Table:
     rows = [[name, *(funnel[name][part].value for part in PARTS)] for name in funnel]
     notes = ["Each row adds up to 1. Mis-ranked is for the reranker to win, not retrieved for the retriever."]
     notes += [f"{capital(head)}: {PARTS[part]}." for part, head in HEADS.items()]
-    return Table("stage-parts", "What was reached, and where the rest was lost", columns, rows, notes)
+    return Table("stage-parts", "Value and losses", columns, rows, notes)
 
 
 def _lift_table(funnel: Funnel) -> Table:
     """What the reranker won of what it could have won."""
     alpha = funnel.sampling.alpha
     columns = [Column("run"), Column("lift", "signed"), interval_column(alpha, "lift", "signed interval")]
-    columns += [Column("headroom", "number"), Column("captured", "share")]
-    columns += [interval_column(alpha, "captured", "share interval")]
-    columns += [Column(head, "count") for head in ("helped", "unchanged", "harmed")]
+    columns += [Column("headroom", "number", aside=True), Column("captured", "share")]
+    columns += [replace(interval_column(alpha, "captured", "share interval"), aside=True)]
+    columns += [Column(head, "count", aside=head == "unchanged") for head in ("helped", "unchanged", "harmed")]
     rows = []
     for name in funnel:
         lift, captured = funnel[name]["lift"], funnel[name]["captured"]
         row = [name, lift.value, lift[1:], funnel[name]["headroom"].value, captured.value, captured[1:]]
         rows.append([*row, *funnel.outcome(name).values()])
     note = "Lift: reranked − retrieved. Headroom: best order − retrieved. Captured: mean lift / mean headroom."
-    return Table("stage-lift", "What the reranker won of what it could have won", columns, rows, [note])
+    return Table("stage-lift", "Lift of the reranker", columns, rows, [note])
 
 
 def _curve_table(funnel: Funnel) -> Table:
@@ -119,11 +120,11 @@ def _curve_table(funnel: Funnel) -> Table:
     columns = [(Column("first", "count"), [point.depth for point in next(iter(funnel.curve.values()))])]
     for retriever, name in reversed(owner.items()):
         whose, curve = f", {retriever}" if len(owner) > 1 else "", funnel.curve[name]
-        columns.append((Column(f"recall{whose}", "number"), [point.recall for point in curve]))
-        columns.append((Column(f"best order{whose}", "number"), [point.oracle for point in curve]))
+        columns.append((Column(f"recall{whose}", "number", aside=True), [point.recall for point in curve]))
+        columns.append((Column(f"best order{whose}", "number", aside=True), [point.oracle for point in curve]))
     columns += [(Column(name, "number"), [point.value for point in curve]) for name, curve in funnel.curve.items()]
     notes = [f"{name}: {_peak(funnel, name)}" for name in funnel]
-    caption = f"{funnel.measure} if only the first candidates had been reranked"
+    caption = f"{funnel.measure} by number of candidates reranked"
     return Table.of_columns("stage-depth", caption, columns, notes=notes, sort=False)
 
 
@@ -142,8 +143,8 @@ def _cross_table(funnel: Funnel) -> Table:
     assert funnel.cross is not None
     (old, new), (former, latter) = funnel.cross.retrievers, funnel.cross.rerankers
     words = {
-        "retriever": f"retriever: {old} → {new}",
-        "reranker": f"reranker: {former} → {latter}",
+        "retriever": "retriever",
+        "reranker": "reranker",
         "total": "both",
         "interaction": "interaction",
         "retriever_alone": f"retriever, with {former}",
@@ -152,14 +153,15 @@ def _cross_table(funnel: Funnel) -> Table:
     losses = [part for part in LOSSES if part != "no_relevant"]  # what no stage can change
     columns = [Column("effect"), Column(str(funnel.measure), "signed", key="value")]
     columns += [interval_column(funnel.sampling.alpha, "value", "signed interval")]
-    columns += [Column(HEADS[part], "signed", key=part) for part in losses]
+    columns += [Column(HEADS[part], "signed", key=part, aside=part == "unknown") for part in losses]
     rows = []
     for effect, name in words.items():
         parts = funnel.effects[effect]
         rows.append([name, parts["value"].value, parts["value"][1:], *(parts[part].value for part in losses)])
     notes = ["Retriever and reranker are means over either other one, and add up to both."]
     notes += ["From the old pair, retriever, reranker and interaction add up to both as well."]
-    return Table("attribution", "Two retrievers × two rerankers", columns, rows, notes, sort=False)
+    caption = f"Two retrievers × two rerankers: {old} → {new}, {former} → {latter}"
+    return Table("attribution", caption, columns, rows, notes, sort=False)
 
 
 def _queries_table(funnel: Funnel) -> Table:
@@ -178,7 +180,7 @@ def _harm_table(funnel: Funnel, most: int) -> Iterator[Table]:
     columns = [Column("run"), Column("query", "query"), Column("documents"), Column("change", "signed")]
     note = "Rank before → after, of documents that gain something; – : not reranked at all."
     if rows:
-        yield Table("stage-harm", "Harmed most by the reranker", columns, rows, [note], search=len(rows) > 8)
+        yield Table("stage-harm", "Queries that the reranker harmed most", columns, rows, [note], search=len(rows) > 8)
 
 
 def _moves(harm: Harm) -> str:

@@ -34,7 +34,7 @@ def sections(check: Check) -> Iterator[Section]:
 def _compared_table(check: Check) -> Table:
     """A row for each measure that is compared."""
     columns = [Column("measure"), Column("candidate", "number"), Column("baseline", "number")]
-    columns += [*_bounds("difference", "signed"), Column("margin", "plain"), Column("queries", "count")]
+    columns += [*_bounds("difference", "signed"), Column("margin", "plain"), Column("queries", "count", aside=True)]
     rows = [
         [each.measure, each.candidate, each.baseline, *each.bounds, each.margin, each.queries, _answer(each)]
         for each in check.compared
@@ -68,7 +68,7 @@ def _lost(check: Check) -> Iterator[Fold]:
             if each.measure == measure
         ]
         key = f"lost {measure}"
-        yield Fold(key, f"The queries that lost most {measure}", [Table(key, "", columns, rows)])
+        yield Fold(key, f"Queries that lost most {measure}", [Table(key, "", columns, rows)])
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def _binarised_table(pair: PairAgreement, number: int) -> Table:
     columns = [Column("from grade", "grade"), *(Column(head, "number", 3) for head in ("same", "κ"))]
     columns += [Column(f"share of {judge}", "number", 3) for judge in ("a", "b")]
     rows = [list(each) for each in pair.binarised]
-    return Table(f"binarised-{number}", "Grades from here up against those below", columns, rows)
+    return Table(f"binarised-{number}", "Agreement at each relevance threshold", columns, rows)
 
 
 def _grades_table(pair: PairAgreement, number: int) -> Table:

@@ -56,7 +56,7 @@ def _rows(quality: Quality, asked_only: bool) -> list[dict[str, Any]]:
     if asked_only and quality.left_out:
         return [each._asdict() | {"lost": each.lost} for each in quality.left_out]
     if asked_only and quality.noise is not None:
-        return quality.noise.to_frame().to_dicts()
+        return [each._asdict() for each in quality.noise.scores]
     return [each.to_dict() for each in quality.runs]
 
 
@@ -85,7 +85,7 @@ def _summary_notes(quality: Quality) -> Iterator[str]:
             yield f"Queries {words}: {len(queries):,} ({named})."
     if summary.negative:
         negative = counted(summary.negative, "judgment")
-        yield f"{negative} of negative grade: pooled and left without a grade, so open below."
+        yield f"{negative} of negative grade: pooled and left without a grade, so unjudged below."
 
 
 # ---- what unjudged documents leave open ------------------------------------------------------------------------------
@@ -93,19 +93,19 @@ def _summary_notes(quality: Quality) -> Iterator[str]:
 
 def _open_runs_table(quality: Quality) -> Table:
     """The runs: judged share, value, and the interval that unjudged documents leave open."""
-    columns = [Column("run"), Column(f"Judged{_cutoff(quality)}", "number", 3), Column("open", "count")]
+    columns = [Column("run"), Column(f"Judged{_cutoff(quality)}", "number", 3), Column("unjudged", "count", key="open")]
     columns += [Column(head, "number") for head in (quality.measure, "lowest", "highest", "condensed", "expected")]
     rows = [
         [each.name, each.judged, int(each.bounds.open.sum()), *each.bounds.mean, each.condensed, each.expected]
         for each in quality.runs
     ]
     notes = [
-        "Lowest, highest: over every way to grade the open documents, the ideal moving with them.",
-        "Condensed: without the unjudged documents. Expected: if they are like judged ones at their depth; optimistic.",
+        "Lowest, highest: over all grades that unjudged documents could get; the ideal ranking is recomputed.",
+        "Condensed: unjudged documents left out. Expected: if they are like judged ones at their depth; optimistic.",
     ]
     error = max((each.expected_error for each in quality.runs), default=0.0)
     notes += [f"Expected values are sampled; their standard error is at most {error:.1g}."] if error > 0 else []
-    caption = f"What unjudged documents leave open; the scale is {_scale(quality)}"
+    caption = f"Best and worst case once unjudged documents are judged (grades {_scale(quality)})"
     return Table("unjudged", caption, columns, rows, notes)
 
 
@@ -113,14 +113,17 @@ def _open_pairs_table(quality: Quality) -> Table:
     """The pairs of runs: the interval of their difference, and whether judging more could turn it round."""
     ordered = sorted(quality.pairs, key=lambda pair: pair.bounds.settled)
     shown = quality.pairs if len(quality.pairs) <= MOST_PAIRS else ordered[:MOST_PAIRS]
-    columns = [Column("a"), Column("b"), Column(f"Judged{_cutoff(quality)}", "number", 3), Column("open", "count")]
-    columns += [Column(head, "signed") for head in ("a − b", "lowest", "highest")] + [Column("so")]
+    columns = [Column("system", key="a"), Column("baseline", key="b")]
+    columns += [Column(f"Judged{_cutoff(quality)}", "number", 3, aside=True)]
+    columns += [Column("unjudged", "count", key="open", aside=True)]
+    columns += [Column(head, "signed") for head in ("difference", "lowest")]
+    columns += [Column("highest", "signed"), Column("verdict")]
     rows = [
         [pair.a, pair.b, pair.judged, int(pair.bounds.open.sum()), *pair.bounds.mean, _verdict(pair)] for pair in shown
     ]
     left = len(quality.pairs) - len(shown)
     notes = [f"… and {counted(left, 'more pair')}, most of them settled; JSON has all."] if left else []
-    caption = "Pairs: a document has one grade in both runs"
+    caption = "Differences between runs (a shared unjudged document gets one grade)"
     return Table("unjudged-pairs", caption, columns, rows, notes, search=len(rows) > 8)
 
 
@@ -131,7 +134,7 @@ def _verdict(pair: PairCoverage) -> Mark:
 def _query_table(quality: Quality) -> Table:
     """Every query of every run."""
     rows = quality.to_frame().to_dicts()
-    columns = [Column("run"), Column("query", "query", key="query_id"), Column("open", "count")]
+    columns = [Column("run"), Column("query", "query", key="query_id"), Column("unjudged", "count", key="open")]
     columns += _range_columns(quality.measure)
     columns += [Column(name, "number") for name in ("condensed", "expected", "judged")]
     cells = [[row[column.key or column.head] for column in columns] for row in rows]
@@ -168,12 +171,16 @@ def _left_out_table(quality: Quality) -> Table:
     mean = sum(each.lost for each in quality.left_out) / max(1, len(rows))
     moved = sum(each.rank != each.rank_without for each in quality.left_out)
     note = f"A newcomer loses {number_text(mean)} on average; {moved} of {len(rows)} change their rank."
-    return Table("left-out", "Leave one run out: without the judgments that only it brought", columns, rows, [note])
+    return Table(
+        "left-out", "Leave one run out: without the judgments that only this run brought", columns, rows, [note]
+    )
 
 
 def noise_sections(noise: LabelNoise) -> Iterator[Section]:
     """Label noise alone."""
-    yield Section("noise", "Label noise", [*noise_blocks(noise), Table.of_rows(noise.to_frame().to_dicts())])
+    yield Section(
+        "noise", "Label noise", [*noise_blocks(noise), Table.of_rows(each._asdict() for each in noise.scores)]
+    )
 
 
 def noise_blocks(noise: LabelNoise) -> Iterator[Block]:
@@ -185,7 +192,8 @@ def noise_blocks(noise: LabelNoise) -> Iterator[Block]:
     note = f"{counted(len(noise.draws), 'draw')} of the true grades given the labels, seed {noise.seed}."
     yield Table("noise", title, columns, [list(each) for each in noise.scores], [note])
     if len(noise.systems) > 1:
-        heads = [Column("a"), Column("b"), Column("a − b", "signed"), Column("order turned round", "number", 3)]
+        heads = [Column("system", key="a"), Column("baseline", key="b"), Column("difference", "signed")]
+        heads += [Column("order reversed", "number", 3)]
         rows = [[each.a, each.b, each.difference, each.flips] for each in noise.flips[:MOST_PAIRS]]
         yield Table("noise-pairs", "", heads, rows)
 
@@ -207,7 +215,8 @@ def to_judge_sections(to_judge: ToJudgeList) -> Iterator[Section]:
 
 def bounds_sections(bounds: Bounds) -> Iterator[Section]:
     """The range of the mean and of the queries with the widest ones."""
-    columns = [Column("", "query", key="query_id"), Column("open", "count"), *_range_columns(bounds.measure)]
+    columns = [Column("", "query", key="query_id"), Column("unjudged", "count", key="open")]
+    columns += _range_columns(bounds.measure)
     rows: list[list[Any]] = [["mean", int(bounds.open.sum()), *bounds.mean]]
     widest = (bounds.low - bounds.high).argsort(kind="stable")[:WIDEST].tolist()  # NaN is last
     rows += [[bounds.queries[at], int(bounds.open[at]), *bounds[bounds.queries[at]]] for at in widest]

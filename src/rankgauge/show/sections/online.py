@@ -77,7 +77,7 @@ def _coefficients_table(alignment: Alignment) -> Table:
 
 
 def _coefficient_notes(alignment: Alignment) -> Iterator[str]:
-    yield from (f"Interval of {each.name}: {each.interval}." for each in COEFFICIENTS.values())
+    yield from (f"{each.name}: {each.interval}." for each in COEFFICIENTS.values())
     if "precision" in alignment.first.coefficients:
         yield "Weighted by precision, w = 1/error²: Fisher's z with the effective number (Σw)²/Σw² for n."
     if "traffic" in alignment.first.coefficients:
@@ -122,7 +122,8 @@ def _decisions_table(alignment: Alignment) -> Table:
     ]
     rule = f"{decided[0]} when {alignment.first.name} > {alignment.settings.above:g}"
     columns = [Column("as the table says" if decisions.recorded else rule, key="offline")]
-    columns += [*(Column(f"online {word}", "count") for word in ONLINE), Column("mean online", "amount")]
+    columns += [Column(f"online {word}", "count", aside=word == "unclear") for word in ONLINE]
+    columns += [Column("mean online", "amount")]
     notes = [*_decision_words(alignment), _outcome_words(alignment), *_unweighted(alignment)]
     return Table("decisions", "Decisions", columns, rows, notes, sort=False)
 
@@ -204,8 +205,11 @@ def _influence_table(alignment: Alignment) -> Table:
 def _measures_table(alignment: Alignment) -> Table:
     """Every offline column, and how often it was chosen."""
     assert alignment.choice is not None
-    columns = [Column("offline"), *(Column(each.name, "number") for each in COEFFICIENTS.values())]
-    columns += [Column("same sign", "plain"), Column("of", "plain"), Column("chosen", "count")]
+    columns = [
+        Column("offline"),
+        *(Column(each.name, "number", aside=name != "pearson") for name, each in COEFFICIENTS.items()),
+    ]
+    columns += [Column("same sign", "plain"), Column("of", "plain"), Column("chosen", "count", aside=True)]
     columns.append(Column("Pearson − first", "signed", key="more_than_first"))
     columns.append(interval_column(alignment.settings.alpha, "more_than_first", "signed interval"))
     rows = []

@@ -51,7 +51,7 @@ def _sets_table(plan: Plan) -> Table:
     rows: list[list[Any]] = [[n, *(sizes[question] for question in plan.questions)] for n, sizes in plan.sets.items()]
     if len(rows) > 1:
         columns, rows = [*columns, Column("", "bar")], [[*row, row[1]] for row in rows]
-    return Table("sets", "What a set of queries shows", columns, rows)
+    return Table("sets", "Minimum detectable effect by number of queries", columns, rows)
 
 
 def _notes(plan: Plan) -> Iterator[str]:

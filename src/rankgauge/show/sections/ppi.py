@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 __all__ = ["powered_table", "sections"]
 
 FEW: Final = 25  # queries judged by people, below which intervals of skewed values are too narrow
-FEW_WORDS: Final = f"Fewer than {FEW} queries are judged by people: with skewed values the intervals are too narrow."
+FEW_WORDS: Final = f"Fewer than {FEW} queries are judged by humans: with skewed values the intervals are too narrow."
 
 
 def sections(powered: PredictionPowered) -> Iterator[Section]:
     """The estimates as a picture and as a table."""
-    title = f"{powered.measure} under people's judgments"
-    rows = Table.of_rows(powered.to_frame().to_dicts())
+    title = f"{powered.measure} under human labels"
+    rows = Table.of_rows(powered.rows())
     yield Section("ppi", title, [chart_of("ppi", powered), powered_table(powered), rows])
 
 
 def powered_table(powered: PredictionPowered) -> Table:
     """A row for every system and for every difference of two."""
-    columns = [Column("system"), Column("people", "number"), interval_column(powered.alpha, "people")]
-    columns += [Column("model", "number"), Column("with model", "number", key="powered")]
-    columns += [Column("interval with model", "interval", key="powered"), Column("λ", "number", 3, key="lambda")]
-    columns += [Column("narrower", "share")]
+    columns = [Column("system"), Column("human", "number", key="people"), interval_column(powered.alpha, "people")]
+    columns += [Column("LLM", "number", key="model", aside=True), Column("human + LLM", "number", key="powered")]
+    columns += [interval_column(powered.alpha, "powered"), Column("λ", "number", 3, key="lambda", aside=True)]
+    columns += [Column("narrower", "share", aside=True)]
     columns += [Column("needed", "count")] if powered.width is not None else []
     rows = [_row(each, powered) for each in [*powered.systems, *powered.pairs]]
-    title = f"{powered.measure} under people's judgments: "
+    title = f"{powered.measure} under human labels: "
     title += f"{powered.judged:,} of {powered.queries:,} queries judged by them"
     return Table("ppi", title, columns, rows, [*_notes(powered)])
 
@@ -52,8 +52,10 @@ def _notes(powered: PredictionPowered) -> Iterator[str]:
         for each in [*powered.systems, *powered.pairs]:
             more = None if each.needed is None else max(0, each.needed - powered.judged)
             enough = f"all {counted(powered.queries, 'query', 'queries')} do not suffice"
-            how = enough if more is None else f"{more:,} more judged by people"
+            how = enough if more is None else f"{more:,} more judged by humans"
             yield f"For an interval of {powered.width:g}, {each.name}: {how}; {each.needed_alone:,} without the model."
-    yield "Right on average if the queries that people judged are a random sample of all."
+    if powered.protocol.changed:
+        yield f"Rules: {powered.protocol}."
+    yield "Right on average if the human-judged queries are a random sample of all."
     if powered.judged < FEW:
         yield FEW_WORDS

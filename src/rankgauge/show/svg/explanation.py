@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from rankgauge.show.cells import number_text
 from rankgauge.show.explained import beside_ideal, change_words, grade_text, headline, kept_rows
+from rankgauge.show.names import short
 from rankgauge.show.svg.drawing import document, rect, text
-from rankgauge.show.text import short
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explanation import Change, Difference, Explanation, Row, Share
@@ -20,10 +20,6 @@ __all__ = ["difference_svg", "svg"]
 
 LINE, MOST_ROWS, MOST_CHANGES = 32, 15, 4
 LEFT, RIGHT = 40, 640  # where the ranking and the ideal begin
-SHARE_HEADS: Final = (
-    (LEFT, "document", "start"), (420, "grade", "middle"), (530, "rank in A", "end"), (640, "rank in B", "end"),
-    (892, "worse in A", "end"), (908, "better in A", "start"), (1160, "A − B", "end"),
-)  # fmt: skip
 SCALE: Final = ((158, 202, 225), (18, 92, 160))  # the lowest grade that gains, the highest
 
 
@@ -51,11 +47,18 @@ def difference_svg(difference: Difference) -> str:
     shares, more = difference.shares[:MOST_ROWS], len(difference.shares[MOST_ROWS:])
     top = max((share.grade or 0.0 for share in shares), default=0.0)
     most = max((abs(share.points) for share in shares), default=0.0)
-    title = f"{difference.measure} of query {short(difference.query, 40)}: A − B"
+    new, old = (short(name, 12) for name in difference.names)
+    title = f"{difference.measure} of query {short(difference.query, 40)}: {new} − {old}"
     parts = _title(title, number_text(difference.points, sign=True), "")
-    for i, (letter, each) in enumerate((("A", difference.a), ("B", difference.b))):
-        parts.append(text(480, 126 + 36 * i, f"{letter} = {number_text(each.value)}  {short(each.run, 40)}", 20))
-    parts += [text(x, 236, head, 14, "rg-quiet", anchor) for x, head, anchor in SHARE_HEADS]
+    values = (difference.b.value, difference.a.value)
+    for i, (name, value) in enumerate(zip(reversed(difference.names), values, strict=True)):
+        parts.append(text(480, 126 + 36 * i, f"{number_text(value)}  {short(name, 40)}", 20))
+    heads = (
+        (LEFT, "document", "start"), (420, "grade", "middle"), (530, f"rank in {old}", "end"),
+        (640, f"in {new}", "end"), (892, f"worse in {new}", "end"), (908, f"better in {new}", "start"),
+        (1160, "difference", "end"),
+    )  # fmt: skip
+    parts += [text(x, 236, head, 14, "rg-quiet", anchor) for x, head, anchor in heads]
     parts += [part for i, share in enumerate(shares) for part in _share(274 + LINE * i, share, top, most)]
     end = 274 + LINE * len(shares)
     left = difference.rest

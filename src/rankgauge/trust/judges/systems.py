@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from rankgauge.comparison.compare import Settings, compare_results
-from rankgauge.comparison.verdict import NOT_SEPARABLE
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT
 from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.read import Judgments, RunSource
+from rankgauge.read.named import Runs, named
 from rankgauge.stats.correlation import kendall, rbo, tau_ap
-from rankgauge.trust.unjudged.sheet import named_runs
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
@@ -72,7 +72,7 @@ class Systems:
 
 def systems_of(
     sets: Sets,
-    runs: Mapping[str, Any],
+    runs: Runs,
     measure: Measure,
     protocol: Protocol,
     *,
@@ -82,9 +82,10 @@ def systems_of(
     shared: bool = False,
 ) -> Systems:
     """Systems under every judge; `shared`: on the pairs that all judges judged, and no others."""
-    if len(named_runs(runs)) < 2:
+    systems = named(runs)
+    if len(systems) < 2:
         raise InputError("the order of systems needs two runs or more")
-    read = {name: RunSource.of(run).read(protocol) for name, run in runs.items()}
+    read = {name: RunSource.of(run).read(protocol) for name, run in systems.items()}
     judged = _comparable(sets, shared)
     queries = len(next(iter(judged.values())).queries)
     values, decisions = {}, {}
@@ -142,8 +143,8 @@ def _orders(
     chosen = np.argsort(-one, kind="stable")[:best]
     tested = decided is not None and decided_there is not None
     both = {pair: (here, decided_there[pair]) for pair, here in decided.items()} if decided and decided_there else {}
-    claimed = {pair: [decision != NOT_SEPARABLE for decision in each] for pair, each in both.items()}
-    kept = sum(here == there != NOT_SEPARABLE for here, there in both.values())
+    claimed = {pair: [decision != NOT_SIGNIFICANT for decision in each] for pair, each in both.items()}
+    kept = sum(here == there != NOT_SIGNIFICANT for here, there in both.values())
     lost, gained = ([pair for pair in both if claimed[pair] == case] for case in ([True, False], [False, True]))
     turned = [pair for pair, (here, there) in both.items() if all(claimed[pair]) and here != there]
     orders = kendall(one, other), tau_ap(one, other), rbo(one, other, p)

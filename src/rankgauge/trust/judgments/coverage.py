@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rankgauge.comparison.pairs import each_against_earlier
 from rankgauge.matching.grades import numbered, trace
 from rankgauge.matching.match import match
 from rankgauge.measures.aggregates import aggregate
@@ -72,7 +72,7 @@ class PairCoverage:
             return f"{self.a if low > 0 else self.b} is ahead whatever the grades"
         if value == low == high == 0:
             return "equal whatever the grades"
-        return "the open documents decide"
+        return "unjudged documents decide"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -93,7 +93,7 @@ def cover_pairs(sheet: Sheet, chosen: Iterable[tuple[str, str]] | None = None) -
     shares = {name: _share(sheet, name) for name in sheet.results}
     return [
         PairCoverage(a, b, _share(sheet, a, b), shares[a], shares[b], bounds_of_pair(sheet, a, b))
-        for a, b in (combinations(sheet.results, 2) if chosen is None else chosen)
+        for a, b in (each_against_earlier(sheet.results) if chosen is None else chosen)
     ]
 
 
