@@ -188,9 +188,9 @@ def test_a_significant_difference_that_is_turned_round() -> None:
     runs = {"x": {q: {"a": 2.0, "b": 1.0} for q in one}, "y": {q: {"b": 2.0, "a": 1.0} for q in one}}
     found = rankgauge.agree(one, other, runs=runs)
     assert found.systems is not None
-    assert found.systems.orders[0].turned == [("x", "y")]
+    assert found.systems.orders[0].turned == [("y", "x")]
     assert found.systems.orders[0].tau_b == -1
-    assert "Significant differences turned round under B: x and y." in repr(found)
+    assert "Significant differences turned round under B: y and x." in str(found)
 
 
 def test_the_first_judge_is_the_reference_of_the_order() -> None:
@@ -234,7 +234,7 @@ def test_systems_on_shared_pairs_only() -> None:
         ((HUMAN, {}), {}, "holds no judgment"),
         (({"q": {}}, HUMAN), {}, "holds no judgment"),
         ((HUMAN, {"q": {"a": float("nan")}}), {}, "query 'q', document 'a': relevance nan is not a finite number"),
-        ((HUMAN, MODEL), {"runs": [{"q": {"a": 1.0}}] * 2}, "name the runs.*got list"),
+        ((HUMAN, MODEL), {"runs": [{"q": {"a": 1.0}}] * 2}, "name the systems.*got a list"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(sets: tuple[Any, ...], more: dict[str, Any], said: str) -> None:
@@ -312,7 +312,7 @@ def test_one_query_is_enough_for_values_and_orders() -> None:
     (order,) = found.systems.orders
     assert (order.tau_b, order.kept, order.lost) == (1.0, None, [])
     assert set(order.moved.values()) == {None}
-    assert "no difference can be tested" in repr(found)
+    assert "no difference can be tested" in str(found)
     assert "tested" in json.dumps(rankgauge.charts.judges(found).to_dict())
 
 

@@ -15,6 +15,7 @@ import rankgauge
 from rankgauge import arrays
 from rankgauge.arrays import Value
 from rankgauge.measures import parse
+from rankgauge.protocol import Ties
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     "nDCG": arrays.ndcg,
@@ -60,7 +61,7 @@ class TestScikitLearn:
 @pytest.mark.parametrize("ties", ["average", "given"])
 @pytest.mark.parametrize("k", [1, 3, 10, None])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_same_as_evaluate(name: str, k: int | None, ties: str) -> None:
+def test_the_same_as_evaluate(name: str, k: int | None, ties: Ties) -> None:
     if name == "P" and k is None:
         pytest.skip("P has no value without k")
     grades, scores = a_matrix(4, 1, 12, 13)
@@ -254,7 +255,7 @@ def as_dicts(queries: Queries, judged: list[list[int]] | None = None) -> tuple[A
 @EACH
 @BOTH
 @given(data=st.data(), queries=QUERIES, k=CUTS)
-def test_evaluate_says_the_same(name: str, ties: str, data: st.DataObject, queries: Queries, k: int) -> None:
+def test_evaluate_says_the_same(name: str, ties: Ties, data: st.DataObject, queries: Queries, k: int) -> None:
     """`ideal` holds all judgments, those of documents that were never retrieved too."""
     grade_lists = st.lists(st.integers(0, 4), max_size=5)
     more = data.draw(st.lists(grade_lists, min_size=len(queries), max_size=len(queries)))
@@ -277,7 +278,8 @@ def test_evaluate_says_the_same(name: str, ties: str, data: st.DataObject, queri
 @pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
 @pytest.mark.parametrize("rules", [
     {"ties": "worst", "empty": "one"}, {"ties": "best", "empty": "skip"}, {"ties": "reversed"},
-    {"ties": "given", "scores": "float32"}, {"ties": "average", "grades": "truncate", "rel": 2},
+    {"ties": "given", "scores": "float32"}, {"ties": "given", "scores": "float32-positive"},
+    {"ties": "average", "grades": "truncate", "rel": 2},
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("text", ["nDCG(gain=exp)@3", "nDCG(gain={0:1,1:0,2:5})@3", "AP(norm=min)@3",
                                   "P(by=returned)@5", "R@2", "RR", "nDCG", "DCG(rel=2)@4", "F@3", "ERR@3"])  # fmt: skip

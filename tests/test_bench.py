@@ -244,9 +244,9 @@ def test_a_data_set_of_one_query_is_named() -> None:
     assert (good.rank, good.rank_interval) == (1, None)
     lines = found.show().splitlines()
     assert lines[2].split() == ["good", "1.0000", "–", "1.0000", "1", "–", "1", "2", "1"]
-    (note,) = (line for line in lines if line.startswith("WARNING single-query"))
+    (note,) = (line for line in lines if line.startswith("Caution, single-query: "))
     assert "only one query in one, which" in note
-    assert any("step-down max-T over 1 pair: " in line for line in lines)
+    assert any("step-down max-T over 1 pair: " in line for line in found.notes())
     macro = json.loads(found.show("json"))["measures"]["nDCG@10"]["standings"][0]["macro"]
     assert macro == {"value": 1.0, "low": None, "high": None}
     whole = rankgauge.bench({"two": (eight, place)}, "nDCG@10", resamples=50)
@@ -601,7 +601,9 @@ def test_holes_everywhere_leave_the_cells() -> None:
     suite = {"x": (TWO, {"a": run, "b": run}), "y": (TWO, {"b": run, "c": run}), "z": (TWO, {"c": run, "a": run})}
     found = rankgauge.bench(suite)
     assert found.first.complete == []
-    assert "No system has a run for every data set: there are no macro-averages and no ranks." in found.show()
+    words = "No system has a run for every data set: there are no macro-averages and no ranks."
+    assert words in " ".join(found.show().split())
+    assert [line.split(":")[0] for line in found.notes()][2:5] == [f"No macro-average for {name}" for name in "abc"]
     assert all(found.show(each) for each in TEXTS)
     assert found.show("markdown").splitlines()[4] == "| a | 1.0000 | – | 1.0000 |".replace("1.0000", "**1.0000**")
 
@@ -649,7 +651,7 @@ def test_the_table() -> None:
         "a       0.8155  0.6309",
     ]
     assert "No macro-average for c: no run for one (1 of 2)." in lines
-    assert any(line.startswith("WARNING few-queries: fewer than 25 queries in one (2), two (1)") for line in lines)
+    assert any(line.startswith("Caution, few-queries: fewer than 25 queries in one (2), two (1)") for line in lines)
 
 
 def test_papers_marks(made: Path) -> None:
@@ -735,7 +737,7 @@ def test_csv_and_frame_keep_every_digit() -> None:
 def test_unanswered_queries_are_said() -> None:
     suite = {"one": (ONE, {"a": runs_of(FIRST_PLACE), "b": runs_of(FIRST_PLACE, FIRST_PLACE)})}
     text = rankgauge.bench(suite).show()
-    assert "WARNING not-answered: queries without an answer count 0: a on one (1 of 2)." in text
+    assert "Caution, not-answered: queries without an answer count 0: a on one (1 of 2)." in text
 
 
 @pytest.mark.parametrize(
@@ -769,3 +771,13 @@ def test_errors_of_the_command_are_one_line(command: Command, tmp_path: Path) ->
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("queries", "few"), [(24, True), (25, False)])
+def test_fewer_than_25_queries_are_few(queries: int, few: bool) -> None:
+    judged = {f"q{i:02}": {"a": 1} for i in range(queries)}
+    runs = {name: {query: {"a": 1.0 + (at % 3 == place), "b": 1.5} for at, query in enumerate(judged)}
+            for place, name in enumerate(("x", "y"))}  # fmt: skip
+    suite = dict.fromkeys(("one", "two"), (judged, runs))
+    shown = rankgauge.bench(suite, "nDCG@10", resamples=50, flips=50).show(notes=True)
+    assert ("few-queries" in shown) is few

@@ -108,7 +108,7 @@ def test_differences_show_every_query(results: dict[str, Result]) -> None:
 
 
 def test_scatter_puts_queries_of_the_same_values_together(results: dict[str, Result]) -> None:
-    a, b = (results[name].to_dict() for name in ("s2", "s4"))
+    a, b = (results[name].to_dict() for name in ("s4", "s2"))  # the first of the results is the baseline, b
     rows = rows_of(charts.scatter(results, "P@2"), "better")
     places: dict[tuple[float, float], int] = {}
     for query in QRELS:
@@ -128,9 +128,9 @@ def test_a_system_may_be_called_like_a_tie(names: tuple[str, str]) -> None:
     shade = dict(zip(colour["scale"]["domain"], colour["scale"]["range"], strict=True))
     look = charts.THEMES["light"]
     found = {row["query"]: shade[row["better"]] for row in rows_of(chart, "better")}
-    assert found == {"q1": look.gain, "q2": look.loss, "q3": look.quiet}
+    assert found == {"q1": look.loss, "q2": look.gain, "q3": look.quiet}  # the second wins q2 from the first
     texts = [each.text for each in ET.fromstring(charts.svg(chart)).iter("{http://www.w3.org/2000/svg}text")]
-    assert texts[texts.index("better:") - 3 : texts.index("better:")] == [*names, "neither"]
+    assert texts[texts.index("better:") - 3 : texts.index("better:")] == [*reversed(names), "neither"]
 
 
 @pytest.mark.parametrize("width", [240, 390, 720])
@@ -265,7 +265,7 @@ def test_thousands_of_queries_have_no_limit_and_few_rows() -> None:
     random = np.random.default_rng(7)
     queries, systems = [f"q{i:04d}" for i in range(7000)], [f"s{j}" for j in range(5)]
     values = Values("nDCG@10", systems, queries, random.random((7000, 5)))
-    apart = values.difference("s0", "s1")
+    apart = values.difference("s1", "s0")
     rows = rows_of(charts.differences(values), "from")
     assert len(rows) <= MANY
     assert sum(row["to"] - row["from"] for row in rows) == 7000
@@ -275,7 +275,7 @@ def test_thousands_of_queries_have_no_limit_and_few_rows() -> None:
         assert (rows[at]["query"], rows[at]["difference"]) == (queries[ordered[at]], apart[ordered[at]])
     points = rows_of(charts.scatter(values), "better")
     assert {row["query"]: (row["a"], row["b"]) for row in points} == {
-        query: (a, b) for query, a, b in zip(queries, values.of("s0"), values.of("s1"), strict=True)
+        query: (a, b) for query, a, b in zip(queries, values.of("s1"), values.of("s0"), strict=True)
     }
     assert len(charts.page({"scatter": functools.partial(charts.scatter, values)})) < 1_700_000  # the library: 600,000
     assert len(picture.still(picture.apart(charts.scatter(values))[2], "s")) < 150_000

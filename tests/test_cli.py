@@ -24,6 +24,7 @@ from rankgauge import cli as command_line
 from rankgauge.cli.output import DRAWN
 from rankgauge.measures import MEASURES, parse
 from rankgauge.protocol import DEFAULT
+from rankgauge.read.names import SPELLINGS
 from rankgauge.show.formats import FORMATS
 
 # q1: nDCG 3.5 / (3 + 2 / log2(3)); q2: 1 / log2(3); q3 is judged and not answered.
@@ -61,12 +62,15 @@ def fails(outcome: Outcome, message: str) -> None:
 FOOTER = """
 Queries: 3 evaluated; 1 not answered.
 Judged@10: 0.583.
-Rules: order=score ties=id unjudged=not-relevant missing=zero empty=zero duplicates=error rel=1
+"""
+RULES_LINE = """\
+Rules: order=score ties=id unjudged=not-relevant missing=zero empty=zero
+  duplicates=error rel=1
 """
 TEXTS = {
     "table": (
         "run    queries  nDCG@10  NumRel\ngood         3   0.4841       4\nworse        3   0.4366       4\n" + FOOTER
-        + "RG202 the rank column contradicts the scores: 1 of 2 queries (worse).\n"
+        + "RG202 the rank column contradicts the scores: 1 of 2 queries (worse).\n1 more: --notes\n"
     ),
     "csv": (
         f"run,queries,nDCG@10,NumRel\ngood,3,{(Q1 + Q2) / 3!r},4.0\nworse,3,{(Q1_WORSE + Q2) / 3!r},4.0\n"
@@ -87,7 +91,7 @@ TEXTS = {
 PER_QUERY_TEXTS = {
     "table": (
         "run   query  nDCG@10  NumRel\ngood  q1      0.8212       2\ngood  q2      0.6309       1\n"
-        "good  q3      0.0000       1\n" + FOOTER
+        "good  q3      0.0000       1\n" + FOOTER + RULES_LINE
     ),
     "csv": f"run,query_id,nDCG@10,NumRel\ngood,q1,{Q1!r},2.0\ngood,q2,{Q2!r},1.0\ngood,q3,0.0,1.0\n",
     "markdown": (
@@ -137,25 +141,47 @@ def test_the_real_command_prints_the_same() -> None:
 
 
 def test_the_real_command_evaluates(here: Path) -> None:
-    outcome = real("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel")
-    assert outcome == Outcome(0, TEXTS["table"], "")
+    words = ("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel")
+    assert real(*words) == Outcome(0, TEXTS["table"], "")
+    assert real(*words, "--notes") == Outcome(0, TEXTS["table"].replace("1 more: --notes\n", RULES_LINE), "")
+    assert real(*words, "--quiet") == Outcome(0, TEXTS["table"].partition("\n\n")[0] + "\n", "")
 
 
 CONSTANT = "q1 Q0 d3 1 1 A\nq1 Q0 d7 2 1 A\nq1 Q0 d1 3 1 A\n"
 
 
-def test_a_constant_scorer_is_told_loudly(here: Path, cli: Command) -> None:
+@pytest.mark.parametrize("format", ["table", "markdown", "latex", "html", "json", "csv", "svg"])
+def test_a_constant_scorer_is_told_loudly_and_once(format: str, here: Path, cli: Command) -> None:
+    """In the notes, before any other; on standard error where the format has none."""
     (here / "constant.run").write_text(CONSTANT)
-    outcome = cli("eval", "qrels.txt", "constant.run", "--missing", "skip")
+    words = ("eval", "qrels.txt", "constant.run", "--missing", "skip", "--format", format)
+    outcome = cli(*words)
     low, high = (2 / math.log2(3) + 3 / 2) / (3 + 2 / math.log2(3)), 1.0
+    noted = f"Caution, ties: another order of equal scores gives nDCG@10 {low:.4f} to {high:.4f}."
     assert outcome.code == 0
-    assert f"WARNING, ties: another order of equal scores gives nDCG@10 {low:.4f} to {high:.4f}." in outcome.out
-    assert outcome.err == (
-        f"warning: constant: nDCG@10 is {low:.4f} only by the order of equal scores, which could give {low:.4f} to "
-        "1.0000; 100% of the judged documents found are tied with others. Compare with ties='average' "
-        "(--ties average), look with result.ties('nDCG@10') (--tie-band)\n"
-    )
-    assert "ties" not in cli("eval", "qrels.txt", "constant.run", "--ties", "average").err
+    if format in ("csv", "svg"):
+        assert noted not in outcome.out
+        assert outcome.err == (
+            f"warning: constant: nDCG@10 is {low:.4f} only by the order of equal scores, which could give {low:.4f} to "
+            "1.0000; 100% of the judged documents found are tied with others. Compare with ties='average' "
+            "(--ties average), look with result.ties('nDCG@10') (--tie-band)\n"
+        )
+    else:
+        assert noted in outcome.out
+        assert outcome.err == ""
+    if format in ("table", "markdown", "latex"):
+        notes = [
+            line for line in outcome.out.splitlines() if re.match(r"(- |% ?)?(Caution|Queries|Rules|Judged)", line)
+        ]
+        assert noted in notes[0]
+    assert "ties" not in cli("eval", "qrels.txt", "constant.run", "--ties", "average", "--format", format).err
+
+
+def test_a_dialect_does_not_hide_the_caution_about_ties(here: Path, cli: Command) -> None:
+    (here / "constant.run").write_text(CONSTANT)
+    lines = cli("eval", "qrels.txt", "constant.run", "--dialect", "trec_eval").out.splitlines()
+    assert lines[3].startswith("Caution, ties: another order of equal scores gives nDCG@10 ")
+    assert lines[-1].endswith(" more: --notes")
 
 
 def test_tie_bands(here: Path, cli: Command) -> None:
@@ -324,12 +350,12 @@ def test_eval_compare_and_report_give_the_same_notes(cli: Command, here: Path) -
     said = {command: json.loads(cli(command, *files).out)["notes"] for command in ("eval", "compare", "report")}
     assert said["eval"] == said["compare"] == said["report"]
     ties, *checks = said["eval"]
-    assert ties.startswith("WARNING, ties: another order of equal scores gives nDCG@10 ")
+    assert ties.startswith("Caution, ties: another order of equal scores gives nDCG@10 ")
     assert "RG202 the rank column contradicts the scores: 1 of 2 queries (worse)." in checks
     runs = {command: json.loads(cli(command, *files).out)["runs"] for command in ("eval", "report")}
     assert runs["eval"] == runs["report"]
     for command in ("eval", "compare"):
-        lines = " ".join(cli(command, *files[:4]).out.split())
+        lines = " ".join(cli(command, *files[:4], "--notes").out.split())
         assert all(" ".join(note.split()) in lines for note in said["eval"])
 
 
@@ -416,7 +442,7 @@ def test_groups(name: str, cli: Command, here: Path) -> None:
     (here / name.partition(":")[0]).write_text(GROUPS[name], encoding="utf-8")
     assert cli("eval", "qrels.txt", "good.run", "--by", name).out == (
         "run   group  queries  nDCG@10\ngood  all          3   0.4841\n"
-        "good  head         1   0.8212\ngood  tail         2   0.3155\n" + FOOTER
+        "good  head         1   0.8212\ngood  tail         2   0.3155\n" + FOOTER + RULES_LINE
     )
 
 
@@ -617,27 +643,28 @@ def test_no_file_of_measures(cli: Command) -> None:
 
 # ---- bad input ------------------------------------------------------------------------------------------------------
 
-TWICE = (
-    "a ranking holds a document once: mend the run, "
-    "or choose with --duplicates first|best (duplicates='first' in Python)"
-)
-COLUMNS = "understood are query_id, qid, topic_id, q_id, query, topic"
+TWICE = "a ranking holds a document once: mend the run, or choose with --duplicates first|best"
+COLUMNS = f"understood are {', '.join(SPELLINGS['query_id'])}"
+NOTHING_FOUND = 'if the run found nothing, say so in JSON ({"q1": [], …}: its values are 0)'
 JUDGMENT_FIELDS, RUN_FIELDS = "query iteration doc grade", "query Q0 doc rank score tag"
 # Name, content, message. A file whose name starts with "qrels" stands for the judgments, any other for the run.
 BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
     "missing": ("goo.run", "", "goo.run: there is no such file; did you mean good.run?"),
-    "empty": ("empty.run", "", "empty.run: is empty; expected one row a line"),
+    "empty": ("empty.run", "", f"empty.run: is empty; expected one row a line; {NOTHING_FOUND}"),
     "empty judgments": ("qrels.empty", "", "qrels.empty: is empty; expected one row a line"),
-    "only comments": ("a.run", "# nothing\n\n", "a.run: holds no rows; expected at least one"),
-    "a folder": ("folder", "", "folder: is a folder; name a file in it"),
+    "only comments": ("a.run", "# nothing\n\n", f"a.run: holds no rows; expected at least one; {NOTHING_FOUND}"),
+    "a folder": (
+        "folder", "",
+        "folder: is a folder; name a file in it (it is empty); a folder of responses holds QUERY.json alone",
+    ),
     "binary junk": (
         "a.run", b"\x00\x01\x02 junk",
         'a.run: holds NUL bytes, so it is neither text nor a known format: "��� junk"; '
-        "expected trec, msmarco, letor, csv, tsv, json, jsonl, parquet or arrow",
+        "expected trec, msmarco, headless, letor, csv, tsv, json, jsonl, parquet or arrow",
     ),
     "not UTF-8": (
         "a.run", b"q1 Q0 d1 1 1 t\nq1 Q0 \xff 2 1 t\n",
-        'a.run:2: byte 7 is not UTF-8 text: "q1 Q0 � 2 1 t"; convert the file first (iconv -t UTF-8)',
+        'a.run:2: byte 7 is not UTF-8 text: "q1 Q0 � 2 1 t"; convert the file first (iconv -f WINDOWS-1252 -t UTF-8)',
     ),
     "not gzip": (
         "a.run.gz", RUN,
@@ -679,7 +706,7 @@ BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
     "unknown columns": (
         "a.csv", "who,what,how\nq1,d1,1\n",
         f"a.csv: no column for the query_id; found who, what, how; {COLUMNS}; "
-        "say which with columns={'query_id': 'NAME'} (--column query_id=NAME)",
+        "say which with --column query_id=NAME",
     ),
     "a prefix": (
         "a.run", RUN.replace("q1 ", "1 ").replace("q2 ", "2 "),
@@ -888,7 +915,8 @@ def test_measures_lists_every_measure(cli: Command) -> None:
 @pytest.mark.parametrize("name", ["nDCG", "ndcg_cut_10", "nDCG(gain=exp)@10"])
 def test_measures_explains_one(name: str, cli: Command) -> None:
     out = cli("measures", name).out
-    assert out.startswith(f"nDCG[@k]: {MEASURES['nDCG'].help}\n")
+    assert " ".join(out.split()).startswith(" ".join(f"nDCG[@k]: {MEASURES['nDCG'].help}".split()))
+    assert max(map(len, out.splitlines())) <= 80
     assert "\nDefaults: gain=linear, discount=log2, rel=None\n" in out
     assert "ndcg_cut_<number>, ndcg_burges" in out
 
@@ -1063,6 +1091,43 @@ def test_an_interrupt_leaves_nothing_half_written(words: list[str], here: Path) 
     assert {*os.listdir()} == before
 
 
+def test_an_interrupt_while_modules_are_read() -> None:
+    code = (
+        "import runpy, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *more):\n"
+        "        if name == 'click':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "runpy.run_module('rankgauge', run_name='__main__', alter_sys=True)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("eval", "no\x1b[31mne.txt", "run.txt"), ("eval", "qrels.txt", "be\x07ll\x1b[31m.run"),
+        ("eval", "qrels.txt", "good.run", "--by", "by\x1b[31m.csv"),
+        ("eval", "qrels.txt", "good.run", "-o", "x.\x1b[31m"),
+    ],
+)  # fmt: skip
+def test_messages_give_a_terminal_no_orders(words: tuple[str, ...], command: Command, here: Path) -> None:
+    done = command(*words, cwd=here)
+    assert done.code == 2
+    assert "\x1b" not in done.err
+    assert "\x07" not in done.err
+    assert "\N{REPLACEMENT CHARACTER}[31m" in done.err or "\\x1b[31m" in done.err
+
+
+def test_warnings_give_a_terminal_no_orders(command: Command, here: Path) -> None:
+    (here / "be\x07ll.run").write_text("q1 Q0 nowhere 1 1.0 t\n")
+    done = command("eval", "qrels.txt", "be\x07ll.run", cwd=here)
+    assert "warning: " in done.err
+    assert "\x07" not in done.err + done.out
+
+
 def test_the_roles_of_columns_are_those_that_reading_knows() -> None:
     from rankgauge.cli.options import ROLES
     from rankgauge.read.names import SPELLINGS
@@ -1087,11 +1152,16 @@ def test_a_run_given_as_judgments_is_noticed(cli: Command, here: Path) -> None:
     assert "looks like a run; are judgments and run swapped?" in outcome.err
 
 
-def test_scores_taken_for_ranks_are_noticed(cli: Command, here: Path) -> None:
+def test_three_columns_are_told_apart_by_what_they_hold(cli: Command, here: Path) -> None:
     (here / "three.tsv").write_text("q1\td1\t57\nq1\td9\t33\n")
-    outcome = cli("eval", "qrels.txt", "three.tsv")
+    (here / "trec.run").write_text("q1 Q0 d1 1 57 t\nq1 Q0 d9 2 33 t\n")
+    three, trec = (cli("eval", "qrels.txt", f"x={name}", "--format", "csv") for name in ("three.tsv", "trec.run"))
+    assert (three.code, three.out) == (0, trec.out)
+    outcome = cli("eval", "qrels.txt", "three.tsv", "--run-format", "msmarco")
     assert outcome.code == 2
     assert "does not look like a rank" in outcome.err
+    assert outcome.err.endswith("If it is a score: --run-format headless\n")
+    assert cli("eval", "qrels.txt", "three.tsv", "--run-format", "headless").code == 0
 
 
 def test_two_runs_of_one_given_name(cli: Command) -> None:

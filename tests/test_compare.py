@@ -7,11 +7,12 @@ import io
 import itertools
 import json
 import math
+import re
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ import rankgauge
 from command import Command
 from rankgauge import Comparison, Evaluation, Protocol, compare
 from rankgauge.comparison.doubts import CODES
-from rankgauge.comparison.settings import ALSO, METHODS
+from rankgauge.comparison.settings import ALSO, METHODS, Also, Method
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.show.formats import FORMATS
 from rankgauge.show.model import Options
@@ -71,20 +72,43 @@ class TestOnePair:
     def test_the_decision_in_words(self, found: Comparison) -> None:
         pair = found.pair("a", "b")
         assert pair.decision == "better"
-        words = "a is better than b by 0.0475 nDCG@10 points (95 % interval 0.0095 to 0.0855; p = 0.0273)"
+        words = "a is better than b by 0.0475 nDCG@10 (9.3 % more; 95 % interval 0.0095 to 0.0855; p = 0.0273)"
         assert pair.verdict == words
 
     def test_the_other_way_round(self) -> None:
+        """The sentence names the system that is asked about, and the share is of the baseline's mean."""
         pair = compare(None, {"b": PAIR["b"], "a": PAIR["a"]}, "nDCG@10").pair("b", "a")
         assert pair.decision == "worse"
         assert pair.difference == pytest.approx(-0.0475)
-        assert pair.verdict.startswith("a is better than b by 0.0475 nDCG@10 points (95 % interval 0.0095 to 0.0855")
+        assert pair.relative == pytest.approx(-0.0475 / np.mean(A))
+        words = "b is worse than a by 0.0475 nDCG@10 (8.5 % less; 95 % interval 0.0095 to 0.0855; p = 0.0273)"
+        assert pair.verdict == words
 
-    def test_not_separable_says_what_could_be_detected(self) -> None:
+    def test_a_pair_answers_both_ways(self, found: Comparison) -> None:
+        """Whatever order they were given in: the second one is the baseline of the answer."""
+        here, there = found.pair("a", "b"), found.pair("b", "a")
+        assert (here.a, here.b, there.a, there.b) == ("a", "b", "b", "a")
+        assert (there.difference, there.d_z, there.g_z) == (-here.difference, -here.d_z, -here.g_z)
+        assert there.interval == (-here.interval[1], -here.interval[0])
+        assert there.d_z_interval == (-here.d_z_interval[1], -here.d_z_interval[0])
+        assert (there.wins, there.ties, there.losses) == (here.losses, here.ties, here.wins)
+        for name in ("p", "p_t", "p_adjusted", "detectable", "tost", "within_rope", "queries"):
+            assert getattr(there, name) == getattr(here, name), name
+        assert there.better == pytest.approx(1 - here.better, abs=1e-12)
+        assert (here.decision, there.decision) == ("better", "worse")
+        given_so = compare(None, {"b": PAIR["b"], "a": PAIR["a"]}, "nDCG@10", margin=0.05, rope=0.02)
+        for asked in (("a", "b"), ("b", "a")):
+            mine, theirs = found.pair(*asked), given_so.pair(*asked)
+            assert (mine.difference, mine.p, mine.decision) == (theirs.difference, theirs.p, theirs.decision)
+            assert (*mine.interval, mine.relative) == pytest.approx((*theirs.interval, theirs.relative), abs=1e-12)
+            assert mine.relative_interval == pytest.approx(theirs.relative_interval, abs=1e-12)
+            assert mine.verdict == theirs.verdict
+
+    def test_no_clear_winner_says_what_could_be_detected(self) -> None:
         pair = compare(None, PAIR, "nDCG@10", alpha=0.01).pair("a", "b")
         assert pair.decision == "not significant"
-        words = "not significant: a − b is 0.0475 nDCG@10 points (99 % interval -0.0062 to 0.1012; p = 0.0273); "
-        assert pair.verdict == f"{words}this set could detect {pair.detectable:.4f}"
+        words = "No clear winner: a − b is 0.0475 nDCG@10 (99 % interval -0.0062 to 0.1012; p = 0.0273); "
+        assert pair.verdict == f"{words}minimum detectable effect {pair.detectable:.4f}"
         assert pair.detectable == pytest.approx(detectable(0.059867277448460175, 12, alpha=0.01))
 
     def test_so_few_queries_that_nothing_can_be_detected(self) -> None:
@@ -94,16 +118,16 @@ class TestOnePair:
             pair = compare(None, values).pair("a", "b")
             assert pair.p == 2 / 2**number
             assert math.isfinite(pair.detectable) == (pair.decision == "better") == detects
+            assert math.isfinite(pair.interval[0]) == math.isfinite(pair.interval[1]) == detects
             if not detects:
-                assert pair.verdict.endswith(
-                    "; a set so small can detect nothing at the level 0.05: judge more queries"
-                )
+                sizes = f"a − b is {pair.difference:.4f} value (p = {pair.p:.4f}); {number} queries"
+                assert pair.verdict == f"Too few queries to tell: {sizes} cannot show a significant difference"
         assert compare(None, values, alpha=0.02).to_dict()["measures"]["value"]["pairs"][0]["detectable"] is None
 
     def test_identical_systems(self) -> None:
         pair = compare(None, {"a": PAIR["a"], "b": PAIR["a"]}).pair("a", "b")
         assert (pair.p, pair.p_t, pair.difference, pair.d_z, pair.decision) == (1, 1, 0, 0, "not significant")
-        assert pair.verdict == "not significant: a and b have the same value on every query"
+        assert pair.verdict == "No difference: a and b have the same value on every query"
 
     @pytest.mark.parametrize("power", [190, -190])
     def test_the_unit_of_the_values_changes_nothing(self, power: int) -> None:
@@ -125,7 +149,9 @@ class TestManySystems:
     def test_every_pair_in_order_or_each_against_the_baseline(self) -> None:
         values = random_values()
         every = compare(None, values, flips=2000)
-        assert [(p.a, p.b) for p in every.pairs] == list(itertools.combinations("abcd", 2))
+        assert [(p.a, p.b) for p in every.pairs] == [
+            *(("b", "a"), ("c", "a"), ("d", "a"), ("c", "b"), ("d", "b"), ("d", "c")),  # of two the later one, first
+        ]
         against = compare(None, values, baseline="c", flips=2000)
         assert [(p.a, p.b) for p in against.pairs] == [("a", "c"), ("b", "c"), ("d", "c")]
         assert against.pair("a", "c").difference == pytest.approx(every.pair("a", "c").difference)
@@ -140,7 +166,7 @@ class TestManySystems:
         assert found.family == {"method": "maxt", "controls": "FWER", "size": 15}
 
     @pytest.mark.parametrize("method", METHODS)
-    def test_every_method_labels_what_it_controls(self, method: str) -> None:
+    def test_every_method_labels_what_it_controls(self, method: Method) -> None:
         found = compare(None, random_values(), method=method, flips=2000)
         assert found.family["controls"] == METHODS[method] in ("FWER", "FDR", "nothing")
         if method == "none":
@@ -148,7 +174,7 @@ class TestManySystems:
 
     def test_what_is_asked_for_stands_beside_the_decision(self) -> None:
         plain = compare(None, random_values(), flips=2000)
-        found = compare(None, random_values(), flips=2000, also=list(ALSO))
+        found = compare(None, random_values(), flips=2000, also=get_args(Also))
         assert [p.p_adjusted for p in found.pairs] == [p.p_adjusted for p in plain.pairs]
         for pair in found.pairs:
             shown = {name: each["controls"] for name, each in pair.others.items()} | dict.fromkeys(
@@ -191,6 +217,65 @@ class TestManySystems:
         system = compare(None, PAIR).first.systems["a"]
         theirs = scipy.stats.ttest_1samp(A, 0).confidence_interval()
         assert system.interval == pytest.approx(theirs, abs=1e-12)
+
+
+class TestIntervals:
+    """They stay where the measure can be, and there is none where nothing could be significant."""
+
+    NEAR_ONE = {  # noqa: RUF012
+        "old": {f"q{n}": 1.0 if n else 0.82 for n in range(8)},
+        "new": {f"q{n}": 0.0 if n else 0.9 for n in range(8)},
+    }
+
+    def test_no_end_is_beyond_the_range_of_the_measure(self) -> None:
+        found = compare(None, self.NEAR_ONE, "nDCG@10")
+        theirs = [scipy.stats.ttest_1samp([*each.values()], 0).confidence_interval() for each in self.NEAR_ONE.values()]
+        assert theirs[0].high > 1
+        assert theirs[1].low < 0
+        old, new = (found.first.systems[name].interval for name in ("old", "new"))
+        assert old == pytest.approx((theirs[0].low, 1.0))
+        assert new == pytest.approx((0.0, theirs[1].high))
+        apart = [self.NEAR_ONE["new"][query] - self.NEAR_ONE["old"][query] for query in self.NEAR_ONE["old"]]
+        whole = scipy.stats.ttest_1samp(apart, 0).confidence_interval()
+        assert whole.low < -1
+        assert found.pair("new", "old").interval == pytest.approx((-1.0, whole.high))
+        assert found.pair("old", "new").interval == pytest.approx((-whole.high, 1.0))
+        (row,) = (row for row in found.rows() if row["a"] == "new")
+        assert (row["difference_low"], row["difference_high"]) == found.pair("new", "old").interval
+
+    @pytest.mark.parametrize("measure", ["DCG@10", "my own measure"])
+    def test_of_a_measure_without_known_ends_nothing_is_cut(self, measure: str) -> None:
+        found = compare(None, self.NEAR_ONE, measure)
+        theirs = scipy.stats.ttest_1samp([*self.NEAR_ONE["old"].values()], 0).confidence_interval()
+        assert found.first.systems["old"].interval == pytest.approx(theirs)
+
+    @pytest.mark.parametrize(("queries", "known"), [(2, False), (5, False), (6, True)])
+    def test_of_too_few_queries_there_is_none(self, queries: int, known: bool) -> None:
+        """Up to five queries no p is below 0.05: the smallest is 2 of 2^5."""
+        some = {name: dict(list(column.items())[:queries]) for name, column in PAIR.items()}
+        found = compare(None, some, "nDCG@10")
+        ends = [system.interval for system in found.first.systems.values()]
+        ends += [found.pairs[0].interval, found.pairs[0].relative_interval]
+        assert [[math.isfinite(end) for end in each] for each in ends] == [[known, known]] * 4
+        data = json.loads(found.show("json"))["measures"]["nDCG@10"]
+        assert (data["pairs"][0]["difference"]["low"] is not None) == known
+        assert (data["systems"]["a"]["mean"]["high"] is not None) == known
+        text = found.show(details=True)
+        assert "nan" not in text
+        assert text.startswith("No clear winner: " if known else "Too few queries to tell: b − a is ")
+        if not known:
+            assert re.search(
+                r"^b +0\.\d{4} +-0\.\d{4} +-\d+\.\d % +– +[01]\.\d{4}  not significant$", text, re.MULTILINE
+            )
+        below = compare(None, some, "nDCG@10", alpha=0.6)  # at this level two queries can be significant
+        assert math.isfinite(below.pairs[0].interval[0])
+
+    def test_clusters_are_counted_and_not_their_queries(self) -> None:
+        by = {query: query[-1] if query[-1] in "012" else "3" for query in PAIR["a"]}
+        found = compare(None, PAIR, "nDCG@10", clusters=by)
+        assert math.isnan(found.pairs[0].interval[0])
+        assert all(math.isnan(system.interval[0]) for system in found.first.systems.values())
+        assert found.pairs[0].verdict.startswith("Too few queries to tell: ")
 
 
 class TestRuns:
@@ -355,7 +440,12 @@ class TestWarnings:
         values["b"] = dict.fromkeys(values["a"], 0.5)
         (doubt,) = compare(None, values).warnings
         assert doubt.code == "skewed"
-        assert "a and b" in doubt.text
+        assert doubt.text == (
+            "value: few of 40 queries decide about b and a (skewness -6.1); "
+            "interval and p are too small; judge more queries"
+        )
+        theirs = scipy.stats.skew([-0.4, *(-0.001 * (n % 5) for n in range(1, 40))])
+        assert theirs == pytest.approx(-6.1, abs=0.05)
 
     def test_ties_wider_than_the_difference(self) -> None:
         judgments = {f"q{n}": {"x": 1, "y": 0} for n in range(60)}
@@ -384,7 +474,7 @@ class TestWarnings:
         assert codes(compare(None, values, method="holm", flips=5000)) == []
 
     @pytest.mark.parametrize("method", ["maxt", "none"])
-    def test_too_few_flips_for_the_level(self, method: str) -> None:
+    def test_too_few_flips_for_the_level(self, method: Method) -> None:
         values = random_values(systems=3)
         assert "few-flips" in codes(compare(None, values, method=method, flips=18))
         assert "few-flips" not in codes(compare(None, values, method=method, flips=20))
@@ -438,37 +528,105 @@ class TestWarnings:
 
 
 class TestShown:
-    def test_the_table(self) -> None:
-        lines = compare(None, PAIR, "nDCG@10").show().splitlines()
-        assert lines[:8] == [
-            "nDCG@10, 12 queries",
-            "system    mean     95 % interval",
-            "a       0.5575  0.3942 to 0.7208",
-            "b       0.5100  0.3573 to 0.6627",
-            "",
-            "a  b    a − b     95 % interval  relative       p  a is",
-            "a  b  +0.0475  0.0095 to 0.0855    +9.3 %  0.0273  better",
-            "",
+    def test_the_text_begins_with_the_answer(self) -> None:
+        """The sentence, one table against the baseline, the queries that changed most, and what to be careful about."""
+        assert compare(None, PAIR, "nDCG@10").show() == (
+            "b is worse than a by 0.0475 nDCG@10 (8.5 % less; 95 % interval 0.0095 to 0.0855;\n"
+            "  p = 0.0273).\n"
+            "\n"
+            "nDCG@10, 12 queries\n"
+            "system    mean  difference  relative       95 % interval       p  verdict\n"
+            "a       0.5575           –         –                   –       –  baseline\n"
+            "b       0.5100     -0.0475    -8.5 %  -0.0855 to -0.0095  0.0273  worse\n"
+            "\n"
+            "Queries of b against a: won 3, lost 8, tied 1.\n"
+            "\n"
+            "Queries that lost and won most\n"
+            "query       a       b  difference\n"
+            "q08    0.6400  0.5000     -0.1400\n"
+            "q05    0.5100  0.4000     -0.1100\n"
+            "q10    0.7100  0.6000     -0.1100\n"
+            "q11    0.5500  0.4700     -0.0800\n"
+            "q00    0.6000  0.5200     -0.0800\n"
+            "q09    0.2000  0.2200     +0.0200\n"
+            "q07    0.3300  0.3600     +0.0300\n"
+            "q01    0.4200  0.4500     +0.0300\n"
+            "\n"
+            "Caution: nDCG@10: 12 queries are few; below 25 an interval or a p-value is only\n"
+            "  as good as the differences are symmetric; judge more queries (few-queries).\n"
+            "p: sign-flip test of the mean difference, two-sided, all 4,096 flips.\n"
+        )
+
+    def test_details_are_shown_on_request(self) -> None:
+        found = compare(None, PAIR, "nDCG@10")
+        text = found.show(details=True)
+        assert (
+            "nDCG@10, 12 queries\n"
+            "system    mean     95 % interval\n"
+            "a       0.5575  0.3942 to 0.7208\n"
+            "b       0.5100  0.3573 to 0.6627\n"
+        ) in text
+        heads, row = (line for line in text.splitlines() if line.startswith(("system  baseline", "b       a  ")))
+        assert heads.split("  ")[0] == "system"
+        assert [*filter(None, (part.strip() for part in row.split("  ")))] == [
+            *("b", "a", "0.0273", "-0.793", "-1.43 to -0.13", "3", "1", "8", "0.0532"),
         ]
-        assert "a is better than b by 0.0475 nDCG@10 points (95 % interval 0.0095 to 0.0855; p = 0.0273)." in lines
-        assert "p: sign-flip test of the mean difference, two-sided, all 4,096 flips." in lines
-        assert lines[-1].startswith("WARNING few-queries: nDCG@10: 12 queries are few")
+        for head in ("unadjusted p", "d_z", "won", "tied", "lost", "MDE"):
+            assert head in heads
+            assert head not in found.show() or head in ("won", "tied", "lost")
+        wide = as_text(found.page(details=True), Options(width=120))
+        for cell in ("t-test p", "0.0189", "g_z", "-0.738", "P(better)"):
+            assert cell in wide
+            assert cell not in text
+        assert max(map(len, found.show().splitlines())) <= 80
+
+    def test_the_queries_that_changed_most(self) -> None:
+        """Those of the largest differences, five at most, by sorting; none that did not change."""
+        values = random_values(systems=2, seed=9)
+        values["b"] |= {query: values["a"][query] for query in list(values["a"])[:33]}
+        apart = {query: values["b"][query] - values["a"][query] for query in values["a"]}
+        lost, won = compare(None, values, flips=100).first.changed("b", "a", 5)
+        assert [each.query_id for each in lost] == [q for q in sorted(apart, key=apart.__getitem__) if apart[q] < 0][:5]
+        assert [each.query_id for each in won] == [q for q in sorted(apart, key=lambda q: -apart[q]) if apart[q] > 0][
+            :5
+        ]
+        assert 0 < len(lost) + len(won) <= 7
+        for each in (*lost, *won):
+            expected = values["a"][each.query_id], values["b"][each.query_id], apart[each.query_id]
+            assert (each.baseline, each.system, each.difference) == expected
+        turned = compare(None, values, flips=100).first.changed("a", "b", 5)
+        assert [[each.query_id for each in rows] for rows in turned] == [
+            [each.query_id for each in won],
+            [each.query_id for each in lost],
+        ]
 
     def test_the_table_of_many_pairs_shows_the_clearest(self) -> None:
+        """The pairs with the baseline have a table of their own; of the others there are 55."""
         random = np.random.default_rng(1)
-        values = {f"system-{n:02d}": {f"q{q}": float(v) for q, v in enumerate(random.random(30))} for n in range(11)}
+        values = {f"system-{n:02d}": {f"q{q}": float(v) for q, v in enumerate(random.random(30))} for n in range(12)}
         found = compare(None, values, flips=200)
         assert "The 45 clearest of 55 pairs; --every-pair shows all" in found.show()
         assert "clearest" not in found.show(every_pair=True)
-        assert found.show(every_pair=True).count("system-10") == 11
+        assert found.show(every_pair=True).count("system-11") == 11
         assert all(len(line) <= 100 for line in found.show().splitlines()[:60])
+
+    def test_many_systems_are_not_told_one_by_one(self) -> None:
+        """A sentence for each of three systems at most; of more the table tells."""
+        four = compare(None, random_values(systems=4), flips=500)
+        for name in "bcd":
+            assert four.show().count(f"{name} is worse than a by") == 1
+        five = compare(None, random_values(systems=5), flips=500)
+        assert " is worse than " not in five.show()
+        assert five.show().startswith("value, 40 queries\nsystem ")
 
     def test_the_best_is_bold_on_a_terminal_and_in_documents(self) -> None:
         found = compare(None, PAIR)
         assert "\x1b[1m0.5575\x1b[0m" in as_text(found.page(), Options(colours=True))
         assert "\x1b" not in found.show()
-        assert "| a | **0.5575** | 0.3942 to 0.7208 |" in found.show("markdown")
-        assert r"a & \textbf{0.5575} & 0.3942 to 0.7208 \\" in found.show("latex")
+        assert "| a | **0.5575** | – | – | – | – | baseline |" in found.show("markdown")
+        assert "| b | 0.5100 | -0.0475 | -8.5 % | -0.0855 to -0.0095 | 0.0273 | **worse** |" in found.show("markdown")
+        assert "| a | **0.5575** | 0.3942 to 0.7208 |" in found.show("markdown", details=True)
+        assert r"a & \textbf{0.5575} & " in found.show("latex", table="systems")
         assert "0.5575" in found._repr_html_()
 
     def test_html_and_latex_escape(self) -> None:
@@ -494,11 +652,12 @@ class TestShown:
     def test_the_frame_has_a_row_per_pair(self) -> None:
         frame = compare(None, random_values(), flips=500).to_frame()
         assert isinstance(frame, pl.DataFrame)
-        assert frame["a"].to_list() == list("aaabbc")
+        assert frame["a"].to_list() == list("bcdcdd")
+        assert frame["b"].to_list() == list("aaabbc")
 
     def test_groups_say_that_they_are_one_family(self) -> None:
         by = {query: "first" if query < "q06" else "last" for query in QUERIES}
-        text = compare(None, PAIR, by=by).show()
+        text = compare(None, PAIR, by=by).show(notes=True)
         assert "value, first, 6 queries" in text
         assert text.count("adjusted p") == 2
         assert "Groups of queries: 2 comparisons, adjusted as one family." in text
@@ -507,7 +666,7 @@ class TestShown:
 
     def test_the_representation_is_the_table(self) -> None:
         found = compare(None, PAIR)
-        assert repr(found) + "\n" == found.show()
+        assert str(found) + "\n" == found.show()
 
     def test_json_has_what_was_promised(self) -> None:
         data = json.loads(compare(None, PAIR, "nDCG@10").show("json"))
@@ -527,9 +686,11 @@ class TestShown:
         values = {"a": {q: v + 0.1 for q, v in PAIR["b"].items()}, "b": PAIR["b"], "c": dict.fromkeys(QUERIES, 0.0)}
         data = json.loads(compare(None, values).show("json"))
         pairs = {(p["a"], p["b"]): p for p in data["measures"]["value"]["pairs"]}
-        assert pairs["a", "b"]["d_z"]["value"] is None
-        assert pairs["a", "b"]["difference"] == pytest.approx({"value": 0.1, "low": 0.1, "high": 0.1})
-        assert pairs["a", "c"]["relative"]["value"] is None
+        assert pairs["b", "a"]["d_z"]["value"] is None
+        assert pairs["b", "a"]["difference"] == pytest.approx({"value": -0.1, "low": -0.1, "high": -0.1})
+        assert pairs["c", "a"]["relative"]["value"] == -1
+        turned = json.loads(compare(None, values, baseline="c").show("json"))["measures"]["value"]["pairs"]
+        assert [pair["relative"]["value"] for pair in turned] == [None, None]
         for name in [name for name, each in FORMATS.items() if not each.picture]:
             assert "nan" not in compare(None, values).show(name)
 
@@ -572,7 +733,9 @@ class TestCommand:
         done = cli("qrels.txt", "good.run", "new=worse.run", "--format", "json")
         assert (done.code, done.err) == (0, "")
         (pair,) = json.loads(done.out)["measures"]["nDCG@10"]["pairs"]
-        assert (pair["a"], pair["b"], pair["wins"], pair["ties"], pair["decision"]) == ("good", "new", 15, 15, "better")
+        assert (pair["a"], pair["b"], pair["losses"], pair["ties"], pair["wins"]) == ("new", "good", 15, 15, 0)
+        assert pair["decision"] == "worse"
+        assert pair["verdict"].startswith("new is worse than good by 0.0701 nDCG@10 (7.0 % less; ")
         assert pair["p"] == 2 / 2**15
 
     def test_measures_baseline_and_seed(self, cli: Command) -> None:
@@ -650,8 +813,12 @@ class TestCommand:
 
     def test_formats_by_suffix_and_files(self, cli: Command, tmp_path: Path) -> None:
         assert cli("qrels.txt", "good.run", "worse.run", "-o", "c.md") == (0, "", "")
-        assert (tmp_path / "c.md").read_text().startswith("**Means over 30 queries.**\n\n|  | system | nDCG@10 |\n")
-        assert "\n**nDCG@10, 30 queries**\n\n| system |" in (tmp_path / "c.md").read_text()
+        text = (tmp_path / "c.md").read_text()
+        assert text.startswith(
+            "- worse is worse than good by 0.0701 nDCG@10 (7.0 % less; 95 % interval 0.0435 to 0.0968"
+        )
+        assert "\n\n**Means over 30 queries.**\n\n|  | system | nDCG@10 |\n" in text
+        assert "\n**nDCG@10, 30 queries**\n\n| system |" in text
 
     def test_groups_clusters_and_weights_from_files(self, cli: Command, tmp_path: Path) -> None:
         (tmp_path / "by.csv").write_text(
@@ -664,7 +831,7 @@ class TestCommand:
         assert set(data["groups"]) == {"odd", "even"}
         assert data["effective_queries"] < 10
         even = data["groups"]["even"]["pairs"][0]
-        assert (even["wins"], even["ties"]) == (15, 0)
+        assert (even["losses"], even["ties"], even["wins"]) == (15, 0, 0)
         assert data["groups"]["odd"]["pairs"][0]["decision"] == "not significant"
 
     def test_the_default_path_does_without_scipy_stats(self, tmp_path: Path) -> None:
@@ -713,7 +880,7 @@ class TestBadInput:
         ("words", "message"),
         [
             (["qrels.txt", "good.run"], "give the judgments and two runs or more"),
-            ([], "give the judgments and two runs or more, or --values FILE"),
+            ([], "--ltr and two --predictions, or --values FILE"),
             (["qrels.txt", "a=good.run", "a=worse.run"], "two runs are named a"),
             (["qrels.txt", "good.run", "good.run"], "good.run is given twice"),
             (["qrels.txt", "good.run", "worse.run", "--baseline", "god"], "no system 'god'; did you mean 'good'?"),
@@ -779,7 +946,7 @@ class TestBadInput:
 
     def test_inputs_are_not_changed(self) -> None:
         before = json.dumps(PAIR)
-        compare(None, PAIR, also=list(ALSO))
+        compare(None, PAIR, also=get_args(Also))
         assert json.dumps(PAIR) == before
 
 
@@ -803,3 +970,14 @@ def test_real_runs_compare_as_scipy_says(shared: Path) -> None:
             (values[pair.a] - values[pair.b],), np.mean, permutation_type="samples", n_resamples=20_000, rng=1
         )
         assert pair.p == pytest.approx(flipped.pvalue, abs=0.001 + 5 * math.sqrt(pair.p / 20_000))
+
+
+def test_rank_tests_are_of_the_differences() -> None:
+    dice = np.random.default_rng(4)
+    a, b = dice.random((2, 30)).round(6)
+    values = {name: {f"q{i}": float(each) for i, each in enumerate(column)} for name, column in (("a", a), ("b", b))}
+    pair = compare(None, values, also=("wilcoxon", "sign")).pair("a", "b")
+    exact = scipy.stats.wilcoxon(a, b, method="exact").pvalue
+    assert pair.others["wilcoxon"]["p"] == pytest.approx(exact, abs=0.01)
+    wins = int((a > b).sum())
+    assert pair.others["sign"]["p"] == pytest.approx(scipy.stats.binomtest(wins, 30).pvalue, abs=1e-12)

@@ -63,6 +63,23 @@ def test_xgboost(seed: int, metric: str, measure: str) -> None:
         assert values[query] == pytest.approx(theirs, abs=1e-6), query
 
 
+@pytest.mark.parametrize(("metric", "measure"), [("map", "AP"), ("pre", "P"), ("map@3", "AP@3"), ("pre@5", "P@5")])
+def test_xgboost_stops_at_graded_labels(metric: str, measure: str) -> None:
+    """And without a cut-off counts the first 32, precision too."""
+    xgboost = pytest.importorskip("xgboost")
+    judgments: Nested = {"q": {"a": 2, "b": 0}}
+    run: Nested = {"q": {"a": 1.0, "b": 0.0}}
+    with pytest.raises(xgboost.core.XGBoostError, match="can only be used with binary labels"):
+        xgboost_says(metric, judgments, run)
+    with pytest.raises(rankgauge.RankgaugeError, match="grade 2 is neither 0 nor 1"):
+        ours("xgboost", judgments, run, measure)
+    docs = [f"d{i:02}" for i in range(50)]
+    judgments = {"q": {doc: float(at % 3 == 0 or at > 30) for at, doc in enumerate(docs)}}
+    run = {"q": {doc: float(-at) for at, doc in enumerate(docs)}}
+    got = rankgauge.evaluate(judgments, run, measure, dialect="xgboost")[measure]
+    assert got == pytest.approx(xgboost_says(metric, judgments, run)["q"], abs=1e-6)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_options_of_xgboost(seed: int) -> None:
     """A minus behind the metric: an empty query scores 0. And a gain that is given goes before its own."""
@@ -130,6 +147,24 @@ def test_pyntcireval_err_and_rbp(seed: int) -> None:
         counts, ranked = labeler.compute_per_level_doc_num(4), labeler.label(run[query])
         assert err[query] == pytest.approx(ERR(counts, [1, 2, 3]).compute(ranked), abs=1e-12)
         assert rbp[query] == pytest.approx(RBP(counts, [1, 2, 3], 0.95).compute(ranked), abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["AP@3", "AP", "P@5", "RR", "Success@3"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pyntcireval_binary(seed: int, measure: str) -> None:
+    """Of queries without relevant documents, too."""
+    pytest.importorskip("pyNTCIREVAL")
+    from pyNTCIREVAL import Labeler
+    from pyNTCIREVAL.metrics import AP, RR, Hit, Precision
+
+    judgments, run = random_files(seed, in_order=True)
+    values = ours("ntcireval", judgments, run, measure)
+    for query, docs in judgments.items():
+        labeler = Labeler(docs)
+        counts, ranked = labeler.compute_per_level_doc_num(4), labeler.label(run[query])
+        theirs = {"AP@3": AP(counts, [1, 2, 3], 3), "AP": AP(counts, [1, 2, 3]), "P@5": Precision(5), "RR": RR(),
+                  "Success@3": Hit(3)}  # fmt: skip
+        assert values[query] == pytest.approx(theirs[measure].compute(ranked), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,14 @@ import itertools
 import json
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 import rankgauge
+from command import Command
 from rankgauge import DIALECTS, Evaluation, Protocol, RankgaugeWarning, Result
 from rankgauge.comparison.saved import Saved
 from rankgauge.dialects import Rounding, find_dialect
@@ -21,6 +24,7 @@ from rankgauge.errors import FormatError, MatchError, MeasureError, ProtocolErro
 from rankgauge.matching.match import match
 from rankgauge.measures import MEASURES
 from rankgauge.protocol import RULES
+from samples import labels, ours, random_files
 
 NAMES = [
     "trec_eval", "trec_eval-9", "pytrec_eval", "ir_measures", "ranx", "ranx-burges", "gdeval", "msmarco", "beir",
@@ -38,7 +42,7 @@ def value(dialect: str, judgments: Any, run: Any, measure: str = "nDCG@10") -> f
 
 def listed(*docs: str, query: str = "q") -> list[tuple[str, str, float]]:
     """A run of one query that returns these documents in this order."""
-    return [(query, doc, float(-place)) for place, doc in enumerate(docs)]
+    return [(query, doc, float(len(docs) - place)) for place, doc in enumerate(docs)]
 
 
 def graded(*grades: float) -> dict[str, dict[str, float]]:
@@ -212,8 +216,106 @@ def test_precision_of_opensearch() -> None:
     assert rankgauge.evaluate(graded(1, 0, 1), first(3), "P(by=returned)@5", protocol=rules)[
         "P(by=returned)@5"
     ] == pytest.approx(2 / 3)
-    with pytest.raises(MeasureError, match="opensearch has no P@5"):
+    with pytest.raises(MeasureError, match="there is no preset of P@5 for opensearch, only of nDCG"):
         value("opensearch", graded(1, 0, 1), first(3), "P@5")
+
+
+def torchmetrics_says(measure: str, k: int, grades: list[float], scores: list[float]) -> float:
+    """As torchmetrics 1.9 does it: what scores 0 or less in 32 bits is not relevant; the first k count."""
+    narrow = np.array(scores, np.float32)
+    order = np.argsort(-narrow, kind="stable")[:k]
+    relevant = [grades[at] > 0 and narrow[at] > 0 for at in order]
+    ranks = [rank for rank, hit in enumerate(relevant, 1) if hit]
+    if measure == "P":
+        return len(ranks) / k
+    if not ranks:
+        return 0.0
+    if measure == "RR":
+        return 1 / ranks[0]
+    return sum(place / rank for place, rank in enumerate(ranks, 1)) / len(ranks)
+
+
+@pytest.mark.parametrize("measure", ["AP", "P", "RR"])
+@pytest.mark.parametrize("seed", range(5))
+def test_torchmetrics_takes_no_score_of_0_or_less_for_relevant(seed: int, measure: str) -> None:
+    dice = np.random.default_rng(seed)
+    judgments, run = random_files(seed, queries=30)
+    lowered = {query: {doc: score - dice.choice([0.5, 1e-50, 2]) for doc, score in docs.items()}
+               for query, docs in run.items()}  # fmt: skip
+    rows = [(query, doc, score) for query, docs in lowered.items() for doc, score in docs.items()]
+    for k in (1, 3, 20):
+        values = ours("torchmetrics", judgments, lowered, f"{measure}@{k}")
+        assert values == ours("torchmetrics", judgments, rows, f"{measure}@{k}")
+        for query in run:
+            expected = torchmetrics_says(measure, k, *labels(judgments, lowered, query))
+            assert values[query] == pytest.approx(expected, abs=1e-12), query
+    assert value("torchmetrics", {"q": {"a": 1, "b": 0}}, {"q": {"a": -0.1, "b": -0.5}}, "AP") == 0.0
+
+
+def test_torchmetrics_of_arrays_and_explained_is_the_same() -> None:
+    judgments, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"b": 0.5, "a": 0.25, "c": -1.0}}
+    accumulator = rankgauge.trainers.Accumulator("AP", dialect="torchmetrics")
+    accumulator.update([[0, 1, 1]], [[0.5, 0.25, -1.0]])
+    assert accumulator.compute() == {"AP": 0.5} == {"AP": value("torchmetrics", judgments, run, "AP")}
+    rules = Protocol(scores="float32-positive")
+    assert rankgauge.explain(judgments, run, "q", "R", protocol=rules).value == 0.5
+    assert (
+        rankgauge.explain(judgments, [("q", *pair) for pair in run["q"].items()], "q", "R", protocol=rules).value == 0.5
+    )
+
+
+def test_ranx_averages_its_hits() -> None:
+    judgments = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}}
+    run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"x": 1.0}}
+    assert rankgauge.parse("hits@10") == rankgauge.parse("NumRelRet@10")
+    assert (value("ranx", judgments, run, "hits@10"), value("ranx", judgments, run, "hits")) == (1.0, 1.0)
+    assert rankgauge.evaluate(judgments, run, "hits@10")["hits@10"] == 2.0
+    result = rankgauge.evaluate(judgments, run, "hits@10", dialect="ranx")
+    assert "1.0000" in str(result)
+    assert result.ties("hits@10").mean.value == 1.0
+
+
+def test_what_a_dialect_takes_without_a_cut_off() -> None:
+    judgments = graded(*([0] * 32), 1, *([1] * 7))
+    result = rankgauge.evaluate(judgments, first(40), ["P", "precision", "AP"], dialect="xgboost")
+    assert (result["P"], result["P@32"], result["precision"], result["AP"]) == (0.0, 0.0, 0.0, 0.0)
+    assert value("xgboost", judgments, first(40), "P@40") == 8 / 40
+    with pytest.raises(MeasureError, match="P needs a cut-off"):
+        value("trec_eval", judgments, first(40), "P")
+
+
+@pytest.mark.parametrize("measure", ["AP@5", "P@5"])
+def test_xgboost_stops_at_graded_labels(measure: str) -> None:
+    with pytest.raises(FormatError, match=r"query 'q': grade 3 is neither 0 nor 1, and grades='binary' takes no other"):
+        value("xgboost", ONE_RANKING, listed("c", "d", "a"), measure)
+    metric = rankgauge.trainers.Accumulator(measure, dialect="xgboost")
+    with pytest.raises(FormatError, match="the grade is 2; expected 0 or 1"):
+        metric.update([[0, 2, 1]], [[1.0, 2.0, 3.0]])
+
+
+@pytest.mark.parametrize(
+    ("dialect", "measure", "expected"),
+    [
+        ("trec_eval", "RR", 1 / 3), ("trec_eval", "P@3", 1 / 3), ("trec_eval", "nDCG@3", 0.5250),
+        ("trec_eval", "P(rel=1)@3", 2 / 3), ("catboost", "P@3", 1 / 3), ("ranx", "nDCG@3", 0.5250),
+        ("msmarco", "RR", 1 / 3),
+    ],
+)  # fmt: skip
+def test_a_dialect_with_another_smallest_relevant_grade(dialect: str, measure: str, expected: float) -> None:
+    rows = [{"query_id": "q", "doc_id": doc, "rank": rank, "score": -rank} for rank, doc in enumerate("cda", 1)]
+    result = rankgauge.evaluate(ONE_RANKING, rows, measure, dialect=dialect, protocol={"rel": 2})
+    assert result[measure] == pytest.approx(expected, abs=5e-5)
+    assert result.protocol.rel == 2.0
+    with pytest.raises(ProtocolError, match=r"give either the dialect or ties=given \(rel goes with both\)"):
+        rankgauge.evaluate(ONE_RANKING, rows, dialect=dialect, protocol={"rel": 2, "ties": "given"})
+
+
+def test_the_command_takes_a_dialect_and_rel(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("q 0 a 3\nq 0 c 1\n")
+    (tmp_path / "r").write_text("q Q0 c 1 2.0 t\nq Q0 a 2 1.0 t\n")
+    words = ("eval", "q", "r", "-m", "RR", "--dialect", "trec_eval", "--format", "json")
+    assert json.loads(command(*words, cwd=tmp_path).out)["runs"][0]["measures"]["RR"]["mean"] == 1.0
+    assert json.loads(command(*words, "--rel", "2", cwd=tmp_path).out)["runs"][0]["measures"]["RR"]["mean"] == 0.5
 
 
 def test_xgboost_means_32() -> None:
@@ -261,7 +363,7 @@ def test_msmarco_counts_every_listed_judgment() -> None:
     run = [{"query_id": "q", "doc_id": doc, "score": 1.0, "rank": rank} for rank, doc in enumerate("xab", 1)]
     assert value("msmarco", {"q": {"a": 0, "b": 1}}, run, "RR") == 0.5
     assert value("msmarco", {"q": {"a": 0, "b": 1}}, run, "RR@10") == 0.5
-    with pytest.raises(MeasureError, match="msmarco has no RR@20; it has RR@10"):
+    with pytest.raises(MeasureError, match="there is no preset of RR@20 for msmarco, only of RR@10"):
         value("msmarco", {"q": {"a": 0, "b": 1}}, run, "RR@20")
 
 
@@ -310,11 +412,34 @@ def test_defects_are_named(rule: str, setting: str, word: str) -> None:
 
 def test_a_result_says_whose_it_is() -> None:
     result: Result = rankgauge.evaluate(ONE_RANKING, listed("c", "d", "a"), ["nDCG@3", "nDCG"], dialect="xgboost")
-    assert "Dialect: xgboost, as eval_metric='ndcg@10'" in str(result)
-    assert "nDCG@3 is nDCG(gain=exp)@3; nDCG is nDCG(gain=exp)@32." in str(result)
-    assert "A defect of xgboost: the ideal comes from what was retrieved" in str(result)
+    shown = " ".join(str(result).split())
+    assert "Dialect: xgboost (nDCG@3 there is eval_metric='ndcg@3' (ndcg@3-:" in shown
+    assert "nDCG@3 is nDCG(gain=exp)@3; nDCG is nDCG(gain=exp)@32." in shown
+    assert "A defect of xgboost: the ideal comes from what was retrieved" in shown
     assert result.definitions["nDCG"].startswith("nDCG(gain=exp)@32: Normalised")
     assert result.fingerprint != rankgauge.evaluate(ONE_RANKING, listed("c", "d", "a"), "nDCG@3").fingerprint
+
+
+@pytest.mark.parametrize(
+    ("dialect", "measure", "called"),
+    [
+        ("gdeval", "nDCG@20", "gdeval (nDCG@20 there is gdeval.pl -k 20 qrels run)"),
+        ("gdeval", "nDCG", "gdeval (nDCG@20 there is gdeval.pl -k 20 qrels run)"),
+        ("gdeval", "ERR@5", "gdeval (nDCG@10 there is gdeval.pl -k 10 qrels run)"),
+        ("trec_eval", "nDCG@20", "trec_eval (nDCG@20 there is trec_eval -m ndcg_cut.20 qrels run (10; -c"),
+        ("msmarco", "RR", "msmarco (as msmarco_eval.py qrels run)"),
+    ],
+)  # fmt: skip
+def test_a_result_says_how_the_tool_is_called_at_its_cut_off(dialect: str, measure: str, called: str) -> None:
+    rows = [{"query_id": "q", "doc_id": doc, "rank": rank, "score": -rank} for rank, doc in enumerate("cda", 1)]
+    assert f"Dialect: {called}" in str(rankgauge.evaluate(ONE_RANKING, rows, measure, dialect=dialect))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_call_has_a_place_for_the_cut_off_or_names_none(name: str) -> None:
+    for number in ("10", "20"):
+        assert DIALECTS[name].called(int(number)) == DIALECTS[name].call.replace("{k}", number)
+    assert "{k}" in DIALECTS[name].call or not any(character.isdigit() for character in DIALECTS[name].call[:20])
 
 
 def test_undefined_ties_are_said() -> None:
@@ -421,9 +546,9 @@ class TestUndefinedTies:
 def test_mistakes() -> None:
     with pytest.raises(ProtocolError, match="unknown dialect 'sklern'; did you mean 'sklearn'"):
         find_dialect("sklern")
-    with pytest.raises(MeasureError, match=r"msmarco has no nDCG@10; it has RR"):
+    with pytest.raises(MeasureError, match=r"there is no preset of nDCG@10 for msmarco, only of RR@10"):
         value("msmarco", ONE_RANKING, listed("a"))
-    with pytest.raises(MeasureError, match=r"pytrec_eval has no RR@10"):
+    with pytest.raises(MeasureError, match=r"there is no preset of RR@10 for pytrec_eval, only of nDCG, AP"):
         value("pytrec_eval", ONE_RANKING, listed("a"), "RR@10")
     with pytest.raises(ProtocolError, match="a dialect brings its own rules"):
         rankgauge.evaluate(ONE_RANKING, listed("a"), dialect="sklearn", protocol=Protocol(ties="given"))

@@ -25,12 +25,14 @@ from rankgauge.dialects import DIALECTS, Own
 from rankgauge.dialects.trec_eval import ROWS
 from rankgauge.errors import RankgaugeError
 from rankgauge.matching.grades import hits_of_grades
-from rankgauge.measures import MEASURES, parse
+from rankgauge.measures import MEASURES, averaging, parse
 from rankgauge.protocol import RULES
 from rankgauge.read.formats import FORMATS
 from rankgauge.read.names import SPELLINGS
 from rankgauge.read.sources import LAYERS
 from rankgauge.reports.sections import SECTIONS
+from rankgauge.show.names import width_of
+from rankgauge.show.text import WIDTH
 from rankgauge.validation.validate import CODES
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +41,7 @@ PAGES += ["docs/dialects.md", "docs/explain.md", "docs/validate.md", "docs/worke
 PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md", "docs/report.md"]
 PAGES += ["docs/judgments.md", "docs/agreement.md", "docs/funnel.md", "docs/align.md", "docs/arrays.md"]
 PAGES += ["docs/trainers.md", "docs/index.md", "docs/first-steps.md", "docs/reference.md"]
+PAGES += ["docs/python.md"]
 PAGES += ["docs/from-pytrec_eval.md", "docs/from-ir_measures.md", "docs/from-scikit-learn.md"]
 PAGES += ["docs/from-ranx.md"]  # its examples run in tests/peers
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
@@ -98,6 +101,11 @@ def console_examples() -> Iterator[tuple[str, str]]:
                 yield command, output.rstrip("\n")
 
 
+MOST_LINES = 60  # of an output that nobody asked to be long
+# What asks for more, or for lines that are not wrapped: a format other than text, a report, six runs of two stages.
+LONG = ("--format", "rankgauge report ", "rankgauge funnel demo/qrels.txt --retrieved demo/out/title.run --retrieved ")
+
+
 @pytest.mark.parametrize(("command", "shown"), list(console_examples()))
 def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) -> None:
     program, *arguments = shlex.split(command)
@@ -107,7 +115,54 @@ def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) 
     assert [line for line in done.err.splitlines() if not line.startswith("warning: ")] == []
     assert shown
     # A page may show the table without the notes below it.
-    assert done.out.splitlines()[: len(shown.splitlines())] == shown.splitlines()
+    lines = done.out.splitlines()
+    assert lines[: len(shown.splitlines())] == shown.splitlines()
+    if not any(asked in command for asked in LONG):
+        assert [line for line in lines if width_of(line) > WIDTH] == []
+        assert len(lines) <= MOST_LINES
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if list(blocks(page, "console"))])
+def test_outputs_fit_into_a_terminal(page: str) -> None:
+    """Every line that a page shows, without exception, but for the commands themselves."""
+    outputs = [
+        line for _, lines in blocks(page, "console") for line in "\n".join(lines).replace("\\\n", "").split("\n")
+    ]
+    assert [line for line in outputs if width_of(line) > WIDTH and not line.startswith("$ ")] == []
+
+
+RUNS = "demo/qrels.txt demo/out/title.run demo/out/fields.run demo/out/reranked.run"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"eval {RUNS}",
+        f"eval {RUNS} -m nDCG@10 -m RR --by demo/queries.tsv:segment",
+        f"eval {RUNS} --tie-band",
+        f"compare {RUNS}",
+        f"compare {RUNS} --details --notes",
+        f"compare {RUNS} -m nDCG@10 -m RR -m R@50",
+        f"compare {RUNS} --by demo/queries.tsv:segment",
+        f"judgments {RUNS} --error-rate 0.1",
+        f"validate {RUNS}",
+        f"plan {RUNS}",
+        "dialects demo/qrels.txt demo/out/fields.run",
+        "funnel demo/qrels.txt --retrieved demo/out/fields.run --reranked demo/out/reranked.run",
+        "explain demo/qrels.txt demo/out/title.run demo/out/reranked.run --worst 3 --documents demo/catalogue.jsonl",
+        "explain demo/qrels.txt demo/out/title.run --worst 2 --documents demo/catalogue.jsonl",
+        "measures",
+        "measures nDCG@10",
+        "rules",
+        "rules ties",
+    ],
+)
+def test_everyday_commands_print_a_screen_or_two(command: str, checkout: Path) -> None:
+    done = real(*command.split(), cwd=checkout)
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert [line for line in lines if width_of(line) > WIDTH] == []
+    assert 0 < len(lines) <= MOST_LINES
 
 
 PICTURES = {
@@ -255,10 +310,15 @@ def test_every_rule_and_setting_is_shown_at_work() -> None:
     assert wanted | {"rel=2", "depth=2"} == shown
 
 
+def test_the_measures_that_average_over_ties_are_listed() -> None:
+    (line,) = re.findall(r"Ties are averaged exactly for (.*?); any other", text_of("docs/conventions.md"), re.DOTALL)
+    assert quoted(line) == averaging()
+
+
 def test_every_dialect_is_listed_as_it_is() -> None:
     rows = table_of("docs/dialects.md", "dialect", "as called")
     listed = [(*quoted(row["dialect"]), *quoted(row["as called"]), row["checked"], row["what differs"]) for row in rows]
-    assert listed == [(each.name, each.call, each.checked, each.why) for each in DIALECTS.values()]
+    assert listed == [(each.name, each.called(), each.checked, each.why) for each in DIALECTS.values()]
     assert [row["defect"] for row in rows] == [each.defect for each in DIALECTS.values()]
     rules = table_of("docs/dialects.md", "dialect", "rules")
     changed = {
@@ -276,6 +336,7 @@ def own_words(key: str, own: Own) -> str:
     settings = {**own.parameters, **own.rules}
     words = [f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings.items()]
     words += [f"{own.rounding.digits} digits"] if own.rounding else []
+    words += [f"the {own.aggregate} over queries"] if own.aggregate else []
     return f"`{key}`: {', '.join(words)}" if words else ""
 
 
@@ -317,8 +378,8 @@ def test_every_warning_and_method_of_compare_is_listed() -> None:
 
 def test_every_number_of_a_pair_is_explained() -> None:
     listed = {word for row in table_of("docs/compare.md", "number", "what it is") for word in quoted(row["number"])}
-    own = {"a", "b", "queries", "both_zero", "exact", "others", "intervals", "mean"}
-    assert listed | own == {field.name for field in dataclasses.fields(Pair)} | {"mean"}
+    own = {"a", "b", "queries", "both_zero", "exact", "others", "intervals", "measure", "alpha", "adjusted"}
+    assert listed | own == {field.name for field in dataclasses.fields(Pair)} | {"mean", "verdict"}
 
 
 def test_every_function_over_arrays_is_listed() -> None:

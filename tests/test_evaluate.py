@@ -320,6 +320,9 @@ class TestMisuse:
         [
             ({"rel": "2"}, "rel='2' is not a number"),
             ({"depth": 2.5}, "depth=2.5 is not a whole number"),
+            ({"depth": float("inf")}, "depth=inf is not a whole number"),
+            ({"depth": float("nan")}, "depth=nan is not a whole number"),
+            ({"depth": 2**63}, "a ranking is cut after 1 to 2,147,483,647 documents"),
             ({"ties": ["id"]}, "is not a rule"),
             ({"ties": "avrage"}, "did you mean 'average'"),
             ({"tie": "id"}, "unknown rule 'tie'"),

@@ -18,7 +18,7 @@ from rankgauge import Explanation, Protocol, explain
 from rankgauge.errors import MatchError, ProtocolError, RankgaugeWarning
 from rankgauge.explanation.query.explanation import difference
 from rankgauge.measures import MEASURES, Measure, parse
-from rankgauge.protocol import RULES
+from rankgauge.protocol import RULES, IdealDepth, Ties
 from samples import DOCS, GRADES
 
 CUT = {"k": "@3", "recall": "@0.4", "multiple": "@0.6"}
@@ -138,7 +138,7 @@ class TestWorked:
         assert [row.grade for row in found.ideal] == [1.5, 1, 0.5, -0.5, -0.5, -2]
 
     @pytest.mark.parametrize(("ties", "order"), [("worst", ["x", "b", "c", "a"]), ("best", ["a", "c", "b", "x"])])
-    def test_ties_by_grade(self, ties: str, order: list[str]) -> None:
+    def test_ties_by_grade(self, ties: Ties, order: list[str]) -> None:
         found = explained(Q, TIES | {"x": 1.0}, "nDCG@10", Protocol(ties=ties))
         assert [row.doc_id for row in found.rows] == order
 
@@ -165,7 +165,7 @@ class TestWorked:
         assert [row.doc_id for row in found.ideal] == ["#2", "#4", "#1"]
 
     @pytest.mark.parametrize(("depth", "size"), [("k", 5), ("returned", 2), ("all", 6)])
-    def test_the_depth_of_the_ideal(self, depth: str, size: int) -> None:
+    def test_the_depth_of_the_ideal(self, depth: IdealDepth, size: int) -> None:
         found = explain(
             ranked_grades=[3, 3], ideal_grades=[3, 3, 2, 1, 2, 2], k=5, protocol=Protocol(ideal_depth=depth)
         )

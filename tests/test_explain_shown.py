@@ -12,19 +12,21 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import rankgauge
 from command import Command, real
 from rankgauge import explain
 from rankgauge.errors import InputError
-from rankgauge.explanation.query.explain import worst_queries
+from rankgauge.explanation.query.explain import most_lost, worst_queries
 from rankgauge.explanation.query.explanation import Explanations, difference
 from rankgauge.show.explained import kept_rows
 from rankgauge.show.formats import render
-from rankgauge.show.model import Options
+from rankgauge.show.model import Options, Table
 from rankgauge.show.svg.explanation import difference_svg, svg
 from rankgauge.show.text import bar
+from rankgauge.show.text import text as as_text
 
 JUDGED = {"q1": {"d1": 3, "d2": 0, "d3": 2, "<&>\"'": 1}, "q2": {"d9": 1}, "q3": {"x": 1}}
 RUN = {"q1": {"d3": 12.1, "d7": 11.8, "d1": 9.5, "<&>\"'": 2.0}, "q2": {"d4": 7.2, "d9": 7.1}}
@@ -39,14 +41,29 @@ def words(drawn: str) -> list[str]:
     return [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
+def ranks_of(explained: rankgauge.Explanation) -> list[dict[str, Any]]:
+    """The columns of the table of ranks, for programs."""
+    (table,) = (
+        block
+        for section in explained.sections()
+        for block in section.blocks
+        if isinstance(block, Table) and block.key == "ranks"
+    )
+    return [{"head": column.head, "aside": column.aside} for column in table.columns]
+
+
 class TestText:
     def test_the_table_has_every_rank_the_ideal_and_the_changes(self) -> None:
         lines = repr(ONE).split("\n")
         assert lines[0] == "nDCG@10 of query q1 in mine"
         assert lines[1] == f"nDCG@10 = {ONE.value:.4f}"
         assert lines[2] == f"DCG {ONE.dcg:.4f} of an ideal DCG {ONE.idcg:.4f}"
+        assert " ".join(lines[4].split()) == "rank document grade gain discount adds │ ideal grade adds"
+        wide = as_text(ONE.page(), Options(width=120)).split("\n")
         heads = "rank document grade gain discount term adds so far │ ideal grade adds so far"
-        assert " ".join(lines[4].split()) == heads
+        assert " ".join(wide[4].split()) == heads
+        assert max(map(len, lines)) < max(map(len, wide)) <= 120
+        assert [column["head"] for column in ranks_of(ONE)].count("so far") == 2  # a page and JSON have them anyway
         assert [line.split()[:3] for line in lines[5:9]] == [
             ["1", "d3", "2"], ["2", "d7", "–"], ["3", "d1", "3"], ["4", "<&>\"'", "1"],
         ]  # fmt: skip
@@ -61,7 +78,7 @@ class TestText:
         found = explain(ranked_grades=[1, *[0] * 40, 1, *[None] * 200], measure="AP")
         kept = kept_rows(found.rows)
         assert [row if isinstance(row, int) else row.rank for row in kept] == [*range(1, 11), 31, 42, 200]
-        assert "200 more" in repr(found)
+        assert "200 more" in str(found)
 
     def test_markdown_escapes_and_lines_up(self) -> None:
         text = ONE.show("markdown")
@@ -83,17 +100,21 @@ class TestText:
         points = [abs(share.points) for share in TWO.shares]
         assert points == sorted(points, reverse=True)
         assert repr(TWO).split("\n")[:3] == [
-            f"nDCG@10 of query q1: A − B = {TWO.points:+.4f}",
-            f"A = {TWO.a.value:.4f}  mine",
-            f"B = {TWO.b.value:.4f}  theirs",
+            f"nDCG@10 of query q1: mine − theirs = {TWO.points:+.4f}",
+            f"theirs: {TWO.b.value:.4f}",
+            f"mine: {TWO.a.value:.4f}",
         ]
+        heads = repr(TWO).split("\n")[4]
+        assert heads.split("  ")[0] == "document"
+        order = [heads.index(head) for head in ("grade", "theirs rank", "mine rank", "difference")]
+        assert order == sorted(order)
         assert json.loads(TWO.show("json"))["points"] == TWO.points
         assert TWO.show("markdown").count("\n|") == 7
 
     def test_a_run_that_does_not_answer(self) -> None:
         both = difference(explain(JUDGED, {"q2": {"a": 1.0}}, "q1"), ONE)
         assert both.points == -ONE.value
-        assert repr(both).endswith("Note on A: the run does not answer this query.")
+        assert repr(both).endswith("Note on run: the run does not answer this query.")
 
     def test_two_runs_of_different_queries_are_not_compared(self) -> None:
         with pytest.raises(InputError, match="not comparable"):
@@ -145,7 +166,7 @@ class TestPictures:
     def test_every_kind_of_measure_is_drawn(self, measure: str) -> None:
         found = explain(JUDGED, RUN, "q1", measure)
         assert f"{found.value:.4f}" in words(svg(found))
-        assert f"{found.value:.4f}" in repr(found)
+        assert f"{found.value:.4f}" in str(found)
 
     def test_nothing_to_show_is_drawn_too(self) -> None:
         assert "0.0000" in words(svg(explain(JUDGED, RUN, "q3")))
@@ -156,10 +177,10 @@ class TestPictures:
         assert {share.doc_id for share in TWO.shares} <= set(texts)
 
     def test_control_characters_in_ids_do_not_break_it(self) -> None:
-        strange = "a\x00\x1b\u202eb\ud800"
+        strange = "a\x00\x1b\u202eb"
         found = explain({"q": {strange: 1}}, {"q": {strange: 1.0}}, "q")
         assert "a�" in "".join(words(svg(found)))
-        assert "\x1b" not in repr(found)
+        assert "\x1b" not in str(found)
 
     def test_a_notebook_shows_the_picture(self) -> None:
         assert "<svg" in ONE._repr_html_()
@@ -232,8 +253,60 @@ class TestCommand:
         assert [each["query_id"] for each in json.loads(out)] == ["q3", "q2"]
 
     def test_two_runs(self, cli: Command) -> None:
+        """The first is the baseline."""
         _, out, _ = cli("qrels.txt", "A=good.run", "worse.run", "--query", "q1", "-m", "P@1")
-        assert out.startswith("P@1 of query q1: A − B = +1.0000\nA = 1.0000  A\nB = 0.0000  worse\n")
+        assert out.startswith("P@1 of query q1: worse − A = -1.0000\nA: 1.0000\nworse: 0.0000\n")
+        _, out, _ = cli("qrels.txt", "worse.run", "A=good.run", "--query", "q1", "-m", "P@1")
+        assert out.startswith("P@1 of query q1: A − worse = +1.0000\nworse: 0.0000\nA: 1.0000\n")
+
+    def test_the_queries_that_lost_most(self, cli: Command, here: Path) -> None:
+        """As many as lost, the largest loss first; each as `--query` explains it."""
+        (here / "worst.run").write_text("q1 Q0 d7 1 3 B\nq1 Q0 d1 2 2 B\nq2 Q0 d8 1 1 B\n")
+        code, out, err = cli("qrels.txt", "good.run", "worst.run", "--worst", "5", "--format", "json")
+        assert (code, err) == (0, "")
+        values = {
+            name: rankgauge.evaluate(here / "qrels.txt", here / f"{name}.run").to_dict() for name in ("good", "worst")
+        }
+        apart = {
+            query: values["worst"][query]["nDCG@10"] - values["good"][query]["nDCG@10"] for query in values["good"]
+        }
+        told = json.loads(out)
+        assert {each["query_id"]: each["points"] for each in told} == pytest.approx(
+            {q: d for q, d in apart.items() if d}
+        )
+        assert (
+            [each["query_id"] for each in told]
+            == ["q2", "q1"]
+            == sorted((query for query in apart if apart[query] < 0), key=apart.__getitem__)
+        )
+        one = json.loads(cli("qrels.txt", "good.run", "worst.run", "--query", "q2", "--format", "json").out)
+        assert told[0] == one
+        _, text, _ = cli("qrels.txt", "good.run", "worst.run", "--worst", "1")
+        assert text.startswith("nDCG@10 of query q2: worst − good = -0.6309\ngood: 0.6309\nworst: 0.0000\n")
+        assert "query q1" not in text
+
+    def test_where_no_query_lost_it_says_so(self, cli: Command) -> None:
+        assert cli("qrels.txt", "worse.run", "good.run", "--worst", "5") == (0, "No query lost.\n", "")
+        assert cli("qrels.txt", "worse.run", "good.run", "--worst", "5", "--format", "json").out == "[]\n"
+
+    def test_texts_of_queries_and_documents(self, cli: Command, here: Path) -> None:
+        (here / "queries.tsv").write_text("q1\ta red tent\nq2\tlamp\n")
+        (here / "corpus.jsonl").write_text('{"_id": "d1", "text": "A tent for two"}\n{"_id": "d7", "text": "Soap"}\n')
+        texts = ("--queries", "queries.tsv", "--documents", "corpus.jsonl")
+        code, out, err = cli("qrels.txt", "good.run", "worse.run", "--worst", "5", *texts)
+        assert (code, err) == (0, "")
+        assert out.startswith("a red tent\nnDCG@10 of query q1: worse − good = -0.1425\n")
+        assert re.search(r"^d1: A tent for two +3 +3 +2 +\+0\.0922", out, re.MULTILINE)
+        assert re.search(r"^d7: Soap +– +2 +1 +0\.0000", out, re.MULTILINE)
+        assert re.search(r"^d3 +2 +1 +3 +-0\.2346", out, re.MULTILINE)  # a document without a text
+        _, alone, _ = cli("qrels.txt", "good.run", "--query", "q1", *texts)
+        assert alone.startswith("a red tent\nnDCG@10 of query q1 in good\n")
+        assert re.search(r"d1: A.*two", alone)  # cut where the table would be too wide
+        for option, name in (("--queries", "queries.tsv"), ("--documents", "corpus.jsonl")):
+            code, _, err = cli("--ranked-grades", "3,2", option, name)
+            assert (code, "QRELS" in err or option in err) == (2, True)
+        code, out, err = cli("qrels.txt", "good.run", "--query", "q1", "--queries", "none.tsv")
+        assert (code, out, "none.tsv" in err) == (2, "", True)
 
     @pytest.mark.parametrize(
         ("suffix", "start"),
@@ -264,7 +337,7 @@ class TestCommand:
             (["--ranked-grades", "3", "-m", "nDCG@5", "-k", "3"], "write them into 'nDCG@5'"),
             (["qrels.txt", "good.run"], "which query?"),
             (["qrels.txt", "--query", "q1"], "give QRELS and one run"),
-            (["qrels.txt", "good.run", "worse.run", "--worst", "2"], "give QRELS and one run, or with --query ID two"),
+            (["qrels.txt", "good.run", "worse.run", "good.run", "--worst", "2"], "give QRELS and one run, or two to"),
             (["qrels.txt", "good.run", "--worst", "2", "-o", "x.svg"], "there are picture-q3 or picture-q2"),
             (["qrels.txt", "good.run", "--query", "q1", "-o", "x.svg", "--format", "json"], ".svg is not for json"),
             (["qrels.txt", "good.run", "--query", "q1", "-m", "gm_map"], "geometric mean"),
@@ -277,6 +350,35 @@ class TestCommand:
         assert (code, out) == (2, "")
         assert said in err
         assert not any(here.glob("x.*"))
+
+
+@pytest.mark.parametrize("rules", [{}, {"missing": "skip"}, {"empty": "skip"}], ids=str)
+@pytest.mark.parametrize("measure", ["nDCG@10", "AP", "RR@5"])
+def test_the_largest_losses_by_brute_force(measure: str, rules: dict[str, Any]) -> None:
+    """Thirty queries, some unanswered by one run and some without relevant documents: every loss, and no gain."""
+    random = np.random.default_rng(3)
+    judged = {f"q{q}": {f"d{d}": int(random.integers(0, 3)) if q % 7 else 0 for d in range(12)} for q in range(30)}
+    runs = {
+        name: {
+            f"q{q}": {f"d{d}": float(score) for d, score in enumerate(random.random(15))} for q in range(30) if q % gap
+        }
+        for name, gap in (("old", 11), ("new", 8))
+    }
+    protocol = rankgauge.Protocol(**rules)
+    values = {name: rankgauge.evaluate(judged, run, measure, protocol=protocol).to_dict() for name, run in runs.items()}
+    apart = {
+        query: values["new"][query][measure] - values["old"][query][measure]
+        for query in values["old"]
+        if query in judged and all(measure in each.get(query, ()) for each in values.values())
+    }
+    expected = sorted((query for query, change in apart.items() if change < 0), key=apart.__getitem__)
+    for number in (1, 4, 100):
+        found = most_lost(judged, runs, number, measure, protocol=protocol)
+        assert [each.query for each in found] == expected[:number]
+        assert [each.points for each in found] == pytest.approx([apart[query] for query in expected[:number]])
+        assert all((each.a.run, each.b.run) == ("new", "old") for each in found)
+        assert all(sum(share.points for share in each.shares) == pytest.approx(each.points) for each in found)
+    assert 4 < len(expected) < 30
 
 
 @pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
@@ -302,7 +404,7 @@ def test_colours_change_nothing_but_the_colour() -> None:
     assert re.sub(r"\x1b\[\d+m", "", painted) == text
     assert painted.startswith("\x1b[1mnDCG(gain=exp)@6 of the grades given\x1b[0m\n")
     assert "\x1b[1mnDCG(gain=exp)@6 = 0.7750\x1b[0m\n" in painted
-    assert "\x1b[34m████████████\x1b[0m  │" in painted
+    assert "\x1b[34m██\x1b[0m  │" in painted
 
 
 @pytest.mark.parametrize(("plain", "painted"), [(None, True), ("1", False)])

@@ -128,6 +128,9 @@ NAMES = [
 ]
 
 
+OWN_FRAME = ("Funnel", "Quality", "Agreement")  # a row per query, which is more than their table has
+
+
 def test_every_kind_of_result_is_tested_here() -> None:
     assert {type(each).__name__ for each in results().values()} == {*NAMES}
     assert {each.__name__ for each in kinds_of_results()} == {*NAMES}
@@ -216,3 +219,49 @@ def test_a_file_has_what_is_shown(kind: str, tmp_path: Path) -> None:
     assert (tmp_path / "x.json").read_text(encoding="utf-8") == result.show("json")
     assert "<script>alert" not in result._repr_html_()
     assert "https:" not in re.sub(r"http://www.w3.org/\S+", "", result._repr_html_())
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_prompt_shows_the_beginning(kind: str) -> None:
+    """At most 25 lines of 80 characters, whatever the names; `print` shows all."""
+    lines = repr(results()[kind]).split("\n")
+    assert 0 < len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    assert str(results()[kind]) == results()[kind].show().rstrip("\n")
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_notebook_shows_pictures_that_load_nothing(kind: str) -> None:
+    shown = results()[kind]._repr_html_()
+    assert "<script" not in shown
+    assert "<img" not in shown
+    assert not re.search(r"""(?:src|href|url\()\s*=?\s*["']?(?:https?:)?//""", shown)
+    if kind in ("Evaluation", "Comparison", "Plan", "Explanation", "Report"):
+        assert "<svg" in shown
+
+
+@pytest.mark.parametrize("kind", [name for name in NAMES if name not in OWN_FRAME])
+def test_a_frame_is_the_table_that_csv_holds(kind: str) -> None:
+    frame, (head, *rows) = results()[kind].to_frame(), csv.reader(io.StringIO(results()[kind].to_csv()))
+    assert [name.lstrip("'") for name in head] == [re.sub("[^ -~–]", "�", name) for name in frame.columns]
+    assert frame.height == len(rows)
+    for row, cells in zip(rows, frame.iter_rows(), strict=True):
+        for text, cell in zip(row, cells, strict=True):
+            assert (text == "") == (cell is None or cell == "")
+            if isinstance(cell, float):
+                assert float(text) == cell
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_latex_is_one_table_that_a_paper_can_input(kind: str) -> None:
+    """No preamble, one tabular; where there are more, a comment says how to get them, and that works."""
+    result = results()[kind]
+    shown = result.to_latex()
+    assert shown.count(r"\begin{tabular}") == shown.count(r"\end{tabular}") == 1
+    assert "documentclass" not in shown
+    assert not re.search(r"^[^%]*usepackage", shown, re.MULTILINE)
+    for line in re.findall(r"^% one table of .*: (.+)$", shown, re.MULTILINE):
+        for key in line.split(", ") if kind != "Report" else []:
+            assert result.to_latex(table=key).count(r"\begin{tabular}") == 1
+    with pytest.raises(rankgauge.InputError, match="there is no table 'strange'"):
+        result.to_latex(table="strange")

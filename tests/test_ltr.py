@@ -273,6 +273,48 @@ class TestEval:
         ]  # fmt: skip
         assert "1.0" in lines[-1]
 
+    def test_models_are_compared_and_reported_as_they_are_evaluated(self, file: Make, command: Command) -> None:
+        dice = np.random.default_rng(3)
+        grades, qid = dice.integers(0, 4, 120), np.repeat(np.arange(20), 6)
+        path = file("".join(f"{grade} qid:{query} 1:0\n" for grade, query in zip(grades, qid, strict=True)))
+        words = ["--ltr", path]
+        for name, noise in (("old", 3.0), ("new", 0.5)):
+            scores = grades + dice.normal(size=120) * noise
+            words += [
+                "--predictions",
+                f"{name}={file(''.join(f'{score!r}' + chr(10) for score in scores.tolist()), name)}",
+            ]
+        evaluated = json.loads(command("eval", *words, "--format", "json").out)["runs"]
+        means = {each["run"]: each["measures"]["nDCG@10"]["mean"] for each in evaluated}
+        compared = json.loads(command("compare", *words, "--format", "json").out)
+        assert compared["protocol"]["ideal"] == "retrieved"
+        assert {n: each["mean"]["value"] for n, each in compared["measures"]["nDCG@10"]["systems"].items()} == means
+        done = command("report", *words, "--no-charts", "--format", "json")
+        assert done.code == 0, done.err
+        report = json.loads(done.out)
+        assert {each["run"]: each["measures"]["nDCG@10"]["mean"] for each in report["runs"]} == means
+        assert report["protocol"]["ideal"] == "retrieved"
+        assert report["findings"] is not None
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["compare", "--ltr", "rows"], "--ltr goes with --predictions: the scores of a model for its rows"),
+            (["compare", "--ltr", "rows", "--predictions", "p"], "two --predictions"),
+            (["compare", "--ltr", "rows", "--predictions", "p", "--predictions", "q", "x"], "what is 'x' for?"),
+            (["compare", "--ltr", "rows", "--predictions", "p", "--values", "v"], "exclude each other"),
+            (["report", "--ltr", "rows"], "--ltr goes with --predictions"),
+            (["report", "--ltr", "rows", "--predictions", "p", "x"], "what is 'x' for?"),
+            (["report", "--ltr", "rows", "--predictions", "p", "--second", "x"], "exclude each other"),
+            (["report"], "Missing argument 'QRELS'"),
+            (["report", "qrels"], "Missing argument '[NAME=]RUN...'"),
+        ],
+    )
+    def test_what_does_not_go_with_rows(self, words: list[str], message: str, command: Command) -> None:
+        done = command(*words)
+        assert done.code == 2
+        assert message in done.err
+
     def test_the_ideal_is_said_to_be_the_candidates(self, file: Make, command: Command) -> None:
         words = "--ltr", file("1 qid:1 1:1\n3 qid:1 1:1\n"), "--predictions", file("2\n1\n", "p.txt")
         assert "ideal=retrieved" in command("eval", *words).out

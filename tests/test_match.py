@@ -18,12 +18,13 @@ from rankgauge.errors import DuplicateError, FormatError, MatchError, RankgaugeW
 from rankgauge.matching import nested as nested_path
 from rankgauge.matching.grouping import Grouped
 from rankgauge.matching.match import Hits, match
-from rankgauge.protocol import RULES, Protocol
+from rankgauge.protocol import RULES, Duplicates, IdealDepth, Protocol, Ties
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import Columns
 from samples import Nested, Table, pairs
 
-RAISING = {("missing", "error"), ("grades", "integer"), ("negative", "error"), ("order", "rank")}
+RAISING = {("missing", "error"), ("negative", "error"), ("order", "rank")}
+RAISING |= {("grades", "integer"), ("grades", "binary")}
 
 
 def settings_of(rule: str) -> st.SearchStrategy[str]:
@@ -100,8 +101,14 @@ class TestPaths:
         shuffled = by_columns(columns_of(judgments, order), columns_of(run, order), protocol)
         assert_equal(hits_of(judgments, run, protocol), shuffled)
 
+    def test_judgments_are_looked_up_in_batches_of_whole_queries(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        judgments: Nested = {f"q{q}": {f"d{i}": i % 3 for i in range(q + 1)} for q in range(5)}
+        run: Nested = {query: {f"d{i}": float(i) for i in range(4)} for query in judgments}
+        monkeypatch.setattr("rankgauge.matching.columns.BATCH", 2)
+        assert_equal(hits_of(judgments, run), by_columns(columns_of(judgments), columns_of(run), Protocol()))
+
     @given(pairs(), st.sampled_from(["worst", "best"]))
-    def test_ties_by_grade_follow_the_specification(self, data: tuple[Nested, Nested], ties: str) -> None:
+    def test_ties_by_grade_follow_the_specification(self, data: tuple[Nested, Nested], ties: Ties) -> None:
         judgments, run = data
         hits = hits_of(judgments, run, Protocol(ties=ties))
         sign = -1 if ties == "best" else 1
@@ -114,7 +121,7 @@ class TestPaths:
             assert list(zip(hits.rank[mine].tolist(), hits.grade[mine].tolist(), strict=True)) == expected
 
     @given(pairs(), st.sampled_from(["id", "id-ascending", "given", "reversed"]))
-    def test_ranks_follow_the_specification(self, data: tuple[Nested, Nested], ties: str) -> None:
+    def test_ranks_follow_the_specification(self, data: tuple[Nested, Nested], ties: Ties) -> None:
         judgments, run = data
         hits = hits_of(judgments, run, Protocol(ties=ties))
         for query, name in enumerate(hits.queries):
@@ -198,6 +205,20 @@ class TestRules:
             ):
                 assert hits.rank.tolist() == ranks
 
+    def test_documents_that_score_0_or_less_are_taken_out(self) -> None:
+        judgments = {"q": {"a": 1, "b": 1, "c": 1}, "r": {"a": 1}}
+        run = {"q": {"b": 1e-50, "a": 0.5, "x": 2.0, "c": -1.0}, "r": {"a": -1.0}}
+        for ties in ("id", "average"):
+            protocol = Protocol(scores="float32-positive", ties=ties)
+            for hits in (
+                hits_of(judgments, run, protocol),
+                by_columns(columns_of(judgments), columns_of(run), protocol),
+            ):
+                found = (hits.rank.tolist(), hits.retrieved.tolist(), hits.answered.tolist())
+                assert found == ([2], [2, 0], [True, True])
+        given = Protocol(scores="float32-positive", order="given")
+        assert hits_of(judgments, run, given).retrieved.tolist() == [4, 1]
+
     def test_grades_cut_or_refused(self) -> None:
         judgments, run = {"q": {"a": 1.9, "b": -0.5, "c": 2}}, {"q": {"a": 3.0, "b": 2.0}}
         hits = hits_of(judgments, run, Protocol(grades="truncate"))
@@ -232,16 +253,17 @@ class TestRules:
     def test_ideal_end(self) -> None:
         hits = hits_of({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}})
         assert (hits.ideal_end(5), hits.ideal_end(None)) == (5, None)
-        for depth, at_one, at_all in (("all", None, None), ("returned", [1, 0], [2, 0])):
+        ends: list[tuple[IdealDepth, Any, Any]] = [("all", None, None), ("returned", [1, 0], [2, 0])]
+        for depth, at_one, at_all in ends:
             cut = hits_of({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, Protocol(ideal_depth=depth))
-            ends = [cut.ideal_end(1), cut.ideal_end(None)]
-            assert [end if end is None else np.asarray(end).tolist() for end in ends] == [at_one, at_all]
+            found = [cut.ideal_end(1), cut.ideal_end(None)]
+            assert [end if end is None else np.asarray(end).tolist() for end in found] == [at_one, at_all]
 
     @pytest.mark.parametrize(
         ("duplicates", "ranks", "ideal"),
         [("each", [1, 2, 4], [2, 1, 1]), ("once", [1, 2], [2, 1, 1]), ("distinct", [1, 2, 4], [2, 2, 1, 1])],
     )
-    def test_a_document_twice_that_counts(self, duplicates: str, ranks: list[int], ideal: list[int]) -> None:
+    def test_a_document_twice_that_counts(self, duplicates: Duplicates, ranks: list[int], ideal: list[int]) -> None:
         rows = [("q", "a", 1.0), ("q", "b", 2.0), ("q", "a", 3.0), ("q", "x", 1.5), ("r", "a", 1.0), ("q", "x", 0.5)]
         run = read_run(rows, duplicates=duplicates)
         hits = match({"q": {"a": 2, "b": 1, "c": 1}}, run, Protocol(duplicates=duplicates))
@@ -382,3 +404,21 @@ def test_frames_and_dicts_give_equal_hits() -> None:
     frame = pl.DataFrame({"qid": ["q1", "q2", "q1"], "docno": ["d1", "d3", "d2"], "rel": [2, 1, 0]})
     ranked = pl.DataFrame({"qid": ["q1", "q1", "q2"], "docno": ["d2", "d1", "d3"], "score": [0.9, 0.4, 0.1]})
     assert_equal(match(read_judgments(frame), read_run(ranked)), hits_of(judgments, run))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "hint"),
+    [
+        (["q1", "q2"], ["1", "2"], "removing a prefix that one side has"),
+        (["1", "2"], ["q1", "q2"], "removing a prefix that one side has"),
+        (["A1"], ["a1"], "ignoring upper and lower case"),
+        (["topic-1"], ["query-01"], "removing the prefixes of both sides"),
+        (["apple"], ["pear"], ""),
+    ],
+)  # fmt: skip
+def test_the_hint_names_what_would_make_the_sides_meet(ours: list[str], theirs: list[str], hint: str) -> None:
+    judgments, run = ({query: {"d": 1} for query in side} for side in (ours, theirs))
+    with pytest.raises(MatchError) as refused:
+        hits_of(judgments, run)
+    _, _, words = str(refused.value).partition(". Hint: they match after ")
+    assert words.startswith(hint) if hint else not words

@@ -253,13 +253,22 @@ class TestTies:
         products = itertools.product(*(itertools.permutations(group) for group in groups))
         return [tuple(itertools.chain.from_iterable(product)) for product in products]
 
-    @pytest.mark.parametrize("k", ["", "@1", "@2", "@3", "@4", "@10"])
+    CUTS: ClassVar[dict[str | None, list[str]]] = {
+        "k": ["", "@1", "@2", "@3", "@4", "@10"],
+        "multiple": ["@0.4", "@1", "@2"],
+        None: [""],
+    }
+
+    @pytest.mark.parametrize("place", range(6))
     @pytest.mark.parametrize("name", averaging())
     @pytest.mark.parametrize(("grades", "scores"), CASES)
-    def test_average_is_the_mean_over_all_orders(self, name: str, k: str, grades: list[Any], scores: list[int]) -> None:
+    def test_average_is_the_mean_over_all_orders(
+        self, name: str, place: int, grades: list[Any], scores: list[int]
+    ) -> None:
         definition = MEASURES[name]
-        required = definition.parameters["k"].default is inspect.Parameter.empty
-        measure = parse(name + (k or ("@2" if required else "")))
+        cuts = self.CUTS[definition.cutoff]
+        required = "k" in definition.parameters and definition.parameters["k"].default is inspect.Parameter.empty
+        measure = parse(name + (cuts[place % len(cuts)] or "@2" * required))
         judged = [grade for grade in grades if grade is not None]
         each = [float(measure(hits_of_grades([grades[i] for i in order], judged))[0]) for order in self.orders(scores)]
         judgments = {"q": {f"d{i}": grade for i, grade in enumerate(grades) if grade is not None}}
@@ -292,7 +301,7 @@ class TestTies:
     @pytest.mark.parametrize("measure", [m for m in EVERY if not m.definition.averages], ids=str)
     def test_others_refuse_and_name_those_that_can(self, measure: Measure) -> None:
         hits = hits_of({"q": {"a": 1}}, {"q": {"a": 1.0}}, Protocol(ties="average"))
-        with pytest.raises(MeasureError, match="nDCG, DCG, IDCG, ERR, RBP, P, R, RR, AP, Success, F, Judged"):
+        with pytest.raises(MeasureError, match="nDCG, DCG, IDCG, ERR, RBP, P, R, RR, AP, Success, F, CappedR, Rprec, "):
             measure(hits)
 
 

@@ -48,7 +48,7 @@ WORDS: dict[str, list[str]] = {
     "align": ["experiments.csv"],
     "dialects": ["qrels.txt", "first.run", "--only", "trec_eval,sklearn"],
 }
-SILENT = {"measures", "rules", "convert", "trec_eval", "completion"}  # they show no result
+SILENT = {"init", "store", "measures", "rules", "convert", "trec_eval", "completion"}  # they show no result
 READ = {"bench": "suite/one/runs/a.run", "align": "experiments.csv"}  # a file that is read; elsewhere qrels.txt
 
 

@@ -101,10 +101,15 @@ def test_best_and_second_go_by_the_digits_that_are_shown() -> None:
     assert places(None, None, None) == ["", "", ""]
 
 
+def table_of(text: str) -> list[str]:
+    """The first table of a Markdown text, which the verdicts precede."""
+    return text.partition("**Means over 12 queries.**\n\n")[2].split("\n\n")[0].splitlines()
+
+
 class TestPairs:
     def test_letters_name_the_systems_that_are_worse(self) -> None:
         text = compare(None, SYSTEMS, "nDCG@10").show("markdown", digits=3)
-        assert text.splitlines()[2:8] == [
+        assert table_of(text) == [
             "|  | system | nDCG@10 |",
             "| :-- | :-- | :-- |",
             "| a | low | 0.155 |",
@@ -119,13 +124,18 @@ class TestPairs:
         text = compare(None, SYSTEMS, "nDCG@10").show("latex", digits=3)
         assert r"b & high & \textbf{0.456}\textsuperscript{acd} \\" in text
         assert r"c & middle & \underline{0.306}\textsuperscript{a} \\" in text
-        assert text.startswith("% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\caption{Means over 12")
+        comments, _, table = text.partition("\\begin{table}\n")
+        assert comments.startswith("% needs \\usepackage{booktabs}\n% high is better than low by 0.3010 nDCG@10 (")
+        assert all(line.startswith("% ") for line in comments.splitlines() if line)
+        assert table.startswith("\\centering\n\\caption{Means over 12")
         assert r"p $\le$ 0.05" in text
 
     def test_daggers_and_deltas_against_a_baseline(self) -> None:
         found = compare(None, SYSTEMS, "nDCG@10", baseline="middle")
         text = found.show("markdown", digits=3)
-        assert text.splitlines()[2:8] == [
+        words = "\n- No clear winner: near − middle is 0.0000 nDCG@10 (95 % interval -0.0066 to 0.0066; "
+        assert words in f"\n{text}"  # nothing is never negative
+        assert table_of(text) == [
             "| system | nDCG@10 | Δ |",
             "| :-- | :-- | --: |",
             "| low | 0.155<sup>‡</sup> | -0.151 |",
@@ -218,3 +228,10 @@ def test_latex_compiles(compiled: object) -> None:
     if text:
         for word in ("middle", "0.4560", "step-down max-T over 6 pairs", "x%y", "x\\y", "x|y", "x<y", "x#y"):
             assert word in text
+
+
+@pytest.mark.parametrize(("deltas", "there"), [("absolute", True), ("relative", True), ("none", False)])
+def test_deltas_stand_beside_values_unless_there_are_to_be_none(deltas: str, there: bool) -> None:
+    found = compare(None, SYSTEMS, "nDCG@10", baseline="middle")
+    assert ("| system | nDCG@10 | Δ |" in found.show("markdown", deltas=deltas)) is there
+    assert "Δ |" not in compare(None, SYSTEMS, "nDCG@10").show("markdown", deltas=deltas)

@@ -51,17 +51,17 @@ def test_nothing_asked_gives_the_usual_ladder() -> None:
     [(0.2, -0.007, SIZES[1:]), (0.2, -0.01, SIZES[2:]), (0.2, -0.5, ()), (3.0, -0.3, (0.5, 1.0)), (0.2, 0.1, SIZES)],
 )
 def test_the_ladder_has_no_margin_that_is_never_kept(deviation: float, expected: float, margins: Any) -> None:
-    found = plan(deviation, setting=Setting(expected=expected))
+    found = plan(deviation, expected=expected)
     assert found.questions == ("difference", "margin", "width")
     assert [each.size for each in found.answers if each.question == "margin"] == pytest.approx([*margins])
     assert "margin" in found.show()
     with pytest.raises(InputError, match="no number of queries"):
-        plan(0.2, margins=[0.005], setting=Setting(expected=-0.007))
+        plan(0.2, margins=[0.005], expected=-0.007)
 
 
 @pytest.mark.parametrize(("alpha", "words"), [(0.05, "95 %"), (0.1, "90 %"), (0.07, "93 %"), (1e-9, "99.9999999 %")])
 def test_the_level_of_an_interval_has_all_its_digits(alpha: float, words: str) -> None:
-    assert f"the {words} interval" in plan(0.2, interval_widths=[0.1], setting=Setting(alpha=alpha)).show()
+    assert f"the {words} interval" in plan(0.2, interval_widths=[0.1], alpha=alpha).show()
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -73,16 +73,16 @@ def test_every_question_there_and_back(question: str, setting: Setting) -> None:
 
 
 def test_many_systems_share_alpha() -> None:
-    found = plan(0.2, differences=[0.02], setting=Setting(systems=10))
+    found = plan(0.2, differences=[0.02], systems=10)
     pair, anova = found.answers
     assert (pair.question, pair.queries) == ("difference", queries_needed(0.2, 0.02, alpha=0.05 / 45))
     assert anova.question == "range"
-    against_one = plan(0.2, differences=[0.02], setting=Setting(systems=10, with_baseline=True))
+    against_one = plan(0.2, differences=[0.02], systems=10, with_baseline=True)
     assert [each.queries for each in against_one.answers] == [queries_needed(0.2, 0.02, alpha=0.05 / 9)]
 
 
 def test_a_better_system_passes_a_gate_sooner() -> None:
-    better = plan(0.2, margins=[0.01], setting=Setting(expected=0.01)).answers[0].queries
+    better = plan(0.2, margins=[0.01], expected=0.01).answers[0].queries
     assert better == queries_needed(0.2, 0.02, sides=1)
 
 
@@ -146,9 +146,9 @@ def test_a_pilot_that_tells_nothing_is_refused(table: Any, words: str) -> None:
         {"deviation": 0.2, "margins": [-0.01]},
         {"deviation": 0.2, "interval_widths": [math.inf]},
         {"deviation": 0.2, "query_counts": [1]},
-        {"deviation": 0.2, "setting": Setting(systems=1)},
-        {"deviation": 0.2, "setting": Setting(power=1.0)},
-        {"deviation": 0.2, "margins": [0.01], "setting": Setting(expected=-0.02)},
+        {"deviation": 0.2, "systems": 1},
+        {"deviation": 0.2, "power": 1.0},
+        {"deviation": 0.2, "margins": [0.01], "expected": -0.02},
     ],
 )
 def test_what_makes_no_sense_is_refused(asked: dict[str, Any]) -> None:
@@ -169,7 +169,7 @@ def test_the_table_has_the_numbers_and_the_curve() -> None:
 
 
 def test_the_data_hold_what_was_asked() -> None:
-    data = plan(0.2, differences=[0.02], query_counts=[60], setting=Setting(systems=3)).to_dict()
+    data = plan(0.2, differences=[0.02], query_counts=[60], systems=3).to_dict()
     assert data["comparisons"] == 3
     assert [(each["question"], each["size"]) for each in data["needed"]] == [("difference", 0.02), ("range", 0.02)]
     assert data["sets"][0]["difference"] == detectable(0.2, 60, alpha=0.05 / 3)
@@ -198,7 +198,7 @@ def test_the_chart_marks_what_was_asked() -> None:
 )
 @pytest.mark.parametrize("systems", [2, 30])
 def test_every_plan_can_be_drawn(asked: dict[str, Any], systems: int) -> None:
-    for rows in layers(plan(0.3, **asked, setting=Setting(systems=systems))):
+    for rows in layers(plan(0.3, **asked, systems=systems)):
         assert all(math.isfinite(row["size"]) and row["queries"] > 0 for row in rows)
 
 
@@ -290,3 +290,13 @@ def test_bad_input(cli: Command, command: Command, here: Path, arguments: list[s
 
 def test_plan_is_public() -> None:
     assert rankgauge.plan(0.2, differences=[0.02]).answers[0].queries == 787
+
+
+def test_the_rules_of_a_pilot_are_stated(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("".join(f"q{i} 0 a {1 + i % 2}\nq{i} 0 b 1\n" for i in range(9)))
+    for name, shift in (("x", 0), ("y", 1)):
+        rows = (f"q{i} Q0 a 1 {(i + shift) % 3} t\nq{i} Q0 b 2 1 t\n" for i in range(9))
+        (tmp_path / name).write_text("".join(rows))
+    stated = command("plan", "q", "x", "y", "--ties", "average", cwd=tmp_path).out
+    assert "ties=average" in stated.partition("\n\n")[0]
+    assert "ties=" not in command("plan", "q", "x", "y", cwd=tmp_path).out

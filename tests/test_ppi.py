@@ -141,12 +141,14 @@ def test_values_of_runs_are_estimated() -> None:
         assert found[name].people.value == pytest.approx(rankgauge.evaluate(SOME, run)["nDCG@10"])
         assert found[name].model == pytest.approx(rankgauge.evaluate(MODEL, run)["nDCG@10"])
         assert 1 - found[name].powered.width / found[name].people.width == found[name].narrower > 0
-    both = found["good − poor"]
-    assert both.people.value == pytest.approx(found["good"].people.value - found["poor"].people.value)
-    real = rankgauge.evaluate(TRUTH, RUNS["good"])["nDCG@10"] - rankgauge.evaluate(TRUTH, RUNS["poor"])["nDCG@10"]
-    assert both.powered.low < real < both.powered.high
-    with pytest.raises(InputError, match="there is no 'best'; there are good, poor, good − poor"):
+    both = found["poor − good"]
+    assert both.people.value == pytest.approx(found["poor"].people.value - found["good"].people.value)
+    real = rankgauge.evaluate(TRUTH, RUNS["poor"])["nDCG@10"] - rankgauge.evaluate(TRUTH, RUNS["good"])["nDCG@10"]
+    assert both.powered.low < real < both.powered.high < 0
+    with pytest.raises(InputError, match="there is no 'best'; there are good, poor, poor − good"):
         found["best"]
+    turned = rankgauge.ppi(SOME, MODEL, dict(reversed(RUNS.items())))["good − poor"].powered
+    assert tuple(turned) == pytest.approx((-both.powered.value, -both.powered.high, -both.powered.low), abs=1e-12)
 
 
 def without(judgments: dict[str, dict[str, float]], query: str, doc: str) -> dict[str, dict[str, float]]:
@@ -208,8 +210,8 @@ def test_forms() -> None:
     rows = list(csv.DictReader(io.StringIO(found.show("csv"))))
     assert float(rows[0]["powered_low"]) == found["good"].powered.low
     assert "| good |" in found.show("markdown")
-    assert "20 of 60 queries judged by them" in repr(found)
-    assert "Fewer than 25 queries" in repr(found)
+    assert "20 of 60 queries judged by them" in found.show(notes=True)
+    assert "Fewer than 25 queries" in found.show(notes=True)
     frame = found.to_frame()
     assert frame["system"].to_list() == [each.name for each in [*found.systems, *found.pairs]]
     assert frame["powered_low"].to_list() == [each.powered.low for each in [*found.systems, *found.pairs]]
@@ -225,9 +227,25 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     cli = partial(command, "ppi", cwd=tmp_path)
     done = cli("people.txt", "model.txt", "good.run", "--interval-width", "0.02")
     assert (done.code, done.err) == (0, "")
-    assert "with model" in done.out
+    assert "human + LLM" in done.out
     assert cli("people.txt", "model.txt", "good.run", "-o", "p.svg").code == 0
     assert (tmp_path / "p.svg").read_text().startswith("<svg")
     refused = cli("partly.txt", "model.txt", "good.run")
     assert refused.code == 2
     assert "judge them in full" in refused.err
+
+
+def test_a_width_that_nobody_can_reach_is_refused() -> None:
+    truth = np.array([0.1, 0.5, 0.9])
+    assert needed_alone(truth, 1e-3) > 10**6
+    with pytest.raises(InputError, match=r"an interval of width 1e-12 takes more than 1,000,000,000 queries"):
+        needed_alone(truth, 1e-12)
+
+
+def test_the_rules_are_stated_where_they_are_not_the_usual_ones() -> None:
+    human = {f"q{i}": {"a": 1 + i % 2, "b": 1} for i in range(4)}
+    model = {f"q{i}": {"a": 1, "b": i % 2} for i in range(9)}
+    run = {query: {"a": 1.0 + (len(query) % 2), "b": 1.5} for query in model}
+    stated = rankgauge.ppi(human, model, {"x": run}, protocol={"ties": "average", "rel": 2}).show()
+    assert "Rules: ties=average, rel=2.0." in stated
+    assert "Rules" not in rankgauge.ppi(human, model, {"x": run}).show()

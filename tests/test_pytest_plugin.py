@@ -70,9 +70,9 @@ def test_the_fixture_evaluates_and_asserts(project: pytest.Pytester) -> None:
     done.stdout.fnmatch_lines(
         [
             "*AssertionError:*",
-            "E*FAIL: *bad.run against *baseline.json",
+            "E*FAIL: bad against *baseline.json",
             "E*nDCG@10     0.6000    1.0000     -0.4000*FAIL",
-            "E*The queries that lost most nDCG@10",
+            "E*Queries that lost most nDCG@10",
             "E*INCONCLUSIVE: *",
             "E*queries cannot tell; about * like these would*",
             "E*InputError: how much of nDCG@10 may be lost?*",

@@ -18,7 +18,7 @@ import rankgauge
 from command import Command
 from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.matching.grades import numbered, trace
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read.numbers import read_matrix
 from rankgauge.stats.agreement import truth_given_label
 from rankgauge.trust.judgments import noise
@@ -138,6 +138,25 @@ def test_what_a_judgment_narrows_is_what_judging_it_does(settle: bool) -> None:
     assert looked_at > 20
 
 
+@pytest.mark.filterwarnings("ignore:NO JUDGED DOCUMENT")
+def test_what_a_judgment_narrows_is_the_interval_of_its_own_query() -> None:
+    """Of several queries, with unequal numbers of open documents."""
+    looked_at = 0
+    for seed in range(8):
+        cases = [random_case(3 * seed + more) for more in range(3)]
+        judged = {f"q{at}": grades for at, (grades, _, _, _) in enumerate(cases)}
+        runs = {"a": {f"q{at}": run_of(one)["q"] for at, (_, (one, _), _, _) in enumerate(cases)}}
+        scale = sorted({grade for *_, each in cases for grade in each})
+        sheet = sheet_of(judged, runs, "nDCG@5", grades=scale)
+        before = bounds_of_run(sheet, "a").mean.width
+        for each in to_judge(sheet, 6):
+            made = ({**judged, each.query_id: judged[each.query_id] | {each.doc_id: grade}} for grade in scale)
+            widths = [bounds_of_run(sheet_of(one, runs, "nDCG@5", grades=scale), "a").mean.width for one in made]
+            assert each.at_least == pytest.approx(before - max(widths), abs=1e-12)
+            looked_at += 1
+    assert looked_at > 20
+
+
 def test_the_pairs_to_judge_are_the_ones_that_narrow_most() -> None:
     judgments = {"q": {"a": 2, "b": 1}, "r": {"a": 2}}
     runs = {"x": {"q": {"u": 3.0, "a": 2.0, "v": 1.0}, "r": {"a": 2.0, "u": 1.0}}}
@@ -244,7 +263,7 @@ def test_the_quick_way_to_many_draws_is_the_general_one(measure: str, rules: dic
      {"ideal": "retrieved"}, {"ideal_depth": "returned"}, {"grades": "truncate"}],
     ids=str,
 )  # fmt: skip
-def test_noise_follows_every_rule(rules: dict[str, Any]) -> None:
+def test_noise_follows_every_rule(rules: Rules) -> None:
     """Of two grades, with every label wrong, there is one truth: the other grade everywhere."""
     top = 0.5 if rules == {"grades": "truncate"} else 1.5
     judged = {"q": {"a": 0.0, "b": top, "c": top, "e": 0.0, "f": 0.0}, "r": {"a": top, "d": top}}
@@ -368,10 +387,10 @@ def test_a_matrix_of_other_grades_than_the_scale(tmp_path: Path) -> None:
         (lambda run: quality({"q": {}}, {"r": run}), "holds no judgment"),
         (lambda run: quality({"q": {"a": float("nan")}}), "relevance nan is not a finite number"),
         (
-            lambda run: quality({"q": {"a": 1}}, [run]),  # type: ignore[arg-type]
-            "name the runs.*got list",
+            lambda run: quality({"q": {"a": 1}}, [run]),
+            "name the systems.*got a list",
         ),
-        (lambda run: quality({"q": {"a": 1}}, {"r": {"q": {}}}), "run has none$"),
+        (lambda run: quality({"q": {"a": 1}}, {"r": {"x": {}}}), "run has none$"),
         (lambda run: rankgauge.label_noise({"q": {"a": 1}}, {"r": run}, confusion=[[1, 2], [3]]), "2 rows of 2 each"),
         (lambda run: rankgauge.label_noise({"q": {"a": 1}}, {"r": run}, error_rate=True), "error_rate=True"),
         (lambda run: rankgauge.label_noise({}, {"r": run}, error_rate=0.1), "holds no judgment"),
@@ -386,8 +405,8 @@ def test_a_pair_without_a_common_query() -> None:
     judgments = {"q1": {"a": 1}, "q2": {"a": 1}}
     runs = {"a": {"q1": {"a": 1.0, "u": 0.5}}, "b": {"q2": {"a": 1.0, "u": 0.5}}}
     found = quality(judgments, runs, protocol={"missing": "skip"})
-    assert found.pair("a", "b").verdict == "no common query"
-    assert "no common query" in repr(found)
+    assert found.pair("b", "a").verdict == "no common query"
+    assert "no common query" in str(found)
     with pytest.raises(InputError, match="no two have one in common"):
         rankgauge.charts.unjudged_pairs(found)
     shown = quality(judgments, runs | {"c": {"q1": {"u": 1.0, "a": 0.5}}}, protocol={"missing": "skip"})
@@ -423,9 +442,29 @@ def test_judged_shares_are_those_of_the_measure_and_of_the_union() -> None:
     found = quality(judgments, runs)
     assert found.run("x").judged == rankgauge.evaluate(judgments, runs["x"], "Judged@10")["Judged@10"] == 0.5
     assert found.run("y").judged == pytest.approx(2 / 3)
-    assert found.pair("x", "y").judged == 0.5  # a, b of a, b, u, v
-    with pytest.raises(InputError, match=r"there is no y − x; did you mean 'x − y'\? There are x − y"):
-        found.pair("y", "x")
+    assert found.pair("y", "x").judged == 0.5  # a, b of a, b, u, v
+    with pytest.raises(InputError, match=r"there is no y − z; did you mean 'y − x'\? There are y − x"):
+        found.pair("y", "z")
+
+
+def test_a_pair_answers_both_ways() -> None:
+    judgments = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1}}
+    runs = {
+        "x": {"q": {"c": 2.0, "u": 1.0}, "r": {"v": 2.0, "a": 1.0}},
+        "y": {"q": {"a": 3.0, "v": 2.0, "b": 1.0}, "r": {"a": 1.0}},
+    }
+    found = quality(judgments, runs)
+    assert [(each.a, each.b) for each in found.pairs] == [("y", "x")]
+    forth, back = found.pair("y", "x"), found.pair("x", "y")
+    assert (back.a, back.b, back.judged) == ("x", "y", forth.judged)
+    value, low, high = forth.bounds.mean
+    assert tuple(back.bounds.mean) == pytest.approx((-value, -high, -low), abs=1e-15)
+    apart = rankgauge.evaluate(judgments, runs["y"])["nDCG@10"] - rankgauge.evaluate(judgments, runs["x"])["nDCG@10"]
+    assert value == pytest.approx(apart, abs=1e-15)
+    assert low < value < high
+    assert [(flip.a, flip.b) for flip in rankgauge.label_noise(judgments, runs, error_rate=0.1, draws=9).flips] == [
+        ("y", "x")
+    ]
 
 
 def test_forms_of_a_quality() -> None:
@@ -447,8 +486,8 @@ def test_forms_of_a_quality() -> None:
     assert len(list(csv.DictReader(io.StringIO(found.show("csv", per_query=True))))) == 4
     assert "| run | Judged@10 |" in found.show("markdown")
     assert "<svg" in found._repr_html_()
-    assert "Leave one run out" in repr(found)
-    assert "order turned round" in repr(found.noise)
+    assert "Leave one run out" in str(found)
+    assert "order reversed" in repr(found.noise)
 
 
 @pytest.fixture

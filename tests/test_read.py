@@ -60,6 +60,8 @@ def encoded(nested: dict[str, dict[str, float]], kind: str, format: str) -> byte
         return (QRELS if kind == "judgments" else RUN).encode()
     if format == "msmarco":
         return "".join(f"{row[0]}\t{row[1]}\t{row[2]}\n" for row in table.iter_rows()).encode()
+    if format == "headless":
+        return "".join(f"{row[0]},{row[1]},{row[3]}\n" for row in table.iter_rows()).encode()
     if format == "letor":
         return "".join(
             f"{row[3]} qid:{row[0]} 1:0.5 7:1e-3 #docid = {row[1]} inc = 1\n" for row in table.iter_rows()
@@ -110,7 +112,7 @@ class TestEveryFormat:
 
     def test_by_suffix(self, kind: str, format: str, layer: str, file: Make) -> None:
         content = self.content(kind, format, layer)
-        suffix = ".tsv" if format == "msmarco" else FORMATS[format].suffixes[0]
+        suffix = {"msmarco": ".tsv", "headless": ".csv"}.get(format) or FORMATS[format].suffixes[0]
         path = file(content, f"file{suffix}{layer}")
         record = read_judgments(path) if kind == "judgments" else read_run(path)
         assert record.nested == self.expected(kind, format)
@@ -127,7 +129,7 @@ class TestEveryFormat:
         assert record.nested == self.expected(kind, format)
 
 
-@pytest.mark.parametrize("format", [name for name in FORMATS if name not in ("json", "letor")])
+@pytest.mark.parametrize("format", [name for name in FORMATS if name not in ("headless", "json", "letor")])
 @pytest.mark.usefixtures("size")
 def test_the_rank_is_the_order_where_asked(format: str, file: Make) -> None:
     run = read_run(file(encoded(SCORES, "run", format)), by="rank", format=format)
@@ -320,7 +322,7 @@ def test_a_document_twice_names_both_lines(format: str, file: Make) -> None:
     assert str(error).startswith(path + second)
     assert f"(first at {first})" in str(error)
     assert "document 'd1' is there twice for query 'q1'" in str(error)
-    assert "--duplicates first|best" in str(error)
+    assert "choose with duplicates='first'" in str(error)
 
 
 @pytest.mark.usefixtures("size")

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read import sources as files
+from rankgauge.read.names import SPELLINGS
 
 
 @pytest.fixture(params=["small", "big"], autouse=True)
@@ -45,6 +46,9 @@ def written(folder: Path, content: str | bytes, name: str = "file.txt") -> Path:
     return path
 
 
+NOTHING_FOUND = '; if the run found nothing, say so in JSON ({"q1": [], …}: its values are 0)'
+
+
 class TestFiles:
     def test_missing_with_a_near_name(self, tmp_path: Path) -> None:
         written(tmp_path, "q d 1\n", "run.bm25.txt")
@@ -58,7 +62,8 @@ class TestFiles:
         fails(folder / "x", f": there is no such file, nor a folder '{folder}'; check the path")
 
     def test_a_folder(self, tmp_path: Path) -> None:
-        fails(tmp_path, ": is a folder; name a file in it")
+        holds = "it is empty); a folder of responses holds QUERY.json alone"
+        fails(tmp_path, f": is a folder; name a file in it ({holds}")
 
     @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="the superuser may read everything")
     def test_permission_denied(self, tmp_path: Path) -> None:
@@ -82,7 +87,8 @@ class TestFiles:
     @pytest.mark.parametrize("content", [b"", gzip.compress(b"")], ids=["plain", "compressed"])
     def test_empty(self, content: bytes, tmp_path: Path) -> None:
         path = written(tmp_path, content)
-        fails(path, ": is empty; expected one row a line")
+        fails(path, f": is empty; expected one row a line{NOTHING_FOUND}")
+        fails(path, ": is empty; expected one row a line", read_judgments)
 
     def test_empty_standard_input(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdin", type("Input", (), {"buffer": io.BytesIO(b"")}))
@@ -100,18 +106,24 @@ class TestFiles:
         ],
     )
     def test_no_rows(self, content: str, name: str, tmp_path: Path) -> None:
-        fails(written(tmp_path, content, name), ": holds no rows; expected at least one")
+        fails(written(tmp_path, content, name), f": holds no rows; expected at least one{NOTHING_FOUND}")
 
     @pytest.mark.parametrize("format", ["parquet", "ipc"])
     def test_no_rows_in_a_frame(self, format: str, tmp_path: Path) -> None:
         path = tmp_path / f"a.{format}"
         getattr(pl.DataFrame(schema={"qid": pl.String, "pid": pl.String, "score": pl.Float64}), f"write_{format}")(path)
-        fails(path, ": holds no rows; expected at least one")
+        fails(path, f": holds no rows; expected at least one{NOTHING_FOUND}")
 
-    @pytest.mark.parametrize("content", [b"\x00\x01\x02\x03" * 20, "q1 0 d1 1\n".encode("utf-16-le")])
-    def test_binary(self, content: bytes, tmp_path: Path) -> None:
+    def test_binary(self, tmp_path: Path) -> None:
         with pytest.raises(FormatError, match="holds NUL bytes, so it is neither text nor a known format"):
-            read_judgments(written(tmp_path, content))
+            read_judgments(written(tmp_path, b"\x00\x01\x02\x03" * 20))
+
+    @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+    def test_utf_16_without_its_mark(self, encoding: str, tmp_path: Path) -> None:
+        with pytest.raises(
+            FormatError, match=f"convert it first .iconv -f {encoding.upper().replace('6-', '6')} -t UTF-8"
+        ):
+            read_judgments(written(tmp_path, "q1 0 d1 1\n".encode(encoding)))
 
     def test_nul_in_a_later_line(self, tmp_path: Path) -> None:
         path = written(tmp_path, b"q1 0 d1 1\n" * 10_000 + b"q1 0 d\x00 2 1\n")
@@ -248,23 +260,21 @@ def test_a_long_line_is_shortened(tmp_path: Path) -> None:
     )
 
 
-HOW = "say which with columns={'doc_id': 'NAME'} (--column doc_id=NAME)"
-UNDERSTOOD = "doc_id, docid, docno, document_id, did, pid, corpus_id, item_id, doc"
+HOW = "say which with columns={'doc_id': 'NAME'}"
+UNDERSTOOD = ", ".join(SPELLINGS["doc_id"])
 BAD_TABLES = {
     "no document": (
         "qid,text,score\nq,d,1\n",
         f": no column for the doc_id; found qid, text, score; understood are {UNDERSTOOD}; {HOW}",
     ),
-    "no score but a rank": (
-        "qid,pid,rank\nq,d,1\n",
-        ": no column for the score; found qid, pid, rank; understood are score, sim, similarity; "
-        "say which with columns={'score': 'NAME'} (--column score=NAME); "
-        "or order by the rank column: by='rank' (--order rank)",
+    "no score and no rank": (
+        "qid,pid,points\nq,d,1\n",
+        ": no column for the score; found qid, pid, points; understood are "
+        f"{', '.join(SPELLINGS['score'])}; say which with columns={{'score': 'NAME'}}",
     ),
     "two of a kind": (
         "qid,topic-id,pid,score\nq,q,d,1\n",
-        ": 'qid' and 'topic-id' could each be the query_id; "
-        "say which with columns={'query_id': 'qid'} (--column query_id=qid)",
+        ": 'qid' and 'topic-id' could each be the query_id; say which with columns={'query_id': 'qid'}",
     ),
     "a short row": ("qid,pid,score\nq,d,1\nq,e\n", ':3: expected 3 fields (qid, pid, score), got 2: "q, e"'),
     "a row short of what is not used": (
@@ -325,16 +335,20 @@ def test_bad_json_lines(case: str, tmp_path: Path) -> None:
 BAD_JSON = {
     "not JSON": ('{"q": {"d": 1}', ":1: is not JSON: Expecting ',' delimiter at column 15"),
     "lines": (
-        '{"q": {"d": 1}}\n{"q": {"d": 1}}',
-        ":2: is not JSON: Extra data at column 1; one object a line is format='jsonl'",
+        '{\n"q": {"d": 1}}\n{"q": {"d": 1}}',
+        ":3: is not JSON: Extra data at column 1; one object a line is another format: read_run(path, format='jsonl')",
     ),
     "a number": ("12", ': expected query → document → number, got "12"'),
-    "a list inside": ('{"q": ["d"]}', ': query \'q\' maps to "["d"]"; expected document → number'),
+    "a list in a list": (
+        '{"q": [[["d"]]]}',
+        ': expected query → document → number, or a list of documents, got "{"q": [[["d"]]]}"',
+    ),
+    "a word inside": ('{"q": "d"}', ': query \'q\' maps to ""d""; expected document → number, or a list of documents'),
     "text for a number": ('{"q": {"d": "1"}}', ", query 'q', document 'd': score '1' is not a number"),
     "infinite": ('{"q": {"d": 1e999}}', ", query 'q', document 'd': score inf is not a finite number"),
     "a huge integer": (
         '{"q": {"d": 1' + "0" * 400 + "}}",
-        ", query 'q', document 'd': score 1" + "0" * 400 + " is not a finite number",
+        ", query 'q', document 'd': score a number of so many digits is not a finite number",
     ),
     "rows of the wrong shape": ("[[1, 2]]", ", row 1: expected (query, document, score), got [1, 2] (list)"),
     "too deep": ("[" * 100_000, ": is JSON nested too deeply; expected rows, or query → document → number"),

@@ -26,7 +26,7 @@ from rankgauge.read.tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.sections import SECTIONS
 from rankgauge.result import Evaluation
 from rankgauge.show.cells import LEFT, cell_text, minus, number_text
-from rankgauge.show.model import Chart, Column, every_block
+from rankgauge.show.model import Chart, Column, Text, Tiles, every_block
 
 EVIL = '<script>alert("x")</script>&amp;'
 VOID = {"meta", "input", "br", "img", "link", "rect"}
@@ -170,6 +170,7 @@ def test_the_json_has_the_comparison_that_compare_makes() -> None:
     compared = rankgauge.compare(judgments, runs).to_dict()
     assert data["comparison"] == compared
     systems = next(table for section in data["sections"] for table in tables_of(section["blocks"]))
+    assert systems["key"] == "systems-nDCG@10"
     means = {name: system["mean"]["value"] for name, system in compared["measures"]["nDCG@10"]["systems"].items()}
     assert {row[0]: row[1] for row in systems["rows"]} == means
 
@@ -226,8 +227,10 @@ def test_tables_hold_what_the_other_commands_say() -> None:
     assert shares == {r.name: (r.judged[10], r.counts["answered"], r.counts["missing"]) for r in results}
     assert shares["s0"][2] == 1
     pairs = rankgauge.compare(judgments, runs).pairs
-    told = [(row["a"], row["b"], row["a − b"], row["adjusted p"], row["a is"]) for row in table_named(report, "pairs")]
+    heads = ("system", "baseline", "difference", "adjusted p", "verdict")
+    told = [tuple(row[head] for head in heads) for row in table_named(report, "pairs")]
     assert told == [(p.a, p.b, p.difference, p.p_adjusted, p.decision) for p in pairs]
+    assert [row[:2] for row in told] == [("s1", "s0"), ("s2", "s0"), ("s2", "s1")]
     codes = [(row["code"], row["count"]) for row in table_named(report, "checks")]
     assert codes == [(each.code, each.count) for each in rankgauge.validate(judgments, *runs.values())]
 
@@ -236,13 +239,15 @@ def test_the_page_has_every_chart_live_and_still() -> None:
     report = rankgauge.report(*made())
     text = report.to_html()
     (stored,) = (json.loads(text) for attributes, text in Page(text).scripts if attributes.get("id") == "chart-data")
-    drawn = {block.key: block for block in every_block(report.sections()) if isinstance(block, Chart)}
+    drawn = [block for block in every_block(report.sections()) if isinstance(block, Chart)]
     pictures = {"forest", "distribution", "detectable", "at-k", "precision-recall", "differences", "scatter"}
-    assert set(stored["specs"]) == set(drawn) == pictures | {"unjudged", "unjudged-pairs"}
-    for key, spec in stored["specs"].items():
-        assert spec["datasets"] == drawn[key].draw().to_dict(validate=False)["datasets"]
+    assert {block.key for block in drawn} == pictures | {"unjudged", "unjudged-pairs"}
+    assert [block.key for block in report.sections()[0].blocks if isinstance(block, Chart)] == ["differences"]
+    assert [re.sub(r"-\d+$", "", key) for key in stored["specs"]] == [block.key for block in drawn]
+    for spec, block in zip(stored["specs"].values(), drawn, strict=True):
+        assert spec["datasets"] == block.draw().to_dict(validate=False)["datasets"]
     still = re.findall(r'data-chart="([^"]+)" role="img" aria-label="[^"]+"><div class="still">(<svg .*?</svg>)', text)
-    assert [key for key, _ in still] == list(drawn)
+    assert [key for key, _ in still] == list(stored["specs"])
     for _, picture in still:
         tags = {each.tag.rpartition("}")[2] for each in ET.fromstring(picture).iter()}
         assert tags <= {"svg", "g", "path", "line", "rect", "text", "tspan", "defs", "clipPath", "title"}
@@ -258,7 +263,8 @@ def test_the_examples_are_what_explain_shows() -> None:
     gained = [each.query for each in report.facts.explained if "gained" in each.why]
     lost = [each.query for each in report.facts.explained if "lost" in each.why]
     assert gained == sorted(moved, key=lambda query: -moved[query])[:3]
-    assert lost == sorted(moved, key=lambda query: moved[query])[:3]
+    assert lost == [query for query in sorted(moved, key=lambda query: moved[query]) if moved[query] < 0][:3]
+    assert lost
     shown = report.facts.explained[0]
     assert (
         shown.rankings[0].to_dict() == rankgauge.explain(judgments, runs[best], gained[0], top=3, name=best).to_dict()
@@ -406,7 +412,7 @@ def test_every_section_is_there_where_there_is_something_to_tell() -> None:
     alone = rankgauge.report(judgments, {"s1": runs["s1"]}, charts=False)
     told = [section.key for section in alone.sections()]
     first = ["summary", "systems", "queries", "every-query", "judged", "open"]
-    assert told == [*first, "ties", "checks", "rules", "reproduce"]
+    assert told == [*first, "ties", "checks", "cautions", "rules", "reproduce"]
     assert check_words(Page(alone.to_html()), json.loads(alone.to_json())) > 100
 
 
@@ -422,8 +428,14 @@ def test_one_query_and_two_systems_are_reported_without_a_test(options: dict[str
     runs = {"x": {"q": {"b": 2.0, "a": 1.0}}, "y": {"q": {"a": 2.0, "b": 1.0}}}
     report = rankgauge.report({"q": {"a": 1, "b": 0}}, runs, **{"charts": False, **options})
     (tiles,) = (b["tiles"] for b in report.to_dict()["sections"][0]["blocks"] if b["type"] == "tiles")
-    assert tiles[1] == {"label": "against x", "value": 1 - 1 / np.log2(3), "below": "no test: see below"}
-    assert "verdict" not in [tile["label"] for tile in tiles]
+    assert tiles == [
+        {"label": "nDCG@10, y", "value": 1.0, "below": ""},
+        {"label": "nDCG@10, x", "value": 1 / np.log2(3), "below": ""},
+        {"label": "queries", "value": 1, "below": "evaluated"},
+    ]
+    first = report.to_dict()["sections"][0]["blocks"][0]
+    assert first["words"] == f"Too few queries to tell: y − x is {1 - 1 / np.log2(3):.4f} nDCG@10 over 1 query."
+    assert first["kind"] == "warn"
     assert any("need two queries or clusters" in text for text in careful_of(report))
     assert json.loads(report.to_json())["comparison"] is None
     assert "nan" not in " ".join(Page(report.to_html()).seen) + report.to_markdown()
@@ -454,12 +466,124 @@ def test_no_examples_are_no_section() -> None:
 
 
 def test_words_say_who_is_better() -> None:
+    """The best of the others against the first; turned round, the same run lost."""
     judgments, runs = made(60)
     words = rankgauge.report(judgments, runs, charts=False).to_markdown()
-    pair = rankgauge.compare(judgments, runs).pair("s1", "s2")
+    pair = rankgauge.compare(judgments, runs).pair("s2", "s0")
+    assert pair.decision == "better"
+    assert f"\n### ✅ {pair.verdict}.\n" in words.replace("\\", "")
+    assert f"s2 is ahead of s0 on {pair.wins}, behind on {pair.losses} and equal on {pair.ties} of 60" in words
+    pair = rankgauge.compare(judgments, {name: runs[name] for name in ("s2", "s1")}).pair("s1", "s2")
     assert pair.decision == "worse"
-    assert f"**{pair.verdict}.**" in words.replace("\\", "")
-    assert f"s2 is ahead of s1 on {pair.losses}, behind on {pair.wins} and equal on {pair.ties} of 60" in words
+    lost = rankgauge.report(judgments, {name: runs[name] for name in ("s2", "s1")}, charts=False).to_markdown()
+    assert f"\n### ❌ {pair.verdict}.\n" in lost.replace("\\", "")
+    assert f"s1 is ahead of s2 on {pair.wins}, behind on {pair.losses} and equal on {pair.ties} of 60" in lost
+
+
+# ---- the first screen ------------------------------------------------------------------------------------------------
+
+FIRST, SECOND = {"a": 2.0, "b": 1.0}, {"b": 2.0, "a": 1.0}  # the one relevant document first, and second
+LOSS = 1 - 1 / np.log2(3)  # of a query, in nDCG@10
+
+
+def outcome(case: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Judgments and two runs, old and new: new wins, loses, neither, does the same, or on too few queries to tell."""
+    queries = [f"q{number:02}" for number in range(3 if case == "too few" else 40)]
+    wins = {"win": 39, "loss": 1, "no clear winner": 21, "no difference": 0, "too few": 3}[case]
+    old = {q: FIRST if case == "no difference" or at >= wins else SECOND for at, q in enumerate(queries)}
+    new = {q: FIRST if case == "no difference" or at < wins else SECOND for at, q in enumerate(queries)}
+    return {query: {"a": 1, "b": 0} for query in queries}, {"old": old, "new": new}
+
+
+# Case → the first words and their kind, in the page's markup and in Markdown; of the tiles the difference, how sure,
+# and the queries won.
+SCREENS: dict[str, tuple[str, str, str, tuple[float, str, int]]] = {
+    "win": ("new is better than old by 0.3506 nDCG@10 (", "good", "✅", (38 / 40 * LOSS, "better", 39)),
+    "loss": ("new is worse than old by 0.3506 nDCG@10 (", "bad", "❌", (-38 / 40 * LOSS, "worse", 1)),
+    "no clear winner": (
+        "No clear winner: new − old is 0.0185 nDCG@10 (", "warn", "⚠️", (2 / 40 * LOSS, "not significant", 21)
+    ),
+    "no difference": (
+        "No difference: new and old have the same nDCG@10 on every query.", "warn", "⚠️", (0.0, "not significant", 0)
+    ),
+    "too few": ("Too few queries to tell: new − old is 0.3691 nDCG@10 (", "warn", "⚠️", (LOSS, "not significant", 3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SCREENS)
+def test_the_first_block_is_the_decision(case: str) -> None:
+    words, kind, sign, (difference, decision, won) = SCREENS[case]
+    judgments, runs = outcome(case)
+    report = rankgauge.report(judgments, runs)
+    sentence, tiles, *rest = report.to_dict()["sections"][0]["blocks"]
+    pair = rankgauge.compare(judgments, runs).pair("new", "old")
+    assert (sentence["type"], sentence["kind"]) == ("text", kind)
+    assert sentence["words"].startswith(words)
+    assert sentence["words"] == f"{pair.verdict}."
+    assert re.search(f'<p class="{kind}">{re.escape(words[:30])}', report.to_html())
+    assert f"## Summary\n\n### {sign} {words[:20]}" in report.to_markdown()
+    labels = [tile["label"] for tile in tiles["tiles"]]
+    assert labels == ["nDCG@10, new", "difference", "how sure", "queries won"]
+    told = {tile["label"]: tile["value"] for tile in tiles["tiles"]}
+    assert told["difference"] == pytest.approx(difference, abs=1e-12)
+    assert (told["how sure"], told["queries won"]) == (decision, won)
+    below = [tile["below"] for tile in tiles["tiles"]]
+    assert below[0] == f"old: {report.facts.first.mean('old'):.4f}"
+    relative = abs(difference) / report.facts.first.mean("old")
+    share = f"{100 * relative:.{1 if relative < 0.0995 else 0}f} %"
+    assert below[1] == (f"{share} {'more' if difference > 0 else 'less'} than old" if difference else "")
+    assert ("interval" in below[2]) == (case != "too few")
+    assert below[3] == f"{pair.losses} lost, {pair.ties} tied of {len(judgments)}"
+    assert [type(block) for block in report.sections()[0].blocks[:3]] == [Text, Tiles, Chart]
+    assert {block["type"] for block in rest} <= {"bullets"}
+
+
+@pytest.mark.parametrize("case", [*SCREENS, "many", "one run", "one query"])
+def test_the_summary_has_three_cautions_at_most_each_with_its_evidence(case: str) -> None:
+    judgments, runs = made(60) if case in ("many", "one run") else outcome("loss" if case == "one query" else case)
+    if case == "one run":
+        runs = {"s0": runs["s0"]}
+    if case == "one query":
+        judgments = {"q00": judgments["q00"]}
+    report = rankgauge.report(judgments, runs, charts=False)
+    data, page = report.to_dict(), Page(report.to_html())
+    boxes = [block for block in data["sections"][0]["blocks"] if block["type"] == "bullets"]
+    shown = [item for box in boxes if box["kind"] == "warning" for item in box["items"]]
+    links = [link for box in boxes for link in box["links"]]
+    every = [row["caution"] for row in table_named(report, "cautions")] if "cautions" in page_ids(page) else []
+    assert shown == every[:3]
+    assert len(links) == sum(len(box["items"]) for box in boxes)
+    assert set(links) <= {section["key"] for section in data["sections"]}
+    assert set(links) <= page_ids(page)
+    assert {f"#{link}" for link in links} <= {attributes.get("href") for tag, attributes in page.tags if tag == "a"}
+    left = len(every) - len(shown)
+    more = [item for box in boxes if box["kind"] != "warning" for item in box["items"]]
+    assert more == ([f"{left} more caution{'s' * (left > 1)} at the end."] if left else [])
+    if case == "many":
+        assert len(every) > 3
+    if case == "loss":
+        assert len(every) > 0
+
+
+def page_ids(page: Page) -> set[str | None]:
+    """The ids that links can lead to."""
+    return {attributes["id"] for _, attributes in page.tags if attributes.get("id")}
+
+
+def test_what_could_turn_the_decision_comes_first() -> None:
+    """Unjudged documents that could turn the order round, before the notes of the checks and of small numbers."""
+    report = rankgauge.report(*made(30), charts=False)
+    codes = [row["code"] for row in table_named(report, "cautions")]
+    assert codes[:2] == ["unjudged", "unanswered"]
+    assert (
+        codes.index("unjudged")
+        < codes.index("unanswered")
+        < min((at for at, code in enumerate(codes) if code.startswith("RG")), default=len(codes))
+    )
+    warned = {finding.code for finding in report.facts.findings or [] if finding.kind.severity == "warning"}
+    assert {code for code in codes if code.startswith("RG")} == warned - {"RG302"}  # RG302: unanswered
+    assert report.facts.comparison is not None
+    assert {doubt.code for doubt in report.facts.comparison.warnings} <= set(codes)
 
 
 def careful_of(report: rankgauge.Report) -> list[str]:
@@ -483,13 +607,13 @@ def test_unanswered_queries_are_warned_of_at_the_top(checked: bool, monkeypatch:
     assert not any("answer" in text for text in careful_of(skipped))
 
 
-def test_warnings_of_the_checks_are_at_the_top() -> None:
+def test_warnings_of_the_checks_are_at_the_top_and_their_codes_at_the_end() -> None:
     judgments = {f"q{number}": {"a": 0.5, "b": 1.0} for number in range(8)}
     runs = {name: {key: {"b": 2.0, "a": 1.0} for key in judgments} for name in ("x", "y")}
-    (said,) = (text for text in careful_of(rankgauge.report(judgments, runs, charts=False)) if "RG105" in text)
-    assert said.startswith(
-        "Grades have decimals, which trec_eval and ranx cut off (RG105, judgments): nDCG@10 is 1.0000"
-    )
+    report = rankgauge.report(judgments, runs, charts=False)
+    (said,) = (text for text in careful_of(report) if "decimals" in text)
+    assert said.startswith("Grades have decimals, which trec_eval and ranx cut off (judgments): nDCG@10 is 1.0000")
+    assert {"code": "RG105", "caution": said} in table_named(report, "cautions")
 
 
 def worse_than_its_baseline() -> tuple[dict[str, Any], dict[str, Any]]:
@@ -509,8 +633,9 @@ def test_a_system_that_lost_against_the_baseline_is_worse() -> None:
     told = {tile["label"]: tile["value"] for tile in tiles}
     loss = 38 / 40 * (1 / np.log2(3) - 1)  # 39 queries lose what the one gains
     assert told["nDCG@10, new"] == pytest.approx((1 + 39 / np.log2(3)) / 40)
-    assert (told["against old"], told["verdict"]) == (pytest.approx(loss), "worse")
+    assert (told["difference"], told["how sure"]) == (pytest.approx(loss), "worse")
     words = report.to_markdown()
+    assert "### ❌ new is worse than old by 0.3506 nDCG@10 (35 % less; " in words.replace("\\", "")
     assert "new is ahead of old on 1, behind on 39 and equal on 0 of 40" in words
     assert "Query q39 gains most: nDCG@10 0.6309 with old, 1.0000 with new." in words
     assert "Query q00 loses most: nDCG@10 1.0000 with old, 0.6309 with new." in words
@@ -527,10 +652,12 @@ def test_differences_have_one_direction_throughout(order: tuple[str, str], basel
     report = rankgauge.report(judgments, {name: runs[name] for name in order}, baseline=baseline, charts=False)
     a, b = report.facts.focus
     apart = report.facts.first.mean(a) - report.facts.first.mean(b)
-    lead = next(b["words"] for s in report.to_dict()["sections"] for b in s["blocks"] if b.get("kind") == "lead")
-    assert lead.startswith(f"Not separable: {a} − {b} is {number_text(apart)} nDCG@10 points")
+    assert b == (baseline or order[0])
+    lead = report.to_dict()["sections"][0]["blocks"][0]["words"]
+    assert lead.startswith(f"No clear winner: {a} − {b} is {number_text(apart)} nDCG@10 (")
     (tiles,) = (b["tiles"] for b in report.to_dict()["sections"][0]["blocks"] if b["type"] == "tiles")
-    assert (tiles[1]["label"], tiles[1]["value"]) == (f"against {b}", pytest.approx(apart))
+    assert (tiles[1]["label"], tiles[1]["value"]) == ("difference", pytest.approx(apart))
+    assert tiles[1]["below"].endswith(f"{'more' if apart > 0 else 'less'} than {b}")
 
 
 def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import rankgauge
 from browser import Seen, draw_all, launched, opened
-from test_report import EVIL, made
+from test_report import EVIL, SCREENS, made, outcome
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def browser() -> Iterator[Any]:
         yield started
 
 
-CHARTS = 12  # with groups and a second judge
+CHARTS = 13  # with groups and a second judge; the differences of queries are in the summary, too
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +164,48 @@ def test_a_link_opens_the_query_that_it_leads_to(visit: Seen) -> None:
     link.click()
     fold.locator(".inner").wait_for()
     assert fold.get_attribute("open") is not None
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_first_screen_has_the_decision(browser: Any, tmp_path: Path, theme: str, width: int, scripts: bool) -> None:
+    """The verdict in its colour and the four numbers, before anything else and without scrolling."""
+    colours = {}
+    for case, (words, kind, _, _) in SCREENS.items():
+        file = tmp_path / f"{case}.html"
+        rankgauge.report(*outcome(case)).save(file)
+        with opened(browser, file, width, theme, scripts=scripts) as seen:
+            first = seen.page.locator("#summary p").first
+            assert first.get_attribute("class") == kind
+            assert first.inner_text().replace("−0.", "-0.").startswith(words)
+            tiles = seen.page.locator("#summary .tiles")
+            for part in (first, tiles):
+                place = part.bounding_box()
+                assert place is not None
+                assert place["y"] + place["height"] <= 800, (case, place)
+            colours[case] = first.evaluate("element => getComputedStyle(element).color")
+            links = seen.page.locator("#summary .warning a")
+            assert [links.nth(at).inner_text() for at in range(links.count())] == ["evidence"] * links.count()
+            assert seen.complaints == []
+    assert colours["no clear winner"] == colours["no difference"] == colours["too few"]
+    assert len({colours["win"], colours["loss"], colours["too few"]}) == 3
+
+
+def test_a_caution_leads_to_its_evidence(visit: Seen) -> None:
+    draw_all(visit)  # what is drawn later moves what is below
+    links = visit.page.locator("#summary ul a")
+    assert 1 <= links.count() <= 4
+    for at in range(links.count()):
+        there = visit.page.locator(str(links.nth(at).get_attribute("href")))
+        assert there.count() == 1
+        links.nth(at).click()
+        seen = "element => Math.abs(element.getBoundingClientRect().top) < innerHeight"
+        for _ in range(50):  # it may scroll smoothly
+            if there.evaluate(seen):
+                break
+            visit.page.wait_for_timeout(100)
+        assert there.evaluate(seen)
 
 
 def test_it_prints_whole_and_on_white(visit: Seen, tmp_path: Path) -> None:

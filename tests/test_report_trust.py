@@ -69,7 +69,8 @@ def test_the_open_interval_is_what_quality_says() -> None:
     for row in pairs:
         joint = rankgauge.unjudged_bounds(JUDGMENTS, RUNS[row["a"]], RUNS[row["b"]]).mean
         assert (row["a − b"], row["lowest"], row["highest"]) == joint
-        assert row["a − b"] >= 0  # the better system first
+        assert list(RUNS).index(row["a"]) > list(RUNS).index(row["b"])  # each against those before it
+        assert row["a − b"] == pytest.approx(report.facts.first.mean(row["a"]) - report.facts.first.mean(row["b"]))
 
 
 def test_every_number_of_the_new_sections_is_that_of_the_json() -> None:
@@ -96,7 +97,11 @@ def test_with_weights_the_interval_is_of_the_weighted_mean() -> None:
 
 def test_a_baseline_is_what_pairs_are_held_against() -> None:
     report = rankgauge.report(JUDGMENTS, RUNS, baseline="s1", charts=False)
-    assert [(row["a"], row["b"]) for row in table_of(report, "unjudged-pairs")] == [("s2", "s1"), ("s0", "s1")]
+    assert [(row["a"], row["b"]) for row in table_of(report, "unjudged-pairs")] == [("s0", "s1"), ("s2", "s1")]
+    turned = rankgauge.report(JUDGMENTS, dict(reversed(RUNS.items())), charts=False)  # s2 is the first, and the best
+    rows = table_of(turned, "unjudged-pairs")
+    assert [(row["a"], row["b"]) for row in rows] == [("s1", "s2"), ("s0", "s2"), ("s0", "s1")]
+    assert all(row["a − b"] < 0 for row in rows)
 
 
 def test_where_everything_is_judged_nothing_is_open() -> None:
@@ -131,11 +136,15 @@ def test_a_claim_that_judging_could_turn_round_is_warned_of() -> None:
     worse["q0"] = {"a": 3.0, "b": 2.0, "c": 1.0}
     report = rankgauge.report(judgments, {"better": better, "worse": worse}, charts=False)
     assert report.facts.versus is not None
-    assert report.facts.versus.decision == "better"
+    assert report.facts.versus.decision == "worse"
     words = section_of(report, "summary")["blocks"][-1]["items"]
-    assert any("unjudged documents could turn the order of better and worse round" in each for each in words)
-    low, high = rankgauge.unjudged_bounds(judgments, better, worse).mean[1:]
+    low, high = rankgauge.unjudged_bounds(judgments, worse, better).mean[1:]
     assert low < 0 < high
+    assert words[0] == (
+        f"30 unjudged documents could turn the order of worse and better round: judged, the difference may be "
+        f"{low:+.4f} to {high:+.4f}."
+    )
+    assert section_of(report, "summary")["blocks"][-1]["links"][0] == "open"
     settled = rankgauge.report(judgments | {q: d | {"open": 0} for q, d in judgments.items()},
                                {"better": better, "worse": worse}, charts=False)  # fmt: skip
     assert not any("could turn" in str(block) for block in section_of(settled, "summary")["blocks"])
@@ -145,7 +154,10 @@ def test_large_data_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "MOST_CELLS", 650)  # two of the three runs have 600 documents at ranks up to 10
     focused = rankgauge.report(JUDGMENTS, RUNS, charts=False)
     assert {row["run"] for row in table_of(focused, "unjudged")} == set(focused.facts.focus)
-    assert "only s2 and s1 were looked at" in str(section_of(focused, "open"))
+    assert "only s2 and s0 were looked at" in str(section_of(focused, "open"))
+    (pair,) = table_of(focused, "unjudged-pairs")
+    assert (pair["a"], pair["b"]) == focused.facts.focus == ("s2", "s0")
+    assert pair["a − b"] == pytest.approx(focused.facts.first.mean("s2") - focused.facts.first.mean("s0"))
     monkeypatch.setattr(evidence, "MOST_CELLS", 100)
     assert "rankgauge judgments works it out" in str(
         section_of(rankgauge.report(JUDGMENTS, RUNS, charts=False), "open")
@@ -153,7 +165,7 @@ def test_large_data_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(evidence, "MOST_PAIRS", 2)
     few = rankgauge.report(JUDGMENTS, RUNS, charts=False)
-    assert [(row["a"], row["b"]) for row in table_of(few, "unjudged-pairs")] == [("s2", "s1"), ("s2", "s0")]
+    assert [(row["a"], row["b"]) for row in table_of(few, "unjudged-pairs")] == [("s2", "s0"), ("s2", "s1")]
 
 
 # ---- judges ----------------------------------------------------------------------------------------------------------
@@ -198,13 +210,16 @@ def test_without_a_second_judge_there_is_no_section() -> None:
 def test_a_model_that_judged_more_queries_gives_an_estimate_for_all() -> None:
     people = dict(list(JUDGMENTS.items())[:20])
     report = rankgauge.report(people, RUNS, second={"model": SECOND}, charts=False)
-    known = rankgauge.ppi(people, SECOND, {name: RUNS[name] for name in ("s2", "s1", "s0")})  # the best one first
-    assert known.pairs[0].name == "s2 − s1"
+    known = rankgauge.ppi(people, SECOND, RUNS)
+    assert [pair.name for pair in known.pairs] == ["s1 − s0", "s2 − s0", "s2 − s1"]
     rows = {row["system"]: row for row in table_of(report, "ppi")}
     for each in [*known.systems, *known.pairs]:
         assert rows[each.name]["with model"] == each.powered.value
         assert rows[each.name]["interval with model"] == [each.powered.low, each.powered.high]
     assert report.to_dict()["evidence"]["ppi"] == [known.to_dict()]
+    against = rankgauge.report(people, RUNS, baseline="s1", second={"model": SECOND}, charts=False)
+    names = [row["system"] for row in table_of(against, "ppi")]
+    assert names == ["s1", "s0", "s2", "s0 − s1", "s2 − s1", "s2 − s0"]
 
 
 def test_an_estimate_that_cannot_be_made_says_why() -> None:

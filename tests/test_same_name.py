@@ -79,7 +79,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         (DIALECTS, "test_an_unanswered_query_that_is_empty_too_follows_the_rule_of_empty_ones"),
     ],
     "AP@1: 0.3333; 1.0 by min(R, k) or hits": [
-        (DIALECTS, "test_average_precision_at_one"), (HEAVY, "test_torchmetrics_average_precision"),
+        (DIALECTS, "test_average_precision_at_one"), (HEAVY, "test_torchmetrics_binary"),
         (HEAVY, "test_spark"), (HEAVY, "test_catboost"), (HEAVY, "test_sentence_transformers"),
         (PEERS, "test_lightgbm"),
     ],

@@ -5,14 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankgauge.errors import InputError
 from rankgauge.measures.bands.bands import Band
+from rankgauge.show import formats
 from rankgauge.show.cells import shown_rows
+from rankgauge.show.charts.theme import Frame
 from rankgauge.show.data import csv_text, json_text, section_data
+from rankgauge.show.formats import FORMATS
 from rankgauge.show.latex import latex
 from rankgauge.show.markdown import markdown
 from rankgauge.show.model import (
@@ -32,7 +38,8 @@ from rankgauge.show.model import (
     Tiles,
     ranked,
 )
-from rankgauge.show.text import short, text, width_of
+from rankgauge.show.names import cut_apart, short, width_of
+from rankgauge.show.text import text
 
 
 def page(*blocks: Any, data: Any = None) -> Page:
@@ -169,10 +176,72 @@ def test_a_table_that_does_not_fit_is_continued_below() -> None:
     assert "a-long-name-of-a-system-that-is-cut" in whole
 
 
-def test_long_sentences_are_wrapped_on_a_terminal_only() -> None:
+def test_a_table_that_is_too_wide_does_without_what_stands_aside_then_with_shorter_bars_then_without() -> None:
+    columns = [Column("document"), Column("grade", "grade", aside=True), Column("adds", "number"), Column("", "bar")]
+    columns.append(Column("ideal", divided=True))
+    made = [text(page(table(columns, [["d1", 3, 0.5, 0.5, "i" * wide]])), Options()) for wide in (39, 40, 46, 56, 57)]
+    assert ["grade" in each for each in made] == [True, False, False, False, False]
+    assert [each.count("█") for each in made] == [12, 12, 12, 2, 0]
+    assert [max(map(width_of, each.splitlines())) for each in made] == [80, 74, 80, 80, 77]
+
+
+def test_texts_of_documents_are_cut_where_no_terminal_is_and_ids_are_not() -> None:
+    long = "d1: " + "text " * 20
+    made = text(page(table([Column("document", "titled"), Column("x", "number")], [[long, 0.5]])), Options())
+    assert max(map(width_of, made.splitlines())) == 80
+    assert "…" in made
+    assert long in text(page(table([Column("document"), Column("x", "number")], [[long, 0.5]])), Options())
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "latex", "html"])
+def test_quiet_shows_tables_alone(format: str) -> None:
+    whole = page(Text("A sentence."), NUMBERS, Notes(["Below."]), data={"words": "A sentence."})
+    loud, quiet = (str(formats.render(whole, format, Options(quiet=each))) for each in (False, True))
+    for words in ("A sentence.", "A note.", "Below."):
+        assert words in loud
+        assert words not in quiet
+    assert "0.8051" in quiet
+    assert "A sentence." in str(formats.render(whole, "json", Options(quiet=True)))
+
+
+def test_long_sentences_are_wrapped_at_the_width_of_the_terminal_or_at_80() -> None:
     words = " ".join(["word"] * 40)
-    assert len(text(page(Text(words)), Options()).splitlines()) == 1
-    assert max(map(len, text(page(Text(words)), Options(width=60)).splitlines())) <= 60
+    for options, width in ((Options(), 80), (Options(width=60), 60), (Options(width=100), 100)):
+        lines = text(page(Text(words)), options).splitlines()
+        assert width - 5 <= max(map(len, lines)) <= width
+        assert " ".join(" ".join(lines).split()) == words
+    assert text(page(Text("a" * 200)), Options()).splitlines() == ["a" * 200]  # a word, such as a path, stays whole
+
+
+def test_three_notes_stand_below_a_table_and_the_rest_on_request() -> None:
+    for number in range(6):
+        notes = [f"note {at}" for at in range(number)]
+        lines = text(page(NUMBERS, Notes(notes)), Options(more="--notes")).splitlines()
+        shown = [line for line in lines if "note " in line]
+        assert shown == notes[:3]
+        more = [line for line in lines if "more" in line]
+        assert more == ([f"{number - 3} more: --notes"] if number > 3 else [])
+        whole = text(page(NUMBERS, Notes(notes)), Options(notes=None)).splitlines()
+        assert [line for line in whole if "note " in line] == notes
+        assert not any("more" in line for line in whole)
+
+
+def test_quiet_is_the_table_alone() -> None:
+    alone = replace(NUMBERS, notes=())
+    blocks = (Text("before"), Bullets(["a bullet"]), NUMBERS, Notes(["a note"] * 5))
+    assert formats.render(page(*blocks), "table", Options(quiet=True)) == text(page(alone), Options())
+    assert "A note." in text(page(*blocks), Options())
+
+
+def test_what_stands_aside_is_left_out_where_there_is_no_room() -> None:
+    columns = [Column("document"), Column("term", "number", aside=True), Column("adds", "number")]
+    narrow = table(columns, [["d1", 0.25, 0.5]])
+    wide = table(columns, [["d" * 66, 0.25, 0.5]])
+    assert "term" in text(page(narrow), Options())
+    assert text(page(wide), Options()).splitlines()[0].split() == ["document", "adds"]
+    assert text(page(wide), Options(width=120)).splitlines()[0].split() == ["document", "term", "adds"]
+    for name in ("markdown", "latex", "html", "csv"):
+        assert "term" in str(FORMATS[name].render(page(wide), Options())), name
 
 
 def test_colours_only_where_they_are_asked_for() -> None:
@@ -206,3 +275,35 @@ def test_marks_are_superscripts_in_documents() -> None:
     assert "| **0.5000**<sup>ab</sup> |" in markdown(page(shown), Options())
     assert r"\textbf{0.5000}\textsuperscript{ab}" in latex(page(shown), Options())
     assert "0.5000ab" in text(page(shown), Options())
+
+
+# ---- names that are cut ----------------------------------------------------------------------------------------------
+
+ALIKE = ["bm25-monot5-base-k-top100", "bm25-monobert-large-k-top100", "bm25-monoelectra-k-top100", "bm25"]
+
+
+def test_names_that_are_cut_stay_different() -> None:
+    assert len({short(name, 18) for name in ALIKE}) < len(ALIKE)
+    shown = cut_apart(ALIKE, 18)
+    assert [*shown.values()] == ["…monot5-base…", "…monobert-large…", "…monoelectra…", "bm25"]
+    assert cut_apart(["a" * 20, "b" * 20], 9) == {"a" * 20: "aaaa…aaaa", "b" * 20: "bbbb…bbbb"}
+
+
+@given(st.lists(st.text("ab-", min_size=1, max_size=40), min_size=1, max_size=12, unique=True), st.integers(8, 30))
+def test_any_names_stay_different_and_fit(names: list[str], width: int) -> None:
+    shown = cut_apart(names, width)
+    assert [*shown] == names
+    assert len(set(shown.values())) == len(names)
+    assert all(width_of(each) <= width for each in shown.values())
+    assert all(shown[name] == name for name in names if len(name) <= width)
+
+
+def test_a_narrow_table_and_an_axis_keep_names_apart() -> None:
+    names = [f"a-rather-long-name-of-a-system-{part}-with-an-equally-long-end-of-its-name" for part in ("one", "two")]
+    columns = [Column("system"), *(Column(f"number {at}", "number") for at in range(4))]
+    table = Table("t", "", columns, [[name, 1.0, 2.0, 3.0, 4.0] for name in names])
+    lines = text(Page("", [Section("s", "", [table])], dict), Options(width=70)).splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["…one…", "…two…"]
+    axis = Frame.of("light", 400).names(names).to_dict()
+    assert axis["labelExpr"] == f"({json.dumps(dict(zip(names, ('…one…', '…two…'), strict=True)))})[datum.label]"
+    assert "labelExpr" not in Frame.of("light", 400).names(["short"]).to_dict()

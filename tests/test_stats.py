@@ -473,3 +473,9 @@ class TestBootstrap:
         made = bootstrap_intervals(units, [(0, 1)], ["bca", "studentised"])
         for ends in made.values():
             assert ends[0] == pytest.approx((0.1, 0.1), abs=1e-9)
+
+
+def test_a_difference_without_error_that_is_the_margin_itself_is_not_within_it() -> None:
+    found = moments(units_of(np.array([[0.75, 0.5], [0.5, 0.25], [0.25, 0.0]])), 0, 1)
+    assert (found.error, found.difference) == (0.0, 0.25)
+    assert [paired.tost(found, margin) for margin in (0.2, 0.25, 0.3)] == [1.0, 1.0, 0.0]

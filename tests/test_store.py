@@ -115,12 +115,13 @@ def test_a_key_counts_once(store: Store) -> None:
 
 @pytest.mark.parametrize("bad", ["a\0b", "a\ud800"])
 def test_what_no_database_takes_is_refused(store: Store, bad: str) -> None:
-    for call in (
+    calls: list[Callable[[], Any]] = [
         lambda: store.add_labels("ann", [Label("q", bad, 1.0, "k")]),
         lambda: store.add_run("s", {}, [Answer("q", [bad], [1.0])]),
         lambda: store.add_queries([("q", bad, None)], "file"),
         lambda: store.add_documents([("d", {"text": bad})], "file"),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(StoreError, match="cannot be stored"):
             call()
     assert not any(store.counts().values())

@@ -127,6 +127,7 @@ def framed(table: Caller, format: str) -> bytes:
     return stream.getvalue()
 
 
+@pytest.mark.filterwarnings("ignore:.*1 query has no group")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("caller", CALLERS)
 @pytest.mark.parametrize("size", ["small", "big"])
@@ -154,6 +155,14 @@ def test_a_confusion_matrix_in_every_shape(delimiter: str, encoding: str, tmp_pa
         path.write_bytes(gzip.compress(content.encode(encoding)))
         matrix = read_matrix(path)
         assert (matrix.counts.tolist(), matrix.grades) == ([[0.75, 0.25], [0.5, 0.5]], [0, 1])
+
+
+def test_a_line_more_than_columns_is_one_of_heads(tmp_path: Path) -> None:
+    path = tmp_path / "m.txt"
+    path.write_text("1 0\n5 2\n3 7\n")
+    assert (read_matrix(path).counts.tolist(), read_matrix(path).grades) == ([[7, 3], [2, 5]], [0, 1])
+    path.write_text("5\n3\n")  # no heads of a matrix of one grade
+    assert (read_matrix(path).counts.tolist(), read_matrix(path).grades) == ([[5], [3]], None)
 
 
 @pytest.mark.parametrize("caller", ["run", "weights", "values", "online"])
@@ -291,6 +300,7 @@ def test_texts_between_tabs_may_begin_with_a_quote(tmp_path: Path) -> None:
     assert read_texts(str(path), "query_id") == {"1": '"abc" meaning', "2": "what is", "3": '"open', "4": "end"}
 
 
+@pytest.mark.filterwarnings("ignore:.*1 query has no group")
 def test_what_pandas_calls_missing_is_no_group() -> None:
     frame = pl.DataFrame({"query_id": ["q1", "q2"], "group": ["a", None]})
     numbers = pl.DataFrame({"query_id": ["q1", "q2"], "group": [1.0, float("nan")]})

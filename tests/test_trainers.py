@@ -41,7 +41,7 @@ ASKED = ("nDCG@1", "nDCG@3", "nDCG@10", "AP@1", "AP@3", "AP@10")
 def assert_as_built_in(record: dict[str, Any], *, names: tuple[str, ...] = ("train", "valid")) -> None:
     for part in names:
         for key in ("ndcg@1", "ndcg@3", "ndcg@10", "map@1", "map@3", "map@10"):
-            assert record[part][f"{key}_rankgauge"] == pytest.approx(record[part][key], abs=CLOSE), key
+            assert record[part][f"{key}_lightgbm"] == pytest.approx(record[part][key], abs=CLOSE), key
 
 
 def test_lightgbm_while_it_trains(shared: Path) -> None:
@@ -80,7 +80,7 @@ def test_the_ranker_of_lightgbm(shared: Path) -> None:
     sets = {"eval_X": (test.features,), "eval_y": (test.grades,), "eval_group": [test.groups], "eval_at": [10]}
     model.fit(train.features, train.grades, group=train.groups, eval_metric=trainers.lightgbm("ndcg@10"), **sets)
     found = model.evals_result_["valid_0"]
-    assert found["ndcg@10_rankgauge"] == pytest.approx(found["ndcg@10"], abs=CLOSE)
+    assert found["ndcg@10_lightgbm"] == pytest.approx(found["ndcg@10"], abs=CLOSE)
 
 
 def test_lightgbm_stops_early_by_it(shared: Path) -> None:
@@ -95,6 +95,26 @@ def test_lightgbm_stops_early_by_it(shared: Path) -> None:
     model = lightgbm.train(parameters, data, 40, valid_sets=[valid], feval=feval, callbacks=callbacks)
     values = record["valid_0"]["ndcg@10_rankgauge"]
     assert model.best_iteration == int(np.argmax(values)) + 1 < len(values)
+
+
+def test_lightgbm_keeps_dialects_in_one_list_apart(shared: Path) -> None:
+    """Every dialect has its own name: none takes the place of another, and early stopping looks at each by itself."""
+    lightgbm = pytest.importorskip("lightgbm")
+    train, test = real(shared)
+    data = lightgbm.Dataset(train.features, train.grades, group=train.groups)
+    valid = lightgbm.Dataset(test.features, test.grades, group=test.groups, reference=data)
+    record: dict[str, Any] = {}
+    callbacks = [lightgbm.early_stopping(3, verbose=False), lightgbm.record_evaluation(record)]
+    parameters = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1}
+    dialects = (None, "lightgbm", "xgboost", "sklearn")
+    feval = [trainers.lightgbm("nDCG@10", dialect=dialect) for dialect in dialects]
+    model = lightgbm.train(parameters, data, 40, valid_sets=[valid], feval=feval, callbacks=callbacks)
+    values = record["valid_0"]
+    assert list(values) == ["ndcg@10_rankgauge", "ndcg@10_lightgbm", "ndcg@10_xgboost", "ndcg@10_sklearn"]
+    assert len({tuple(each) for each in values.values()}) > 1
+    assert {len(each) for each in values.values()} == {len(values["ndcg@10_rankgauge"])}
+    assert model.best_iteration in {int(np.argmax(each)) + 1 for each in values.values()}
+    assert len(values["ndcg@10_rankgauge"]) < 40
 
 
 # ---- XGBoost --------------------------------------------------------------------------------------------------------
@@ -120,8 +140,8 @@ def test_xgboost_while_it_trains(shared: Path) -> None:
         verbose_eval=False,
     )  # fmt: skip
     for part in ("train", "valid"):
-        for ours, theirs in (("ndcg@10", "ndcg@10"), ("ndcg@3", "ndcg@3-"), ("ndcg", "ndcg")):
-            assert record[part][f"{ours}_rankgauge"] == pytest.approx(record[part][theirs], abs=5.1e-7)
+        for ours, theirs in (("ndcg@10", "ndcg@10"), ("ndcg@3-", "ndcg@3-"), ("ndcg", "ndcg")):
+            assert record[part][f"{ours}_xgboost"] == pytest.approx(record[part][theirs], abs=5.1e-7)
     for rows in (data, valid):
         exact = [value for _, value in metric(booster.predict(rows), rows)]
         assert exact == pytest.approx([*xgboost_says(booster, rows).values()], abs=CLOSE)
@@ -167,7 +187,7 @@ def test_the_ranker_of_xgboost(shared: Path) -> None:
               verbose=False)  # fmt: skip
     scores = model.predict(test.features)
     values = Metric("ndcg@10", "xgboost").per_query(test.grades, scores, groups=test.groups)
-    record = model.evals_result()["validation_0"]["ndcg@10_rankgauge"]
+    record = model.evals_result()["validation_0"]["ndcg@10_xgboost"]
     assert record[-1] == pytest.approx(np.average(values, weights=test.groups), abs=5.1e-7)
 
 
@@ -184,6 +204,30 @@ def test_xgboost_stops_early_by_it_without_being_told_to_maximise(shared: Path) 
     )  # fmt: skip
     values = record["valid"]["ndcg@10_rankgauge"]
     assert booster.best_iteration == int(np.argmax(values)) < len(values) - 1
+
+
+def test_xgboost_keeps_dialects_apart(shared: Path) -> None:
+    """Also an empty query that counts 0: `ndcg@10-` is not `ndcg@10`."""
+    xgboost = pytest.importorskip("xgboost")
+    train, test = real(shared)
+    data = xgboost.DMatrix(train.features, train.grades, group=train.groups)
+    valid = xgboost.DMatrix(test.features, test.grades, group=test.groups)
+    asked = [trainers.xgboost("ndcg@10", "ndcg@10-"), trainers.xgboost("nDCG@10", dialect=None)]
+
+    def both(scores: Any, rows: Any) -> list[tuple[str, float]]:
+        two, one = (metric(scores, rows) for metric in asked)
+        return [*two, one]
+
+    record: dict[str, Any] = {}
+    parameters = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1}
+    booster = xgboost.train(
+        parameters, data, 40, evals=[(valid, "valid")], custom_metric=both, evals_result=record,
+        early_stopping_rounds=3, verbose_eval=False,
+    )  # fmt: skip
+    values = record["valid"]
+    assert list(values) == ["ndcg@10_xgboost", "ndcg@10-_xgboost", "ndcg@10_rankgauge"]
+    last = values["ndcg@10_rankgauge"]  # XGBoost stops by the last one
+    assert booster.best_iteration == int(np.argmax(last)) < len(last) - 1
 
 
 # ---- scikit-learn ---------------------------------------------------------------------------------------------------
@@ -350,14 +394,14 @@ def test_it_is_what_evaluate_says_in_the_dialect(dialect: str, seed: int) -> Non
 
 
 def test_names_and_words() -> None:
-    assert trainers.xgboost("AP@3").__name__ == "map@3_rankgauge"
+    assert trainers.xgboost("AP@3").__name__ == "map@3_xgboost"
     assert trainers.lightgbm("nDCG@3", name="mine").__name__ == "mine"
     shown = repr(Metric("nDCG@3", "lightgbm"))
-    assert shown.startswith("ndcg@3_rankgauge (nDCG(gain=exp)@3, dialect lightgbm; ties=given")
+    assert shown.startswith("ndcg@3_lightgbm (nDCG(gain=exp)@3, dialect lightgbm; ties=given")
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(MeasureError, match=r"lightgbm has no RR@3; it has nDCG, AP"):
+    with pytest.raises(MeasureError, match=r"there is no preset of RR@3 for lightgbm, only of nDCG, AP"):
         trainers.lightgbm("RR@3")
     with pytest.raises(MeasureError, match="name='x' is for one measure, and 2 are asked for"):
         trainers.lightgbm("nDCG@1", "nDCG@3", name="x")

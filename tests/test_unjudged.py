@@ -14,9 +14,9 @@ import rankgauge
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.matching.match import match
 from rankgauge.matching.ranking import whole
-from rankgauge.protocol import SIGNED
+from rankgauge.protocol import SIGNED, Empty, Rules
 from rankgauge.read import read_judgments, read_run
-from rankgauge.trust.unjudged.bounds import bounds_of_pair, bounds_of_run, extremes, unjudged_bounds
+from rankgauge.trust.unjudged.bounds import NONE, _improved, bounds_of_pair, bounds_of_run, extremes, unjudged_bounds
 from rankgauge.trust.unjudged.expected import expected_values
 from rankgauge.trust.unjudged.sheet import Setting, sheet_of
 
@@ -121,7 +121,7 @@ def test_the_difference_of_bounds_can_exclude_what_can_be() -> None:
 
 
 @pytest.mark.parametrize(("empty", "low", "high"), [("zero", 0.0, 1.0), ("one", 0.63, 1.0)])
-def test_a_query_without_relevant_documents(empty: str, low: float, high: float) -> None:
+def test_a_query_without_relevant_documents(empty: Empty, low: float, high: float) -> None:
     """Without any gain, the rule says what it counts; with a relevant second document it has 1 / log2(3)."""
     found = unjudged_bounds({"q": {"a": 0}}, {"q": {"a": 2.0, "u": 1.0}}, protocol={"empty": empty}, scale=[0, 1])
     assert (found.mean.low, found.mean.high) == pytest.approx((low, high if empty == "one" else 0.63), abs=0.001)
@@ -141,7 +141,7 @@ def test_queries_left_out_stay_out() -> None:
 def test_a_query_that_an_open_document_would_bring_in_is_refused() -> None:
     """Graded 1, z brings q2 into the mean, which then is 0.8155: outside of what the queries' own ends say."""
     judgments, run = {"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": {"a": 1.0}, "q2": {"b": 2.0, "z": 1.0}}
-    rules = {"empty": "skip"}
+    rules: Rules = {"empty": "skip"}
     graded = rankgauge.evaluate(judgments | {"q2": {"b": 0, "z": 1}}, run, protocol=rules)["nDCG@10"]
     assert f"{graded:.4f}" == "0.8155"
     with pytest.raises(ProtocolError, match="1 query without relevant documents, such as 'q2', would count"):
@@ -161,7 +161,8 @@ def test_runs_that_answer_different_queries(name: str) -> None:
 
     B lacks q1, which alone holds grade 4."""
     judgments: Judged = {"q1": {"a": 4, "b": 1}, "q2": {"a": 2}, "q3": {"c": 3, "d": 2}}
-    run, rules = SOME_MISSING[name], {"missing": "skip"}
+    run = SOME_MISSING[name]
+    rules: Rules = {"missing": "skip"}
     opened = [(query, doc) for query, docs in run.items() for doc in docs if doc not in judgments[query]]
     values = []
     for given in product([0, 1, 2, 3, 4], repeat=len(opened)):
@@ -197,7 +198,7 @@ def test_ties_depth_and_repeated_documents_are_those_of_match() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
 @pytest.mark.parametrize("rules", [{"ties": "id-ascending"}, {"order": "given"}, {"scores": "float32"}, {}])
-def test_the_value_between_the_bounds_is_that_of_evaluate(rules: dict[str, str]) -> None:
+def test_the_value_between_the_bounds_is_that_of_evaluate(rules: Rules) -> None:
     random = np.random.default_rng(5)
     judgments = {f"q{q}": {f"d{d}": int(random.integers(0, 3)) for d in range(12)} for q in range(8)}
     run = {f"q{q}": {f"d{d}": float(random.integers(0, 9)) for d in random.permutation(30)} for q in range(8)}
@@ -213,7 +214,7 @@ def test_the_value_between_the_bounds_is_that_of_evaluate(rules: dict[str, str])
     "rules",
     [{"ties": "average"}, {"unjudged": "condensed"}, {"ideal": "retrieved"}, *({"negative": each} for each in SIGNED)],
 )
-def test_rules_under_which_an_open_document_has_no_place_are_refused(rules: dict[str, str]) -> None:
+def test_rules_under_which_an_open_document_has_no_place_are_refused(rules: Rules) -> None:
     with pytest.raises(ProtocolError, match=r"leave .* at its default"):
         unjudged_bounds({"q": {"a": 1}}, {"q": {"a": 1.0}}, protocol=rules)
 
@@ -300,3 +301,11 @@ def test_every_document_stands_where_match_puts_it(rules: str, depth: int | None
     theirs = [(query, docs[query][at], rank) for query, at, rank in rows if rank <= (depth or rank)]
     ours = whole(run, protocol, depth).first(depth, sorted(docs))
     assert [(sorted(docs)[query], doc, rank) for query, doc, rank in ours.iter_rows()] == theirs
+
+
+def test_without_an_ideal_there_is_no_ratio() -> None:
+    """Not 0 / 0, either."""
+    setting = sheet_of({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}}, "nDCG@2", grades=[0, 1]).scale.setting(1)
+    nothing = np.zeros((1, len(setting.steps), 2))
+    found = _improved(setting, np.zeros(1), np.zeros((1, 2)), nothing, np.array([0.5]))
+    assert found.tolist() == [NONE]

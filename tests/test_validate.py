@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ CASES: dict[str, tuple[str, str, str, int, str]] = {
     "RG207": ("q 0 d00 1\n", REVERSED, "run.txt:1: score 0", 1, "0.0000 by score and 1.0000 the other way round"),
     "RG208": ("q 0 a 1\n", "q Q0 q 1 9 A\nq Q0 a 2 8 A\n", "run.txt:1: query q", 1,
               "1 of 1 query; nDCG@10 is 0.6309 with them and 1.0000 without"),
+    "RG209": ("q 0 a 1\n", "q Q0 a 1 0.900000001 A\nq Q0 b 2 0.9 A\n", "run.txt:2: score 0.9", 1,
+              "nDCG@10 is 1.0000, and 0.6309 in 32 bits"),
     "RG301": ("q 0 a 1\n", "q Q0 a 1 9 A\np Q0 a 1 9 A\n", "run.txt:2: query p", 1, "left out"),
     "RG302": ("q 0 a 1\np 0 a 1\n", "q Q0 a 1 9 A\n", "qrels.txt:2: query p", 1, "0.5000 with them and 1.0000 without"),
     "RG303": ("q 0 7 1\n", "q Q0 doc-007 1 9 A\n", "run.txt:1: document '7' is judged, 'doc-007' is in the run", 1,
@@ -126,8 +129,8 @@ def test_usual_grades_do_not_look_inverted() -> None:
 
 
 def test_an_unknown_code_is_an_error() -> None:
-    with pytest.raises(InputError, match=r"unknown code 'RG999'; there are RG101"):
-        validate({"q": {"a": 1}}, ignore=["RG999"])
+    with pytest.raises(InputError, match=r"unknown code 'zzz'; there are RG101"):
+        validate({"q": {"a": 1}}, ignore=["zzz"])
 
 
 @pytest.mark.parametrize("format", [name for name, each in FORMATS.items() if not each.picture])
@@ -141,7 +144,9 @@ def test_notes_below_a_table() -> None:
     judgments: Any = {"q": {f"d{i}": i / 2 for i in range(4)}}
     run = {"q": {f"d{i}": 1.0 for i in range(4)}}
     with pytest.warns(rankgauge.RankgaugeWarning, match=r"nDCG@10 is 1\.0000 only by the order of equal scores"):
-        shown = repr(rankgauge.evaluate(judgments, run))
+        found = rankgauge.evaluate(judgments, run)
+    shown = found.show(notes=True)
+    assert repr(found).endswith("\n3 more: show(notes=True)")
     assert "RG105 grades have decimals, which trec_eval and ranx cut off: 2 judgments." in shown
     assert "RG206 a ranking has one score for all documents: 1 query." in shown
     upside_down = rankgauge.evaluate({"q": {"d00": 1}}, {"q": {f"d{i:02}": i for i in range(20)}})
@@ -193,7 +198,7 @@ def test_many_queries_are_looked_at_in_part_first() -> None:
     backwards = {query: {f"d{i:02}": float(i) for i in range(12)} for query in judgments}
     assert "RG207" not in repr(rankgauge.evaluate(judgments, forwards))
     shown = repr(rankgauge.evaluate(judgments, backwards))
-    assert "nDCG@10 is 0.0000 by score and 1.0000 the other way round" in shown
+    assert "nDCG@10 is 0.0000 by score and 1.0000 the other way round" in " ".join(shown.split())
 
 
 def test_real_findings(shared: Path, tmp_path: Path) -> None:
@@ -221,3 +226,21 @@ def test_real_findings_of_deep_learning_2019(shared: Path) -> None:
     assert negative == {"RG204", "RG301"}  # scores below 0, and nothing reversed about them
     noted = {run: rankgauge.evaluate(qrels, runs / f"input.{run}.gz").notes for run in REAL_NOTES}
     assert noted == REAL_NOTES
+
+
+def test_scores_that_32_bits_cannot_tell_apart_are_noted_with_both_values() -> None:
+    judgments, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 0.900000001, "b": 0.9}, "r": {"a": 2.0, "b": 1.0}}
+    words = (
+        "RG209 scores differ only beyond 32 bits: RR is 1.0000, and 0.7500 where they are compared as 32-bit numbers."
+    )
+    rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
+    for held in (run, rows):
+        assert rankgauge.evaluate(judgments, held, ["R@10", "RR"]).notes == [words]
+        with warnings.catch_warnings(action="ignore", category=rankgauge.RankgaugeWarning):
+            narrow = rankgauge.evaluate(judgments, held, "RR", protocol={"scores": "float32"})
+        assert narrow["RR"] == 0.75
+        assert not [note for note in narrow.notes if note.startswith("RG209")]
+    assert rankgauge.evaluate(judgments, run, "R@10").notes == []
+    assert rankgauge.evaluate(judgments, run, "RR", dialect="trec_eval").notes == []
+    weighed = rankgauge.evaluate(judgments, run, "RR", weights={"q": 3, "r": 1}).notes
+    assert "RR is 1.0000, and 0.6250 where" in weighed[0]

@@ -22,9 +22,9 @@ from rankgauge.writers.write import WRITERS, write
 
 module = importlib.import_module("rankgauge.writers.write")
 
-SCORED = [name for name in FORMATS if len(FORMATS[name].kinds) == 2]
+SCORED = [name for name in WRITERS if len(FORMATS[name].kinds) == 2]
 SUFFIXES = ["", ".gz", ".bz2", ".xz", ".zst"]
-PLAIN = [name for name in FORMATS if name in ("trec", "msmarco")]
+PLAIN = [name for name in WRITERS if name in ("trec", "msmarco")]
 FREE = [name for name in SCORED if name not in PLAIN]
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -45,7 +45,13 @@ def forms(kind: type[Judgments] | type[Run], nested: dict[str, dict[str, float]]
 
 
 def test_there_is_a_writer_for_every_format() -> None:
-    assert list(WRITERS) == list(FORMATS)
+    assert list(WRITERS) == [name for name in FORMATS if name != "headless"]
+
+
+def test_a_table_has_a_header(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"headless is read and not written; expected trec, msmarco, .* or arrow"):
+        write(Run(NESTED), tmp_path / "run.csv", format="headless")
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("layer", SUFFIXES)
@@ -185,8 +191,10 @@ def test_ids_that_a_cell_cannot_hold(identifier: str, tmp_path: Path) -> None:
 
 
 def test_ids_that_are_no_text(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="cannot be written as UTF-8"):
+    with pytest.raises(FormatError, match="holds half a character"):
         write(Run({"q": {"\ud800": 1.0}}), tmp_path / "run.txt")
+    with pytest.raises(FormatError, match="cannot be written as UTF-8"):
+        write(Run({"\ud800": {"d": 1.0}}), tmp_path / "run.txt")
     assert os.listdir(tmp_path) == []
 
 
@@ -195,14 +203,14 @@ def test_msmarco_has_no_grades(tmp_path: Path) -> None:
         write(Judgments(NESTED), tmp_path / "qrels.txt", format="msmarco")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITERS)
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_numbers_that_are_not_finite(format: str, score: float, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=f"query 'q', document 'd': {score} is not a finite number"):
         write(Run({"q": {"d": score}}), tmp_path / "file", format=format)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITERS)
 def test_a_document_twice_in_columns(format: str, tmp_path: Path) -> None:
     frame = pl.DataFrame({"qid": ["q", "q"], "pid": ["d", "d"], "score": [1.0, 2.0]})
     with pytest.raises(DuplicateError, match=r"row 2: document 'd' is there twice for query 'q' \(first at row 1\)"):
@@ -281,3 +289,19 @@ class TestTargets:
     def test_an_unknown_format(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"unknown format 'jsn'; did you mean 'json'\? Expected trec, "):
             write(Run(NESTED), tmp_path / "run", format="jsn")
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    """Not what another may be writing at this moment, nor what bears another name."""
+    old, fresh = tmp_path / ".run.txt.0123abcd.partial", tmp_path / ".run.txt.4567cdef.partial"
+    others = [
+        tmp_path / ".other.txt.0123abcd.partial",
+        tmp_path / ".run.txt.partial",
+        tmp_path / "run.txt.0123abcd.partial",
+    ]
+    for path in (old, fresh, *others):
+        path.write_text("half")
+        if path != fresh:
+            os.utime(path, (1_000_000_000, 1_000_000_000))
+    write(read_run({"q": {"a": 1.0}}), tmp_path / "run.txt")
+    assert sorted(tmp_path.iterdir()) == sorted([fresh, *others, tmp_path / "run.txt"])

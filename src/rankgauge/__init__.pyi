@@ -31,6 +31,7 @@ from rankgauge.measures import parse as parse
 from rankgauge.measures.bands.bands import TieBand as TieBand
 from rankgauge.measures.bands.bands import tie_band as tie_band
 from rankgauge.protocol import Protocol as Protocol
+from rankgauge.protocol import Rules as Rules
 from rankgauge.read import Judgments as Judgments
 from rankgauge.read import Run as Run
 from rankgauge.read import read_judgments as read_judgments
@@ -42,6 +43,7 @@ from rankgauge.reports.report import report as report
 from rankgauge.result import Evaluation as Evaluation
 from rankgauge.result import Result as Result
 from rankgauge.show import charts as charts
+from rankgauge.store.project import Project as Project
 from rankgauge.trust.judges.agree import Agreement as Agreement
 from rankgauge.trust.judges.agree import agree as agree
 from rankgauge.trust.judgments.noise import LabelNoise as LabelNoise

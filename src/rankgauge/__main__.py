@@ -1,6 +1,20 @@
-"""`python -m rankgauge`: the same as the command `rankgauge`."""
+"""The command `rankgauge`, and `python -m rankgauge`."""
 
-from rankgauge.cli import main
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command; Ctrl-C is no fault, not while its modules are still being read either."""
+    try:
+        from rankgauge.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)
+
 
 if __name__ == "__main__":
     main()

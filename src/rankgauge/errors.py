@@ -13,9 +13,13 @@ RankgaugeWarning          a number was computed, and here is what to know about 
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
-from collections.abc import Callable, Iterable
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import ClassVar, Final, NamedTuple
 
 __all__ = [
     "Doubt",
@@ -30,9 +34,14 @@ __all__ = [
     "choices",
     "counted",
     "nearest",
+    "options_are",
     "unknown",
     "warn",
+    "way",
 ]
+
+# The options of the command that runs; none in Python.
+OPTIONS: Final[ContextVar[Collection[str] | None]] = ContextVar("options", default=None)
 
 
 class RankgaugeError(Exception):
@@ -76,9 +85,37 @@ class Doubt(NamedTuple):
     text: str
 
 
+OWN: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
 def warn(message: str) -> None:
-    """Tell the user something about a result that was computed all the same."""
-    warnings.warn(message, RankgaugeWarning, stacklevel=3)
+    """Tell the user something about a result that was computed all the same, at the line that called this package."""
+    caller, level = sys._getframe(1), 2
+    while caller.f_code.co_filename.startswith(OWN) and caller.f_back is not None:
+        caller, level = caller.f_back, level + 1
+    warnings.warn(message, RankgaugeWarning, stacklevel=level)
+
+
+@contextmanager
+def options_are(options: Collection[str]) -> Iterator[None]:
+    """While a command runs, hints name its options; otherwise they name Python's arguments."""
+    token = OPTIONS.set(options)
+    try:
+        yield
+    finally:
+        OPTIONS.reset(token)
+
+
+def way(argument: str, *options: str) -> str:
+    """How to say something where it is asked for: an option that the command has, nothing if it has none, an argument.
+
+    >>> way("duplicates='first'", "--duplicates first")
+    "duplicates='first'"
+    """
+    known = OPTIONS.get()
+    if known is None:
+        return argument
+    return next((option for option in options if option.split()[0] in known), "")
 
 
 def counted(number: int, word: str, plural: str = "") -> str:

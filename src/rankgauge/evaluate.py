@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rankgauge.errors import ProtocolError, warn
+from rankgauge.errors import InputError, MatchError, ProtocolError, warn
 from rankgauge.matching.hits import Hits
 from rankgauge.matching.match import match
-from rankgauge.measures import Measure, as_written, parse, parse_all
+from rankgauge.measures import AnyMeasure, Measure, parse, parse_all
 from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
-from rankgauge.protocol import DEFAULT, Protocol
-from rankgauge.read import Judgments, RunSource, read_judgments
+from rankgauge.protocol import DEFAULT, Duplicates, Protocol, Rules
+from rankgauge.read import Judgments, JudgmentsSource, RunSource, read_judgments
+from rankgauge.read.formats import bare_name
+from rankgauge.read.named import Runs, named, named_one
+from rankgauge.read.readers import check_mapped
 from rankgauge.result import Evaluation, Result
 from rankgauge.validation.quick import peek
 
@@ -29,27 +32,34 @@ __all__ = ["evaluate", "evaluate_runs", "measure_hits", "ndcg"]
 def evaluate(
     judgments: Any,
     run: Any,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    measures: AnyMeasure | Iterable[AnyMeasure] = "nDCG@10",
     *,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     dialect: str | Dialect | None = None,
     weights: Any = None,
     by: Any = None,
     name: str = "",
+    columns: Mapping[str, str] | None = None,
+    duplicates: Duplicates | None = None,
 ) -> Result:
     """Measure a run against judgments.
 
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
     groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `dialect`
-    names another tool, whose number is then reproduced: it brings its own protocol and definitions. Where equal scores
-    decide about more than 0.005 of a value, a RankgaugeWarning says so; `result.notes` has all there is to say.
+    names another tool, whose number is then reproduced: it brings its own definitions and protocol, of which only `rel`
+    can be given. `columns` maps
+    roles (query_id, doc_id, relevance, score, rank) to the names of columns, where judgments and run have them;
+    `duplicates` is the protocol's rule for a document twice in one ranking. Where equal scores decide about more than
+    0.005 of a value, a RankgaugeWarning says so; `result.notes` has all there is to say.
 
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
     """
+    name, run = named_one(run, name)
     evaluation = evaluate_runs(
-        judgments, {name: run}, measures, protocol=protocol, dialect=dialect, weights=weights, by=by
-    )
+        judgments, {name: run}, measures, protocol=protocol, dialect=dialect, weights=weights, by=by,
+        columns=columns, duplicates=duplicates,
+    )  # fmt: skip
     if dialect is None:
         for message in evaluation.warnings:
             warn(message)
@@ -58,44 +68,59 @@ def evaluate(
 
 def evaluate_runs(
     judgments: Any,
-    runs: Mapping[str, Any],
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    runs: Runs,
+    measures: AnyMeasure | Iterable[AnyMeasure] = "nDCG@10",
     *,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     dialect: str | Dialect | None = None,
     weights: Any = None,
     by: Any = None,
+    columns: Mapping[str, str] | None = None,
+    duplicates: Duplicates | None = None,
+    keep_going: bool = False,
 ) -> Evaluation:
     """Measure several runs, by their names, against one set of judgments, which is read once.
 
-    The arguments are those of `evaluate`. A run is read, measured and let go before the next is read.
+    Runs are a mapping from names, or a list of paths, which are named by their stem. The other arguments are those of
+    `evaluate`. A run is read, measured and let go before the next is read. `keep_going` leaves a run out that cannot be
+    read or matched, with a warning, rather than stopping at it.
 
     >>> runs = {"old": {"q": {"x": 2.0, "d": 1.0}}, "new": {"q": {"d": 2.0, "x": 1.0}}}
     >>> {name: result["RR"] for name, result in evaluate_runs({"q": {"d": 1}}, runs, "RR").items()}
     {'old': 0.5, 'new': 1.0}
     """
     protocol = Protocol.of(protocol)
+    protocol = protocol if duplicates is None else replace(protocol, duplicates=duplicates)
     tool = None if dialect is None else _dialect(dialect, protocol)
-    parsed = parse_all(measures, parse if tool is None else as_written)
+    parsed = parse_all(measures, parse if tool is None else tool.written)
     groups = groups_of(by, judgments)
     weight = None if weights is None else query_table(weights, "weight")
-    judged = read_judgments(judgments)
-    about: dict[str, Any] = {"weights": weight, "groups": groups}
-    return Evaluation(
-        {
-            name: _evaluated(name, judged, RunSource.of(run), parsed, protocol, tool, **about)
-            for name, run in runs.items()
-        }
-    )
+    source = JudgmentsSource.of(judgments, columns=columns)
+    sources = {name: RunSource.of(run, columns=columns) for name, run in named(runs).items()}
+    check_mapped(columns or {}, [source, *sources.values()], "columns:")
+    judged = read_judgments(source)
+    results: dict[str, Result] = {}
+    for name, each in sources.items():
+        try:
+            results[name] = _evaluated(name, judged, each, parsed, protocol, tool, weights=weight, groups=groups)
+        except (InputError, MatchError) as error:
+            if not keep_going:
+                raise
+            warn(f"{name} is left out: {error}")
+    if not results and sources:
+        raise InputError("no run is left: none of them can be read")
+    return Evaluation(results)
 
 
 def _dialect(dialect: str | Dialect, protocol: Protocol) -> Dialect:
-    """The dialect of this name; it cannot be combined with rules."""
-    if protocol != DEFAULT:
-        raise ProtocolError(f"a dialect brings its own rules; give either the dialect or {protocol}")
+    """The dialect of this name; of the rules it can be combined with the smallest relevant grade alone."""
+    if protocol != replace(DEFAULT, rel=protocol.rel):
+        rules = replace(protocol, rel=DEFAULT.rel)
+        raise ProtocolError(f"a dialect brings its own rules; give either the dialect or {rules} (rel goes with both)")
     from rankgauge.dialects import find_dialect
 
-    return find_dialect(dialect)
+    tool = find_dialect(dialect)
+    return tool if protocol == DEFAULT else tool.with_rel(protocol.rel)
 
 
 def _evaluated(
@@ -115,7 +140,9 @@ def _evaluated(
 
     result = measure_hits(hits_under, measures, protocol, dialect, **about)
     run = source.read(result.protocol)
-    return replace(result, name=name or run.source, judgments=judgments, peek=peek(judgments, run, result.hits))
+    return replace(
+        result, name=name or bare_name(run.source), judgments=judgments, peek=peek(judgments, run, result.hits)
+    )
 
 
 def measure_hits(

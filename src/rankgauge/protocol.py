@@ -10,11 +10,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, TypedDict
 
 from rankgauge.errors import ProtocolError, choices, unknown
 
-__all__ = ["BY_GRADE", "DEFAULT", "REPEATING", "RULES", "SIGNED", "SPOKEN", "Protocol", "check_independent"]
+__all__ = ["BY_GRADE", "DEFAULT", "NARROW", "REPEATING", "RULES", "SIGNED", "SPOKEN", "Protocol", "Rules"]
+__all__ += ["check_independent"]
+
+# The values of every rule, for type checkers; a test holds them against `RULES`, which has what they mean.
+Order: TypeAlias = Literal["score", "rank", "given"]
+Scores: TypeAlias = Literal["float64", "float32", "float32-positive"]
+Ties: TypeAlias = Literal["id", "id-ascending", "given", "reversed", "worst", "best", "average"]
+Grades: TypeAlias = Literal["any", "truncate", "integer", "binary"]
+Negative: TypeAlias = Literal["not-relevant", "as-is", "as-is-ratio", "as-is-summed", "error"]
+Unjudged: TypeAlias = Literal["not-relevant", "condensed"]
+SameId: TypeAlias = Literal["keep", "drop"]
+Duplicates: TypeAlias = Literal["error", "first", "best", "each", "once", "distinct"]
+Ideal: TypeAlias = Literal["judged", "retrieved"]
+IdealOrder: TypeAlias = Literal["grade", "given"]
+IdealDepth: TypeAlias = Literal["k", "returned", "all"]
+Missing: TypeAlias = Literal["zero", "skip", "error"]
+Empty: TypeAlias = Literal["zero", "one", "skip", "error", "one-if-unanswered"]
+
+
+class Rules(TypedDict, total=False):
+    """The rules of an evaluation as a mapping; a rule that is not given has its default."""
+
+    order: Order
+    ties: Ties
+    unjudged: Unjudged
+    missing: Missing
+    empty: Empty
+    duplicates: Duplicates
+    rel: float
+    depth: int | None
+    scores: Scores
+    grades: Grades
+    negative: Negative
+    same_id: SameId
+    ideal: Ideal
+    ideal_order: IdealOrder
+    ideal_depth: IdealDepth
+
 
 # Rule → allowed value → what it means, in words. The first value is the default.
 RULES: Final[dict[str, dict[str, str]]] = {
@@ -26,6 +63,7 @@ RULES: Final[dict[str, dict[str, str]]] = {
     "scores": {
         "float64": "scores are compared as 64-bit numbers",
         "float32": "scores are compared as 32-bit numbers, so that close ones are tied",
+        "float32-positive": "as float32, and documents with a score of 0 or less are taken out of the ranking",
     },
     "ties": {
         "id": "equal scores: by document id, descending in code-point order (as trec_eval)",
@@ -40,6 +78,7 @@ RULES: Final[dict[str, dict[str, str]]] = {
         "any": "grades are any numbers",
         "truncate": "the decimals of a grade are cut off",
         "integer": "a grade that is not a whole number is an error",
+        "binary": "a grade other than 0 and 1 is an error",
     },
     "negative": {
         "not-relevant": "negative grades count as not relevant and are never part of the ideal",
@@ -94,6 +133,8 @@ RULES: Final[dict[str, dict[str, str]]] = {
 SIGNED: Final = ("as-is", "as-is-ratio", "as-is-summed")
 # The rules of `duplicates` under which a ranking may hold a document more than once.
 REPEATING: Final = ("each", "once", "distinct")
+# The rules of `scores` under which these are 32-bit numbers.
+NARROW: Final = ("float32", "float32-positive")
 # Rule → values under which ranks or the ideal depend on the grades of what was retrieved.
 BY_GRADE: Final[dict[str, tuple[str, ...]]] = {
     "ties": ("average", "worst", "best"),
@@ -104,6 +145,7 @@ BY_GRADE: Final[dict[str, tuple[str, ...]]] = {
     "ideal_order": ("given",),
     "ideal_depth": ("returned", "all"),
 }
+DEEPEST: Final = 2**31 - 1  # documents after which a ranking can be cut
 # The rules that are printed with every number; the others only where they are not at their default.
 SPOKEN: Final = frozenset({"order", "ties", "unjudged", "missing", "empty", "duplicates", "rel"})
 
@@ -116,21 +158,21 @@ class Protocol:
     'average'
     """
 
-    order: str = "score"
-    ties: str = "id"
-    unjudged: str = "not-relevant"
-    missing: str = "zero"
-    empty: str = "zero"
-    duplicates: str = "error"
+    order: Order = "score"
+    ties: Ties = "id"
+    unjudged: Unjudged = "not-relevant"
+    missing: Missing = "zero"
+    empty: Empty = "zero"
+    duplicates: Duplicates = "error"
     rel: float = 1.0
     depth: int | None = None
-    scores: str = "float64"
-    grades: str = "any"
-    negative: str = "not-relevant"
-    same_id: str = "keep"
-    ideal: str = "judged"
-    ideal_order: str = "grade"
-    ideal_depth: str = "k"
+    scores: Scores = "float64"
+    grades: Grades = "any"
+    negative: Negative = "not-relevant"
+    same_id: SameId = "keep"
+    ideal: Ideal = "judged"
+    ideal_order: IdealOrder = "grade"
+    ideal_depth: IdealDepth = "k"
 
     def __post_init__(self) -> None:
         for rule, allowed in RULES.items():
@@ -143,12 +185,19 @@ class Protocol:
             object.__setattr__(self, "depth", int(_number(self.depth, "depth")))
         if not 0 <= self.rel < float("inf"):
             raise ProtocolError(f"rel={self.rel!r}: the smallest relevant grade is a number, 0 or more")
-        if self.depth is not None and self.depth < 1:
-            raise ProtocolError(f"depth={self.depth!r}: a ranking is cut after 1 document or more, or not at all: None")
+        if self.depth is not None and not 1 <= self.depth <= DEEPEST:
+            raise ProtocolError(
+                f"depth={self.depth!r}: a ranking is cut after 1 to {DEEPEST:,} documents, or not at all: None"
+            )
         if self.ties == "average" and self.order != "score":
             raise ProtocolError(f"ties='average' needs order='score': with order={self.order!r} nothing is tied")
         if self.ties == "average" and self.depth is not None:
             raise ProtocolError("ties='average' has no place to cut: leave depth out and write the cut-off as @k")
+
+    @property
+    def only_positive(self) -> bool:
+        """Whether documents with a score of 0 or less are taken out of the ranking."""
+        return self.scores == "float32-positive" and self.order == "score"
 
     @property
     def by(self) -> str:
@@ -177,7 +226,7 @@ class Protocol:
         return cls(**rules)
 
     @classmethod
-    def of(cls, rules: Protocol | Mapping[str, Any]) -> Protocol:
+    def of(cls, rules: Protocol | Rules) -> Protocol:
         """The rules, given as they are or as a mapping."""
         return rules if isinstance(rules, Protocol) else cls.from_dict(rules)
 
@@ -192,8 +241,9 @@ class Protocol:
 
 def _number(value: Any, rule: str) -> float:
     """The rule's value as a number, so that equal rules are equal in every way."""
-    if isinstance(value, str) or not hasattr(value, "__float__") or (rule == "depth" and value != int(value)):
-        raise ProtocolError(f"{rule}={value!r} is not a {'whole ' * (rule == 'depth')}number")
+    whole = rule == "depth"
+    if isinstance(value, str) or not hasattr(value, "__float__") or (whole and not float(value).is_integer()):
+        raise ProtocolError(f"{rule}={value!r} is not a {'whole ' * whole}number")
     return float(value)
 
 

@@ -10,9 +10,13 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgauge.show.model import Page, Section
 
 __all__ = ["Shown", "clean"]
+
+LINES, WIDTH = 25, 80  # of what a prompt shows
 
 
 def clean(value: Any) -> Any:
@@ -73,21 +77,41 @@ class Shown:
         return Page(self.title, list(self.sections(**choices)), lambda: self.data(**choices), self.subtitle)
 
     def show(
-        self, format: str = "table", *, digits: int = 4, notes: bool = False, quiet: bool = False, **choices: Any
+        self,
+        format: str = "table",
+        *,
+        digits: int = 4,
+        table: str = "",
+        notes: bool = False,
+        quiet: bool = False,
+        **choices: Any,
     ) -> str:
-        """The result in one of the formats, ending in a newline; a text with all `notes`, or `quiet` without any."""
+        """The result in one of the formats, ending in a newline; a text with all `notes`, or `quiet` without any.
+
+        CSV and LaTeX hold one table: the key of another is given as `table`.
+        """
         from rankgauge.show.formats import render
         from rankgauge.show.model import Options
 
-        options = Options(digits, quiet=quiet)
+        options = Options(digits, only=table, quiet=quiet)
         return str(render(self.page(**choices), format, replace(options, notes=None) if notes else options))
+
+    # A kind of result whose frame holds more than its table does says so by its own function.
+    def to_frame(self, *_: Any, **choices: Any) -> pl.DataFrame:
+        """A polars frame of the table that CSV holds, or of another `table`: every digit, null where there is none."""
+        from rankgauge.show.formats import FRAME
+        from rankgauge.show.model import Options
+
+        options = Options(only=choices.pop("table", ""))
+        frame: pl.DataFrame = FRAME.render(self.page(**choices), options)
+        return frame
 
     def to_markdown(self, **choices: Any) -> str:
         """For a pull request, a wiki or a chat."""
         return self.show("markdown", **choices)
 
     def to_latex(self, **choices: Any) -> str:
-        """For a paper."""
+        """One table, for a paper to `\\input`."""
         return self.show("latex", **choices)
 
     def to_csv(self, **choices: Any) -> str:
@@ -102,15 +126,26 @@ class Shown:
         """One page that loads nothing."""
         return self.show("html", **choices)
 
-    def save(self, path: str | os.PathLike[str], *, digits: int = 4, **choices: Any) -> None:
+    def save(self, path: str | os.PathLike[str], *, digits: int = 4, table: str = "", **choices: Any) -> None:
         """Write it to a file, whole or not at all; the suffix decides about the format."""
         from rankgauge.show.formats import save
         from rankgauge.show.model import Options
 
-        save(self.page(**choices), os.fsdecode(path), options=Options(digits))
+        save(self.page(**choices), os.fsdecode(path), options=Options(digits, only=table))
+
+    def __str__(self) -> str:
+        return self.show().rstrip("\n")
 
     def __repr__(self) -> str:
-        return self.show().rstrip("\n")
+        """The beginning, for a prompt; `print` shows all."""
+        from rankgauge.show.model import Options
+        from rankgauge.show.names import short
+        from rankgauge.show.text import text
+
+        lines = text(self.page(), Options(width=WIDTH)).rstrip("\n").split("\n")
+        left = len(lines) - LINES
+        shown = [*lines[: LINES - 1], f"… {left + 1:,} more lines: print(…)"] if left > 0 else lines
+        return "\n".join(short(line, WIDTH) if len(line) > WIDTH else line for line in shown)
 
     def _repr_html_(self) -> str:
         from rankgauge.show.html import notebook

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import rankgauge
 from rankgauge import DIALECTS
 from samples import labels, mean, ours, random_files
 
@@ -24,7 +25,8 @@ NEGATIVE = (-2, -1, 0, 1, 1, 2, 3)
     [
         ("ranx", "ndcg@5", "nDCG@5"), ("ranx", "map@5", "AP@5"), ("ranx", "mrr@5", "RR@5"),
         ("ranx", "precision@5", "P@5"), ("ranx", "recall@5", "R@5"), ("ranx", "hit_rate@5", "Success@5"),
-        ("ranx", "f1@5", "F@5"), ("ranx", "r-precision", "Rprec"), ("ranx-burges", "ndcg_burges@5", "nDCG@5"),
+        ("ranx", "f1@5", "F@5"), ("ranx", "hits@5", "NumRelRet@5"),
+        ("ranx", "r-precision", "Rprec"), ("ranx-burges", "ndcg_burges@5", "nDCG@5"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("seed", SEEDS)
@@ -46,6 +48,14 @@ def test_the_examples_of_the_page_for_users_of_ranx(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "ranx.evaluate(" in program
     assert "ranx.compare(" in program
+
+
+def test_ranx_averages_its_hits() -> None:
+    ranx = pytest.importorskip("ranx")
+    judgments, run = random_files(1, in_order=True)
+    for text in ("hits@5", "hits"):
+        theirs = ranx.evaluate(ranx.Qrels(judgments), ranx.Run(run), text)
+        assert rankgauge.evaluate(judgments, run, text, dialect="ranx")[text] == pytest.approx(theirs, abs=1e-12)
 
 
 @pytest.mark.parametrize(("metric", "measure"), [("ndcg@5", "nDCG@5"), ("mrr", "RR"), ("precision@3", "P@3")])
@@ -98,16 +108,25 @@ def test_torchmetrics(seed: int, grades: tuple[int, ...], k: int) -> None:
         assert values[query] == pytest.approx(float(theirs), rel=1e-4, abs=1e-6), (query, listed, scores)
 
 
+@pytest.mark.parametrize("below", [0.0, 0.3, 2.0])
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [("MAP", "AP@3"), ("MAP", "AP"), ("MRR", "RR@3"), ("Precision", "P@3"), ("HitRate", "Success@3"),
+     ("RPrecision", "Rprec")],
+)  # fmt: skip
 @pytest.mark.parametrize("seed", SEEDS)
-def test_torchmetrics_average_precision(seed: int) -> None:
+def test_torchmetrics_binary(seed: int, name: str, measure: str, below: float) -> None:
+    """Of scores that are partly, or all, below 0: there what AP, RR and precision find is not relevant."""
     torch = pytest.importorskip("torch")
     retrieval = pytest.importorskip("torchmetrics.retrieval")
     judgments, run = random_files(seed, ties=False)
-    values = ours("torchmetrics", judgments, run, "AP@3")
+    run = {query: {doc: score - below for doc, score in docs.items()} for query, docs in run.items()}
+    values = ours("torchmetrics", judgments, run, measure)
+    metric = getattr(retrieval, f"Retrieval{name}")(**({} if name == "RPrecision" or measure == "AP" else {"top_k": 3}))
     for query in run:
         grades, scores = labels(judgments, run, query)
         where, relevant = torch.zeros(len(grades), dtype=torch.long), torch.tensor([grade > 0 for grade in grades])
-        theirs = retrieval.RetrievalMAP(top_k=3)(torch.tensor(scores), relevant, indexes=where)
+        theirs = metric(torch.tensor(scores), relevant, indexes=where)
         assert values[query] == pytest.approx(float(theirs), abs=1e-6)
 
 

@@ -12,7 +12,7 @@ from rankgauge.errors import FormatError, ProtocolError, choices
 from rankgauge.matching.hits import Hits, sum_by
 from rankgauge.measures import Measure
 from rankgauge.measures.gains import gain_function
-from rankgauge.protocol import SIGNED
+from rankgauge.protocol import NARROW, SIGNED
 
 if TYPE_CHECKING:
     from rankgauge.arrays.rows import Batch, Rows
@@ -52,9 +52,13 @@ def measured(measure: Measure, rows: Rows, protocol: Protocol) -> Floats:
 def _value(batch: Batch, rows: Rows, measure: Measure, protocol: Protocol) -> Floats:
     """The measure of the candidates of a batch that can count, and of the judgments that it needs."""
     scores = _finite(batch.scores, batch, rows, "score")
-    if protocol.scores == "float32":
+    if protocol.scores in NARROW:
         scores = scores.astype(np.float32)
-    grades = _grades(batch, rows, protocol)
+    grades, sizes = _grades(batch, rows, protocol), batch.sizes
+    if protocol.only_positive:
+        taken = scores > 0
+        scores, grades = np.where(taken, scores, -np.inf), np.where(taken, grades, -np.inf)
+        sizes = np.count_nonzero(taken, axis=1)
     k = measure.cutoff if measure.definition.cutoff == "k" else None
     cut = _cut_at(scores, k)
     judged = grades if batch.ideal is None else batch.ideal
@@ -67,9 +71,9 @@ def _value(batch: Batch, rows: Rows, measure: Measure, protocol: Protocol) -> Fl
     else:
         best = _top(scores, grades, k, protocol.ties, cut)
         found = grades.ravel()[best.at].astype(np.float64, copy=False)
-    count = batch.sizes if batch.ideal is None else np.count_nonzero(judged > -np.inf, axis=1)
+    count = sizes if batch.ideal is None else np.count_nonzero(judged > -np.inf, axis=1)
     columns = (best.line, best.rank, best.first, best.tied, found, line, grade)
-    return measure(Hits([""] * len(grades), batch.sizes > 0, batch.sizes, count, *columns, protocol))
+    return measure(Hits([""] * len(grades), batch.sizes > 0, sizes, count, *columns, protocol))
 
 
 def _is_sum(measure: Measure, protocol: Protocol) -> bool:
@@ -126,6 +130,9 @@ def _grades(batch: Batch, rows: Rows, protocol: Protocol) -> Array:
     if protocol.grades == "integer" and not (np.floor(grades) == grades).all():
         row = int(np.argmax(np.floor(rows.grades) != rows.grades))
         raise FormatError(f"{rows.place(row)}: the grade is {rows.grades[row]}; expected a whole number")
+    if protocol.grades == "binary" and not ((rows.grades == 0) | (rows.grades == 1)).all():
+        row = int(np.argmax((rows.grades != 0) & (rows.grades != 1)))
+        raise FormatError(f"{rows.place(row)}: the grade is {rows.grades[row]}; expected 0 or 1")
     return grades
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
 
 from rankgauge.arrays.compute import measured
 from rankgauge.arrays.rows import Rows
@@ -27,7 +27,8 @@ __all__ += ["recall", "reciprocal_rank"]
 
 CANDIDATES: Final = Protocol(ties="average", negative="error", ideal="retrieved")  # where nothing else is known
 NO_QUERIES: Final = "there are no queries: grades and scores are empty"
-TIES: Final = ("average", "given")
+Ties: TypeAlias = Literal["average", "given"]
+TIES: Final = get_args(Ties)
 IDEAL: Final = {  # measure → what its ideal, or the relevant documents that it counts, are made of
     False: "ideal: candidates (a document that is not among the rows does not count)",
     True: "ideal: all judgments given",
@@ -80,7 +81,7 @@ class Value:
 class Layout(TypedDict, total=False):
     """What every function takes beside its own parameters: which rows are a query's, all judgments, weights, ties."""
 
-    ties: str
+    ties: Ties
     groups: Any
     qid: Any
     mask: Any
@@ -169,7 +170,7 @@ def hit_rate(grades: Any, scores: Any, k: int | None = 10, *, rel: float = 1.0, 
 
 
 def _value(
-    name: str, grades: Any, scores: Any, k: Any, parameters: dict[str, Any], ties: str = "average",
+    name: str, grades: Any, scores: Any, k: Any, parameters: dict[str, Any], ties: Ties = "average",
     weights: Any = None, **layout: Any,
 ) -> Value:  # fmt: skip
     rows = rows_of(grades, scores, **layout)

@@ -152,10 +152,12 @@ def main() -> None:
         code = cli(standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        words = io.StringIO()
+        error.show(words)
+        _say(words.getvalue().removesuffix("\n"))
         code = error.exit_code
     except RankgaugeError as error:
-        click.echo(f"error: {error}", err=True)
+        _say(f"error: {error}")
         code = error.exit_code
     except click.exceptions.Abort:  # Ctrl-C
         click.echo("interrupted", err=True)
@@ -165,7 +167,7 @@ def main() -> None:
         code = 0
     except OSError as error:  # the disk is full, a device fails
         _discard_output()
-        click.echo(f"error: {error.filename or 'standard output'}: {error.strerror or error}", err=True)
+        _say(f"error: {error.filename or 'standard output'}: {error.strerror or error}")
         code = 2
     except MemoryError:
         click.echo("error: not enough memory for this input", err=True)
@@ -176,6 +178,13 @@ def main() -> None:
         traceback.print_exc()
         code = FAULT
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(words: str) -> None:
+    """A message, in which names from files and the command line give a terminal no orders."""
+    from rankgauge.show.cells import printable
+
+    click.echo("\n".join(map(printable, words.split("\n"))), err=True)
 
 
 def _open_closed_streams() -> None:
@@ -191,4 +200,4 @@ def _discard_output() -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
-    click.echo(f"warning: {message}", err=True)
+    _say(f"warning: {message}")

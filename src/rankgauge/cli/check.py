@@ -11,7 +11,8 @@ import click
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import TEXTS, deliver, output_options, write_text
 from rankgauge.cli.strict import TARGET
-from rankgauge.errors import InputError, RankgaugeError, warn
+from rankgauge.errors import RankgaugeError, warn
+from rankgauge.show.cells import printable
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.gate.check import Check
     from rankgauge.comparison.saved import Saved
     from rankgauge.protocol import Protocol
+    from rankgauge.read.sources import Source
 
 __all__ = ["check_run"]
 
@@ -127,19 +129,22 @@ def _check(
     names = [str(parse(each)) for each in measures or ("nDCG@10",)] if baseline else []
     at_least = minimums_of(_numbers("--min", minimums, named=True))
     allowed = margins_of(names, _numbers("--margin", margins))
-    old = _saved_values(qrels, run, baseline)
+    old, given = _saved_values(qrels, run, baseline)
     if baseline is not None and (ratchet or saved_to):
         _check_replaced(baseline, old, saved_to, ratchet=ratchet)
     kept = old.values if old is not None and (ratchet or saved_to) else ()
     everything = tuple(dict.fromkeys([*names, *at_least, *kept]))  # a new baseline has all that the old one had
     runs = [run] if old is not None or baseline is None else [run, _apart(baseline, run)]
-    new, *others = Inputs(reading, qrels, runs).evaluate(everything, protocol).values()
+    inputs = Inputs(reading, qrels, runs)
+    if len(runs) > 1:
+        list(inputs.runs.values())[1].origin = given  # a pipe gives its bytes once
+    new, *others = inputs.evaluate(everything, protocol).values()
     return check_result(new, old or (Saved.of(others[0]) if others else None), allowed, at_least, lost=lost)
 
 
 def _check_replaced(baseline: str, old: Saved | None, saved_to: str | None, *, ratchet: bool) -> None:
     """Refuse to replace a run, or a file that holds more than the baseline."""
-    from rankgauge.cli.inputs import split_name
+    from rankgauge.read.named import split_name
 
     name, path = split_name(baseline)
     if ratchet and (path == "-" or name):
@@ -155,26 +160,25 @@ def _check_replaced(baseline: str, old: Saved | None, saved_to: str | None, *, r
         raise click.UsageError(f"--save-baseline {saved_to}: the baseline is a run, and would be replaced")
 
 
-def _saved_values(qrels: str, run: str, baseline: str | None) -> Saved | None:
-    """The saved values, or None where the baseline is a run."""
-    from rankgauge.cli.inputs import one_standard_input, split_name
-    from rankgauge.comparison.gate.baseline import saved_at
+def _saved_values(qrels: str, run: str, baseline: str | None) -> tuple[Saved | None, Source | None]:
+    """The saved values, or None where the baseline is a run; and what they were read from."""
+    from rankgauge.cli.inputs import one_standard_input
+    from rankgauge.comparison.gate.baseline import baseline_at, saved_in
+    from rankgauge.read.named import split_name
 
     if baseline is None:
-        return None
+        return None, None
     name, path = split_name(baseline)
     one_standard_input([qrels, split_name(run)[1], path])
     if path.startswith("@"):  # a run of the project
-        return None
-    saved = saved_at(path, name)
-    if saved is None and path == "-":
-        raise InputError("standard input holds no saved values; a baseline that is a run must be a file")
-    return saved
+        return None, None
+    source = baseline_at(path)
+    return saved_in(source, name), source
 
 
 def _apart(baseline: str, run: str) -> str:
     """The baseline, named so that it can be told from the run, even where it is the same file."""
-    from rankgauge.cli.inputs import split_name
+    from rankgauge.read.named import split_name
 
     name, path = split_name(baseline)
     return f"baseline={path}" if name is None and path == split_name(run)[1] else baseline
@@ -221,6 +225,6 @@ def _save(check: Check, answer: str, saved_to: str | None, ratcheted: str | None
         save_baseline(check, saved_to)
     if ratcheted and check.better:
         save_baseline(check, ratcheted)
-        click.echo(f"{check.baseline} now holds the values of {check.name}", err=True)
+        click.echo(printable(f"{check.baseline} now holds the values of {check.name}"), err=True)
     elif ratcheted:
-        click.echo(f"{check.baseline} stays: {check.name} passed and is not better", err=True)
+        click.echo(printable(f"{check.baseline} stays: {check.name} passed and is not better"), err=True)

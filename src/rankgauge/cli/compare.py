@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.options import FILE, LTR_HINTS, LTR_NEEDS, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
 from rankgauge.comparison.settings import ALSO, METHODS
+from rankgauge.errors import InputError
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -26,7 +29,9 @@ def _labelled(table: dict[str, str]) -> str:
 @command(
     "compare",
     usual=("measures", "baseline", "by", "values", "margin", "details", "output", "format"),
-    needs={"deltas": "baseline"},
+    needs={"deltas": "baseline", **LTR_NEEDS},
+    excludes=[("values", "ltr")],
+    hints=LTR_HINTS,
 )
 @click.argument("files", nargs=-1, type=FILE, metavar="[QRELS [NAME=]RUN [NAME=]RUN...]")
 @shared("measures", "measures_from", "baseline")
@@ -41,13 +46,13 @@ def _labelled(table: dict[str, str]) -> str:
 @click.option("--rope", type=float, metavar="R", help="The probability that the difference is within ± R.")
 @click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help=f"{_labelled(METHODS)}.  [maxt]")
 @click.option("--also", multiple=True, type=click.Choice(list(ALSO)), help=f"Beside the decision: {_labelled(ALSO)}.")
-@shared("alpha", "flips", "seed", "dialect", "by", "weights", "clusters")
+@shared("alpha", "flips", "seed", "dialect", "by", "weights", "clusters", "keep_going")
 @click.option("--every-pair", is_flag=True, help="Show all pairs, however many.")
 @click.option("--details", is_flag=True, help="Show effect sizes, other tests, power and all cautions.")
 @shared("deltas")
 @output_options()
 @protocol_options
-@reading_options
+@partial(reading_options, rows=True)
 def compare_runs(
     files: tuple[str, ...],
     measures: tuple[str, ...],
@@ -70,8 +75,10 @@ def compare_runs(
       rankgauge compare qrels.txt a.run b.run --margin 0.01 --also wilcoxon
       rankgauge compare qrels.txt runs/*.run --by segments.csv --format json
       rankgauge compare --values values.csv
+      rankgauge compare --ltr rank.test --predictions a.txt --predictions b.txt
     """
     comparison = _compared(files, measures, values, **asked)
+    output = replace(output, notes=output.notes or details)
     deliver(comparison, output, every_pair=every_pair, details=details, deltas=deltas)
 
 
@@ -86,6 +93,7 @@ def _compared(
     by: str | None,
     weights: str | None,
     clusters: str | None,
+    keep_going: bool,
     **settings: Any,
 ) -> Comparison:
     from rankgauge.cli.inputs import Inputs
@@ -100,13 +108,17 @@ def _compared(
     belonging = query_table(clusters, "cluster") if clusters else None
     if values:
         refuse_rules(protocol, dialect, "values")
-        if reading.run_format or (not files and (reading.columns or reading.qrels_format)):
+        named = reading.columns or reading.qrels_columns
+        if reading.run_format or reading.run_columns or (not files and (named or reading.qrels_format)):
             raise click.UsageError("a table given by --values needs none of --run-format, --qrels-format and --column")
         judged = inputs.judgments.read() if files else None
         groups, skip = groups_of(by, None), protocol.missing == "skip"
         more: dict[str, Any] = {"groups": groups, "clusters": belonging, "skip": skip, "judgments": judged}
         return compare_tables(values, measures, chosen, weights=weights, **more)
-    if len(files) < 3:
-        raise click.UsageError("give the judgments and two runs or more, or --values FILE")
-    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, by=by, weights=weights)
+    if len(inputs.runs) < 2:
+        raise click.UsageError("give the judgments and two runs or more, --ltr and two --predictions, or --values FILE")
+    about = {"by": by, "weights": weights, "keep_going": keep_going}
+    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
+    if len(evaluation) < 2:
+        raise InputError(f"{evaluation.first.name} alone is left, and two runs are needed for a comparison")
     return compare_results(evaluation, chosen, clusters=belonging)

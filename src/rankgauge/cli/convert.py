@@ -15,11 +15,11 @@ from rankgauge.read.numbers import read_scores
 from rankgauge.read.records import Judgments, Run
 from rankgauge.read.sources import LAYERS, Source, find_source, split_suffixes
 from rankgauge.writers.ltr import LTR_FORMATS, rewrite_ltr
-from rankgauge.writers.write import write
+from rankgauge.writers.write import WRITERS, write
 
 __all__ = ["convert"]
 
-TARGETS = list(dict.fromkeys([*FORMATS, *LTR_FORMATS]))
+TARGETS = list(dict.fromkeys([*WRITERS, *LTR_FORMATS]))
 COMPRESSED = choices(layer.suffixes[0] for layer in LAYERS)
 EXAMPLES = f"""
 \b

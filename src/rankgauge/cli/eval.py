@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.options import FILE, LTR_HINTS, LTR_NEEDS, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options, write_text
 from rankgauge.errors import warn
 from rankgauge.protocol import Protocol
@@ -18,19 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_runs"]
 
-WITHOUT_NOTES = ("csv", "markdown", "latex", "svg", "png")  # formats that do not hold what to know about the numbers
-
 
 @command(
     "eval",
     usual=("measures", "per_query", "by", "dialect", "ltr", "predictions", "output", "format"),
-    needs={"predictions": "ltr", "query_sizes": "ltr", "ltr": "predictions"},
+    needs=LTR_NEEDS,
     renamed={"--scores": "--predictions"},
-    hints={"predictions": "the scores of a model for its rows"},
+    hints=LTR_HINTS,
 )
 @click.argument("qrels", type=FILE, required=False, metavar="QRELS")
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
-@shared("measures", "measures_from", "per_query", "dialect", "by", "weights")
+@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "keep_going")
 @click.option("--tie-band", is_flag=True, help="Lowest, expected and highest value over orders of equal scores.")
 @output_options(own=("trec",))
 @protocol_options
@@ -46,12 +44,13 @@ def evaluate_runs(
     dialect: str | None,
     by: str | None,
     weights: str | None,
+    keep_going: bool,
     output: Output,
 ) -> None:
     """Measure runs against judgments.
 
-    QRELS and RUN may be TREC files, CSV or TSV with a header, BEIR's qrels, JSON, JSON lines, Parquet or Arrow, also
-    compressed (.gz .bz2 .xz .zst); - is standard input.
+    QRELS and RUN may be TREC files, CSV or TSV, BEIR's qrels, JSON, JSON lines, saved responses of search engines,
+    Parquet or Arrow, also compressed (.gz .bz2 .xz .zst); - is standard input.
 
     \b
     Examples:
@@ -66,12 +65,13 @@ def evaluate_runs(
     from rankgauge.cli.inputs import Inputs
 
     inputs = Inputs(reading, qrels, runs, tables=[by, weights])
-    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, by=by, weights=weights)
+    about = {"by": by, "weights": weights, "keep_going": keep_going}
+    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
     if output.format == "trec":
         from rankgauge.dialects.trec_eval import trec_lines
 
         write_text(output.path, trec_lines(evaluation, per_query=per_query))
         return
-    for message in evaluation.warnings if output.format in WITHOUT_NOTES and not tie_band else ():
+    for message in () if output.has_notes or tie_band else evaluation.warnings:
         warn(message)
     deliver(evaluation.tie_bands if tie_band else evaluation, output, per_query=per_query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
+from rankgauge.errors import RankgaugeWarning
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -71,7 +73,11 @@ def funnel_runs(
         --reranked a+old=1.run a+new=2.run b+old=3.run b+new=4.run
     """
     output.refuse_pictures(per_query=per_query)
-    deliver(_funnel(qrels, retrieved, (*reranked, *more), **asked), output, per_query=per_query)
+    with warnings.catch_warnings():
+        if output.has_notes:
+            warnings.filterwarnings("ignore", ".* only by the order of equal scores", RankgaugeWarning)
+        found = _funnel(qrels, retrieved, (*reranked, *more), **asked)
+    deliver(found, output, per_query=per_query)
 
 
 def _funnel(

@@ -14,10 +14,11 @@ import click
 
 from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.measures import as_written, parse, parse_all
+from rankgauge.measures import parse, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource
-from rankgauge.read.formats import bare_name
+from rankgauge.read.named import named_paths
+from rankgauge.read.readers import check_mapped
 
 if TYPE_CHECKING:
     from rankgauge.read import Judgments, Run
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from rankgauge.result import Evaluation
     from rankgauge.store.project import Address, Project
 
-__all__ = ["Inputs", "Reading", "named_runs", "one_standard_input", "project", "split_name", "stored"]
+__all__ = ["Inputs", "Reading", "one_standard_input", "project", "stored"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -38,6 +39,8 @@ class Reading:
     """
 
     columns: dict[str, str] = field(default_factory=dict)
+    qrels_columns: dict[str, str] = field(default_factory=dict)
+    run_columns: dict[str, str] = field(default_factory=dict)
     qrels_format: str | None = None
     run_format: str | None = None
     ltr: str | None = None
@@ -59,36 +62,59 @@ class Inputs:
         tables: Sequence[str | None] = (),
     ) -> None:
         self.reading, self.rows = reading, _ltr_rows(reading, qrels)
-        names = named_runs(runs if self.rows is None else reading.predictions)
-        first, sets = named_runs(retrieved), named_runs(judges)
+        names = named_paths(runs if self.rows is None else reading.predictions)
+        first, sets = named_paths(retrieved), named_paths(judges)
         self.paths = [each for each in (reading.ltr or qrels, *names.values(), *first.values(), *sets.values()) if each]
         one_standard_input([*self.paths, *tables])
         self.judgments = self.rows or self.judged(qrels)
         self.runs = {name: self._run(path) for name, path in names.items()}
         self.retrieved = {name: self._run(path) for name, path in first.items()}
         self.judges = {name: self.judged(path) for name, path in sets.items()}
+        if reading.columns or reading.qrels_columns or reading.run_columns:
+            self._check_columns()
+
+    def _check_columns(self) -> None:
+        """A column that no file has was mistyped."""
+        judged = [each for each in (self.judgments, *self.judges.values()) if each.origin]
+        ranked = [*self.runs.values(), *self.retrieved.values()]
+        for option, columns, sources in (
+            ("--column", self.reading.columns, [*judged, *ranked]),
+            ("--qrels-column", self.reading.qrels_columns, judged),
+            ("--run-column", self.reading.run_columns, ranked),
+        ):
+            check_mapped(columns, sources, option)
 
     def judged(self, path: str | None) -> JudgmentsSource:
         """The judgments in a file, or at an address of the project."""
         if path is not None and path.startswith("@"):
             return StoredLabels(stored(path))
-        return JudgmentsSource(path, format=self.reading.qrels_format, columns=self.reading.columns)
+        columns = self.reading.columns | self.reading.qrels_columns
+        return JudgmentsSource(path, format=self.reading.qrels_format, columns=columns)
 
     def _run(self, path: str) -> RunSource:
         if self.rows is not None:
             return ScoredRows(self.rows, path)
         if path.startswith("@"):
             return StoredRun(stored(path))
-        return RunSource(path, format=self.reading.run_format, columns=self.reading.columns)
+        columns = self.reading.columns | self.reading.run_columns
+        return RunSource(path, format=self.reading.run_format, columns=columns)
 
     def evaluate(
         self, measures: Sequence[str], protocol: Protocol, *, dialect: str | None = None, **about: Any
     ) -> Evaluation:
         """The runs measured on the judgments, with a progress bar on a terminal."""
-        parsed = parse_all(measures, parse if dialect is None else as_written)  # before much is read
-        rules = _rules_of_rows(self.reading, protocol, dialect)
+        from rankgauge.dialects import find_dialect
+
+        read = parse if dialect is None else find_dialect(dialect).written
+        parsed = parse_all(measures, read)  # before much is read
+        rules = self.rules(protocol, dialect)
         with self.progress():
             return evaluate_runs(self.judgments, self.runs, parsed, protocol=rules, dialect=dialect, **about)
+
+    def rules(self, protocol: Protocol, dialect: str | None = None) -> Protocol:
+        """The protocol; of learning-to-rank rows, which are all that is known, the ideal is theirs."""
+        unknown = self.rows is not None and dialect is None and protocol.depth is None
+        return replace(protocol, ideal="retrieved") if unknown else protocol
 
     @contextmanager
     def progress(self) -> Iterator[None]:
@@ -110,34 +136,6 @@ def one_standard_input(paths: Sequence[str | None]) -> None:
     """Standard input gives its bytes once."""
     if paths.count("-") > 1:
         raise InputError("standard input (-) can be only one of the files")
-
-
-def named_runs(arguments: Sequence[str]) -> dict[str, str]:
-    """Name → path: the name given (NAME=RUN), the file's without its suffixes, or its whole path if that is taken."""
-    pairs = [_name_and_path(argument) for argument in arguments]
-    names = [name for name, _ in pairs]
-    given = {name for (name, path), argument in zip(pairs, arguments, strict=True) if path != argument}
-    named: dict[str, str] = {}
-    for name, path in pairs:
-        if names.count(name) > 1 and name in given:
-            raise InputError(f"two runs are named {name}; give each a name of its own")
-        unique = name if names.count(name) == 1 else path
-        if unique in named:
-            raise InputError(f"{path} is given twice; name them apart: A={path} B={path}")
-        named[unique] = path
-    return named
-
-
-def _name_and_path(argument: str) -> tuple[str, str]:
-    name, path = split_name(argument)
-    return name or (path[1:] if path.startswith("@") else bare_name(argument)) or argument, path
-
-
-def split_name(argument: str) -> tuple[str | None, str]:
-    """NAME=FILE → both; a file alone has no name."""
-    name, equals, path = argument.partition("=")
-    given = equals and path and os.sep not in name and not os.path.exists(argument)
-    return (name, path) if given else (None, argument)
 
 
 # ---- what the project has stored -------------------------------------------------------------------------------------
@@ -196,6 +194,11 @@ class LtrRows(JudgmentsSource):
 
         return read_ltr(self._watched, self.query_sizes)
 
+    @property
+    def rows(self) -> Judgments:
+        """The rows, which the file itself does not have as judgments."""
+        return self.read()
+
     def _read(self, repeated: bool) -> Judgments:
         return self.ltr.judgments()
 
@@ -215,6 +218,11 @@ class ScoredRows(RunSource):
             self.ltr_rows.ltr.refuse(bad, why)
         return super().read(protocol)
 
+    @property
+    def rows(self) -> Run:
+        """The rows, which the file of scores does not have."""
+        return self.read()
+
     def _read(self, protocol: Protocol) -> Run:
         from rankgauge.read.numbers import read_scores
 
@@ -230,10 +238,9 @@ def _ltr_rows(reading: Reading, qrels: str | None) -> LtrRows | None:
     if qrels is not None:
         words = f"--ltr holds the judgments, and --predictions are the runs: what is {qrels!r} for?"
         raise click.UsageError(words, context)
-    if reading.columns or reading.qrels_format or reading.run_format:
-        raise click.UsageError(
-            "--column, --qrels-format and --run-format are for QRELS and RUN, not for --ltr", context
-        )
+    if reading != Reading(ltr=reading.ltr, predictions=reading.predictions, query_sizes=reading.query_sizes):
+        words = "--column, --qrels-column, --run-column, --qrels-format and --run-format are for QRELS and RUN"
+        raise click.UsageError(f"{words}, not for --ltr", context)
     return LtrRows(reading.ltr, reading.query_sizes)
 
 
@@ -241,11 +248,5 @@ def _refuse_missing(context: click.Context) -> None:
     """Where `--ltr` could take their place, QRELS and RUN are not required until it is known that it does not."""
     parameters = {each.name: each for each in context.command.params}
     for name in ("qrels", "runs") if "ltr" in parameters else ():
-        if not context.params[name]:
+        if name in parameters and not context.params[name]:
             raise click.MissingParameter(ctx=context, param=parameters[name])
-
-
-def _rules_of_rows(reading: Reading, protocol: Protocol, dialect: str | None) -> Protocol:
-    """The protocol; of rows, which are all that is known, the ideal is theirs."""
-    unknown = reading.ltr is not None and dialect is None and protocol.depth is None
-    return replace(protocol, ideal="retrieved") if unknown else protocol

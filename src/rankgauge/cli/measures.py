@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import textwrap
+from typing import Final
 
 import click
 
 from rankgauge.cli.options import command, shared
 
 __all__ = ["list_measures"]
+
+WIDTH: Final = 80
 
 
 @command("measures")
@@ -29,9 +33,16 @@ def list_measures(names: tuple[str, ...]) -> None:
     if not names:
         width = max(len(usage(name)) for name in MEASURES)
         for name, definition in MEASURES.items():
-            click.echo(f"{usage(name):<{width}}  {definition.summary}")
+            lead = f"{usage(name):<{width}}  "
+            click.echo(lead + textwrap.shorten(definition.summary, WIDTH - len(lead), placeholder=" …"))
         return
-    click.echo("\n\n".join(explain(*resolve(name)) for name in names))
+    click.echo("\n\n".join(_wrapped(explain(*resolve(name))) for name in names))
+
+
+def _wrapped(lines: str) -> str:
+    """Lines that fit a terminal: an indented one goes on with the one before."""
+    whole = re.sub(r"\n +", " ", lines).split("\n")
+    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for line in whole)
 
 
 def usage(name: str) -> str:

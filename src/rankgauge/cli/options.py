@@ -58,16 +58,13 @@ def protocol_options(command: Command, *, without: tuple[str, ...] = ()) -> Any:
     return wrapped
 
 
-def columns_option(command: Command) -> Command:
+def columns_option(command: Command, name: str = "column", words: str = "") -> Command:
     """How to map column names."""
+    words = words or f"Name a column: query_id=q; roles: {', '.join(ROLES)}."
+    key = f"{name.replace('-', '_')}s"
     return click.option(
-        "--column",
-        "columns",
-        multiple=True,
-        metavar="ROLE=NAME",
-        callback=columns_given,
-        help=f"Name a column: query_id=q; roles: {', '.join(ROLES)}.",
-    )(command)
+        f"--{name}", key, multiple=True, metavar="ROLE=NAME", callback=columns_given, help=words
+    )(command)  # fmt: skip
 
 
 def reading_options(command: Command, *, rows: bool = False) -> Any:
@@ -75,7 +72,8 @@ def reading_options(command: Command, *, rows: bool = False) -> Any:
 
     `rows`: with learning-to-rank rows and scores for them, which take the place of QRELS and RUN.
     """
-    names = ("columns", "qrels_format", "run_format", *(("ltr", "predictions", "query_sizes") if rows else ()))
+    names = ["columns", "qrels_columns", "run_columns", "qrels_format", "run_format"]
+    names += ["ltr", "predictions", "query_sizes"] if rows else []
 
     @functools.wraps(command)
     def with_reading(*args: Any, **options: Any) -> Any:
@@ -83,11 +81,19 @@ def reading_options(command: Command, *, rows: bool = False) -> Any:
 
         return command(*args, reading=Reading(**{name: options.pop(name) for name in names}), **options)
 
-    wrapped = columns_option(ltr_options(with_reading) if rows else with_reading)
+    wrapped = ltr_options(with_reading) if rows else with_reading
+    for name, what in (("run", "runs"), ("qrels", "judgments")):
+        wrapped = columns_option(wrapped, f"{name}-column", f"The same for the {what} alone.")
+    wrapped = columns_option(wrapped)
     for name, what in (("run", "runs"), ("qrels", "judgments")):
         words = f"The format of the {what}, where it is not as recognised: trec, csv, json, …"
         wrapped = click.option(f"--{name}-format", metavar="FORMAT", help=words)(wrapped)
     return wrapped
+
+
+# What a command with learning-to-rank rows refuses: the one without the other.
+LTR_NEEDS: Final = {"predictions": "ltr", "query_sizes": "ltr", "ltr": "predictions"}
+LTR_HINTS: Final = {"predictions": "the scores of a model for its rows"}
 
 
 def ltr_options(command: Any) -> Any:
@@ -165,6 +171,9 @@ SHARED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
             "multiple": True, "type": FILE, "metavar": "FILE.py", "callback": load_measures, "expose_value": False,
             "is_eager": True, "help": "A Python file with measures of your own; the file is executed.",
         },
+    ),
+    "keep_going": (
+        ("--keep-going",), {"is_flag": True, "help": "Leave out a run that cannot be read, and say which."}
     ),
     "per_query": (("-q", "--per-query"), {"is_flag": True, "help": "The values of every query."}),
     "dialect": (

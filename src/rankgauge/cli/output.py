@@ -24,6 +24,7 @@ EVERY: Final = tuple(FORMATS)
 PLAIN: Final = ("", ".txt")  # suffixes of a file that may hold any text
 PICTURES: Final = tuple(name for name, each in FORMATS.items() if each.picture)
 TEXTS: Final = tuple(name for name in FORMATS if name not in PICTURES)
+ONE_TABLE: Final = ("csv", "latex")  # formats that hold one table of several
 DRAWN: Final = frozenset({"html", *PICTURES})  # not for a terminal
 
 
@@ -51,6 +52,11 @@ class Output:
                 raise click.UsageError(
                     f"--{option} is a table, which a picture does not show; write .csv, .json or .md"
                 )
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether the format holds what to know about the numbers, which then need not be said elsewhere."""
+        return self.format not in ("csv", "svg", "png")
 
     @property
     def options(self) -> Options:
@@ -134,7 +140,7 @@ def _declarations(offered: Sequence[str], required: bool, default: str) -> list[
     if not DRAWN.issuperset(offered):
         decimals = ("--digits", "--decimals", "digits")
         options.append(click.option(*decimals, type=click.IntRange(0, 17), default=4, help="Decimals in tables.  [4]"))
-        words = "Of several tables, the one that CSV holds; of several charts, the one that is drawn."
+        words = "Of several tables, the one that CSV or LaTeX holds; of several charts, the one that is drawn."
         options.append(click.option("--table", "table_key", metavar="KEY", help=words))
         options.append(click.option("--notes", "all_notes", is_flag=True, help="Show all notes below the table."))
         options.append(click.option("--quiet", is_flag=True, help="Show the table alone."))
@@ -161,5 +167,5 @@ def _refuse_nonsense(path: str, format: str, table: str, offered: Sequence[str])
     if path == "-" and format in DRAWN and sys.stdout.isatty():
         text = next((f", or --format {each}" for each in offered if each not in DRAWN), "")
         raise click.UsageError(f"{format} is not for a terminal: give -o FILE.{format}{text}")
-    if table and format != "csv" and not (format in FORMATS and FORMATS[format].picture):
-        raise click.UsageError(f"--table chooses what CSV or a picture holds; {format} has all of them")
+    if table and format not in ONE_TABLE and not (format in FORMATS and FORMATS[format].picture):
+        raise click.UsageError(f"--table chooses what CSV, LaTeX or a picture holds; {format} has all of them")

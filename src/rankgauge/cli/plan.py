@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,11 +88,11 @@ def plan_queries(
       rankgauge plan --deviation 0.15 --systems 10 --difference 0.03
       rankgauge plan --deviation 0.15 --margin 0.01 -o plan.svg
     """
-    from rankgauge.comparison.plan import Setting, plan
+    from rankgauge.comparison.plan import plan
 
     planned = plan(
         _deviation(files, pilot, deviation, measure, protocol, reading), differences=differences, margins=margins,
-        interval_widths=interval_widths, query_counts=query_counts, setting=Setting(**setting),
+        interval_widths=interval_widths, query_counts=query_counts, **setting,
     )  # fmt: skip
     deliver(planned, output)
 
@@ -118,7 +119,7 @@ def _deviation(
     qrels, *runs = files
     evaluation = Inputs(reading, qrels, runs).evaluate([measure or DEFAULT], protocol)
     (values,) = values_of_results(evaluation).values()
-    return deviation_of(values)
+    return replace(deviation_of(values), rules=str(protocol) if protocol.changed else "")
 
 
 def _pilot_values(pilot: str, measure: str | None, *, skip: bool) -> Values:

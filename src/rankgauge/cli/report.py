@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
+from rankgauge.cli.options import FILE, LTR_HINTS, LTR_NEEDS, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
 from rankgauge.comparison.settings import METHODS
 from rankgauge.errors import InputError
@@ -25,10 +26,12 @@ WIDE = 90  # characters of a command that fits on a line
 @command(
     "report",
     usual=("measures", "baseline", "by", "queries", "documents", "retrieved", "second", "output", "format", "title"),
-    needs={"candidates": "retrieved", "restrict": "retrieved", "repeated": "second"},
+    needs={"candidates": "retrieved", "restrict": "retrieved", "repeated": "second", **LTR_NEEDS},
+    excludes=[("ltr", "retrieved", "second")],
+    hints=LTR_HINTS,
 )
-@click.argument("qrels", type=FILE)
-@click.argument("runs", nargs=-1, required=True, type=FILE, metavar="[NAME=]RUN...")
+@click.argument("qrels", type=FILE, required=False, metavar="QRELS")
+@click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
 @shared(
     "measures_from",
     measures="A measure; repeat for more. The first is the one that charts and examples show.  [nDCG@10]",
@@ -39,7 +42,7 @@ WIDE = 90  # characters of a command that fits on a line
     "baseline",
     by="Groups of queries: a table with a query and a group column; number columns become business metrics.",
 )
-@shared("weights", "clusters", "queries", "documents")
+@shared("weights", "clusters", "queries", "documents", "keep_going")
 @click.option(
     "--experiments",
     type=FILE,
@@ -62,9 +65,9 @@ WIDE = 90  # characters of a command that fits on a line
 )
 @shared("alpha", "flips", "seed")
 @protocol_options
-@reading_options
+@partial(reading_options, rows=True)
 def write_report(
-    qrels: str,
+    qrels: str | None,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     output: Output,
@@ -87,6 +90,7 @@ def write_report(
       rankgauge report human=qrels.txt a.run b.run --second llm=llm.txt -o r.html
       rankgauge report qrels.txt bm25.run reranked.run -o report.md
       rankgauge report qrels.txt bm25.run reranked.run --format json
+      rankgauge report --ltr rank.test --predictions pred.txt -o r.html
     """
     from rankgauge.cli.inputs import Inputs
     from rankgauge.reports.report import report
@@ -94,10 +98,12 @@ def write_report(
     if asked["experiments"] == "-":
         raise InputError("--experiments: standard input (-) is for the judgments or a run; name a file")
     inputs = Inputs(
-        reading, None, runs, judges=(qrels, *second), retrieved=() if retrieved is None else (retrieved,),
+        reading, qrels if reading.ltr else None, runs, judges=() if qrels is None else (qrels, *second),
+        retrieved=() if retrieved is None else (retrieved,),
         tables=[asked[name] for name in ("by", "weights", "clusters", "queries", "documents")],
     )  # fmt: skip
-    (judge, judgments), *others = inputs.judges.items()
+    (judge, judgments), *others = inputs.judges.items() or [("judgments", inputs.judgments)]
+    asked["protocol"] = inputs.rules(asked["protocol"])
     made = report(
         judgments, inputs.runs, measures or "nDCG@10", judge=judge, second=dict(others),
         retrieved=inputs.retrieved or None, command=_command(sys.argv[1:]), **asked,

@@ -44,7 +44,7 @@ def explain_rules(names: tuple[str, ...]) -> None:
     for rule in known:
         values = NUMBERS[rule] if rule in NUMBERS else f"{', '.join(RULES[rule])}  [{next(iter(RULES[rule]))}]"
         click.echo(_hanging(f"{_option(rule):{width}}  ", values))
-    click.echo("\nThe default is in brackets. 'rankgauge rules NAME' explains the values of a rule.")
+    click.echo("\nThe default is in brackets. 'rankgauge rules NAME' explains a rule's values.")
 
 
 def _explained(rule: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import click
 from click.core import ParameterSource
 
-from rankgauge.errors import choices
+from rankgauge.errors import choices, options_are
 
 __all__ = ["FILE", "TARGET", "Strict", "Target"]
 
@@ -114,6 +114,10 @@ class Strict(click.Command):
         self._check_together(ctx)
         self._check_files(ctx)
         return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with options_are({spelling for each in self.params for spelling in each.opts}):
+            return super().invoke(ctx)
 
     # ---- spellings ---------------------------------------------------------------------------------------------------
 

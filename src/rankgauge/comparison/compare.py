@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 from rankgauge.comparison.comparison import Compared, Comparison, System
 from rankgauge.comparison.doubts import doubts_of_family, doubts_of_groups, doubts_of_pairs, doubts_of_results
 from rankgauge.comparison.pairs import Family, compare_groups, compare_pairs
-from rankgauge.comparison.settings import Settings
+from rankgauge.comparison.settings import Also, Method, Settings
 from rankgauge.comparison.value_tables import on_judgments, values_of_tables
 from rankgauge.comparison.values import Values, values_of_results, with_clusters, without_weightless
 from rankgauge.comparison.verdict import OPPOSITE
 from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.measures import Measure
+from rankgauge.measures import AnyMeasure
 from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weights_of
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.measures.parser import measure_text
+from rankgauge.protocol import DEFAULT, Protocol, Rules
+from rankgauge.read.named import named
 from rankgauge.result import Evaluation, Result
 from rankgauge.stats import paired
 
@@ -34,17 +36,17 @@ __all__ = [
 def compare(
     judgments: Any,
     runs: Any,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
+    measures: AnyMeasure | Iterable[AnyMeasure] | None = None,
     *,
     baseline: str | None = None,
-    method: str = "maxt",
-    also: str | Iterable[str] = (),
+    method: Method = "maxt",
+    also: Also | Iterable[Also] = (),
     margin: float | None = None,
     rope: float | None = None,
     alpha: float = 0.05,
     flips: int = 100_000,
     seed: int = 0,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     dialect: str | Dialect | None = None,
     weights: Any = None,
     by: Any = None,
@@ -52,8 +54,9 @@ def compare(
 ) -> Comparison:
     """Compare systems on the same queries: every pair of them, or each against the baseline.
 
-    `runs` maps the name of each system to its run. With judgments=None it maps names to Results instead, or is a table
-    of values: a path, a frame, or system → query → value. One p decides: that of the sign-flip test, adjusted over the
+    `runs` maps the name of each system to its run, or is a list of paths, which are named by their stem. With
+    judgments=None these are Results, by names or in a list, or a table of values: a path, a frame, or system → query →
+    value. One p decides: that of the sign-flip test, adjusted over the
     family of pairs by `method`; `also` names what to show beside it. The measure is nDCG@10 unless said otherwise;
     `weights`, `by` (groups) and `clusters` (queries that belong together) are by query. `protocol` and `dialect` are
     for runs; of a table, `missing="skip"` leaves queries out that lack a value.
@@ -64,7 +67,8 @@ def compare(
     belonging = None if clusters is None else query_table(clusters, "cluster")
     protocol = Protocol.of(protocol)
     if judgments is None:
-        of_results = isinstance(runs, Mapping) and bool(runs) and all(isinstance(r, Result) for r in runs.values())
+        listed = runs.values() if isinstance(runs, Mapping) else runs if isinstance(runs, list | tuple) else ()
+        of_results = bool(listed) and all(isinstance(each, Result) for each in listed)
         refuse_rules(protocol, dialect, "results" if of_results else "values")
         about: dict[str, Any] = {"weights": weights, "groups": groups_of(by, None), "clusters": belonging}
         if of_results:
@@ -170,14 +174,13 @@ def _compared(values: Values, family: Family, settings: Settings) -> Compared:
 
 
 def _measures(measures: Any) -> list[str] | None:
-    if measures is None or isinstance(measures, (str, Measure)):
-        return None if measures is None else [str(measures)]
-    return [str(each) for each in measures]
+    """The measures as they were written; None where none was."""
+    several = isinstance(measures, Iterable) and not isinstance(measures, str)
+    return None if measures is None else [measure_text(each) for each in (measures if several else [measures])]
 
 
-def _several(runs: Any) -> Any:
-    if not isinstance(runs, Mapping):
-        raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
-    if len(runs) < 2:
-        raise InputError(f"there is only one system ({', '.join(map(str, runs)) or 'none'}); a comparison needs two")
-    return runs
+def _several(runs: Any) -> dict[str, Any]:
+    found = named(runs)
+    if len(found) < 2:
+        raise InputError(f"there is only one system ({', '.join(found) or 'none'}); a comparison needs two")
+    return found

@@ -14,8 +14,6 @@ from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgauge.comparison.values import Values
     from rankgauge.result import Evaluation
     from rankgauge.stats.paired import Interval
@@ -116,12 +114,6 @@ class ByMeasure(Mapping[str, Part]):
     def rows(self) -> Iterator[dict[str, Any]]:
         """What was found, flat: every digit of it, measure by measure."""
         raise NotImplementedError
-
-    def to_frame(self) -> pl.DataFrame:
-        """A polars frame of the rows."""
-        import polars as pl
-
-        return pl.DataFrame([*self.rows()], infer_schema_length=None)
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__

@@ -219,6 +219,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
     a, b = values.table[:, at[0]], values.table[:, at[1]]
     largest = float(max(np.abs(a).max(), np.abs(b).max()))
     wins, ties, losses = paired.wins_ties_losses(a - b, largest)
+    interval = values.within_range(paired.t_interval(found, settings.alpha), settings.alpha, len(units), lowest=-1.0)
     relative, relative_interval = paired.relative_change(found, settings.alpha)
     effect, rope = paired.effect_size(found, units), settings.rope
     return Pair(
@@ -226,9 +227,9 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         values.systems[at[1]],
         len(values.queries),
         found.difference,
-        values.within_range(paired.t_interval(found, settings.alpha), settings.alpha, lowest=-1.0),
+        interval,
         relative,
-        relative_interval,
+        relative_interval if np.isfinite(interval[0]) else paired.NOWHERE,
         p_t=paired.t_test(found),
         d_z=effect,
         g_z=effect * paired.hedges(found.freedom),

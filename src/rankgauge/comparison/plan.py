@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from rankgauge.errors import InputError
 from rankgauge.shown import Shown
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["QUESTIONS", "Answer", "Deviation", "Plan", "Question", "Setting", "deviation_of", "plan"]
 
+Number = TypeVar("Number", int, float)
+
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
@@ -46,6 +48,7 @@ class Deviation:
     systems: tuple[str, ...] = ()
     smallest: float | None = None  # of the pairs, where there are several
     largest: float | None = None
+    rules: str = ""  # of the pilot's evaluation, where they are not the defaults
 
     @property
     def sentence(self) -> str:
@@ -55,6 +58,7 @@ class Deviation:
         )
         if self.interval:
             words += f"; 95 % interval {self.interval[0]:.4f} to {self.interval[1]:.4f}"
+        words += f"; {self.rules}" if self.rules else ""
         return f"Deviation of the differences: {self.value:.4f} ({words})."
 
 
@@ -228,24 +232,29 @@ class Plan(Shown):
 def plan(
     deviation: float | Deviation,
     *,
-    differences: Iterable[float] = (),
-    margins: Iterable[float] = (),
-    interval_widths: Iterable[float] = (),
-    query_counts: Iterable[int] = (),
-    setting: Setting | None = None,
+    differences: float | Iterable[float] = (),
+    margins: float | Iterable[float] = (),
+    interval_widths: float | Iterable[float] = (),
+    query_counts: int | Iterable[int] = (),
+    systems: int = 2,
+    with_baseline: bool = False,
+    expected: float = 0.0,
+    power: float = POWER,
+    alpha: float = ALPHA,
 ) -> Plan:
-    """Queries needed for differences, gates and intervals of these sizes; and what sets of so many queries show.
+    """Queries needed for differences, gates and intervals of these sizes; and what sets of queries can show.
 
     Without any size or number, a ladder of usual ones; margins that a system of the expected loss can never keep are
-    left out.
+    left out. `systems` are compared in every pair, `with_baseline` each with one of them; `expected` is the true
+    difference that a gate will meet.
 
-    >>> plan(0.2, differences=[0.02]).answers[0].queries
+    >>> plan(0.2, differences=0.02).answers[0].queries
     787
     """
     given = deviation if isinstance(deviation, Deviation) else Deviation(float(deviation))
-    setting = setting or Setting()
-    asked = {"difference": [*differences], "margin": [*margins], "width": [*interval_widths]}
-    sets = [*query_counts]
+    setting = Setting(systems, with_baseline, expected, power, alpha)
+    asked = {"difference": _several(differences), "margin": _several(margins), "width": _several(interval_widths)}
+    sets = _several(query_counts)
     _check(given, asked, sets)
     ladder = not any(asked.values()) and not sets
     if ladder:
@@ -283,6 +292,11 @@ def _check(deviation: Deviation, asked: dict[str, list[float]], sets: list[int])
     for number in sets:
         if number < 2:
             raise InputError(f"a set has at least two queries, not {number}")
+
+
+def _several(given: Number | Iterable[Number]) -> list[Number]:
+    """One number, or several."""
+    return list(given) if isinstance(given, Iterable) else [given]
 
 
 def _scaled(sizes: Iterable[float], deviation: float) -> list[float]:

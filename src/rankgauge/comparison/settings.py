@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from rankgauge.errors import InputError, choices, unknown
 
-__all__ = ["ALSO", "INTERVALS", "METHODS", "RANKS", "TUKEYS", "Settings"]
+__all__ = ["ALSO", "INTERVALS", "METHODS", "RANKS", "TUKEYS", "Also", "Method", "Settings"]
+
+Method: TypeAlias = Literal["maxt", "holm", "bh", "by", "tukey", "randomised-tukey", "none"]
+Also: TypeAlias = Literal[
+    "maxt", "holm", "bh", "by", "tukey", "randomised-tukey", "wilcoxon", "sign", "bca", "studentised"
+]
 
 # Method → what it controls. FWER: the chance of any false claim in the family; FDR: the expected share of false ones.
 METHODS: Final = {

@@ -73,14 +73,14 @@ class Values:
         """System → its mean and the t interval of it, within the range of the measure."""
         units = units_of(self.table, self.weights, self.clusters)
         return {
-            name: Estimate(self.mean(name), *self.within_range(mean_interval(units, at, alpha), alpha))
+            name: Estimate(self.mean(name), *self.within_range(mean_interval(units, at, alpha), alpha, len(units)))
             for at, name in enumerate(self.systems)
         }
 
-    def within_range(self, interval: Interval, alpha: float, lowest: float = 0.0) -> Interval:
-        """An interval where the measure can be; none (NaN) of so few queries that nothing could be significant."""
+    def within_range(self, interval: Interval, alpha: float, units: int, lowest: float = 0.0) -> Interval:
+        """An interval where the measure can be; none (NaN) of so few units that nothing could be significant."""
         low, high = interval
-        if smallest_p(len(self.queries)) > alpha:
+        if smallest_p(units) > alpha:
             return float("nan"), float("nan")
         return (max(low, lowest), min(high, 1.0)) if self.bounded else (low, high)
 

@@ -27,7 +27,7 @@ def decide(difference: float, p: float, alpha: float) -> str:
     return BETTER if difference > 0 else WORSE
 
 
-def verdict(pair: Pair, number: Callable[[float], str] = "{:.4f}".format) -> str:
+def verdict(pair: Pair, number: Callable[[float], str] = "{:z.4f}".format) -> str:
     """One sentence about the system: better or worse than its baseline, by how much, how sure; or what was detectable.
 
     `number` writes the numbers.

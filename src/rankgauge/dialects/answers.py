@@ -26,7 +26,7 @@ class DialectList(Shown):
     def data(self, **choices: Any) -> list[dict[str, Any]]:
         """How each tool is called, what it does otherwise, and where it is wrong."""
         return [
-            {"dialect": each.name, "as called": each.call, "checked": each.checked, "what differs": each.why}
+            {"dialect": each.name, "as called": each.called(), "checked": each.checked, "what differs": each.why}
             | {"defect": each.defect}
             for each in self.dialects
         ]

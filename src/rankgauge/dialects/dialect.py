@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankgauge.errors import MeasureError
-from rankgauge.measures import Measure
+from rankgauge.measures import MEASURES, Measure, as_written
+from rankgauge.measures.parser import resolve
 from rankgauge.protocol import DEFAULT, Protocol
 
 if TYPE_CHECKING:
@@ -41,7 +43,8 @@ class Rounding:
 class Own:
     """A tool's own definition of a measure: parameters where none are given, and rules and rounding of its own.
 
-    `whole` says that the tool has the measure only without a cut-off, `only_at` that it has it only at this one.
+    `whole` says that the tool has the measure only without a cut-off, `only_at` that it has it only at this one,
+    `aggregate` what it makes of the values of queries, where that is not what we make of them.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -49,6 +52,7 @@ class Own:
     rounding: Rounding | None = None
     whole: bool = False
     only_at: int | None = None
+    aggregate: str = ""
 
     def takes(self, cutoff: Any) -> bool:
         """Whether the tool has the measure at this cut-off."""
@@ -62,6 +66,7 @@ class Owned:
     measure: Measure
     protocol: Protocol
     rounding: Rounding | None
+    aggregate: str = ""
 
     def rounded(self, values: Floats) -> Floats:
         """The values of queries as the tool takes them into the mean."""
@@ -72,9 +77,9 @@ class Owned:
 class Dialect:
     """Another tool's conventions: `measures` maps a measure's name to the tool's own definition.
 
-    A name may end in `@` (only with a cut-off) and have parameters: `nDCG(gain=exp)@`. `checked` is the version that
-    was run, or read where it was not. `undefined_ties` says why the order of equal scores cannot be known, in
-    rankings of more than `stable_up_to` documents.
+    A name may end in `@` (only with a cut-off) and have parameters: `nDCG(gain=exp)@`. `call` is how the tool is asked
+    for nDCG@{k}; `checked` is the version that was run, or read where it was not. `undefined_ties` says why the order
+    of equal scores cannot be known, in rankings of more than `stable_up_to` documents.
     """
 
     name: str
@@ -89,18 +94,39 @@ class Dialect:
     undefined_ties: str = ""
     stable_up_to: int = 0
 
+    def called(self, k: int = 10) -> str:
+        """How the tool is asked for nDCG@k, or for what it has."""
+        return self.call.replace("{k}", str(k))
+
+    def with_rel(self, rel: float) -> Dialect:
+        """The same with another smallest relevant grade, for the measures that ask what is relevant."""
+        binary = {key: own for key, own in self.measures.items() if "rel" in own.parameters and _asks_relevance(key)}
+        without = {
+            key: replace(own, parameters={name: value for name, value in own.parameters.items() if name != "rel"})
+            for key, own in binary.items()
+        }
+        return replace(self, protocol=replace(self.protocol, rel=rel), measures={**self.measures, **without})
+
+    def written(self, text: str) -> Measure:
+        """The measure that a text stands for, with what it names; where it needs a cut-off and names none, at the one
+        that the tool takes: XGBoost's `pre` is `pre@32`."""
+        name, given = resolve(text)
+        known, own = MEASURES[name].parameters, self.measures.get(name, Own()).parameters
+        needed = "k" in own and "k" not in given and known["k"].default is Parameter.empty
+        return as_written(f"{text}@{own['k']}" if needed else text)
+
     def own(self, measure: Measure) -> Owned:
-        """What the tool computes under this name; an error where it has no such measure."""
+        """What the tool computes under this name; an error where there is no preset of such a measure."""
         own = self._definition(measure)
         if own is None:
             has = ", ".join(dict.fromkeys(_name(key, each) for key, each in self.measures.items()))
-            raise MeasureError(f"{self.name} has no {measure}; it has {has}")
+            raise MeasureError(f"there is no preset of {measure} for {self.name}, only of {has}")
         given = {**own.parameters, **dict(measure.parameters)}
         protocol = replace(self.protocol, **own.rules) if own.rules else self.protocol
-        return Owned(measure_of(measure.name, given), protocol, own.rounding or self.round_query)
+        return Owned(measure_of(measure.name, given), protocol, own.rounding or self.round_query, own.aggregate)
 
     def has(self, measure: Measure) -> bool:
-        """Whether the tool has this measure."""
+        """Whether there is a preset of this measure."""
         return self._definition(measure) is not None
 
     def _definition(self, measure: Measure) -> Own | None:
@@ -113,8 +139,16 @@ class Dialect:
         return own if own is not None and own.takes(measure.cutoff) else None
 
 
+def _asks_relevance(key: str) -> bool:
+    return MEASURES[_measure_name(key)].needs != "gain"
+
+
+def _measure_name(key: str) -> str:
+    return key.partition("(")[0].rstrip("@")
+
+
 def _name(key: str, own: Own) -> str:
-    name = key.partition("(")[0].rstrip("@")
+    name = _measure_name(key)
     return name if own.only_at is None else f"{name}@{own.only_at}"
 
 

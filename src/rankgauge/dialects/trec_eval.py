@@ -15,7 +15,7 @@ import numpy as np
 from rankgauge.errors import MeasureError, unknown, warn
 from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
-from rankgauge.read import read_judgments, read_run
+from rankgauge.read import RunSource, read_judgments
 from rankgauge.result import Evaluation, Result
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Line:
 def trec_report(qrels: str, run: str, protocol: Protocol, report: Report) -> str:
     """The whole output."""
     lines = list(_lines(report))
-    judged, ranked = read_judgments(qrels, format="trec"), read_run(run, format="trec")
+    judged, ranked = read_judgments(qrels, format="trec"), RunSource(run, format="trec").read(protocol)
     hits = match(judged, ranked, protocol)
     values = {line.measure: _values(line.measure, hits) for line in lines if line.measure is not None}
     result = Result("", hits, values)

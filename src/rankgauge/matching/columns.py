@@ -16,6 +16,7 @@ from rankgauge.matching.duplicates import judgments_once, run_once, with_copies
 from rankgauge.matching.grouping import in_threads
 from rankgauge.matching.order import as_float32, blocks_of_equal_size, descending_within, tie_groups
 from rankgauge.matching.parts import GROUPED, Parts, by_rank, check_finite, in_ideal_order, order_by_rank, regrouped
+from rankgauge.protocol import NARROW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,7 +132,7 @@ def _bounds(ranked: Grouped, queries: list[str]) -> tuple[Ints, Ints]:
 def scores_of(rows: Grouped, protocol: Protocol) -> Floats:
     """The scores at every place, as the protocol compares them."""
     scores = rows.columns.number if rows.row is None else rows.columns.number[rows.row]
-    return as_float32(scores) if protocol.scores == "float32" else scores
+    return as_float32(scores) if protocol.scores in NARROW else scores
 
 
 def order_within(scores: Floats, ranked: Grouped) -> Ints:

@@ -12,7 +12,9 @@ import numpy as np
 
 from rankgauge.errors import DuplicateError, counted, warn
 from rankgauge.matching.grouping import Grouped, group, looks_repeated
+from rankgauge.matching.order import as_float32
 from rankgauge.protocol import REPEATING
+from rankgauge.read.rows import how_to_mend
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +29,8 @@ __all__ = ["judgments_once", "run_once", "with_copies"]
 def run_once(run: Run, protocol: Protocol) -> tuple[Grouped, pl.DataFrame | None]:
     """The run grouped by query with every document once, as the protocol says; and the copies that count as well."""
     columns = run.columns if protocol.same_id == "keep" else _without_same_id(run.columns)
+    if protocol.only_positive:
+        columns = columns.take(np.flatnonzero(as_float32(columns.number) > 0))
     grouped = group(columns)
     rows = grouped.repeated()
     if not len(rows):
@@ -35,12 +39,27 @@ def run_once(run: Run, protocol: Protocol) -> tuple[Grouped, pl.DataFrame | None
         renamed, copies = _told_apart(columns, rows, by_score=protocol.order != "given")
         return group(renamed), None if protocol.duplicates == "once" else copies
     if protocol.duplicates == "error":
+        rows = rows if protocol.depth is None else _twice_within(columns, rows, protocol.depth)
+        if not len(rows):  # what is there again is beyond the depth, where it changes nothing
+            return group(_keep_one(columns, grouped.repeated(), "max")), None
         query, doc = _name(columns, rows[0])
         raise run.explain(query, doc) or DuplicateError(
-            f"{run.source}: document {doc!r} is there twice in the ranking of query {query!r}; keep one, "
-            "or choose with --duplicates first|best (duplicates= in Python)"
+            f"{run.source}: document {doc!r} is there twice in the ranking of query {query!r}; {how_to_mend()}"
         )
     return group(_keep_one(columns, rows, "max" if protocol.duplicates == "best" else "first")), None
+
+
+def _twice_within(columns: Columns, rows: Ints, depth: int) -> Ints:
+    """Of repeated rows those whose document is there twice among the first of its query: by score, then by id."""
+    import polars as pl
+
+    some = columns.take(np.flatnonzero(np.isin(columns.query, columns.query[rows])))
+    frame = pl.DataFrame({"query": some.query, "doc": some.doc, "number": some.number})
+    first = frame.sort("number", "doc", descending=True).group_by("query").head(depth)
+    twice = first.group_by("query", "doc").len().filter(pl.col("len") > 1)
+    repeated = columns.take(rows)
+    found = pl.DataFrame({"query": repeated.query, "doc": repeated.doc, "row": rows}).join(twice, on=["query", "doc"])
+    return np.sort(found["row"].to_numpy())
 
 
 def _without_same_id(columns: Columns) -> Columns:

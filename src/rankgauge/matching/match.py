@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import MatchError, counted
+from rankgauge.errors import MatchError, counted, way
 from rankgauge.matching.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.matching.hits import Hits, Ideal
 from rankgauge.matching.nested import match_nested
 from rankgauge.matching.parts import GROUPED, Parts, assemble, under_rules
-from rankgauge.protocol import DEFAULT, REPEATING, Protocol
+from rankgauge.protocol import DEFAULT, REPEATING, Protocol, Rules
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ __all__ = ["Found", "Hits", "Ideal", "find", "match", "searching", "settled"]
 LATER: Final = ("grades", "negative", "unjudged", "ideal", "ideal_depth", "empty", "rel", "depth")
 
 
-def match(judgments: Any, run: Any, protocol: Protocol = DEFAULT) -> Hits:
+def match(judgments: Any, run: Any, protocol: Protocol | Rules = DEFAULT) -> Hits:
     """The judged documents that a run retrieved, query by query, with their ranks and grades.
 
     Judgments and Run, or anything that they can be read from. Queries are in code-point order of their ids. There is a
     path for nested dicts and one for columns; both give equal Hits.
     """
-    judged = read_judgments(judgments)
+    judged, protocol = read_judgments(judgments), Protocol.of(protocol)
     ranked = RunSource.of(run).read(protocol)
     hits = settled(find(judged, ranked, protocol), protocol)
     warn_if_nothing_found(judged, ranked, hits)
@@ -72,12 +72,16 @@ def find(judgments: Judgments, run: Run, protocol: Protocol, grouped: Grouped | 
     answered_ids = run.answered
     answered = np.fromiter(map(answered_ids.__contains__, queries), bool, len(queries))
     missing = [] if answered.all() else list(compress(queries, (~answered).tolist()))
-    if len(missing) == len(queries):
+    silent = (
+        protocol.missing == "zero" and run.is_nested and not answered_ids and not run.nested.keys().isdisjoint(queries)
+    )
+    if len(missing) == len(queries) and not silent:  # a run may say of every query that it found nothing
         raise no_query_in_common(judgments, run)
     if missing and protocol.missing == "error":
+        zero, skip = (way(f"missing={rule!r}", f"--missing {rule}") for rule in ("zero", "skip"))
         raise MatchError(
             f"{run.source} does not answer {counted(len(missing), 'judged query', 'judged queries')}, "
-            f"such as {missing[0]!r}; with missing='zero' they count 0, with missing='skip' they are left out"
+            f"such as {missing[0]!r}; with {zero} they count 0, with {skip} they are left out"
         )
     if missing and protocol.missing == "skip":
         queries, answered = list(compress(queries, answered.tolist())), answered[answered]

@@ -16,6 +16,7 @@ import numpy as np
 from rankgauge.matching.order import as_float32, descending_within, sort_within, tie_groups
 from rankgauge.matching.parts import GROUPED, Parts, joined, ordered
 from rankgauge.matching.unpack import Batch, numbers_of, sizes_of, text_keys, unpack
+from rankgauge.protocol import NARROW
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
@@ -52,9 +53,11 @@ def _rankings(run: Run, queries: list[str], protocol: Protocol) -> list[Mapping[
         rankings = [{doc: score for doc, score in each.items() if id_text(doc) != query} for each, query in pairs]
     if protocol.order == "given":
         return [dict(zip(ranking, range(0, -len(ranking), -1), strict=True)) for ranking in rankings]
-    if protocol.scores == "float32":
+    if protocol.scores in NARROW:
         scores = iter(as_float32(numbers_of(run, rankings, queries)).tolist())
-        return [dict(zip(ranking, islice(scores, len(ranking)), strict=True)) for ranking in rankings]
+        rankings = [dict(zip(ranking, islice(scores, len(ranking)), strict=True)) for ranking in rankings]
+    if protocol.only_positive:
+        rankings = [{doc: score for doc, score in ranking.items() if score > 0} for ranking in rankings]
     return rankings
 
 

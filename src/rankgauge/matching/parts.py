@@ -250,6 +250,8 @@ def refusals(grades: Floats, protocol: Protocol) -> Iterator[tuple[Bools, str]]:
     """Which grades the protocol does not take, and why."""
     if protocol.grades == "integer":
         yield grades != np.floor(grades), "is not a whole number, and grades='integer' takes no other"
+    if protocol.grades == "binary":
+        yield (grades != 0) & (grades != 1), "is neither 0 nor 1, and grades='binary' takes no other"
     if protocol.negative == "error":
         yield grades < 0, "is negative, and negative='error' takes none"
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from rankgauge.errors import DuplicateError, FormatError
 from rankgauge.read.records import id_text
+from rankgauge.read.rows import LONGEST
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
@@ -132,8 +133,9 @@ def _bad_number(record: Record, tables: Tables, queries: list[str]) -> FormatErr
     for query, table in zip(queries, tables, strict=True):
         for doc, number in table.items():
             if isinstance(number, (str, bytes)) or not _is_finite(number):
-                where = f"{record.source}, query {query!r}, document {doc!r}"
-                return FormatError(f"{where}: {record.number} {number!r} is not a finite number")
+                where, shown = f"{record.source}, query {query!r}, document {doc!r}", repr(number)
+                shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+                return FormatError(f"{where}: {record.number} {shown} is not a finite number")
     raise AssertionError("unreachable: called only when a number is bad")
 
 

@@ -62,7 +62,7 @@ def quantile(values: Floats, q: float, weights: Floats | None = None) -> float:
 
 def _ordered_sum(values: Floats) -> float:
     """Added up one after the other, as trec_eval does, so that the last digit agrees."""
-    return float(np.cumsum(values)[-1]) if len(values) else 0.0
+    return float(np.cumsum(values)[-1])
 
 
 AGGREGATES: Final[dict[str, Aggregate]] = {
@@ -112,7 +112,7 @@ def weights_of(weights: Any, queries: list[str]) -> Floats:
         )
     try:
         result = np.array([float(table[query]) for query in queries])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"a weight is not a number: {error}") from None
     return checked_weights(result)
 
@@ -132,13 +132,13 @@ def groups_of(by: Any, judgments: Any) -> dict[str, str] | None:
     """Query → group, from a mapping, a frame, a file, or the name of a column of the judgments frame."""
     if by is None:
         return None
-    if isinstance(by, str):
-        from rankgauge.read.tables import column_of_frame
+    from rankgauge.read.tables import column_of_frame, groups_in
 
+    if isinstance(by, str):
         column = column_of_frame(judgments, by)
         if column is not None:
             return column
-    return {query: str(group) for query, group in query_table(by, "group").items() if group not in (None, "")}
+    return groups_in(query_table(by, "group"), by if isinstance(by, str) else "the table of groups")
 
 
 def query_table(source: Any, what: str) -> dict[str, Any]:

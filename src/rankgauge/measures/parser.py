@@ -19,7 +19,7 @@ from rankgauge.errors import MeasureError, unknown
 from rankgauge.measures.gains import discount_function, gain_text
 from rankgauge.measures.registry import MEASURES, Definition, Measure
 
-__all__ = ["SPELLINGS", "as_written", "parse", "parse_all", "resolve"]
+__all__ = ["SPELLINGS", "as_written", "measure_text", "parse", "parse_all", "resolve"]
 
 SHAPE: Final = re.compile(r"(?P<name>[A-Za-z0-9_.\-]+?)(\((?P<inner>.*)\))?(@(?P<cut>[^@()]+?))?(-l(?P<level>\d+))?")
 INNER_PART: Final = re.compile(r"((?:[^,{}]|\{[^{}]*\})+)(?:,|$)")
@@ -54,6 +54,7 @@ SPELLINGS: Final[dict[str, str]] = {
     "precision": "P",
     "recall": "R",
     "hit_rate": "Success",
+    "hits": "NumRelRet",
     "f1": "F",
     "r-precision": "Rprec",
     "rbp.*": "RBP(p=0.*,gain=linear)",
@@ -95,13 +96,16 @@ def as_written(text: str) -> Measure:
 
 
 def parse_all(measures: Any, read: Callable[[str], Measure] = parse) -> list[Measure]:
-    """One measure or several, given as texts or as measures."""
+    """One measure or several, given as texts, as measures or as those of ir_measures."""
     single = isinstance(measures, (str, Measure)) or not isinstance(measures, Iterable)
-    several = [measures] if single else list(measures)
-    for each in several:
-        if not isinstance(each, (str, Measure)):
-            raise MeasureError(f"a measure is a text such as 'nDCG@10', not {each!r}")
-    return [read(str(each)) for each in several]
+    return [read(measure_text(each)) for each in ([measures] if single else measures)]
+
+
+def measure_text(given: Any) -> str:
+    """The text of a measure: of ours, or of ir_measures', whose texts we read."""
+    if isinstance(given, (str, Measure)) or type(given).__module__.partition(".")[0] == "ir_measures":
+        return str(given)
+    raise MeasureError(f"a measure is a text such as 'nDCG@10', not {given!r}")
 
 
 def resolve(name: str) -> tuple[str, dict[str, str]]:
@@ -227,6 +231,8 @@ def _value(name: str, value: str, parameter: inspect.Parameter, text: str) -> An
     except ValueError:
         wanted = f"a whole number, 1 or more and at most {LARGEST:,}" if kind.startswith("int") else "a number"
         raise MeasureError(f"{text}: {name} is {wanted}, not {value!r}") from None
+    if kind == "number":
+        return _number_or_text(name, value, text)
     if kind == "Gain":
         return gain_text(value)
     if kind == "Discount":
@@ -235,11 +241,22 @@ def _value(name: str, value: str, parameter: inspect.Parameter, text: str) -> An
 
 
 def _kind(parameter: inspect.Parameter) -> str:
-    """The annotation's name, written as text or not; without one, the type of the default."""
+    """The annotation's name, written as text or not; without one, the type of the default; without that, k is a whole
+    number and anything else a number where it looks like one."""
     annotation = parameter.annotation
+    if annotation is parameter.empty and parameter.default in (None, parameter.empty):
+        return "int" if parameter.name == "k" else "number"
     if annotation is parameter.empty:
-        return type(parameter.default).__name__ if parameter.default is not None else "int"
+        return type(parameter.default).__name__
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+def _number_or_text(name: str, value: str, text: str) -> Any:
+    try:
+        number = _in_range(name, float(value), text)
+    except ValueError:
+        return value
+    return int(number) if number.is_integer() else number
 
 
 def _in_range(name: str, value: float, text: str) -> float:

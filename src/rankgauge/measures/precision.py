@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from rankgauge.matching.hits import Hits
 
 
-def found(hits: Hits, k: int | None, rel: float | None) -> Floats:
-    """How many relevant documents are among the first k (the expectation, where ties are averaged)."""
+def found(hits: Hits, k: int | Floats | None, rel: float | None) -> Floats:
+    """How many relevant documents are among the first k, one for all or one for each hit (the expectation, where ties
+    are averaged)."""
     return hits.sum(hits.relevant(rel) * within(hits, k))
 
 
@@ -135,7 +136,7 @@ def F(hits: Hits, k: int, *, beta: float = 1.0, rel: float | None = None) -> Flo
     return divide((beta + 1.0) * found(hits, k, rel), beta * hits.relevant_judged(rel) + k)
 
 
-@measure(also=("capped_recall", "R_cap", "recall_cap", "relative_P"))
+@measure(averages=True, also=("capped_recall", "R_cap", "recall_cap", "relative_P"))
 def CappedR(hits: Hits, k: int, *, rel: float | None = None) -> Floats:
     """Capped recall: recall at k against the most that k documents could hold. The same as trec_eval's relative_P.
 
@@ -147,7 +148,7 @@ def CappedR(hits: Hits, k: int, *, rel: float | None = None) -> Floats:
     return divide(found(hits, k, rel), np.minimum(hits.relevant_judged(rel), k))
 
 
-@measure(also=("r-precision", "r_precision"))
+@measure(averages=True, also=("r-precision", "r_precision"))
 def Rprec(hits: Hits, *, rel: float | None = None) -> Floats:
     """R-precision: the precision at R, the number of relevant documents.
 
@@ -157,10 +158,10 @@ def Rprec(hits: Hits, *, rel: float | None = None) -> Floats:
     Paper: Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000.
     """
     wanted = hits.relevant_judged(rel)
-    return divide(hits.count(hits.relevant(rel) & (hits.rank <= wanted[hits.query])), wanted)
+    return divide(found(hits, wanted[hits.query], rel), wanted)
 
 
-@measure(name="RprecMult", also=("Rprec_mult",))
+@measure(name="RprecMult", averages=True, also=("Rprec_mult",))
 def RprecMult(hits: Hits, multiple: float, *, rel: float | None = None) -> Floats:
     """Precision at a multiple of R, the number of relevant documents.
 
@@ -170,7 +171,7 @@ def RprecMult(hits: Hits, multiple: float, *, rel: float | None = None) -> Float
     Paper: Buckley, trec_eval's Rprec_mult.
     """
     cut = np.floor(multiple * hits.relevant_judged(rel) + 0.9)
-    return divide(hits.count(hits.relevant(rel) & (hits.rank <= cut[hits.query])), cut)
+    return divide(found(hits, cut[hits.query], rel), cut)
 
 
 @measure()

@@ -27,8 +27,9 @@ def divide(value: Floats, by: Floats) -> Floats:
     return np.divide(value, by, out=np.zeros(len(value)), where=by > 0)
 
 
-def within(hits: Hits, k: int | None) -> Floats:
-    """For each hit, the probability that it is among the first k: 0 or 1, or a share where ties are averaged."""
+def within(hits: Hits, k: int | Floats | None) -> Floats:
+    """For each hit, the probability that it is among the first k (one for all, or one for each hit): 0 or 1, or a share
+    where ties are averaged."""
     if k is None:
         return np.ones(len(hits))
     if not hits.averaged:

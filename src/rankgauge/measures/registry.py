@@ -7,10 +7,11 @@ stand before `*` is what `@` sets), its docstring its help.
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Floats]
 
-__all__ = ["MEASURES", "Definition", "Measure", "averaging", "measure"]
+__all__ = ["MEASURES", "AnyMeasure", "Definition", "Measure", "averaging", "measure"]
 
 AGGREGATES: Final = ("mean", "sum", "geometric", "none")
 NEEDS: Final = ("relevant", "gain", "nothing")
@@ -58,6 +59,11 @@ class Definition:
         """The parameter that `@` sets."""
         first = next(iter(self.parameters.values()), None)
         return first.name if first is not None and first.kind is first.POSITIONAL_OR_KEYWORD else None
+
+    @property
+    def own_aggregate(self) -> str:
+        """The name of the aggregate that is the measure's value."""
+        return {"geometric": "geometric_mean", "none": "mean"}.get(self.aggregate, self.aggregate)
 
     @property
     def summary(self) -> str:
@@ -187,6 +193,15 @@ class Measure:
         else:
             nothing = np.zeros(len(hits.queries), bool)
         return nothing
+
+
+class Written(typing.Protocol):
+    """A measure of ir_measures: it takes its cut-off by @, and its text is one that we read."""
+
+    def __matmul__(self, cutoff: Any, /) -> Any: ...
+
+
+AnyMeasure: TypeAlias = str | Measure | Written
 
 
 def _text(value: Any) -> str:

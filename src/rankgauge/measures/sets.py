@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankgauge.matching.hits import Hits
 
 
-@measure(also=("set_P",))
+@measure(averages=True, also=("set_P",))
 def SetP(hits: Hits, *, rel: float | None = None) -> Floats:
     """Precision of the whole retrieved set.
 
@@ -27,7 +27,7 @@ def SetP(hits: Hits, *, rel: float | None = None) -> Floats:
     return divide(found(hits, None, rel), hits.retrieved.astype(np.float64))
 
 
-@measure(also=("set_recall",))
+@measure(averages=True, also=("set_recall",))
 def SetR(hits: Hits, *, rel: float | None = None) -> Floats:
     """Recall of the whole retrieved set.
 
@@ -39,7 +39,7 @@ def SetR(hits: Hits, *, rel: float | None = None) -> Floats:
     return divide(found(hits, None, rel), hits.relevant_judged(rel))
 
 
-@measure(also=("set_relative_P",))
+@measure(averages=True, also=("set_relative_P",))
 def SetRelP(hits: Hits, *, rel: float | None = None) -> Floats:
     """Precision of the whole retrieved set against the most that it could hold.
 
@@ -51,7 +51,7 @@ def SetRelP(hits: Hits, *, rel: float | None = None) -> Floats:
     return divide(found(hits, None, rel), np.minimum(hits.retrieved, hits.relevant_judged(rel)))
 
 
-@measure(also=("set_map",))
+@measure(averages=True, also=("set_map",))
 def SetAP(hits: Hits, *, rel: float | None = None) -> Floats:
     """Precision times recall of the whole retrieved set.
 
@@ -64,7 +64,7 @@ def SetAP(hits: Hits, *, rel: float | None = None) -> Floats:
     return divide(number * number, hits.retrieved * hits.relevant_judged(rel))
 
 
-@measure(also=("set_F",))
+@measure(averages=True, also=("set_F",))
 def SetF(hits: Hits, *, beta: float = 1.0, rel: float | None = None) -> Floats:
     """The harmonic mean of precision and recall of the whole retrieved set.
 
@@ -91,7 +91,7 @@ def Judged(hits: Hits, k: int | None = None) -> Floats:
     return divide(hits.sum(within(hits, k)), depth.astype(np.float64))
 
 
-@measure(needs="nothing", also=("unj",))
+@measure(needs="nothing", averages=True, also=("unj",))
 def Unjudged(hits: Hits, k: int) -> Floats:
     """The share of the first k ranks that hold an unjudged document (or one of negative grade), as trec_eval's unj.
 
@@ -100,10 +100,10 @@ def Unjudged(hits: Hits, k: int) -> Floats:
     Nothing relevant: the same.
     Paper: Soboroff, trec_eval's unj, 2023.
     """
-    return (np.minimum(hits.retrieved, k) - hits.count((hits.grade >= 0) & (hits.rank <= k))) / k
+    return (np.minimum(hits.retrieved, k) - hits.sum((hits.grade >= 0) * within(hits, k))) / k
 
 
-@measure(needs="nothing", bounded=False)
+@measure(needs="nothing", bounded=False, averages=True)
 def utility(
     hits: Hits,
     *,
@@ -127,7 +127,7 @@ def utility(
     return a * hit + b * (hits.retrieved - hit) + c * (wanted - hit) + d * rest
 
 
-@measure(needs="nothing", bounded=False, aggregate="sum", also=("num_q",))
+@measure(needs="nothing", bounded=False, averages=True, aggregate="sum", also=("num_q",))
 def NumQ(hits: Hits) -> Floats:
     """The number of queries.
 
@@ -139,7 +139,7 @@ def NumQ(hits: Hits) -> Floats:
     return np.ones(len(hits.queries))
 
 
-@measure(needs="nothing", bounded=False, aggregate="sum", also=("num_ret",))
+@measure(needs="nothing", bounded=False, averages=True, aggregate="sum", also=("num_ret",))
 def NumRet(hits: Hits) -> Floats:
     """The number of documents retrieved.
 
@@ -151,7 +151,7 @@ def NumRet(hits: Hits) -> Floats:
     return hits.retrieved.astype(np.float64)
 
 
-@measure(needs="nothing", bounded=False, aggregate="sum", also=("num_rel",))
+@measure(needs="nothing", bounded=False, averages=True, aggregate="sum", also=("num_rel",))
 def NumRel(hits: Hits, *, rel: float | None = None) -> Floats:
     """The number of relevant documents that are judged.
 
@@ -163,7 +163,7 @@ def NumRel(hits: Hits, *, rel: float | None = None) -> Floats:
     return hits.relevant_judged(rel)
 
 
-@measure(needs="nothing", bounded=False, aggregate="sum", also=("num_rel_ret",))
+@measure(needs="nothing", bounded=False, averages=True, aggregate="sum", also=("num_rel_ret",))
 def NumRelRet(hits: Hits, k: int | None = None, *, rel: float | None = None) -> Floats:
     """The number of relevant documents among the first k retrieved.
 
@@ -175,7 +175,7 @@ def NumRelRet(hits: Hits, k: int | None = None, *, rel: float | None = None) -> 
     return found(hits, k, rel)
 
 
-@measure(needs="nothing", bounded=False, aggregate="sum", also=("num_nonrel_judged_ret",))
+@measure(needs="nothing", bounded=False, averages=True, aggregate="sum", also=("num_nonrel_judged_ret",))
 def NumNonrelRet(hits: Hits, *, rel: float | None = None) -> Floats:
     """The number of documents retrieved that were judged not relevant (negative grades left out).
 

@@ -11,15 +11,18 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from rankgauge.errors import FormatError
-from rankgauge.read.rows import decoded, number_of, shortened
-from rankgauge.read.sources import Source
+from rankgauge.errors import FormatError, way
+from rankgauge.read.names import is_quepid
+from rankgauge.read.rows import decoded, is_number, number_of, shortened
+from rankgauge.read.sources import HEAD, Source
 
-__all__ = ["PAIRS", "Header", "Records", "header_of", "json_format", "json_lines", "parse_json", "text_number"]
+__all__ = ["PAIRS", "Header", "Records", "header_of", "headless", "json_format", "json_lines", "parse_json"]
+__all__ += ["rank_or_score", "text_number"]
 
 LONGEST_FIELD: Final = 2**31 - 1  # the csv module stops at 131,072 characters by itself
 DECIMAL_COMMA: Final = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+SIX: Final = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 QUOTED: Final = re.compile(r'"[^"]*"')
 BEFORE_HEADER: Final = re.compile(rb"(?:[ \t]*[\r\n]|#[^\r\n]*(?:[\r\n]|\Z))*")
 JSON_START: Final = re.compile(rb"\s*(?:\{|\[(?![A-Za-z_]))")  # [query],[group] is the header of a database
@@ -35,11 +38,16 @@ class Header(NamedTuple):
 
 def header_of(head: bytes) -> Header:
     """The header of a table of text, from its first bytes."""
-    before = BEFORE_HEADER.match(head)
-    start = before.end() if before else 0
-    line = next(iter(head[start:].splitlines()), b"").decode(errors="replace")
+    start, line = _first_line(head)
     delimiter = _delimiter(line)
     return Header([name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])], delimiter, start)
+
+
+def _first_line(head: bytes) -> tuple[int, str]:
+    """Where the first line that is neither blank nor a comment begins, and the line."""
+    before = BEFORE_HEADER.match(head)
+    start = before.end() if before else 0
+    return start, next(iter(head[start:].splitlines()), b"").decode(errors="replace")
 
 
 def _delimiter(header: str) -> str:
@@ -55,10 +63,10 @@ class Records:
     #: an id may begin with one.
     """
 
-    def __init__(self, source: Source, *, quotes: bool = True) -> None:
+    def __init__(self, source: Source, *, quotes: bool = True, header: Header | None = None) -> None:
         self.source, self.quotes = source, quotes
-        self.header: list[str] = []
-        self.delimiter = ","
+        self.header: list[str] = [] if header is None else header.names  # of a table that has none, what it would be
+        self.delimiter = "," if header is None else header.delimiter
         self.start = 0  # of the record that is being read; 0 between records
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
@@ -72,14 +80,18 @@ class Records:
 
     def _records(self, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
         first = next(lines, "")
-        self.delimiter = _delimiter(first)
+        headed = not self.header
+        self.delimiter = _delimiter(first) if headed else self.delimiter
         quote = '"' if self.quotes else None
         reader = csv.reader(chain([first], lines), delimiter=self.delimiter, strict=True, quotechar=quote)
-        self.header = [name.strip() for name in next(reader)]
-        width = len(self.header)
-        yield self.start, self.header
-        self.start = 0
+        self.header = [name.strip() for name in next(reader)] if headed else self.header
+        width, unrated = len(self.header), is_quepid(self.header)
+        if headed:
+            yield self.start, self.header
+            self.start = 0
         for cells in reader:
+            if unrated and len(cells) == 1:  # a query for which nothing is rated
+                cells = [*cells, "", ""]
             if len(cells) == width and any(cells):
                 yield self.start, cells
             elif any(cell.strip() for cell in cells):
@@ -117,6 +129,63 @@ def _opened(source: Source) -> Iterator[BinaryIO]:
                 for line, text in enumerate(again, 1):
                     decoded(text, f"{source.name}:{line}")
             raise
+
+
+def headless(head: bytes, number: str) -> Header | None:
+    """What the header of a table without one would be, by the number of its fields; None where there is one, or none.
+
+    `number` is the role of the last of three fields. Fields between blanks or tabs have the delimiter " ", unless
+    there are blanks in them.
+    """
+    start, line = _first_line(head)
+    layouts = {3: ("query_id", "doc_id", number), 4: ("query_id", "iteration", "doc_id", "relevance"), 6: SIX}
+    for delimiter in ("\t", ";", ","):
+        quote = None if delimiter == "\t" else '"'
+        cells = next(csv.reader([line], delimiter=delimiter, quotechar=quote), [])
+        names = layouts.get(len(cells), ())
+        at = names.index("score" if len(cells) == 6 else names[-1]) if names else 0
+        if names and _is_text_number(cells[at], delimiter):
+            blank = delimiter == "\t" and len(line.split()) == len(cells)
+            return Header(list(names), " " if blank else delimiter, start)
+    fields = line.split()
+    return Header(list(layouts[3]), " ", start) if len(fields) == 3 and is_number(fields[2]) else None
+
+
+def _is_text_number(text: str, delimiter: str) -> bool:
+    try:
+        text_number(text, delimiter)
+    except ValueError:
+        return False
+    return True
+
+
+def rank_or_score(head: bytes, delimiter: str) -> str | None:
+    """What the third of three fields is, as the first rows show it; None where it may be either.
+
+    Ranks are whole, begin at 0 or 1 and rise, in every query; scores are fractions, negative, equal or fall.
+    """
+    last: dict[str, float] = {}
+    rises = falls = counts_down = True
+    lines = head.splitlines()
+    for line in lines if len(head) < HEAD else lines[:-1]:
+        cells = line.decode(errors="replace").split(None if delimiter == " " else delimiter)
+        if len(cells) != 3 or cells[0].startswith("#"):
+            continue
+        try:
+            number = text_number(cells[2], delimiter)
+        except ValueError:
+            continue  # whoever reads the line says what is wrong with it
+        before = last.get(cells[0])
+        if not number.is_integer() or number < 0 or number == before:
+            return "score"
+        rises &= number in (0, 1) if before is None else number > before
+        falls &= before is None or number < before
+        counts_down &= before is None or number == before - 1
+        last[cells[0]] = number
+    if rises:
+        return "rank"
+    ends_at_one = counts_down and set(last.values()) <= {0, 1}
+    return "score" if falls and not ends_at_one else None
 
 
 def text_number(text: str, delimiter: str = ",") -> float:
@@ -169,13 +238,18 @@ def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
             yield line, item
 
 
+def _one_a_line() -> str:
+    how = way("read_run(path, format='jsonl')", "--run-format jsonl", "--from jsonl")
+    return f"one object a line is another format: {how or '.jsonl'}"
+
+
 def _parsed(text: bytes, decoder: json.JSONDecoder, name: str, line: int = 0) -> Any:
     """What a line says, or a whole file where there is none."""
     words = text.decode()
     try:
         return decoder.decode(words)
     except json.JSONDecodeError as error:
-        more = "; one object a line is format='jsonl'" if error.msg == "Extra data" else ""
+        more = f"; {_one_a_line()}" if error.msg == "Extra data" else ""
         line, problem = line or error.lineno, f"is not JSON: {error.msg} at column {error.colno}{more}"
     except ValueError:
         problem = "holds an integer of too many digits; write a float"
@@ -186,14 +260,18 @@ def _parsed(text: bytes, decoder: json.JSONDecoder, name: str, line: int = 0) ->
     raise FormatError(f"{name}:{line}: {problem}" if line else f"{name}: {problem}")
 
 
-def json_format(head: bytes) -> str | None:
-    """How text begins: jsonl if its first line is an object with values rather than documents inside, json, or None."""
+def json_format(head: bytes, row: str = "jsonl") -> str | None:
+    """How text begins: jsonl if more lines follow an object, `row` if one alone has values inside; json, or None."""
     text = head[header_of(head).start :]
     if not JSON_START.match(text):
         return None
+    first, _, more = text.partition(b"\n")
     try:
-        first = json.loads(text.split(b"\n", 1)[0])
+        item = json.loads(first)
     except (ValueError, RecursionError):
         return "json"
-    lines = isinstance(first, dict) and any(not isinstance(value, dict) for value in first.values())
-    return "jsonl" if lines else "json"
+    if not isinstance(item, dict):
+        return "json"
+    if more.strip():
+        return "jsonl"
+    return row if any(not isinstance(each, (dict, list)) for each in item.values()) else "json"

@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
-from rankgauge.errors import FormatError, InputError, choices, unknown
+from rankgauge.errors import FormatError, InputError, choices, unknown, way
 from rankgauge.read import frames, ltr, table_rows
 from rankgauge.read import trec as lines
-from rankgauge.read.cells import header_of, json_format
+from rankgauge.read.cells import header_of, headless, json_format, rank_or_score
 from rankgauge.read.names import has_role, is_beir, looks_like_header
+from rankgauge.read.numbers import NUMPY
 from rankgauge.read.rows import Ask, Content, shortened
 from rankgauge.read.sources import LAYERS, Source
 
-__all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "recognise"]
+__all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "names_in", "recognise"]
 
 
 class Format(NamedTuple):
@@ -34,6 +35,7 @@ FORMATS: Final[dict[str, Format]] = {
         lines.read_trec,
     ),
     "msmarco": Format("runs of 3 fields: query, document, rank", (), lines.read_msmarco, ("run",)),
+    "headless": Format("query, document and grade or score by position, without a header", (), lines.read_headless),
     "letor": Format(
         "judgments as learning-to-rank rows: LABEL qid:QUERY FEATURE:VALUE …",
         (".letor", ".svmlight", ".libsvm", ".svm"),
@@ -52,6 +54,8 @@ FORMATS: Final[dict[str, Format]] = {
 
 # People give these names to anything: what is inside decides.
 UNSURE: Final = ("trec", "tsv")
+CONSTANT: Final = (b"0", b"Q0")  # the second field of TREC's files
+TRIPLE: Final = ("query", "document", "number")
 
 
 def format_named(name: str) -> Format:
@@ -80,6 +84,10 @@ def bare_name(path: str) -> str:
 def recognise(source: Source, kind: str | None, columns: Mapping[str, str] | None = None) -> str:
     """The name of the format of a source: by its suffix where that is telling, otherwise by its content."""
     name = format_of_suffix(source.suffix)
+    if name == "csv":
+        return _by_fields(source.head(), source.name, kind, columns) or name
+    if name == "json":
+        return json_format(source.head(), name) or name
     if name and name not in UNSURE:
         return name
     return _by_content(source, kind, columns)
@@ -91,23 +99,47 @@ def _by_content(source: Source, kind: str | None, columns: Mapping[str, str] | N
     if ltr.is_letor(fields):
         return "letor"
     if b"\0" not in head and lines.is_regular(fields):
-        return _by_width(fields, kind)
+        trec = len(fields) > len(TRIPLE) and fields[1] in CONSTANT
+        return "trec" if trec else _by_fields(head, source.name, kind, columns) or "trec"
     name = frames.frame_format(head)
     if name is None and b"\0" in head:
-        raise FormatError(
-            f"{source.name}: holds NUL bytes, so it is neither text nor a known format: {shortened(head[:40])}; "
-            f"expected {choices(FORMATS)}"
-        )
+        raise FormatError(f"{source.name}: {_with_nul(head)}")
     if name := name or json_format(head):
         return name
     header = header_of(head)
     if looks_like_header(header.names, columns):
         return "tsv" if header.delimiter == "\t" else "csv"
-    return _by_width(fields, kind)
+    return _by_fields(head, source.name, kind, columns) or "trec"
 
 
-def _by_width(fields: list[bytes], kind: str | None) -> str:
-    return "msmarco" if kind != "judgments" and len(fields) == lines.LAYOUTS["msmarco"].width else "trec"
+def _by_fields(head: bytes, name: str, kind: str | None, columns: Mapping[str, str] | None) -> str | None:
+    """The format of a table without a header; None where there is one, or where the fields are TREC's."""
+    header, fields = headless(head, "score"), lines.fields_of_first_line(head)
+    if header is None or looks_like_header(header_of(head).names, columns):
+        return None
+    if lines.is_regular(fields) and len(fields) > len(TRIPLE) and header.delimiter in ", ;":
+        return None
+    if len(header.names) > len(TRIPLE):
+        return "headless"
+    if kind == "judgments":
+        return "headless"
+    third = rank_or_score(head, header.delimiter)
+    if third is None:
+        how = [way(f"format={each!r}", f"--run-format {each}", f"--from {each}") for each in ("msmarco", "headless")]
+        words = "the third field may be a rank or a score; say which"
+        raise FormatError(f"{name}: {words}: {how[0]} for ranks, {how[1]} for scores")
+    return "msmarco" if third == "rank" else "headless"
+
+
+def _with_nul(head: bytes) -> str:
+    """What is wrong with a file that holds NUL bytes."""
+    if head.startswith(NUMPY):
+        return "is an array that numpy saved, which has no ids; scores of learning-to-rank rows go to --predictions"
+    for start, encoding in ((1, "UTF-16LE"), (0, "UTF-16BE")):
+        if len(head) > 1 and not head[start:200:2].strip(b"\0"):
+            return f"looks like UTF-16 without its first two bytes; convert it first (iconv -f {encoding} -t UTF-8)"
+    what = f"holds NUL bytes, so it is neither text nor a known format: {shortened(head[:40])}"
+    return f"{what}; expected {choices(FORMATS)}"
 
 
 def kind_of(source: Source, format: str, columns: Mapping[str, str] | None = None) -> str | None:
@@ -117,9 +149,18 @@ def kind_of(source: Source, format: str, columns: Mapping[str, str] | None = Non
     if format == "trec":
         fields = lines.fields_of_first_line(source.head())
         return "judgments" if len(fields) == lines.LAYOUTS["judgments"].width else "run"
-    module = frames if format in ("parquet", "arrow") else table_rows
-    names = module.column_names(source, format)
-    return _kind_of_columns(names, columns or {})
+    if format == "headless":
+        header = headless(source.head(), "score")
+        return {4: "judgments", 6: "run"}.get(len(header.names)) if header else None
+    return _kind_of_columns(names_in(source, format), columns or {})
+
+
+def names_in(source: Source, format: str) -> list[str]:
+    """The names of the columns of a file; none where they have no names."""
+    if format in ("trec", "msmarco", "headless", "letor"):
+        return []
+    in_columns = format in ("parquet", "arrow")
+    return frames.column_names(source, format) if in_columns else table_rows.column_names(source, format)
 
 
 def _kind_of_columns(names: list[str], columns: Mapping[str, str]) -> str | None:

@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.names import find_columns, number_role
+from rankgauge.read.names import ask_of, find_columns, number_role
 from rankgauge.read.records import Columns
-from rankgauge.read.rows import Ask, Content, Rows, content_of
+from rankgauge.read.rows import Ask, Content, Rows, content_of, no_rows
 from rankgauge.read.sources import Source
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["column_names", "frame_columns", "frame_format", "frame_rows", "is_frame", "load_frame", "numbered"]
+__all__ = [
+    "column_names",
+    "frame_columns",
+    "frame_format",
+    "frame_rows",
+    "is_columns",
+    "is_frame",
+    "load_frame",
+    "numbered",
+]
 __all__ += ["read_columns", "read_frame"]
 
 ARROW_FILE = b"ARROW1"
@@ -52,10 +61,12 @@ def frame_rows(frame: Any) -> tuple[list[str], list[Sequence[Any]]]:
 
 def read_columns(source: Source, ask: Ask, *, format: str) -> Content:
     """A Parquet file, or an Arrow IPC file or stream."""
-    columns = dict.fromkeys(find_columns(column_names(source, format), ask, source.name))
+    names = column_names(source, format)
+    ask = ask_of(names, ask)
+    columns = dict.fromkeys(find_columns(names, ask, source.name))
     content = _from_polars(load_frame(source, format, list(columns)), ask, source.name)
     if not len(content.rows):
-        raise InputError(f"{source.name}: holds no rows; expected at least one")
+        raise no_rows(source.name, ask)
     return content
 
 
@@ -72,7 +83,8 @@ def load_frame(source: Source, format: str, columns: list[str] | None = None, ro
             return read(data, columns=columns, n_rows=rows)
         except (Exception, pl.exceptions.PanicException) as error:
             # polars raises many kinds for a damaged file, not all of them its own.
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            panicked = isinstance(error, pl.exceptions.PanicException)
+            reason = "it is damaged" if panicked else next(iter(str(error).splitlines()), type(error).__name__)
             raise InputError(f"{source.name}: not a whole {format} file ({reason}); fetch or write it again") from error
 
 
@@ -85,6 +97,18 @@ def is_frame(source: object) -> bool:
     )
 
 
+def is_columns(source: Mapping[Any, Any], ask: Ask) -> bool:
+    """Whether a dict maps the names of columns to them, rather than queries to documents."""
+    columns = [each for each in source.values() if not isinstance(each, Mapping | str) and hasattr(each, "__len__")]
+    if len(columns) < len(source) or len(set(map(len, columns))) != 1 or not all(isinstance(n, str) for n in source):
+        return False
+    try:
+        find_columns(list(source), ask, ask.kind)
+    except FormatError:
+        return False
+    return True
+
+
 def _is(source: object, library: str, name: str) -> bool:
     """Whether a source is of a class of a library, which is not imported for the question."""
     module = sys.modules.get(library)
@@ -95,7 +119,14 @@ def read_frame(source: Any, ask: Ask) -> Content:
     """A frame in memory."""
     if _is(source, "pandas", "DataFrame"):
         return _from_pandas(source, ask)
+    if isinstance(source, Mapping):  # name → column
+        source = {name: list(column) if _is_object(column) else column for name, column in source.items()}
     return _from_polars(_polars(source, ask.kind), ask, ask.kind)
+
+
+def _is_object(column: Any) -> bool:
+    """Whether a column holds Python's objects, which polars would keep as such."""
+    return getattr(getattr(column, "dtype", None), "kind", "") == "O"
 
 
 def _polars(source: Any, what: str) -> pl.DataFrame:
@@ -116,6 +147,7 @@ def _from_pandas(source: Any, ask: Ask) -> Content:
 
     from rankgauge.read.memory import read_triples
 
+    ask = ask_of(list(source.columns), ask)
     wanted = find_columns(list(source.columns), ask, ask.kind)
     try:
         frame = pl.DataFrame(source[list(dict.fromkeys(wanted))])
@@ -126,6 +158,7 @@ def _from_pandas(source: Any, ask: Ask) -> Content:
 
 
 def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Content:
+    ask = ask_of(frame.columns, ask)
     columns = frame_columns(frame, ask, name)
     rows = Rows(name, "row", lambda: ((row, *triple) for row, triple in enumerate(columns.triples(), 1)))
     return content_of(rows, ask, columns)

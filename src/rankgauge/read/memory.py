@@ -3,76 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.names import find_columns, number_role
+from rankgauge.read.names import WhereThere, ask_of, find_columns, number_role
+from rankgauge.read.rankings import Ranking, is_columns_of_rows, is_documents, ranking_in, read_rankings
 from rankgauge.read.records import id_text
-from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, gather, negated, number_of_value
+from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, number_of_value
 
 BARE = {list, tuple, set, frozenset, np.ndarray}
 
 __all__ = ["checked_row", "is_of_query", "item_rows", "read_iterable", "read_mapping", "read_triples"]
+__all__ += ["rows_of_columns", "unpacked"]
 
 
 def is_of_query(value: Any) -> bool:
-    """Whether this is what a dict of judgments or a run has for a query: document → number, or documents alone.
+    """Whether this is what a dict of judgments or a run has for a query: document → number, or documents.
 
     What else a dict may map to (a dict of such, a list of rows, a frame, a path) is judgments or a run of its own.
     """
     if isinstance(value, Mapping):
         return not any(_holds_several(number) for number in islice(value.values(), 1))
-    rows = getattr(getattr(value, "dtype", None), "names", None)
-    return type(value) in BARE and not rows and not any(_holds_several(doc) for doc in islice(value, 1))
+    return type(value) in BARE and is_documents(value)
 
 
 def _holds_several(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
 
 
+def unpacked(source: Any) -> Any:
+    """The dict of dicts that a Qrels or Run of another library holds, such as ranx; anything else as it is."""
+    made = type(source).__module__.partition(".")[0] != "rankgauge" and type(source).__name__ in ("Qrels", "Run")
+    return source.to_dict() if made and hasattr(source, "to_dict") else source
+
+
 def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:
-    """A dict of dicts, kept as it is (`match` looks at every number anyway), or a dict of lists of documents."""
-    if ask.columns:
+    """A dict of dicts, kept as it is (`match` looks at every number anyway), a dict of rankings, or one of columns."""
+    if is_columns_of_rows(source):
+        return read_iterable(rows_of_columns(source), ask)
+    if ask.columns and not isinstance(ask.columns, WhereThere):
         raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
     kinds = set(map(type, source.values()))
-    if kinds & BARE and kinds <= BARE:
-        return _read_bare(source, ask)
+    first = next(iter(source.values()), None)
+    if (kinds & BARE and kinds <= BARE) or (isinstance(first, Mapping) and ranking_in("", first) is not None):
+        return read_rankings([_ranking(*each, ask) for each in source.items()], ask, ask.kind, checked_row)
     if ask.by == "rank":
         raise InputError(f"{ask.kind}: a dict has scores and no ranks; give -rank as the score, or a frame with a rank")
     for query, docs in () if kinds <= {dict} else source.items():
         if not isinstance(docs, Mapping):
-            raise FormatError(
-                f"{ask.kind}: query {query!r} maps to {_shown(docs)}; expected a dict of document → number, "
-                f"as in {{'q1': {{'d1': 1.0}}}}, or everywhere a list of documents, as in {{'q1': ['d1']}}"
-            )
+            raise _no_ranking(query, docs, ask)
+    if isinstance(first, Mapping) and isinstance(next(iter(first.values()), None), np.complexfloating):
+        raise FormatError(f"{ask.kind}: {number_role(ask)} {next(iter(first.values()))!r} is not a number")
     return Content(source)
 
 
-def _read_bare(source: Mapping[Any, Any], ask: Ask) -> Content:
-    """Query → documents without numbers: a ranking in the order given, or the relevant documents, of grade 1."""
+def _ranking(query: Any, docs: Any, ask: Ask) -> Ranking:
+    if ask.kind == "run" and isinstance(docs, (set, frozenset)):
+        raise FormatError(f"run: query {query!r} maps to a set, which has no order; give a list, best first")
+    found = ranking_in(query, docs)
+    if found is None:
+        raise _no_ranking(query, docs, ask)
+    return found
 
-    def each() -> Iterator[Row]:
-        row = 0
-        for query, docs in source.items():
-            if ask.kind == "run" and isinstance(docs, (set, frozenset)):
-                raise FormatError(f"run: query {query!r} maps to a set, which has no order; give a list, best first")
-            for rank, doc in enumerate(docs, 1):
-                row += 1
-                number = -float(rank) if ask.kind == "run" else 1.0
-                place = partial("{}, query {!r}, document {}".format, ask.kind, query, rank)
-                yield checked_row(row, (query, doc, number), ask._replace(by="score"), place)
 
-    rows = gather(Rows(ask.kind, "document", each), ask, may_be_empty=True)
-    return Content(rows, by="rank", has_scores=False) if ask.kind == "run" else Content(rows)
+def _no_ranking(query: Any, docs: Any, ask: Ask) -> FormatError:
+    return FormatError(
+        f"{ask.kind}: query {query!r} maps to {_shown(docs)}; expected a dict of document → number, "
+        f"as in {{'q1': {{'d1': 1.0}}}}, or everywhere a list of documents, as in {{'q1': ['d1']}}"
+    )
+
+
+def rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    """Column → values as rows."""
+    names = list(map(str, columns))
+    return [dict(zip(names, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def read_iterable(source: Iterable[Any], ask: Ask) -> Content:
     """An iterable of rows: triples, named tuples or dicts."""
     again = not isinstance(source, Iterator)
+    first = _named(next(iter(source), None)) if again else None
+    ask = ask if first is None else ask_of(list(first), ask)
     rows = Rows(ask.kind, "row", lambda: item_rows(enumerate(source, 1), ask, rows.place), again)
     return content_of(rows, ask, may_be_empty=True)
 
@@ -99,7 +113,7 @@ def item_rows(items: Iterable[tuple[int, Any]], ask: Ask, place: Callable[[int],
                 names = list(named)
                 columns = find_columns(names, ask, place(row))
             triple: Sequence[Any] = [named[column] for column in columns]
-        elif _is_triple(item) and ask.by == "score" and not ask.columns:
+        elif _is_triple(item) and ask.by == "score" and (not ask.columns or isinstance(ask.columns, WhereThere)):
             triple = item
         else:
             raise FormatError(f"{place(row)}: {_unfit(item, ask)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -82,10 +83,14 @@ def _careful(data: bytes, name: str, what: str) -> NDArray[np.float64]:
 
 def _saved_array(data: bytes, name: str) -> NDArray[np.float64]:
     try:
-        array = np.load(io.BytesIO(data), allow_pickle=False)
-        numbers = np.asarray(array, np.float64)
-    except (TypeError, ValueError, EOFError) as error:
-        raise FormatError(f"{name}: is not an array of numbers that numpy saved ({error})") from None
+        with warnings.catch_warnings(action="ignore"):
+            array = np.load(io.BytesIO(data), allow_pickle=False)
+    except Exception as error:  # a damaged header is Python's to read, with all that this may raise
+        words = str(error).partition("\n")[0]
+        raise FormatError(f"{name}: is not an array of numbers that numpy saved ({shortened(words)})") from None
+    if array.dtype.kind not in "biuf":
+        raise FormatError(f"{name}: holds an array of {array.dtype}; expected numbers, one score a row")
+    numbers: NDArray[np.float64] = array.astype(np.float64)
     if numbers.ndim != 1 and numbers.size != max(numbers.shape, default=0):
         raise FormatError(f"{name}: holds an array of shape {numbers.shape}; expected one score a row: (rows,)")
     return numbers.reshape(-1)

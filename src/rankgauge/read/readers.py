@@ -11,17 +11,19 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final, Self, TypeVar
 
-from rankgauge.errors import InputError, ProtocolError, choices
-from rankgauge.protocol import DEFAULT, RULES, Protocol
-from rankgauge.read.formats import FORMATS, format_named, recognise
-from rankgauge.read.frames import is_frame, read_frame
-from rankgauge.read.memory import read_iterable, read_mapping
+from rankgauge.errors import DuplicateError, FormatError, InputError, ProtocolError, choices, unknown
+from rankgauge.protocol import DEFAULT, REPEATING, RULES, Protocol
+from rankgauge.read.formats import FORMATS, format_named, names_in, recognise
+from rankgauge.read.frames import is_columns, is_frame, read_frame
+from rankgauge.read.memory import read_iterable, read_mapping, unpacked
+from rankgauge.read.names import WhereThere, check_roles
 from rankgauge.read.records import Columns, Judgments, Record, Run
-from rankgauge.read.rows import Ask, Content
-from rankgauge.read.sources import Source, find_source
+from rankgauge.read.rows import Ask, Content, expected_rows
+from rankgauge.read.sources import QRELS, Source, find_source
+from rankgauge.shown import Shown
 
 __all__ = ["FORMATS", "Columns", "Judgments", "JudgmentsSource", "Record", "RecordSource", "Run", "RunSource"]
-__all__ += ["find_rows", "read_judgments", "read_run"]
+__all__ += ["check_mapped", "find_rows", "read_judgments", "read_run"]
 
 T = TypeVar("T")
 ORDERS = ("score", "rank")
@@ -78,16 +80,27 @@ def read_run(
 def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
     """What was found, and the name that messages give it."""
     if isinstance(source, (str, os.PathLike, Source)):
-        file = find_source(source)
+        if ask.kind == "run" and not isinstance(source, Source) and os.path.isdir(os.path.join(source, QRELS)):
+            raise InputError(
+                f"{os.fspath(source)}: is a data set of BEIR, which holds judgments and no run; name a run"
+            )
+        file = find_source(source, expected_rows(ask.kind))
         return format_named(format or recognise(file, ask.kind, ask.columns)).read(file, ask), file.name
     if format is not None:
         raise InputError(f"format={format!r} is for files; this source is a {type(source).__name__} in memory")
     if isinstance(source, Record):
         raise InputError(f"expected {ask.kind}, got a {type(source).__name__}; are judgments and run swapped?")
+    source = unpacked(source)
+    if isinstance(source, Shown):
+        name = type(source).__name__
+        raise InputError(
+            f"expected {ask.kind}, got a {name}, which was measured already; give what it was measured of, or give "
+            "Results to compare(None, results)"
+        )
     if is_frame(source):
         return read_frame(source, ask), ""
     if isinstance(source, Mapping):
-        return read_mapping(source, ask), ""
+        return (read_frame if is_columns(source, ask) else read_mapping)(source, ask), ""
     if isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
         return read_iterable(source, ask), ""
     raise InputError(
@@ -98,6 +111,17 @@ def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
 def _check(name: str, value: str, allowed: Iterable[str]) -> None:
     if value not in allowed:
         raise ProtocolError(f"{name}={value!r} is not a rule; expected {choices(allowed)}")
+
+
+def check_mapped(columns: Mapping[str, str], sources: Iterable[RecordSource], named: str) -> None:
+    """A column that is mapped where it is there must be there somewhere; what gives its rows once may have it."""
+    known = {id(source): source.column_names for source in sources} if columns else {}
+    for role, column in columns.items():
+        names = [known[id(source)] for source in sources if role in source.roles]
+        if names and None not in names and not any(column in each for each in names if each is not None):
+            there = dict.fromkeys(name for each in names for name in each or ())
+            tail = f"the columns are {', '.join(there)}" if there else "the files have no named columns"
+            raise FormatError(unknown(f"{named} {role}={column}: no file has a column {column!r}", column, there, tail))
 
 
 # ---- read when it is needed ------------------------------------------------------------------------------------------
@@ -116,9 +140,24 @@ class RecordSource:
 
     def __init__(self, origin: Any, *, format: str | None = None, columns: Mapping[str, str] | None = None) -> None:
         self.origin, self.format = origin, format
-        roles = ("query_id", "doc_id", *self.numbers)
-        self.columns = {role: name for role, name in (columns or {}).items() if role in roles} or None
+        check_roles(columns or {})
+        self.columns = WhereThere({role: name for role, name in (columns or {}).items() if role in self.roles}) or None
         self.known: dict[Any, Any] | None = None  # way of reading → what was read
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of columns."""
+        return ("query_id", "doc_id", *self.numbers)
+
+    @property
+    def column_names(self) -> list[str] | None:
+        """The names of the columns, none where they have no names; None where it takes reading all to know."""
+        if is_frame(self.origin):
+            return list(map(str, self.origin.columns))
+        if not self._is_path or not os.path.isfile(self.origin):
+            return [] if isinstance(self.origin, (Mapping, Record)) else None
+        source = find_source(self.origin)
+        return names_in(source, self.format or recognise(source, self.kind, self.columns))
 
     @classmethod
     def of(cls, origin: Any, **how: Any) -> Self:
@@ -188,8 +227,15 @@ class RunSource(RecordSource):
 
     def read(self, protocol: Protocol = DEFAULT) -> Run:
         """The run as the protocol wants it."""
-        return self._once((protocol.by, protocol.duplicates), lambda: self._read(protocol))
+        way = (protocol.by, protocol.duplicates, protocol.depth is None)
+        return self._once(way, lambda: self._read(protocol))
 
     def _read(self, protocol: Protocol) -> Run:
-        way = {"by": protocol.by, "duplicates": protocol.duplicates}
-        return read_run(self._watched, format=self.format, columns=self.columns, **way)
+        origin = find_source(self._watched) if self._is_path and protocol.depth is not None else self._watched
+        way: dict[str, Any] = {"format": self.format, "columns": self.columns, "by": protocol.by}
+        try:
+            return read_run(origin, duplicates=protocol.duplicates, **way)
+        except DuplicateError:
+            if protocol.depth is None or isinstance(self.origin, Iterator):
+                raise
+        return read_run(origin, duplicates=REPEATING[0], **way)  # it may be there again beyond the depth: `match` looks

@@ -29,12 +29,21 @@ Nested: TypeAlias = "Mapping[str, Mapping[str, float]]"
 
 def id_text(identifier: Any) -> str:
     """An id as text: integers by their decimal spelling, text as it is, anything else refused."""
-    if isinstance(identifier, str):
-        return identifier
-    if isinstance(identifier, (int, np.integer)) and not isinstance(identifier, bool):
-        return str(int(identifier))
-    if isinstance(identifier, bytes):
-        return identifier.decode()
+    try:
+        if isinstance(identifier, str):
+            if not identifier.isascii():
+                identifier.encode()
+            return identifier
+        if isinstance(identifier, (int, np.integer)) and not isinstance(identifier, bool):
+            return str(int(identifier))
+        if isinstance(identifier, bytes):
+            return identifier.decode()
+    except UnicodeDecodeError:
+        raise FormatError(f"the id {identifier!r} is not UTF-8 text") from None
+    except UnicodeEncodeError:
+        raise FormatError(f"the id {identifier!r} holds half a character (a lone surrogate); mend the id") from None
+    except ValueError:
+        raise FormatError("an id is an integer of too many digits; give it as text") from None
     raise FormatError(f"an id is text or an integer, got {identifier!r} ({type(identifier).__name__})")
 
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankgauge.errors import DuplicateError, FormatError, InputError, counted, warn
+from rankgauge.errors import DuplicateError, FormatError, InputError, counted, warn, way
 from rankgauge.protocol import REPEATING
 from rankgauge.read.records import Columns, Nested
 
-__all__ = ["Ask", "Content", "Row", "Rows", "content_of", "decoded", "finite", "gather", "is_number", "negated"]
-__all__ += ["number_of", "number_of_value", "shortened"]
+__all__ = ["Ask", "Content", "Row", "Rows", "content_of", "decoded", "expected_rows", "finite", "gather"]
+__all__ += ["how_to_mend", "is_number", "negated", "no_rows", "number_of", "number_of_value", "shortened"]
 
 Row: TypeAlias = tuple[int, str, str, float]
 
@@ -31,6 +31,7 @@ class Ask(NamedTuple):
     columns: Mapping[str, str] | None = None
     by: str = "score"
     duplicates: str = "error"
+    scored: bool = True  # whether the source has scores, whatever the order is taken from
 
 
 class Content(NamedTuple):
@@ -62,7 +63,7 @@ class Rows(NamedTuple):
 def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dict[str, float]] | Columns:
     """Rows → query → document → number, in the order given; a pair that is there twice is settled as asked."""
     if ask.duplicates in REPEATING:
-        return _as_they_are(rows, may_be_empty)
+        return _as_they_are(rows, ask, may_be_empty)
     nested: dict[str, dict[str, float]] = {}
     docs: dict[str, float] = {}
     last: str | None = None
@@ -78,21 +79,21 @@ def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dic
         else:
             docs[doc] = number
     if not nested and not may_be_empty:
-        raise InputError(f"{rows.name}: holds no rows; expected at least one")
+        raise no_rows(rows.name, ask)
     if repeated and ask.kind == "judgments":
         twice = counted(repeated, "judgment is", "judgments are")
         warn(f"{rows.name}: {twice} there twice with the same grade; counted once")
     return nested
 
 
-def _as_they_are(rows: Rows, may_be_empty: bool) -> Columns:
+def _as_they_are(rows: Rows, ask: Ask, may_be_empty: bool) -> Columns:
     """Rows → columns, which can hold a pair twice."""
     import polars as pl
 
     numbers: dict[str, int] = {}
     each = [(numbers.setdefault(query, len(numbers)), doc, number) for _, query, doc, number in rows.each()]
     if not each and not may_be_empty:
-        raise InputError(f"{rows.name}: holds no rows; expected at least one")
+        raise no_rows(rows.name, ask)
     query, doc, number = (list(column) for column in zip(*each, strict=True)) if each else ([], [], [])
     docs = pl.Series(doc, dtype=pl.String)
     return Columns(list(numbers), np.array(query, np.int32), docs, np.array(number, np.float64))
@@ -136,15 +137,35 @@ def _twice(rows: Rows, kind: str, row: Row, earlier: float, before: str) -> Dupl
         )
     return DuplicateError(
         f"{rows.place(at)}: document {doc!r} is there twice for query {query!r} ({before}); a ranking holds a document "
-        "once: mend the run, or choose with --duplicates first|best (duplicates='first' in Python)"
+        f"once: {how_to_mend()}"
     )
+
+
+def how_to_mend() -> str:
+    """What to do about a document that is there twice."""
+    how = way("duplicates='first'", "--duplicates first|best")
+    return f"mend the run, or choose with {how}" if how else "mend the run"
+
+
+def expected_rows(kind: str, expected: str = "expected one row a line") -> str:
+    """What to do about a file without rows."""
+    nothing = 'if the run found nothing, say so in JSON ({"q1": [], …}: its values are 0)'
+    return f"{expected}; {nothing}" if kind == "run" else expected
+
+
+def no_rows(name: str, ask: Ask) -> InputError:
+    """The error for a source without rows."""
+    return InputError(f"{name}: holds no rows; {expected_rows(ask.kind, 'expected at least one')}")
 
 
 def content_of(rows: Rows, ask: Ask, columns: Columns | None = None, *, may_be_empty: bool = False) -> Content:
     """What was read: the columns, where it was read fast, or else row by row."""
     if columns is None:
-        return Content(gather(rows, ask, may_be_empty=may_be_empty), by=ask.by, origin=rows)
-    return Content(_settled(columns, ask), by=ask.by, explain=explainer(rows, ask), origin=rows)
+        found = gather(rows, ask, may_be_empty=may_be_empty)
+        explain = explainer(rows, ask) if isinstance(found, Columns) and rows.again else None
+        return Content(found, by=ask.by, has_scores=ask.scored, explain=explain, origin=rows)
+    explain = explainer(rows, ask)
+    return Content(_settled(columns, ask), by=ask.by, has_scores=ask.scored, explain=explain, origin=rows)
 
 
 def _settled(columns: Columns, ask: Ask) -> Columns:
@@ -191,12 +212,12 @@ def negated(rank: float, shown: object) -> float:
 
 def number_of_value(value: Any) -> float:
     """A finite number that is no text; ValueError says what is wrong with it."""
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+    if isinstance(value, (str, bytes, np.complexfloating)) or not hasattr(value, "__float__"):
         raise ValueError(f"{value!r} is not a number")
     try:
         return finite(float(value), value)
     except OverflowError:
-        raise ValueError(f"{value!r} is not a finite number") from None
+        raise ValueError("a number of so many digits is not a finite number") from None
     except TypeError:
         raise ValueError(f"{value!r} is not a number") from None
 
@@ -214,7 +235,7 @@ def decoded(line: bytes, place: str) -> str:
         return line.decode()
     except UnicodeDecodeError as error:
         what = f"byte {error.start + 1} is not UTF-8 text: {shortened(line)}"
-        raise FormatError(f"{place}: {what}; convert the file first (iconv -t UTF-8)") from None
+        raise FormatError(f"{place}: {what}; convert the file first (iconv -f WINDOWS-1252 -t UTF-8)") from None
 
 
 def shortened(line: bytes | str) -> str:

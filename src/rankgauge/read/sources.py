@@ -9,14 +9,22 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 
-from rankgauge.errors import InputError, nearest
+from rankgauge.errors import InputError, choices, nearest
+from rankgauge.read.foreign import refuse_address, refuse_foreign
 
-__all__ = ["LAYERS", "SMALL", "Layer", "Source", "find_source", "layer_of", "split_suffixes"]
+__all__ = ["ENDLESS", "LAYERS", "LONGEST_LINE", "QRELS", "SMALL", "Layer", "Source", "find_source", "layer_of"]
+__all__ += ["split_suffixes"]
 
 SMALL: Final = 8 * 1024 * 1024
 HEAD: Final = 64 * 1024
+QRELS: Final = "qrels"  # the folder of judgments in a data set of BEIR
+PREDICTIONS: Final = "_predictions.json"  # how the names of MTEB's files end
+START: Final = 256  # bytes that tell what a file is
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+LONGEST_LINE: Final = 64 << 20  # bytes: a line that is longer is the end of something that is no file of lines
+ENDLESS: Final = f"a line is longer than {LONGEST_LINE >> 20} MiB; expected one row a line"
+NOT_LINES: Final = (b"{", b"[", b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"\x93NUMPY", *UTF_16)
 # How much text a compressed byte stands for, roughly: enough to tell small files from big ones.
 EXPANSION: Final = 4
 
@@ -47,6 +55,11 @@ class Source(NamedTuple):
         return size * (EXPANSION if self.layer else 1) <= SMALL
 
     @property
+    def is_tiny(self) -> bool:
+        """Whether it is small and not compressed, so that nothing in it can be large."""
+        return self.is_small and self.layer is None
+
+    @property
     def plain_path(self) -> str | None:
         """The path, where the bytes can be read from it as they are."""
         return None if self.layer else self.path
@@ -60,13 +73,15 @@ class Source(NamedTuple):
         return cast(BinaryIO, io.BufferedReader(guarded, HEAD))
 
     def open_text(self) -> BinaryIO:
-        """The decompressed bytes as UTF-8, after the byte-order mark if there is one."""
+        """The decompressed bytes as UTF-8, after the byte-order mark if there is one, lines ended by newlines."""
         stream = cast(io.BufferedReader, self.open())
         start = stream.peek(len(BYTE_ORDER_MARK))
         if start.startswith(UTF_16):
             return _recoded(stream, self.name)
         if start.startswith(BYTE_ORDER_MARK):
             stream.read(len(BYTE_ORDER_MARK))
+        if b"\r" in start[:-1] and b"\n" not in start:  # as old Macs and some exports write lines
+            return cast(BinaryIO, io.BufferedReader(_Newlines(stream, self.name), HEAD))
         return cast(BinaryIO, stream)
 
     def read_text(self) -> bytes:
@@ -99,6 +114,25 @@ def _recoded(stream: io.BufferedReader, name: str) -> BinaryIO:
         raise InputError(f"{place} is not UTF-16 text, as its first two promise; save it as UTF-8") from None
 
 
+class _Newlines(io.RawIOBase):
+    """A stream with newlines for carriage returns."""
+
+    def __init__(self, inner: IO[bytes], name: str) -> None:
+        self.inner, self.name = inner, name
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.inner.read(len(buffer)).replace(b"\r", b"\n")
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self.inner.close()
+        super().close()
+
+
 class _Watched(io.FileIO):
     """A file that tells how many more bytes have been read."""
 
@@ -116,7 +150,7 @@ class _Guarded(io.RawIOBase):
     """A decompressor whose every failure is an InputError that names the file."""
 
     def __init__(self, inner: IO[bytes], raw: IO[bytes], source: Source) -> None:
-        self.inner, self.raw, self.source = inner, raw, source
+        self.inner, self.raw, self.source, self.name = inner, raw, source, source.name
 
     def readable(self) -> bool:
         return True
@@ -175,11 +209,11 @@ class _ZstdReader:
         self.raw = raw
         self.fresh = zstandard.ZstdDecompressor().decompressobj
         self.frame: Any = None
-        self.pending = b""
+        self.pending = io.BytesIO()
 
     def read(self, size: int) -> bytes:
         """At most `size` bytes, none at the end."""
-        while not self.pending:
+        while not (taken := self.pending.read(size)):
             data = (self.frame.unused_data if self.frame and self.frame.eof else b"") or self.raw.read(HEAD)
             if not data:
                 if self.frame and not self.frame.eof:
@@ -187,9 +221,8 @@ class _ZstdReader:
                 return b""
             if self.frame is None or self.frame.eof:
                 self.frame = self.fresh()
-            self.pending = self.frame.decompress(data)
-        data, self.pending = self.pending[:size], self.pending[size:]
-        return data
+            self.pending = io.BytesIO(self.frame.decompress(data))
+        return taken
 
     def close(self) -> None:
         """Nothing of its own to close."""
@@ -215,16 +248,30 @@ def split_suffixes(path: str) -> tuple[str, Layer | None]:
     return (os.path.splitext(rest)[1] if layer else suffix), layer
 
 
-def find_source(source: str | os.PathLike[str] | Source) -> Source:
+def find_source(source: str | os.PathLike[str] | Source, empty: str = "expected one row a line") -> Source:
     """The source behind a path, or standard input for `-`; whatever cannot be read is said so here."""
     if isinstance(source, Source):
         return source
     path = os.fsdecode(source)
     file = _standard_input() if path == "-" else _file(path)
     with file.open() as stream:
-        if not stream.read(1):
-            raise InputError(f"{file.name}: is empty; expected one row a line")
+        start = stream.read(START)
+    if not start:
+        raise InputError(f"{file.name}: is empty; {empty}")
+    refuse_foreign(start, file.name)
+    if b"\n" not in start and b"\0" not in start and not start.startswith(NOT_LINES) and not file.is_tiny:
+        _check_line_end(file)
     return file
+
+
+def _check_line_end(file: Source) -> None:
+    """Refuse a first line that does not end: it would be held in memory several times over."""
+    with file.open_text() as stream:
+        for _ in range(LONGEST_LINE // HEAD):
+            part = stream.read(HEAD)
+            if b"\n" in part or not part:
+                return
+    raise InputError(f"{file.name}: {ENDLESS}")
 
 
 def _standard_input() -> Source:
@@ -233,14 +280,53 @@ def _standard_input() -> Source:
 
 
 def _file(path: str) -> Source:
+    refuse_address(path)
     if os.path.isdir(path):
-        raise InputError(f"{path}: is a folder; name a file in it")
+        return _folder(path)
     suffix, layer = split_suffixes(path)
     with Source(path, suffix, path).open() as stream:
         if not os.path.isfile(path):  # a pipe gives its bytes once
             content = stream.read()
             return Source(path, suffix, content=content, layer=layer or _layer_by_magic(content))
         return Source(path, suffix, path, layer=layer or _layer_by_magic(stream.read(8)))
+
+
+# ---- folders that tools write ----------------------------------------------------------------------------------------
+
+
+def _folder(path: str) -> Source:
+    """What is meant by a folder: the judgments of BEIR's data set, MTEB's predictions, or a response per query."""
+    names = sorted(each for each in os.listdir(path) if not each.startswith("."))
+    if os.path.isdir(os.path.join(path, QRELS)):
+        splits = sorted(each for each in os.listdir(os.path.join(path, QRELS)) if each.endswith(".tsv"))
+        tested = ["test.tsv"] if "test.tsv" in splits else splits  # as BEIR itself takes it
+        return _only(os.path.join(path, QRELS), tested)
+    predicted = [each for each in names if each.endswith(PREDICTIONS)]
+    if predicted:
+        return _only(path, predicted)
+    if names and all(each.endswith(".json") for each in names):
+        return Source(path, ".jsonl", content=b"\n".join(_response(path, each) for each in names))
+    holds = f"it holds {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" if names else "it is empty"
+    raise InputError(f"{path}: is a folder; name a file in it ({holds}); a folder of responses holds QUERY.json alone")
+
+
+def _only(folder: str, names: list[str]) -> Source:
+    if len(names) != 1:
+        which = choices(os.path.join(folder, each) for each in names) if names else "there is none"
+        raise InputError(f"{folder}: is a folder with several files that could be meant; name one: {which}")
+    return find_source(os.path.join(folder, names[0]))
+
+
+def _response(folder: str, name: str) -> bytes:
+    """A line of JSON: the query, which is the file's name, beside the response."""
+    import json
+
+    file = find_source(os.path.join(folder, name))
+    try:
+        response = json.loads(file.read_text())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file.name}: is not JSON ({error}); expected the response for query {name[:-5]!r}") from None
+    return json.dumps({"query_id": name.removesuffix(".json"), "response": response}).encode()
 
 
 def _layer_by_magic(start: bytes) -> Layer | None:

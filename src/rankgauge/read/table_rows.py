@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import FormatError, InputError
-from rankgauge.read.cells import PAIRS, Records, header_of, json_lines, parse_json, text_number
+from rankgauge.errors import FormatError, InputError, counted, warn
+from rankgauge.read.cells import PAIRS, Header, Records, header_of, json_lines, parse_json, text_number
 from rankgauge.read.frames import frame_columns, numbered
-from rankgauge.read.memory import checked_row, item_rows
-from rankgauge.read.names import find_columns, number_role
+from rankgauge.read.memory import checked_row, item_rows, rows_of_columns
+from rankgauge.read.names import ask_of, find_columns, is_quepid, number_role
+from rankgauge.read.rankings import Ranking, is_columns_of_rows, rankings_in_item, read_rankings, refuse_others
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, shortened
 from rankgauge.read.sources import HEAD, Source
@@ -25,24 +27,50 @@ from rankgauge.read.sources import HEAD, Source
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["column_names", "ranked_table", "read_delimited", "read_json", "read_jsonl"]
+__all__ = ["column_names", "delimited_columns", "fast_columns", "ranked_table", "read_delimited", "read_json"]
+__all__ += ["read_jsonl"]
+
+# Query → document → number, as far as the first of each shows it, and not what search engines and MTEB write.
+KEY: Final = rb'"(?!took"|responseHeader"|_shards"|hits"|error"|mteb_model_meta")(?:[^"\\]|\\.)*"\s*:\s*'
+NESTED: Final = re.compile(rb"\s*\{\s*%b\{\s*(?:\}|%b[^\s\[{])" % (KEY, KEY))
 
 
-def read_delimited(source: Source, ask: Ask) -> Content:
-    """Values between commas, semicolons or tabs, with a header."""
-    rows = Rows(source.name, "line", lambda: _cell_rows(source, ask))
-    return content_of(rows, ask, _fast(source, ask, _delimited_columns))
+def read_delimited(source: Source, ask: Ask, header: Header | None = None) -> Content:
+    """Values between commas, semicolons or tabs; `header` is what stands for one in a table that has none."""
+    ask = ask_of((header or header_of(source.head())).names, ask)
+    rows = Rows(source.name, "line", lambda: _cell_rows(source, ask, header))
+    return content_of(rows, ask, fast_columns(source, ask, partial(delimited_columns, header=header)))
 
 
 def read_jsonl(source: Source, ask: Ask) -> Content:
-    """One JSON object a line."""
+    """One JSON object a line: a row, or a ranking beside its query."""
+    first = next(iter(json_lines(source)), None)
+    if first is not None and rankings_in_item(first[1], f"{source.name}:{first[0]}") is not None:
+        each = [_rankings(item, f"{source.name}:{line}") for line, item in json_lines(source)]
+        return read_rankings(list(chain.from_iterable(each)), ask, source.name, checked_row)
+    ask = ask if first is None else ask_of(list(first[1]), ask)
     rows = Rows(source.name, "line", lambda: item_rows(json_lines(source), ask, rows.place))
-    return content_of(rows, ask, _fast(source, ask, _json_columns))
+    return content_of(rows, ask, fast_columns(source, ask, _json_columns))
 
 
 def read_json(source: Source, ask: Ask) -> Content:
-    """One JSON object, query → document → number, or one JSON list of rows."""
-    return content_of(Rows(source.name, "entry", lambda: _json_rows(source, ask)), ask)
+    """One JSON object, query → document → number or query → ranking, or one JSON list of rows or rankings."""
+    if NESTED.match(source.head()):
+        return content_of(Rows(source.name, "entry", lambda: _nested_rows(source, ask)), ask)
+    loaded = parse_json(source)
+    if isinstance(loaded, Mapping) and is_columns_of_rows(loaded):
+        loaded = rows_of_columns(loaded)
+    if isinstance(loaded, Mapping):
+        return read_rankings(_rankings(loaded, source.name), ask, source.name, checked_row)
+    if not isinstance(loaded, list):
+        raise FormatError(f"{source.name}: expected query → document → number, got {shortened(json.dumps(loaded))}")
+    first = loaded[0] if loaded and isinstance(loaded[0], dict) else {}
+    if first and rankings_in_item(first, f"{source.name}, row 1") is not None:
+        each = [_rankings(item, f"{source.name}, row {row}") for row, item in enumerate(loaded, 1)]
+        return read_rankings(list(chain.from_iterable(each)), ask, source.name, checked_row)
+    ask = ask_of(list(first), ask)
+    place = partial("{}, row {}".format, source.name)
+    return content_of(Rows(source.name, "entry", lambda: item_rows(enumerate(loaded, 1), ask, place)), ask)
 
 
 def column_names(source: Source, format: str) -> list[str]:
@@ -52,19 +80,29 @@ def column_names(source: Source, format: str) -> list[str]:
     if format == "jsonl":
         return next((list(item) for _, item in json_lines(source)), [])
     loaded = parse_json(source)
-    first = loaded[0] if isinstance(loaded, list) and loaded else None
+    first = loaded[0] if isinstance(loaded, list) and loaded else loaded if is_columns(loaded) else None
     return list(first) if isinstance(first, dict) else []
+
+
+def is_columns(loaded: Any) -> bool:
+    """Whether a JSON is an object of columns."""
+    return isinstance(loaded, Mapping) and is_columns_of_rows(loaded)
 
 
 # ---- row by row ------------------------------------------------------------------------------------------------------
 
 
-def _cell_rows(source: Source, ask: Ask) -> Iterator[Row]:
-    name, records = source.name, Records(source)
+def _cell_rows(source: Source, ask: Ask, header: Header | None) -> Iterator[Row]:
+    name = source.name
+    records = Records(source, header=header, quotes=header is None or header.delimiter != "\t")
     each = iter(records)
-    _, header = next(each)
-    query, doc, number = (header.index(column) for column in find_columns(header, ask, name))
+    names = header.names if header else next(each)[1]
+    query, doc, number = (names.index(column) for column in find_columns(names, ask, name))
+    unrated = 0
     for line, cells in each:
+        if is_quepid(names) and cells[query] and not cells[number]:
+            unrated += 1
+            continue
         if not cells[query] or not cells[doc]:
             raise FormatError(f"{name}:{line}: an id is empty; expected the id of a query and of a document")
         try:
@@ -74,23 +112,31 @@ def _cell_rows(source: Source, ask: Ask) -> Iterator[Row]:
         except ValueError as error:
             raise FormatError(f"{name}:{line}: {number_role(ask)} {error}") from None
         yield line, cells[query], cells[doc], value
+    if unrated:
+        warn(f"{name}: {counted(unrated, 'row has', 'rows have')} no rating, as Quepid writes it; not judged")
 
 
-def _json_rows(source: Source, ask: Ask) -> Iterator[Row]:
-    nested = not source.head().lstrip().startswith(b"[")
-    loaded = parse_json(source, PAIRS) if nested else parse_json(source)
-    if isinstance(loaded, list):
-        return item_rows(enumerate(loaded, 1), ask, lambda row: f"{source.name}, row {row}")
-    if not isinstance(loaded, tuple):
-        raise FormatError(f"{source.name}: expected query → document → number, got {shortened(json.dumps(loaded))}")
+def _rankings(item: Any, place: str) -> list[Ranking]:
+    """The rankings in an object; what holds none is an error."""
+    if isinstance(item, Mapping):
+        refuse_others(item, place)
+    found = rankings_in_item(item, place) if isinstance(item, Mapping) else None
+    if found is not None:
+        return found
+    for query, value in item.items() if isinstance(item, Mapping) else ():
+        if not isinstance(value, (list, Mapping)):
+            what = f"query {query!r} maps to {shortened(json.dumps(value))}"
+            raise FormatError(f"{place}: {what}; expected document → number, or a list of documents")
+    shown = shortened(json.dumps(item))
+    raise FormatError(f"{place}: expected query → document → number, or a list of documents, got {shown}")
+
+
+def _nested_rows(source: Source, ask: Ask) -> Iterator[Row]:
+    """The rows of query → document → number, of which each query is let go once it was taken over."""
     if ask.by == "rank":
         raise InputError(f"{source.name}: query → document → number has no ranks; write rows with a rank instead")
-    return _nested_rows(list(loaded), ask, source.name)
-
-
-def _nested_rows(queries: list[tuple[str, Any]], ask: Ask, name: str) -> Iterator[Row]:
-    """The rows of query → document → number, of which each query is let go once it was taken over."""
-    entry = 0
+    name, entry = source.name, 0
+    queries = list(parse_json(source, PAIRS))
     queries.reverse()
     while queries:
         query, docs = queries.pop()
@@ -106,7 +152,7 @@ def _nested_rows(queries: list[tuple[str, Any]], ask: Ask, name: str) -> Iterato
 # ---- through polars --------------------------------------------------------------------------------------------------
 
 
-def _fast(source: Source, ask: Ask, columns: Callable[[Source, Ask, bytes], Columns | None]) -> Columns | None:
+def fast_columns(source: Source, ask: Ask, columns: Callable[[Source, Ask, bytes], Columns | None]) -> Columns | None:
     """What is made of all the bytes of a big file; None on anything unusual.
 
     Polars is given bytes: of a stream it may read the file behind it, from where the buffer ended.
@@ -122,20 +168,31 @@ def _fast(source: Source, ask: Ask, columns: Callable[[Source, Ask, bytes], Colu
         return None
 
 
-def _delimited_columns(source: Source, ask: Ask, data: bytes) -> Columns | None:
+def delimited_columns(source: Source, ask: Ask, data: bytes, header: Header | None = None) -> Columns | None:
     """Every cell is read, because polars counts the fields of a line only then."""
     import polars as pl
 
-    header = header_of(data[:HEAD])
+    headed, header = header is None, header or header_of(data[:HEAD])
+    if is_quepid(header.names) or "\ufffd" in "".join(header.names):
+        return None  # cells may be empty, or the header is no UTF-8
     data = data[header.start :]
     if (b"#" in data and b"\n#" in data) or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
         return None  # comments, or a line end that polars takes for a character
     query, doc, number = find_columns(header.names, ask, source.name)
     schema: dict[str, type[pl.DataType]] = dict.fromkeys(header.names, pl.String)
     schema[number] = pl.Float64
-    frame = pl.read_csv(data, separator=header.delimiter, schema=schema)
+    quote = '"' if headed or header.delimiter in ",;" else None
+    frame = pl.read_csv(data, separator=header.delimiter, schema=schema, has_header=headed, quote_char=quote)
     lacking = any((frame[column] == "").any() for column in (query, doc)) or frame[header.names[-1]].null_count()
-    return None if lacking or not len(frame) else frame_columns(frame, ask, source.name)
+    blank = quote is None and frame.select(pl.col(query, doc).str.contains(r"\s").any()).row(0)
+    odd = lacking or (blank and any(blank)) or _ends_oddly(data, header)
+    return None if odd or not len(frame) else frame_columns(frame, ask, source.name)
+
+
+def _ends_oddly(data: bytes, header: Header) -> bool:
+    """Whether the last line has another number of fields, which polars overlooks there."""
+    last = data[-HEAD:].rstrip(b"\r\n").rpartition(b"\n")[2]
+    return b'"' not in last and last.count(header.delimiter.encode()) != len(header.names) - 1
 
 
 def _json_columns(source: Source, ask: Ask, data: bytes) -> Columns | None:
@@ -144,8 +201,8 @@ def _json_columns(source: Source, ask: Ask, data: bytes) -> Columns | None:
 
     columns = find_columns(column_names(source, "jsonl"), ask, source.name)
     frame = pl.read_ndjson(data, infer_schema_length=None)
-    if b"\\" in data and re.search(rb'\\[u/][^"\n]*"\s*:', data):  # a key in other letters
-        return None
+    if b"\\" in data and re.search(rb'\\[u/][^"\n]*"\s*:|\\u[dD][89a-fA-F]', data):
+        return None  # a key in other letters, or half a character
     if any(_repeats(column, data) for column in frame):
         return None
     frame = frame.select(list(dict.fromkeys(columns)))
@@ -171,7 +228,7 @@ def _is_all_strings(column: pl.Series, data: bytes) -> bool:
 
 def ranked_table(source: Source, ask: Ask) -> Columns | None:
     """An MS MARCO run: query, document and rank between tabs."""
-    return _fast(source, ask, _ranked_columns)
+    return fast_columns(source, ask, _ranked_columns)
 
 
 def _ranked_columns(source: Source, ask: Ask, data: bytes) -> Columns | None:

@@ -10,15 +10,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from rankgauge.errors import FormatError, InputError, unknown
+from rankgauge.errors import FormatError, InputError, counted, unknown, warn
 from rankgauge.read.cells import Records, header_of, json_format, json_lines, parse_json, text_number
 from rankgauge.read.frames import frame_format, frame_rows, is_frame, load_frame
-from rankgauge.read.names import SPELLINGS, normal
+from rankgauge.read.names import SPELLINGS, bare, first_of, normal
 from rankgauge.read.records import id_text
 from rankgauge.read.rows import number_of_value, shortened
 from rankgauge.read.sources import Source, find_source
 
-__all__ = ["NamedColumns", "column_of_frame", "is_blank", "number_in", "query_column", "read_groups_and_numbers"]
+__all__ = [
+    "NamedColumns",
+    "column_of_frame",
+    "groups_in",
+    "is_blank",
+    "number_in",
+    "query_column",
+    "read_groups_and_numbers",
+]
 __all__ += ["read_query_table", "read_table", "read_texts"]
 
 T = TypeVar("T")
@@ -29,6 +37,7 @@ VALUES: Final = {
     "cluster": ("cluster", "user", "user_id", "session", "session_id", "intent"),
 }
 TEXTS: Final = ("title", "text", "query", "question", "topic", "passage")
+MISSING: Final = ("nan", "NaN", "<NA>")  # how programs write down that there is no value
 EMPTY: Final = "the cell is empty; fill it in, or take the row out of the table"
 
 
@@ -50,8 +59,9 @@ class NamedColumns:
         return f"{self.source}:{self.lines[row]}" if self.lines else f"{self.source}, row {row + 1}"
 
     def called(self, spellings: Iterable[str]) -> list[str]:
-        """The columns that have one of these names, whatever the case, blanks and hyphens."""
-        return [name for name in self.names if normal(name) in spellings]
+        """The columns that have one of these names, whatever the case, blanks, hyphens and underscores."""
+        known = set(map(bare, spellings))
+        return [name for name in self.names if bare(name) in known]
 
     def column(self, name: str) -> str:
         """The name of a column that must be there."""
@@ -105,8 +115,15 @@ def _id(cell: Any) -> str:
 
 
 def is_blank(cell: Any) -> bool:
-    """Whether a cell holds nothing: None, NaN, or text of blanks."""
-    return not cell.strip() if isinstance(cell, str) else cell is None or (isinstance(cell, float) and cell != cell)
+    """Whether a cell holds nothing: None, NaN, what pandas calls missing, or text of blanks."""
+    if cell is None or isinstance(cell, str):
+        return not cell or cell.isspace()
+    try:
+        return bool(cell != cell)
+    except TypeError:  # pandas' NA, of which nothing is known
+        return True
+    except ValueError:  # an array
+        return False
 
 
 def read_table(source: Any, what: str = "the table", *, key: str = "", loose: bool = False) -> NamedColumns:
@@ -231,15 +248,15 @@ def column_of_frame(frame: Any, column: str) -> dict[str, str] | None:
     if not is_frame(frame):
         return None
     table = read_table(frame, "the judgments")
-    return _groups(_pairs(table, table.cells(column))) if column in table.names else None
+    return groups_in(_pairs(table, table.cells(column)), table.source) if column in table.names else None
 
 
 def query_column(table: NamedColumns) -> str:
     """The column that holds the ids of queries."""
-    columns = table.called(SPELLINGS["query_id"])
-    if not columns:
+    column = first_of("query_id", table.names)
+    if column is None:
         raise FormatError(f"{table.source}: no query column among {', '.join(table.names)}; call it query_id")
-    return columns[0]
+    return column
 
 
 def _table(source: Any, key: str, *, loose: bool = False) -> tuple[NamedColumns, str | None]:
@@ -257,7 +274,7 @@ def _pairs(table: NamedColumns, cells: Iterable[Any]) -> dict[str, Any]:
     """Query id → cell; a query that has two different ones is refused."""
     pairs: dict[str, Any] = {}
     for row, (query, cell) in enumerate(zip(table.ids(query_column(table)), cells, strict=True)):
-        value = None if cell != cell else cell  # NaN
+        value = None if not isinstance(cell, str) and is_blank(cell) else cell
         if pairs.setdefault(query, value) != value:
             raise FormatError(
                 f"{table.place(row)}: query {query!r} has two values, {pairs[query]!r} and {value!r}; keep one"
@@ -285,7 +302,7 @@ def read_groups_and_numbers(source: Any) -> tuple[dict[str, str], dict[str, dict
     The group is the column that `read_query_table` takes; where it cannot tell, the one column that holds no numbers.
     """
     if isinstance(source, Mapping):
-        return _groups({id_text(query): value for query, value in source.items()}), {}
+        return groups_in({id_text(query): value for query, value in source.items()}, "the table of groups"), {}
     table, column = _table(source, "query_id")
     query = query_column(table)
     columns = {name: _numbers(table, query, name) for name in table.names if name != query}
@@ -295,11 +312,19 @@ def read_groups_and_numbers(source: Any) -> tuple[dict[str, str], dict[str, dict
         column = words[0]
     group = _value_column(table, "group", column)
     others = {name: numbers for name, numbers in columns.items() if numbers and name != group}
-    return _groups(_pairs(table, table.cells(group))), others
+    return groups_in(_pairs(table, table.cells(group)), table.source), others
 
 
-def _groups(pairs: Mapping[str, Any]) -> dict[str, str]:
-    return {query: str(group) for query, group in pairs.items() if not is_blank(group)}
+def groups_in(pairs: Mapping[str, Any], name: str) -> dict[str, str]:
+    """Query → group, without the queries that have none: a missing group is no group of that name."""
+    groups = {query: str(group) for query, group in pairs.items() if not is_blank(group) and group not in MISSING}
+    without = [query for query in pairs if query not in groups]
+    if pairs and not groups:
+        raise InputError(f"{name}: gives no query a group, every cell is empty; fill in the groups")
+    if without:
+        queries = counted(len(without), "query has", "queries have")
+        warn(f"{name}: {queries} no group, such as {without[0]!r}; left out of every group")
+    return groups
 
 
 def _numbers(table: NamedColumns, query: str, column: str) -> dict[str, float] | None:
@@ -316,11 +341,11 @@ def read_texts(source: Any, what: str) -> dict[str, str]:
     if isinstance(source, Mapping):
         return {id_text(key): str(text) for key, text in source.items()}
     table, column = _table(source, what, loose=True)
-    ids = table.called((*SPELLINGS[what], "_id", "id"))[:1]
-    others = [name for name in table.names if name not in ids]
-    if not ids and len(others) == 2 and column is None:
+    ids = first_of(what, table.names, "id")
+    others = [name for name in table.names if name != ids]
+    if ids is None and len(others) == 2 and column is None:
         return {id_text(key): str(text) for key, text in [table.names, *table.rows]}
-    if not ids:
+    if ids is None:
         raise FormatError(f"{table.source}: no column of ids among {', '.join(table.names)}; call it {what}")
     known = [column] if column else others if len(others) == 1 else [name for name in TEXTS if name in others]
     if not known:
@@ -329,4 +354,4 @@ def read_texts(source: Any, what: str) -> dict[str, str]:
             f"{table.source}: which column is the text? There are {columns}; name it {table.source}:COLUMN"
         )
     texts = ("" if is_blank(cell) else str(cell) for cell in table.cells(known[0]))
-    return dict(zip(table.ids(ids[0]), texts, strict=True))
+    return dict(zip(table.ids(ids), texts, strict=True))

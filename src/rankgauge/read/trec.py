@@ -7,18 +7,33 @@ missing last newline, and it finds and explains the line that is wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.errors import FormatError, counted, warn
+from rankgauge.errors import FormatError, counted, warn, way
+from rankgauge.read.cells import Header, headless
+from rankgauge.read.names import WhereThere, number_role
 from rankgauge.read.records import Columns, Nested
-from rankgauge.read.rows import INFINITY, Ask, Content, Row, Rows, content_of, decoded, is_number, number_of, shortened
+from rankgauge.read.rows import (
+    INFINITY,
+    LONGEST,
+    Ask,
+    Content,
+    Row,
+    Rows,
+    content_of,
+    decoded,
+    is_number,
+    number_of,
+    shortened,
+)
 from rankgauge.read.sources import Source
-from rankgauge.read.table_rows import ranked_table
+from rankgauge.read.table_rows import delimited_columns, fast_columns, ranked_table, read_delimited
 
-__all__ = ["LAYOUTS", "Layout", "fields_of_first_line", "is_regular", "layout_for", "line_rows", "read_msmarco"]
-__all__ += ["read_trec"]
+__all__ = ["LAYOUTS", "Layout", "fields_of_first_line", "is_regular", "layout_for", "line_rows", "read_headless"]
+__all__ += ["read_msmarco", "read_trec"]
 
 LONGEST_RANK: Final = 20
 SAMPLE: Final = 256 * 1024  # bytes that are kept of a run, for notes on its ranks
@@ -46,6 +61,11 @@ LAYOUTS: Final = {
     "msmarco": Layout("query doc rank", doc=1, number=2, what="rank"),
 }
 
+TRIPLES: Final = {
+    "judgments": Layout("query doc grade", doc=1, number=2, what="grade"),
+    "run": Layout("query doc score", doc=1, number=2, what="score"),
+}
+
 
 def layout_for(format: str, ask: Ask) -> Layout:
     """The layout of a file in this format."""
@@ -68,10 +88,32 @@ def read_trec(source: Source, ask: Ask) -> Content:
 def read_msmarco(source: Source, ask: Ask) -> Content:
     """A run of three fields, where the rank is the order."""
     if ask.kind == "judgments":
-        raise FormatError(f"{source.name}: msmarco is a format of runs; judgments have 4 fields: format='trec'")
-    content = _read(source, ask, LAYOUTS["msmarco"], ranked_table)._replace(has_scores=False)
+        how = way("format='trec'", "--qrels-format trec", "--from trec")
+        raise FormatError(f"{source.name}: msmarco is a format of runs; judgments have 4 fields: {how}")
+    header = headless(source.head(), "rank")
+    if header is not None and header.delimiter != " ":
+        content = read_delimited(source, ask, header)
+    else:
+        content = _read(source, ask, LAYOUTS["msmarco"], ranked_table)._replace(has_scores=False)
     _check_ranks(content, source.name)
     return content
+
+
+def read_headless(source: Source, ask: Ask) -> Content:
+    """Fields by position: query, document and grade or score; or those of TREC, between commas."""
+    header = headless(source.head(), number_role(ask))
+    if header is None:
+        expected = f"expected query, document, {number_role(ask)} without a header"
+        raise FormatError(f"{source.name}: {expected}, got {shortened(source.head(LONGEST))}")
+    if header.delimiter != " ":
+        return read_delimited(source, ask, header)
+    fast = partial(fast_columns, columns=partial(delimited_columns, header=_between(header, source.head())))
+    return _read(source, ask, TRIPLES[ask.kind], fast)
+
+
+def _between(header: Header, head: bytes) -> Header:
+    """The header with what separates fields: a tab, or else a blank."""
+    return header._replace(delimiter="\t" if b"\t" in head[header.start :].split(b"\n", 1)[0] else " ")
 
 
 def _best_ranks(rows: Nested | Columns) -> list[float]:
@@ -88,17 +130,16 @@ def _check_ranks(content: Content, name: str) -> None:
     best = _best_ranks(content.rows)
     odd = sum(rank not in (0, 1) for rank in best)
     if odd == len(best):
-        raise FormatError(
-            f"{name}: the third field does not look like a rank: in no query does it start at 0 or 1. "
-            "If it is a score, write a header such as query_id, doc_id, score (CSV or TSV), or a TREC run of six fields"
-        )
+        how = way("format='headless'", "--run-format headless", "--from headless")
+        words = "the third field does not look like a rank: in no query does it start at 0 or 1"
+        raise FormatError(f"{name}: {words}. If it is a score: {how}")
     if odd:
         warn(f"{name}: in {odd:,} of {len(best):,} queries the rank does not start at 0 or 1; are they ranks?")
 
 
 def _read(source: Source, ask: Ask, layout: Layout, fast: Callable[[Source, Ask], Columns | None]) -> Content:
     """Small files line by line; big ones fast, and line by line only where that finds anything unusual."""
-    if ask.columns:
+    if ask.columns and not isinstance(ask.columns, WhereThere):
         raise FormatError(f"{source.name}: has no named columns to map; its fields are {layout.fields}")
     columns = None if source.is_small else fast(source, ask)
     by = "rank" if layout.what == "rank" else "score"
@@ -108,7 +149,7 @@ def _read(source: Source, ask: Ask, layout: Layout, fast: Callable[[Source, Ask]
 def _blocks(source: Source, ask: Ask) -> Columns | None:
     from rankgauge.read.trec_blocks import read_blocks
 
-    with source.open() as stream:
+    with source.open_text() as stream:
         return read_blocks(stream, ask.kind, ask.by)
 
 
@@ -192,6 +233,9 @@ class CarefulParser:
 
     def _check_width(self, line: int, text: bytes, count: int) -> None:
         width = self.layout.width
+        if b"\r" in text.rstrip(b"\r\n"):
+            what = "holds a carriage return, which may be the end of a line"
+            raise FormatError(f"{self.name}:{line}: {what}: {shortened(text)}; make newlines of them (tr '\\r' '\\n')")
         if count > width and self.layout.open_ended:
             self.longer += 1
             self.first_longer = self.first_longer or line

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
+from rankgauge.errors import InputError
 from rankgauge.read.records import Columns
+from rankgauge.read.sources import ENDLESS, LONGEST_LINE
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -115,16 +117,19 @@ class Growing:
 
 def blocks_of(stream: BinaryIO) -> Iterator[bytes]:
     """Blocks of whole lines, the last with a final newline, the first without its byte-order mark."""
-    rest = b""
+    rest, mark = b"", BOM
     while data := stream.read(BLOCK):
+        data, mark = data.removeprefix(mark), b""
         cut = data.rfind(b"\n") + 1
         if cut:
-            yield b"".join((rest, memoryview(data)[:cut])).removeprefix(BOM)
+            yield b"".join((rest, memoryview(data)[:cut]))
             rest = data[cut:]
+        elif len(rest) > LONGEST_LINE:
+            raise InputError(f"{getattr(stream, 'name', 'the file')}: {ENDLESS}")
         else:
             rest += data
     if rest:
-        yield rest.removeprefix(BOM) + b"\n"
+        yield rest + b"\n"
 
 
 def _parse(block: bytes, names: tuple[str, ...], by: str) -> pl.DataFrame | None:
@@ -146,7 +151,7 @@ def _read(block: bytes, names: tuple[str, ...], by: str, separator: bytes) -> pl
     import polars as pl
 
     lines = _regular_lines(block, separator, len(names)) if block else 0
-    if not lines:
+    if not lines or block.startswith(BOM):  # polars takes a mark away, wherever the block began
         return None
     taken, kinds = TAKEN[by], {"number": pl.Float64, "rank": pl.Int64}
     schema: dict[str, Any] = {name: kinds[name] if name in taken.values() else pl.String for name in names}

@@ -62,6 +62,7 @@ def evidence_of(source: Source, wanted: Wanted, results: Mapping[str, Result], f
     quality, unbounded = _quality(source, wanted, results, focus)
     if source.second:
         names = _affordable(results, focus, None, MOST_ROWS)
+        names.sort(key=lambda name: name != wanted.settings.baseline)  # what others are compared with comes first
         read = {name: source.runs[name].read(wanted.protocol) for name in names}
         agreement = _agreement(source, wanted, read)
         for name in _covering_more(source, agreement) if read else ():
@@ -110,9 +111,9 @@ def _bounded(wanted: Wanted, results: Mapping[str, Result]) -> tuple[Measure | N
 
 
 def _affordable(results: Mapping[str, Result], focus: tuple[str, ...], k: Any, most: int) -> list[str]:
-    """The systems for which the work is bounded: all, those in focus, or none."""
+    """The systems for which the work is bounded, as they were given: all, those in focus, or none."""
     depth = {name: _retrieved(result, k) for name, result in results.items()}
-    for names in (list(results), list(focus)):
+    for names in (list(results), [name for name in results if name in focus]):
         if sum(depth[name] for name in names) <= most:
             return names
     return []

@@ -70,6 +70,7 @@ class Wanted:
     candidates: int | None = None  # of the retrieved run, where the runs are rerankings
     restrict: bool = False
     repeated: str | None = None  # what becomes of pairs that another judge judged more than once
+    keep_going: bool = False  # without the runs that cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,8 @@ class Facts:
 def gather(source: Source, wanted: Wanted) -> Facts:
     """Read, match and measure every run, compare them, explain the queries that matter, and check the files."""
     about = {"protocol": wanted.protocol, "weights": wanted.weights, "by": wanted.groups}
-    results = evaluate_runs(source.judged, source.runs, wanted.measures, **about)
+    results = evaluate_runs(source.judged, source.runs, wanted.measures, keep_going=wanted.keep_going, **about)
+    source = replace(source, runs={name: source.runs[name] for name in results})
     values = {name: with_clusters(each, wanted.clusters) for name, each in values_of_results(results).items()}
     several = len(results) > 1 and all(_units(each) != 1 for each in values.values())
     comparison = compare_results(results, wanted.settings, clusters=wanted.clusters) if several else None

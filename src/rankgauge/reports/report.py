@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from rankgauge import __version__
-from rankgauge.comparison.settings import Settings
+from rankgauge.comparison.settings import Method, Settings
 from rankgauge.errors import InputError, counted
-from rankgauge.explanation.funnel.funnel import named_stage
-from rankgauge.measures import Measure, parse_all
+from rankgauge.measures import AnyMeasure, parse_all
 from rankgauge.measures.aggregates import query_table
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import JudgmentsSource, RunSource, read_judgments
+from rankgauge.read.named import Runs, named
 from rankgauge.read.tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.facts import Facts, Source, Wanted, gather
 from rankgauge.reports.sections import SECTIONS
@@ -22,6 +23,7 @@ from rankgauge.result import Evaluation
 from rankgauge.show.data import section_data
 from rankgauge.show.model import Chart, Section
 from rankgauge.shown import Shown, clean
+from rankgauge.trust.judges.sets import Repeated
 
 if TYPE_CHECKING:
     from rankgauge.trust.online.align import Alignment
@@ -85,8 +87,8 @@ class Report(Shown):
 
 def report(
     judgments: Any,
-    runs: Any,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    runs: Runs,
+    measures: AnyMeasure | Iterable[AnyMeasure] = "nDCG@10",
     *,
     title: str = "",
     by: Any = None,
@@ -100,27 +102,34 @@ def report(
     retrieved: Any = None,
     candidates: int | None = None,
     restrict: bool = False,
+    keep_going: bool = False,
     command: str = "",
-    judge: str = "judgments",
-    second: Mapping[str, Any] | None = None,
-    repeated: str | None = None,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
-    **settings: Any,
+    judge: str = "",
+    second: Runs | None = None,
+    repeated: Repeated | None = None,
+    protocol: Protocol | Rules = DEFAULT,
+    baseline: str | None = None,
+    method: Method = "maxt",
+    alpha: float = 0.05,
+    flips: int = 100_000,
+    seed: int = 0,
 ) -> Report:
-    """Report on runs: name → run, as `compare` takes them; one run is enough.
+    """Report on runs, a mapping from names or a list of paths; one run is enough.
 
     `by` are groups of queries; other columns of its table that hold numbers are shown beside the measure. `queries` and
     `documents` are texts by id. `experiments` is a table as `align` takes it, or what that found. `examples` says how
     many queries of each kind are shown rank by rank. `retrieved` is the run that all runs are rerankings of, or its
-    name and the run; `candidates` and `restrict` are as `funnel` takes them. `second` are the judgments of other judges
-    by their names: how well they agree with the first, who is called `judge`, and what they would make of the systems;
-    `repeated` as in `agree`. Settings are those of `compare`: baseline, method, alpha, flips, seed.
+    name and the run; `candidates` and `restrict` are as `funnel` takes them, `keep_going` as `evaluate_runs` does.
+    `second` are the judgments of other judges by their names: how well they agree with the first, who is called
+    `judge` (else by the stem of the path), and what they would make of the systems; `repeated` as in `agree`.
+    `baseline`, `method`, `alpha`, `flips` and `seed` are those of `compare`.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections()][:2]
     ['Summary', 'Systems']
     """
-    source, asked = _source(judgments, runs, retrieved, second or {}, judge), Settings(**settings)
+    source = _source(judgments, runs, retrieved, second, judge)
+    asked = Settings(baseline, method, alpha=alpha, flips=flips, seed=seed)
     groups, numbers = (None, {}) if by is None else read_groups_and_numbers(by)
     wanted = Wanted(
         parse_all(measures),
@@ -140,6 +149,7 @@ def report(
         candidates,
         restrict,
         repeated,
+        keep_going,
     )
     return Report(gather(source, wanted))
 
@@ -151,17 +161,18 @@ def _aligned(experiments: Any, alpha: float) -> Alignment | None:
     return experiments if experiments is None or isinstance(experiments, Alignment) else align(experiments, alpha=alpha)
 
 
-def _source(judgments: Any, runs: Any, retrieved: Any, second: Mapping[str, Any], judge: str) -> Source:
+def _source(judgments: Any, runs: Any, retrieved: Any, second: Any, judge: str) -> Source:
     """What is reported on; a run is asked for more than once, and kept where it is small."""
-    if not isinstance(runs, Mapping) or not runs:
-        raise InputError(f"name the systems: {{'a': run, 'b': run}}; got a {type(runs).__name__}")
-    first = {} if retrieved is None else named_stage(retrieved, "retrieved")
+    systems, first = named(runs), {} if retrieved is None else named(retrieved, alone="retrieved")
+    others = {} if second is None else named(second, "judges", alone="second")
+    if not systems:
+        raise InputError("there is no run; give one or more")
     return Source(
         JudgmentsSource.of(judgments),
-        {str(name): _kept(run) for name, run in runs.items()},
+        {name: _kept(run) for name, run in systems.items()},
         {str(name): _kept(run) for name, run in first.items()},
-        {str(name): read_judgments(each, repeated=True) for name, each in second.items()},
-        judge,
+        {name: read_judgments(each, repeated=True) for name, each in others.items()},
+        judge or (next(iter(named(judgments))) if isinstance(judgments, str | PathLike) else "judgments"),
     )
 
 

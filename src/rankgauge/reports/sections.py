@@ -45,7 +45,7 @@ def summary(facts: Facts) -> Iterator[Block]:
         yield Text(f"{verdict(versus, number_text)}.", VERDICTS[versus.decision])
         yield Tiles([*_tiles(facts, versus)])
     else:
-        yield Text(_alone(facts), "lead")
+        yield Text(_alone(facts), "lead" if len(facts.focus) < 2 else "warn")
         tiles = [Tile(f"{facts.measure}, {name}", Column("", "number"), values.mean(name)) for name in facts.focus]
         yield Tiles([*tiles, Tile("queries", Column("", "count"), len(values.queries), "evaluated")])
     if len(facts.focus) == 2 and len(values.queries) <= MOST_BARS:
@@ -58,9 +58,12 @@ def summary(facts: Facts) -> Iterator[Block]:
 def _alone(facts: Facts) -> str:
     """The value where nothing was compared: of one system, or of too little to compare."""
     values, subject = facts.first, facts.subject
+    queries = counted(len(values.queries), "query", "queries")
+    if len(facts.focus) == 2:
+        apart = number_text(values.mean(subject) - values.mean(facts.focus[1]))
+        return f"Too few queries to tell: {' − '.join(facts.focus)} is {apart} {facts.measure} over {queries}."
     ends = facts.interval_of[facts.measure][subject]
     sure = "" if is_missing(ends[0]) else f" ({percent(facts.wanted.settings.alpha)} interval {interval_text(ends)})"
-    queries = counted(len(values.queries), "query", "queries")
     return f"{facts.measure} of {subject} is {number_text(values.mean(subject))} over {queries}{sure}."
 
 
@@ -70,8 +73,8 @@ def _tiles(facts: Facts, versus: Pair) -> Iterator[Tile]:
     below = f"{versus.b}: {number_text(values.mean(versus.b))}"
     yield Tile(f"{facts.measure}, {versus.a}", Column("", "number"), values.mean(versus.a), below)
     relative = change_text(versus)
-    change = f"{relative} {'more' if versus.difference > 0 else 'less'} than {versus.b}" if relative else ""
-    yield Tile("difference", Column("", "signed"), versus.difference, change)
+    change = f"{relative} {'more' if versus.difference > 0 else 'less'} than {versus.b}"
+    yield Tile("difference", Column("", "signed"), versus.difference, change if relative and versus.difference else "")
     sure = f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"
     if not is_missing(versus.interval[0]):
         sure += f"; {level} interval {interval_text(versus.interval, sign=True)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import MeasureError
-from rankgauge.measures import Measure, as_written, parse
+from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import AGGREGATES, aggregate, quantile
 from rankgauge.result.evaluation import Evaluation
 from rankgauge.shown import Shown
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["SAME", "Result"]
 
 SAME = 5e-13  # values less apart are equal
-OWN_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric_mean", "none": "mean"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +57,7 @@ class Result(Shown, Mapping[str, float]):
 
     def __getitem__(self, measure: str | Measure) -> float:
         found = self.measure(measure)
-        value = self.aggregate(OWN_AGGREGATE[found.definition.aggregate], found)
+        value = self.aggregate(self.own_aggregate(found), found)
         rounding = self.dialect.round_mean if self.dialect is not None else None
         return value if rounding is None else rounding(value)
 
@@ -79,6 +78,11 @@ class Result(Shown, Mapping[str, float]):
 
     def __len__(self) -> int:
         return len(self.measured)
+
+    def own_aggregate(self, measure: Measure) -> str:
+        """Which aggregate is the measure's value: the mean of most; in a dialect, what the tool takes."""
+        own = "" if self.dialect is None else self.dialect.own(measure).aggregate
+        return own or measure.definition.own_aggregate
 
     def aggregate(self, name: str, measure: str | Measure) -> float:
         """An aggregate by name: mean, median, geometric_mean, trimmed_mean, std, min, q25, q75, max, sum."""
@@ -173,7 +177,8 @@ class Result(Shown, Mapping[str, float]):
             return band
         own = self.dialect.own(measure)
         value, low, high = map(own.rounded, (band.value, band.low, band.high))
-        return replace(band, measure=measure, value=value, low=low, high=high, rounding=self.dialect.round_mean)
+        rounding, taken = self.dialect.round_mean, self.own_aggregate(measure)
+        return replace(band, measure=measure, value=value, low=low, high=high, rounding=rounding, own_aggregate=taken)
 
     def _settled(self, measure: Measure, band: TieBand) -> TieBand:
         """The bands with those queries settled in which the tool's order of ties is known."""
@@ -328,7 +333,7 @@ class Result(Shown, Mapping[str, float]):
 
     def measure(self, measure: str | Measure) -> Measure:
         """The measure that was evaluated under this name; an error where none was."""
-        read = parse if self.dialect is None else as_written
+        read = parse if self.dialect is None else self.dialect.written
         found = measure if isinstance(measure, Measure) else read(measure)
         if found not in self.measured:
             raise MeasureError(f"{found} was not evaluated; there are {', '.join(self)}")

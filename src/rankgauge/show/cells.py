@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rankgauge.comparison.verdict import p_text, percent
-from rankgauge.show.model import Column, Mark, Options, Table
+from rankgauge.errors import InputError, choices
+from rankgauge.show.model import Column, Mark, Options, Page, Table, every_block
 
 __all__ = ["LEFT", "MISSING", "Cell", "cell_text", "interval_text", "is_missing", "minus", "number_text", "p_text"]
-__all__ += ["drawable", "interval_column", "plain_value", "printable", "shown_rows", "table_for"]
+__all__ += ["chosen_table", "drawable", "interval_column", "plain_value", "printable", "shown_rows"]
 
 MISSING: Final = "–"
 SIGN: Final = re.compile(r"(?<![\w.])-(?=[\d.])")  # of a number
@@ -64,6 +65,7 @@ def _band_text(band: Any, text: Callable[[Any, int], str], digits: int) -> str:
 TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
     "text": lambda value, digits: str(value),
     "query": lambda value, digits: str(value),
+    "titled": lambda value, digits: str(value),  # an id and a text, which may be cut
     "count": lambda value, digits: f"{round(value):,}",
     "plain": lambda value, digits: f"{value:,.10g}",  # as short as it is: a limit, a sum of weights
     "rank": lambda value, digits: str(value),
@@ -83,7 +85,7 @@ TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
     "bar": number_text,
     "yes": lambda value, digits: "yes" if value else "no",
 }
-LEFT: Final = frozenset({"text", "query", "yes"})
+LEFT: Final = frozenset({"text", "query", "titled", "yes"})
 DIGITS: Final = {"share": 1, "percent": 1, "share interval": 1}  # decimals of a kind, if its column says nothing
 
 
@@ -169,9 +171,13 @@ def _number(cell: Cell) -> float | None:
         return None
 
 
-def table_for(tables: Sequence[Table], name: str) -> Table | None:
-    """The table for programs: the one that is named, the first that is meant for them, or the first."""
-    if name:
-        return next((table for table in tables if table.key == name), None)
-    meant = [table for table in tables if "csv" in table.formats]
-    return next(iter([*meant, *tables]), None)
+def chosen_table(page: Page, options: Options, format: str) -> Table:
+    """The table of a page in a format that holds one: that which is named, the first meant for it, or the first."""
+    tables = [block for block in every_block(page.sections) if isinstance(block, Table)]
+    fitting = sorted(tables, key=lambda table: 0 if format in table.formats else 2 if table.formats else 1)
+    chosen = [table for table in fitting if options.only in ("", table.key)]
+    if not chosen:
+        named = f"; there are {choices(dict.fromkeys(each.key for each in tables))}" if tables else ""
+        what = repr(options.only) if options.only else f"for {format}"
+        raise InputError(f"there is no table {what}{named}")
+    return chosen[0]

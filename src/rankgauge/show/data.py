@@ -7,15 +7,17 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.errors import InputError, choices
 from rankgauge.show import model
-from rankgauge.show.cells import is_missing, plain_value, printable, table_for
-from rankgauge.show.model import Block, Column, Options, Page, Section, Table, every_block
+from rankgauge.show.cells import chosen_table, is_missing, plain_value, printable
+from rankgauge.show.model import Block, Column, Options, Page, Section, Table
 from rankgauge.shown import clean
 
-__all__ = ["csv_text", "json_text", "section_data"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["csv_text", "frame", "json_text", "section_data"]
 
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a spreadsheet would compute
 
@@ -59,19 +61,33 @@ def _block_data(block: Block) -> dict[str, Any] | None:
 
 def csv_text(page: Page, options: Options) -> str:
     """One table, every digit: the one that is named, or that with a row for everything, or the first."""
-    tables = [block for block in every_block(page.sections) if isinstance(block, Table)]
-    table = table_for(tables, options.only)
-    if table is None:
-        named = f"; there are {choices([each.key for each in tables])}" if tables else ""
-        raise InputError(f"there is no table {options.only!r}{named}" if options.only else "there is no table for CSV")
+    heads, rows = _flat(page, options)
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(map(_safe, heads))
+    writer.writerows([_csv_cell(cell) for cell in row] for row in rows)
+    return stream.getvalue()
+
+
+def frame(page: Page, options: Options) -> pl.DataFrame:
+    """The same table as a polars frame; what is missing is null."""
+    import polars as pl
+
+    heads, rows = _flat(page, options)
+    columns = zip(*rows, strict=True) if rows else [()] * len(heads)
+    cells = [[None if is_missing(cell) else cell for cell in column] for column in columns]
+    names = [f"{head}_{heads[:at].count(head) + 1}" if head in heads[:at] else head for at, head in enumerate(heads)]
+    return pl.DataFrame([pl.Series(name, column, strict=False) for name, column in zip(names, cells, strict=True)])
+
+
+def _flat(page: Page, options: Options) -> tuple[list[str], list[list[Any]]]:
+    """The heads and the cells of the table for programs, ends of intervals in columns of their own."""
+    table = chosen_table(page, options, "csv")
     kept = [at for at, column in enumerate(table.columns) if column.key or column.head or column.kind != "bar"]
     columns = {at: _Spread(table.columns[at], [plain_value(row[at]) for row in table.rows]) for at in kept}
-    writer.writerow([head for column in columns.values() for head in column.heads])
-    for row in table.rows:
-        writer.writerow([cell for at, column in columns.items() for cell in column.cells(plain_value(row[at]))])
-    return stream.getvalue()
+    heads = [head for column in columns.values() for head in column.heads]
+    rows = [[cell for at, each in columns.items() for cell in each.cells(plain_value(row[at]))] for row in table.rows]
+    return heads, rows
 
 
 class _Spread:
@@ -83,19 +99,19 @@ class _Spread:
         self.ends = any(hasattr(value, "low") for value in values)
         self.interval = not self.ends and any(isinstance(value, tuple | list) for value in values)
         both = [f"{name}_low", f"{name}_high"]
-        self.heads = [_safe(head) for head in (both if self.interval else [name, *both] if self.ends else [name])]
+        self.heads = both if self.interval else [name, *both] if self.ends else [name]
 
     def cells(self, value: Any) -> Iterator[Any]:
         """The cells of a row."""
         if self.ends:
             banded = hasattr(value, "low")
             known = [getattr(value, "value", None), value.low, value.high] if banded else [value] * 3
-            yield from map(_csv_cell, known)
+            yield from known
         elif self.interval:
-            yield from map(_csv_cell, value if isinstance(value, tuple | list) else (None, None))
+            yield from value if isinstance(value, tuple | list) else (None, None)
         else:
             whole = self.whole and isinstance(value, float) and value.is_integer()
-            yield _csv_cell(int(value) if whole else value)
+            yield int(value) if whole else value
 
 
 def _csv_cell(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rankgauge.measures.gains import number_text as grade_number
 from rankgauge.show.cells import MISSING, number_text
-from rankgauge.show.text import short
+from rankgauge.show.names import short
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explanation import Change, Explanation, Row

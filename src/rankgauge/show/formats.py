@@ -13,7 +13,7 @@ from typing import Any, Final
 from rankgauge.errors import InputError, choices
 from rankgauge.show.model import Options, Page
 
-__all__ = ["FORMATS", "SUFFIXES", "Format", "format_of", "render", "save"]
+__all__ = ["FORMATS", "FRAME", "SUFFIXES", "Format", "format_of", "render", "save"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,16 @@ FORMATS: Final[dict[str, Format]] = {
     "svg": Format("pictures:svg", (".svg",), picture=True),
     "png": Format("pictures:png", (".png",), picture=True),
 }
+WORDED: Final = {"table", "markdown", "latex", "html"}  # where words stand beside tables
+FRAME: Final = Format("data:frame", ())  # in memory alone
 SUFFIXES: Final = {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes}
 
 
 def render(page: Page, format: str, options: Options | None = None) -> str | bytes:
     """The page in one of the formats; text ends in a newline, a PNG is bytes."""
-    made: str | bytes = FORMATS[format].render(page, options or Options())
+    options = options or Options()
+    shown = page.tables_alone() if options.quiet and format in WORDED else page
+    made: str | bytes = FORMATS[format].render(shown, options)
     return made
 
 

@@ -202,7 +202,7 @@ def _cell(cell: Cell, column: Column, most: float) -> _Shown:
     number = column.kind not in LEFT and not isinstance(cell.value, str)
     bar = f"{100 * abs(cell.value) / most:.1f}" if most and isinstance(cell.value, int | float) else None
     loss = "loss" if bar and cell.value < 0 else ""
-    text = "" if bar and not column.head else minus(cell.text) if number else cell.text
+    text = "" if number and _is_bare_bar(column) else minus(cell.text) if number else cell.text
     return _Shown(
         text,
         " ".join(filter(None, [_kinds(column, cell.text), cell.kind, loss])),
@@ -212,6 +212,11 @@ def _cell(cell: Cell, column: Column, most: float) -> _Shown:
         _chip(cell.value) if column.kind == "grade" else "",
         bar,
     )
+
+
+def _is_bare_bar(column: Column) -> bool:
+    """Whether a bar stands alone, without its number; a column of zeros has no bars, and no numbers either."""
+    return column.kind == "bar" and not column.head
 
 
 def _kinds(column: Column, text: str) -> str:

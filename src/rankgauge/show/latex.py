@@ -1,4 +1,4 @@
-"""Sections → LaTeX: tables in the style of booktabs; words are comments."""
+"""Sections → LaTeX: one table in the style of booktabs, which a paper can input; words are comments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rankgauge.show import model
-from rankgauge.show.cells import LEFT, Cell, minus, printable, shown_rows
+from rankgauge.show.cells import LEFT, Cell, chosen_table, minus, printable, shown_rows
 from rankgauge.show.model import Options, Page, Table, every_block
 
 __all__ = ["latex", "latex_text"]
@@ -24,18 +24,31 @@ FACES: Final = {"best": r"\textbf{%s}", "second": r"\underline{%s}"}
 
 
 def latex(page: Page, options: Options) -> str:
-    """The tables of the page, and its words as comments."""
+    """One table that a document can input: the one that is named, the one for papers, or the first.
+
+    Words of its section are comments.
+    """
+    table = chosen_table(page, options, "latex")
+    section = next(each for each in page.sections if any(block is table for block in every_block([each])))
     parts = []
-    for block in every_block(page.sections):
-        if isinstance(block, Table) and (not block.formats or "latex" in block.formats):
-            parts.append(_table(block, options))
+    for block in every_block([section]):
+        if block is table:
+            parts.append(_table(table, options))
         elif isinstance(block, model.Text):
             parts.append(_comments([block.words]))
         elif isinstance(block, model.Bullets):
             parts.append(_comments([*([block.title] if block.title else []), *block.items]))
         elif isinstance(block, model.Notes):
             parts.append(_comments(block.items))
-    return NEEDS + "\n".join(parts)
+    return NEEDS + "".join(parts) + _comments([*_others(page, table)])
+
+
+def _others(page: Page, table: Table) -> Iterator[str]:
+    """That there are other tables, and how to get them."""
+    others = [block for block in every_block(page.sections) if isinstance(block, Table) and block.key != table.key]
+    keys = dict.fromkeys(each.key for each in others if not each.formats or "latex" in each.formats)
+    if keys:
+        yield f"one table of {len(keys) + 1}; for another --table (table= in Python): {', '.join(keys)}"
 
 
 def latex_text(words: str) -> str:

@@ -7,7 +7,7 @@ the same sections, so a number cannot be one thing on the page and another in th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Final, TypeAlias
@@ -68,7 +68,7 @@ class Column:
     were asked for.
 
     `key` is its name for programs, where that is not the head. `divided`: a line stands before it. `aside`: a text that
-    is too narrow for the table does without it.
+    is too narrow for the table does without it, and if need be with shorter bars or none.
     """
 
     head: str
@@ -254,6 +254,14 @@ class Page:
     sections: Sequence[Section]
     data: Callable[[], Any]
     subtitle: str = ""
+
+    def tables_alone(self) -> Page:
+        """The page without its words: no sentence, no note, no picture."""
+        sections = [
+            replace(each, blocks=[replace(block, notes=()) for block in each.blocks if isinstance(block, Table)])
+            for each in self.sections
+        ]
+        return replace(self, sections=sections)
 
 
 def every_block(sections: Iterable[Section]) -> Iterable[Block]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, groupby
+from itertools import compress, groupby
 from typing import Any, Final
-from unicodedata import combining, east_asian_width
 
 from rankgauge.show import model
 from rankgauge.show.cells import LEFT, Cell, cell_text, printable, shown_rows
 from rankgauge.show.model import Block, Column, Options, Page, Table
+from rankgauge.show.names import cut_apart, short, width_of
 
-__all__ = ["bar", "short", "text", "width_of"]
+__all__ = ["bar", "text"]
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-BAR: Final = 12  # characters of a bar
-NARROWEST: Final = 16  # characters that are left of a long text in a narrow table
+BAR, SHORTEST = 12, 2  # characters of a bar: the longest, and what is left of it in a narrow table
+NARROWEST: Final = 12  # characters that are left of a long text in a narrow table
 COLOURS: Final = {
     "best": "1",
     "second": "4",
@@ -30,6 +30,7 @@ COLOURS: Final = {
     "loss": "31",
 }
 BETWEEN: Final = "  "
+DIVIDER: Final = "│ "
 WIDTH: Final = 80  # where sentences are wrapped if there is no terminal; a table is as wide as it is
 
 
@@ -38,8 +39,7 @@ def text(page: Page, options: Options) -> str:
     titled = len(page.sections) > 1
     parts = []
     for section in page.sections:
-        shown = [block for block in section.blocks if isinstance(block, Table) or not options.quiet]
-        blocks = _block_texts(shown, options)
+        blocks = _block_texts(section.blocks, options)
         if blocks and titled and section.title:
             parts.append(_underlined(section.title, options))
         parts += blocks
@@ -83,7 +83,7 @@ def _words(block: model.Text, options: Options) -> str:
 
 
 def _bullets(block: model.Bullets, options: Options) -> str:
-    title = f"{printable(block.title)}:\n" if block.title else ""
+    title = _lines([f"{block.title}:"], options) if block.title else ""
     return title + _lines(block.items, options, "Warning: " if block.kind == "warning" else "  " if title else "")
 
 
@@ -119,25 +119,49 @@ def _table(table: Table, options: Options) -> str:
     if table.formats and "table" not in table.formats:
         return ""
     rows = shown_rows(table, options)
-    heads = [Cell(printable(column.head)) for column in table.columns]
-    if any(column.aside for column in table.columns) and _width([heads, *rows]) > (options.width or WIDTH):
-        kept = [at for at, column in enumerate(table.columns) if not column.aside]
-        table = replace(table, columns=[table.columns[at] for at in kept])
-        heads, *rows = ([row[at] for at in kept] for row in (heads, *rows))
-    for at, column in enumerate(table.columns):
-        if column.kind == "bar":
-            for row, drawn in zip(rows, _bars([row[at].value for row in rows]), strict=True):
-                row[at] = replace(row[at], text=drawn, kind="loss" if drawn.startswith("░") else "bar")
-    grid = [heads, *rows] if table.foot else _folded([heads, *rows], table.columns, options.width or WIDTH)
-    if options.width is not None:
-        grid = _shortened(grid, table.columns, options.width)
+    width = (options.width or WIDTH) - len(DIVIDER) * sum(column.divided for column in table.columns)
+    table, grid = _narrowed(table, rows, width)
+    grid = grid if table.foot else _folded(grid, table.columns, width)
+    # Without a terminal an id stays whole: a program may read it.
+    grid = _shortened(grid, table.columns, width, LEFT if options.width else {"titled"})
     parts = [
         "".join(f"{line}\n" for line in _aligned(grid, table, part, options))
-        for part in _parts(_widths(grid), table.columns, options.width)
+        for part in _parts(_widths(grid), table.columns, width if options.width else None)
     ]
     caption = _lines([table.caption], options) if table.caption else ""
-    notes = "" if options.quiet else _noted(table.notes, options)
-    return caption + "\n".join(parts) + notes
+    return caption + "\n".join(parts) + _noted(table.notes, options)
+
+
+def _narrowed(table: Table, rows: list[list[Cell]], width: int) -> tuple[Table, list[list[Cell]]]:
+    """The table and its grid; where it is too wide, without what stands aside, and then with shorter bars or none."""
+    grid = _drawn([[Cell(printable(column.head)) for column in table.columns], *rows], table.columns, BAR)
+    if _width(grid) > width:
+        table, grid = _kept(table, grid, [not column.aside for column in table.columns])
+    over = _width(grid) - width
+    if 0 < over <= BAR - SHORTEST:
+        return table, _drawn(grid, table.columns, BAR - over)
+    return _kept(table, grid, [column.kind != "bar" for column in table.columns]) if over > 0 else (table, grid)
+
+
+def _kept(table: Table, grid: list[list[Cell]], kept: list[bool]) -> tuple[Table, list[list[Cell]]]:
+    return replace(table, columns=[*compress(table.columns, kept)]), [[*compress(row, kept)] for row in grid]
+
+
+def _drawn(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> list[list[Cell]]:
+    """The grid with bars of this width; a loss is hatched."""
+    drawn = [
+        _bar_cells([row[at] for row in grid[1:]], width) if column.kind == "bar" else [row[at] for row in grid[1:]]
+        for at, column in enumerate(columns)
+    ]
+    return [grid[0], *(list(row) for row in zip(*drawn, strict=True))]
+
+
+def _bar_cells(cells: Sequence[Cell], width: int) -> list[Cell]:
+    bars = _bars([cell.value for cell in cells], width)
+    return [
+        replace(cell, text=drawn, kind="loss" if drawn.startswith("░") else "bar")
+        for cell, drawn in zip(cells, bars, strict=True)
+    ]
 
 
 def _width(grid: Sequence[Sequence[Cell]]) -> int:
@@ -157,7 +181,7 @@ def _aligned(grid: list[list[Cell]], table: Table, part: list[int], options: Opt
         for place in part:
             cell, column = row[place], table.columns[place]
             left = column.kind in LEFT or column.kind == "bar" or any(each[place].note for each in grid)
-            line = "│ " * column.divided
+            line = DIVIDER * column.divided
             cells.append(line + _coloured(_padded(cell.text + cell.note, widths[place], left), cell.kind, options))
         if table.foot and at == len(grid) - table.foot:
             yield "-" * (sum(widths[place] for place in part) + len(BETWEEN) * (len(part) - 1))
@@ -194,46 +218,28 @@ def _folded(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> li
     return folded
 
 
-def _shortened(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> list[list[Cell]]:
-    """The grid with long texts cut as far as is needed, and no further than to `NARROWEST`."""
+def _shortened(
+    grid: list[list[Cell]], columns: Sequence[Column], width: int, kinds: Collection[str]
+) -> list[list[Cell]]:
+    """The grid with long texts of these kinds cut as far as needed, no further than to `NARROWEST`, and kept apart."""
     widths, over = _widths(grid), _width(grid) - width
     room = list(widths)
     for at in sorted(range(len(columns)), key=lambda at: -widths[at]):
-        if over > 0 and columns[at].kind in LEFT and widths[at] > NARROWEST:
+        if over > 0 and columns[at].kind in kinds and widths[at] > NARROWEST:
             room[at] = max(NARROWEST, widths[at] - over)
             over -= widths[at] - room[at]
-    return [[replace(cell, text=short(cell.text, room[at])) for at, cell in enumerate(row)] for row in grid]
+    heads, *rows = grid
+    shown = [cut_apart([row[at].text for row in rows], room[at]) for at in range(len(columns))]
+    cut = [[replace(cell, text=shown[at][cell.text]) for at, cell in enumerate(row)] for row in rows]
+    return [[replace(head, text=short(head.text, room[at])) for at, head in enumerate(heads)], *cut]
 
 
-# ---- widths, shortened texts, bars -----------------------------------------------------------------------------------
-
-
-def _char_width(char: str) -> int:
-    return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
-
-
-def width_of(words: str) -> int:
-    """How many columns of a terminal a text takes: wide characters take two."""
-    return len(words) if words.isascii() else sum(map(_char_width, words))
+# ---- padding and bars -----------------------------------------------------------------------------------
 
 
 def _padded(words: str, width: int, left: bool) -> str:
     blank = " " * (width - width_of(words))
     return words + blank if left else blank + words
-
-
-def short(words: str, width: int = 28) -> str:
-    """The text, with its middle left out where it is long, on one line."""
-    words = printable(words)
-    if width_of(words) <= width:
-        return words
-    end = (width - 1) // 2
-    return f"{_cut(words, width - 1 - end)}…{_cut(words[::-1], end)[::-1]}"
-
-
-def _cut(words: str, width: int) -> str:
-    taken = accumulate(map(_char_width, words))
-    return words[: sum(each <= width for each in taken)]
 
 
 def bar(value: float, most: float, width: int = BAR) -> str:
@@ -244,10 +250,10 @@ def bar(value: float, most: float, width: int = BAR) -> str:
     return drawn if value >= 0 else "░" * max(1, len(drawn))
 
 
-def _bars(values: Sequence[Any]) -> list[str]:
+def _bars(values: Sequence[Any], width: int) -> list[str]:
     numbers = [value if isinstance(value, int | float) else None for value in values]
     most = max((abs(number) for number in numbers if number is not None), default=0.0)
-    return ["" if number is None else bar(number, most) for number in numbers]
+    return ["" if number is None else bar(number, most, width) for number in numbers]
 
 
 WRITERS: Final[dict[type, Callable[[Any, Options], str]]] = {

@@ -6,7 +6,7 @@ For each row in turn a column is chosen on all the others, and the row tells whe
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -87,6 +87,7 @@ def _prediction(x: Floats, y: Floats) -> float:
     return -error / variance if not is_constant(y) else 0.0
 
 
+CriterionName: TypeAlias = Literal["pearson", "spearman", "kendall", "sign", "prediction"]
 CRITERIA: Final = {
     "pearson": Criterion("the highest Pearson correlation", pearson, lambda x, y: without_each(x, y)[0]),
     "spearman": Criterion("the highest Spearman correlation", spearman),

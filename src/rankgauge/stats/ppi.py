@@ -9,10 +9,11 @@ is right whatever the predictions are worth: what they are off by is measured wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
+from rankgauge.errors import InputError
 from rankgauge.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["INTERVALS", "needed", "needed_alone", "plain_mean", "power", "prediction_powered"]
 
 # Interval → what it is.
+Interval: TypeAlias = Literal["t", "ppi_py"]
 INTERVALS: Final = {
     "t": "Student's t with n − 1 degrees of freedom, unbiased variances",
     "ppi_py": "normal, variances divided by n: what the package ppi_py gives",
 }
+
+MOST_QUERIES: Final = 10**9  # more than anyone will ever judge
 
 
 def power(truth: Floats, predicted: Floats, others: Floats) -> float:
@@ -83,6 +87,8 @@ def needed_alone(truth: Floats, width: float, *, alpha: float = 0.05, interval: 
     """How many true values, without any prediction, an interval no wider than this takes."""
     deviation = float(np.sqrt(_spread(truth, 1 if interval == "t" else 0)))
     n = max(2, int((2 * _quantile(alpha, None) * deviation / width) ** 2))
+    if n > MOST_QUERIES:
+        raise InputError(f"an interval of width {width:g} takes more than {MOST_QUERIES:,} queries; give a wider one")
     while 2 * _quantile(alpha, n - 1 if interval == "t" else None) * deviation / np.sqrt(n) > width:
         n += 1
     return n

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import InputError, choices, counted
 from rankgauge.read import read_judgments, read_run
-from rankgauge.trust.judges.sets import POLICIES
+from rankgauge.trust.judges.sets import POLICIES, Repeated
 
 if TYPE_CHECKING:
     from rankgauge.read import Judgments, Run
@@ -100,7 +100,7 @@ class Labels:
     """How stored labels become judgments: whose, in which order, and what several grades of one rank come to."""
 
     judges: tuple[tuple[str, ...], ...] = ()
-    policy: str = "majority"
+    policy: Repeated = "majority"
 
     def __str__(self) -> str:
         heard = " > ".join("+".join(rank) for rank in self.judges) or "people > programs > models"
@@ -262,7 +262,7 @@ def _heard(rows: list[Any], rule: Labels, known: Mapping[str, str]) -> Iterator[
         yield from ((query, doc, grade) for grade in grades)
 
 
-def _settled(heard: list[tuple[str, str, float]], policy: str) -> dict[str, dict[str, float]]:
+def _settled(heard: list[tuple[str, str, float]], policy: Repeated) -> dict[str, dict[str, float]]:
     pairs: dict[tuple[str, str], list[float]] = {}
     for query, doc, grade in heard:
         pairs.setdefault((query, doc), []).append(grade)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -11,17 +10,16 @@ import numpy as np
 from rankgauge.comparison.pairs import each_against_earlier
 from rankgauge.errors import InputError, MeasureError, choices, counted, unknown
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.measures import Measure, parse
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.measures import AnyMeasure, Measure, parse
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, RunSource
+from rankgauge.read.named import Runs, named
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.ppi import INTERVALS, needed, needed_alone, plain_mean, power, prediction_powered
-from rankgauge.trust.judges.sets import judged_once
+from rankgauge.stats.ppi import INTERVALS, Interval, needed, needed_alone, plain_mean, power, prediction_powered
+from rankgauge.trust.judges.sets import Repeated, judged_once
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgauge.dtypes import Floats
 
 __all__ = ["Powered", "PredictionPowered", "ppi"]
@@ -82,6 +80,7 @@ class PredictionPowered(Shown):
     width: float | None
     systems: list[Powered]
     pairs: list[Powered]
+    protocol: Protocol = DEFAULT
 
     @property
     def title(self) -> str:
@@ -108,10 +107,8 @@ class PredictionPowered(Shown):
             "pairs": [pair | each.to_dict() for pair, each in zip(names, self.pairs, strict=True)],
         }
 
-    def to_frame(self) -> pl.DataFrame:
-        """A polars frame with a row per system and per difference of two."""
-        import polars as pl
-
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per system and per difference of two, every digit."""
         rows = []
         for each in [*self.systems, *self.pairs]:
             row: dict[str, Any] = {"system": each.name}
@@ -119,20 +116,20 @@ class PredictionPowered(Shown):
                 row |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
             row |= {"model": each.model, "lambda": each.power, "narrower": each.narrower}
             rows.append(row | {"needed": each.needed, "needed_alone": each.needed_alone})
-        return pl.DataFrame(rows, infer_schema_length=None)
+        return rows
 
 
 def ppi(
     people: Any,
     model: Any,
-    runs: Mapping[str, Any],
-    measure: str | Measure = "nDCG@10",
+    runs: Runs,
+    measure: AnyMeasure = "nDCG@10",
     *,
     interval_width: float | None = None,
-    interval: str = "t",
+    interval: Interval = "t",
     alpha: float = 0.05,
-    repeated: str | None = None,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    repeated: Repeated | None = None,
+    protocol: Protocol | Rules = DEFAULT,
 ) -> PredictionPowered:
     """The mean of every run under human labels, from a few that they made and all that a model made.
 
@@ -143,11 +140,12 @@ def ppi(
     """
     protocol = Protocol.of(protocol)
     measure = parse(str(measure))
-    _check(measure, runs, interval, alpha, interval_width)
+    systems = named(runs)
+    _check(measure, systems, interval, alpha, interval_width)
     human, machine = judged_once(people, repeated), judged_once(model, repeated)
     _same_pool(human, machine)
     columns = {}
-    for name, run in runs.items():
+    for name, run in systems.items():
         columns[name] = _values(human, machine, RunSource.of(run).read(protocol), measure, protocol)
     found = {name: _powered(name, *each, interval_width, interval, alpha) for name, each in columns.items()}
     pairs = []
@@ -156,11 +154,11 @@ def ppi(
         pairs.append(_powered(f"{a} − {b}", truth, predicted, others, interval_width, interval, alpha))
     judged, queries = len(human.queries), len(machine.queries)
     settings = interval, alpha, interval_width
-    return PredictionPowered(str(measure), judged, queries, *settings, list(found.values()), pairs)
+    return PredictionPowered(str(measure), judged, queries, *settings, list(found.values()), pairs, protocol)
 
 
 def _check(measure: Measure, runs: Any, interval: str, alpha: float, width: float | None) -> None:
-    if not isinstance(runs, Mapping) or not runs:
+    if not runs:
         raise InputError("name the systems: {'a': run, 'b': run}; there is none")
     if interval not in INTERVALS:
         raise InputError(f"interval={interval!r} is not known; expected {choices(INTERVALS)}")

@@ -63,6 +63,9 @@ CODES: Final[dict[str, Kind]] = {
     "RG208": Kind(
         "note", "a document has the id of its query", "drop it where queries are documents (BEIR does so for some sets)"
     ),
+    "RG209": Kind(
+        "note", "scores differ only beyond 32 bits", "--scores float32 gives the score of trec_eval 9 and pytrec_eval"
+    ),
     "RG301": Kind("note", "a query of the run has no judgments", "nothing; it is left out"),
     "RG302": Kind(
         "warning", "a judged query has no results", "it counts 0; --missing skip leaves it out, as trec_eval without -c"

@@ -18,7 +18,7 @@ from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run
 from rankgauge.validation.checks import flipped, short_queries
 from rankgauge.validation.codes import EXAMPLES, Draft, Example, about_queries
-from rankgauge.validation.quick import reversal
+from rankgauge.validation.quick import reversal, same_in_32_bits
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats
@@ -92,10 +92,24 @@ def check_pair(pair: Pair) -> Iterator[Draft]:
         draft = about_queries("RG302", judged, judged.first_of(missing))
         yield replace(draft, source=run.name)
     yield from _spelled_otherwise(pair)
+    yield from _in_32_bits(pair)
     turned = reversal(pair.hits, pair.measure) if pair.hits is not None else ""
     if turned:
         example = Example(f"score {run.columns.number[0]:g}", run, 0)
         yield Draft("RG207", run.name, len(run.columns.queries), [example], turned)
+
+
+def _in_32_bits(pair: Pair) -> Iterator[Draft]:
+    """Scores that 32 bits cannot tell apart, where that makes another value."""
+    columns = pair.run.columns
+    order = np.lexsort((-columns.number, columns.query))
+    rows = order[same_in_32_bits(columns.query[order], columns.number[order])]
+    other = pair.mean(protocol=Protocol(scores="float32")) if len(rows) else None
+    if other is not None and pair.values is not None and f"{other:.4f}" != f"{pair.values.mean():.4f}":
+        shown = [
+            Example(f"score {float(columns.number[row])!r}", pair.run, int(row)) for row in rows[:EXAMPLES].tolist()
+        ]
+        yield Draft("RG209", pair.run.name, len(rows), shown, f"{pair.start}, and {other:.4f} in 32 bits")
 
 
 def _only_in(table: Table, other: Table) -> list[int]:

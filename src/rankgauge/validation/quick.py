@@ -6,6 +6,7 @@ ranks from 0, a query's own id, ids written differently), and says how many quer
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.errors import counted
+from rankgauge.errors import RankgaugeWarning, counted
 from rankgauge.matching.diagnose import alike, sides_of
+from rankgauge.matching.match import match
+from rankgauge.matching.order import as_float32
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.validation.codes import CODES
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from rankgauge.read.records import Judgments, Record, Run
     from rankgauge.result import Result
 
-__all__ = ["SHORT", "Peek", "contradicting", "peek", "quick_checks", "quick_notes", "reversal"]
+__all__ = ["SHORT", "Peek", "contradicting", "peek", "quick_checks", "quick_notes", "reversal", "same_in_32_bits"]
 
 SHORT: Final = 0.1  # of the usual length
 DEEP: Final = 10  # documents, from which on a reversed ranking can be told from a bad one
@@ -36,6 +39,7 @@ LEVELS: Final = 3
 LOOKED_AT: Final = 2_000  # queries, to tell whether it is worth looking at all of them
 QUERIES: Final = 20  # that are peeked at, or fewer if they have more rows than this
 ROWS: Final = 2_000
+MOST_ROWS: Final = 1_000_000  # of a run whose scores are looked at as 32-bit numbers, too
 WIDTH: Final = 6  # query Q0 doc rank score tag
 MOST_DOCUMENTS: Final = 2_000  # documents of the run whose spelling is tried in other ways
 
@@ -54,7 +58,7 @@ def quick_notes(results: list[Result]) -> list[str]:
 
 def quick_checks(result: Result) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """What is odd in the judgments, and what in the run: a code and words each."""
-    of_run = [*_ranked(result.hits)]
+    of_run = [*_ranked(result.hits), *_in_32_bits(result)]
     if result.peek is not None:
         of_run += sample_notes(result.peek, by_score=result.protocol.order == "score")
     return [*_judged(result.hits)], of_run
@@ -88,6 +92,46 @@ def _ranked(hits: Hits) -> Iterator[tuple[str, str]]:
     turned = reversal(hits, parse("nDCG@10"))
     if turned:
         yield "RG207", turned
+
+
+def _in_32_bits(result: Result) -> Iterator[tuple[str, str]]:
+    """The first measure whose value is another one where scores are compared as 32-bit numbers."""
+    narrow = result.peek.narrow if result.peek is not None and result.dialect is None else None
+    if narrow is None:
+        return
+    weights = None if result.weights is None else result._selected(result.weights)
+    for measure in result.measures:
+        value, other = (
+            result[measure],
+            aggregate(result.own_aggregate(measure), result._selected(measure(narrow)), weights),
+        )
+        if f"{value:.4f}" != f"{other:.4f}":
+            yield "RG209", f"{measure} is {value:.4f}, and {other:.4f} where they are compared as 32-bit numbers"
+            return
+
+
+def same_in_32_bits(query: Array, score: Floats) -> Ints:
+    """The rows whose score is not that of the row before, of the same query, but is in 32 bits."""
+    narrow = as_float32(score)
+    same = (query[1:] == query[:-1]) & (score[1:] != score[:-1]) & (narrow[1:] == narrow[:-1])
+    return np.flatnonzero(same) + 1
+
+
+def _narrow(judgments: Judgments, run: Run, hits: Hits) -> Hits | None:
+    """The hits where scores are compared as 32-bit numbers, if that makes some equal; None of runs that are large."""
+    rules = hits.protocol
+    if rules.order != "score" or rules.scores != "float64" or len(run) > MOST_ROWS:
+        return None
+    if run.is_columns:
+        query, score = run.columns.query, run.columns.number
+    else:
+        first = [np.fromiter(map(float, docs.values()), np.float64) for docs in islice(run.nested.values(), QUERIES)]
+        query = np.repeat(np.arange(len(first)), [*map(len, first)])
+        score = np.concatenate([np.sort(each) for each in first]) if first else np.zeros(0)
+    if not len(same_in_32_bits(query, score)):
+        return None
+    with warnings.catch_warnings(action="ignore", category=RankgaugeWarning):
+        return match(judgments, run, replace(rules, scores="float32"))
 
 
 def reversal(hits: Hits, measure: Measure) -> str:
@@ -131,6 +175,8 @@ class Peek(NamedTuple):
     `head` is the start of the run's file (all of it where `whole`; ranks are nowhere else), `retrieved` holds documents
     of the first queries, `rows` is how many the run has.
 
+    `narrow` is what is found where scores are compared as 32-bit numbers, if that may be something else.
+
     `judged` (of the same queries) is there only where most judged documents were not found, `missing` and `extra`
     (ids of queries) only where both sides have queries that the other has not: else there is nothing to compare.
     """
@@ -142,6 +188,7 @@ class Peek(NamedTuple):
     missing: Collection[str] = ()
     extra: Collection[str] = ()
     rows: int = 0
+    narrow: Hits | None = None
 
 
 def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
@@ -151,7 +198,8 @@ def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
     judged = _documents(judgments, retrieved) if few else {}
     apart = hits.missing and hits.left_out
     ours, theirs = (set(judgments.queries), set(run.queries)) if apart else (set(), set())
-    return Peek(run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours, len(run))
+    narrow = _narrow(judgments, run, hits)
+    return Peek(run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours, len(run), narrow)
 
 
 def _first(nested: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:

@@ -157,7 +157,7 @@ def _fast_run(file: Source) -> Table | None:
     from rankgauge.read.trec import LAYOUTS, line_rows
     from rankgauge.read.trec_blocks import read_blocks_with_ranks
 
-    with file.open() as stream:
+    with file.open_text() as stream:
         both = read_blocks_with_ranks(stream)
     if both is None:
         return None

@@ -7,7 +7,9 @@ import io
 import json
 import math
 import os
+import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
@@ -25,6 +27,7 @@ __all__ = ["STANDARD_OUTPUT", "WRITERS", "check_target", "opened", "write"]
 Writer: TypeAlias = "Callable[[Record, IO[bytes], str], None]"
 BITE: Final = 1 << 18
 WHOLE: Final = 2.0**53
+ABANDONED: Final = 3600.0  # seconds in which a file that is still being written has changed
 
 
 def write(
@@ -44,6 +47,8 @@ def write(
         known = choices(each for entry in FORMATS.values() for each in entry.suffixes)
         raise InputError(f"{path}: the suffix names no format; expected {known}, or say format= (--to)")
     format_named(name)
+    if name not in WRITERS:
+        raise FormatError(f"{name} is read and not written; expected {choices(WRITERS)}")
     with opened(path) as stream:
         try:
             WRITERS[name](record, stream, tag)
@@ -99,6 +104,7 @@ def _compressed(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
 @contextlib.contextmanager
 def _beside(path: str) -> Iterator[IO[bytes]]:
     folder, name = os.path.split(path)
+    _remove_leftovers(folder, name)
     beside = os.path.join(folder, f".{name}.{os.urandom(4).hex()}.partial")
     try:
         with open(beside, "xb") as stream:
@@ -108,6 +114,15 @@ def _beside(path: str) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             os.remove(beside)
         raise
+
+
+def _remove_leftovers(folder: str, name: str) -> None:
+    """What a writer of this file left behind when it was killed: nobody has written to it for a long time."""
+    with contextlib.suppress(OSError):
+        for each in os.scandir(folder or "."):
+            ours = re.fullmatch(rf"\.{re.escape(name)}\.[0-9a-f]{{8}}\.partial", each.name)
+            if ours and time.time() - each.stat().st_mtime > ABANDONED:
+                os.remove(each.path)
 
 
 def _unwritable(path: str, error: OSError) -> InputError:

@@ -9,7 +9,7 @@ Traceback (most recent call last):
 ...
 rankgauge.errors.FormatError: query 0, place 0: the grade is 0.3; expected a whole number
 >>> trainers.lightgbm("nDCG@10")([2, 0, 1], [0.3, 0.9, 0.2], None, [2, 1])
-('ndcg@10_rankgauge', 0.8154648767857287, True)
+('ndcg@10_lightgbm', 0.8154648767857287, True)
 """
 
 from __future__ import annotations

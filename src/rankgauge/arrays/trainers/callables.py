@@ -30,11 +30,15 @@ def xgboost(*measures: str, dialect: str | Dialect | None = "xgboost", name: str
     minus = [measure.endswith("-") for measure in measures]
     found = metrics_of(tuple(measure.removesuffix("-") for measure in measures), dialect, name)
     return XGBoostMetric(
-        [
-            metric.with_rules(empty="zero") if less else metric
-            for metric, less in zip(found, minus or [False], strict=True)
-        ]
+        [_emptied(metric, name) if less else metric for metric, less in zip(found, minus or [False], strict=True)]
     )
+
+
+def _emptied(metric: Metric, name: str | None) -> Metric:
+    """The metric under which an empty query counts 0, and its name as XGBoost has it: `ndcg@10-`."""
+    less = metric.with_rules(empty="zero")
+    less.name = name or "-_".join(metric.name.split("_", 1))
+    return less
 
 
 class XGBoostMetric:

@@ -36,19 +36,19 @@ UNWEIGHTED: Final = {"catboost": ("AP", "P", "R")}  # dialect → the measures f
 class Metric:
     """A measure by name, as a dialect defines it, or as rankgauge does where the dialect is None.
 
-    `name` is what a trainer's log calls it: the trainer's own spelling with `_rankgauge` behind, so that it can stand
-    beside the metric that the trainer has built in.
+    `name` is what a trainer's log calls it: the trainer's own spelling and whose number it is (the dialect's name, or
+    rankgauge), so that it can stand beside the metric that the trainer has built in, and beside other dialects.
     """
 
     def __init__(self, measure: str, dialect: str | Dialect | None, name: str | None = None) -> None:
         self.dialect = None if dialect is None else find_dialect(dialect)
-        measure = _with_cutoff(_ours(measure), self.dialect)
+        written = (as_written if self.dialect is None else self.dialect.written)(_ours(measure))
         self.round_mean = None if self.dialect is None else self.dialect.round_mean
         self.rounding = None
         if self.dialect is None:
-            self.measure, self.protocol = parse(measure), CANDIDATES
+            self.measure, self.protocol = parse(_ours(measure)), CANDIDATES
         else:
-            own = self.dialect.own(as_written(measure))
+            own = self.dialect.own(written)
             self.measure, self.protocol, self.rounding = own.measure, own.protocol, own.rounding
         if self.protocol.order != "score":
             raise ProtocolError(f"{dialect} orders documents as they are given and looks at no scores: not for arrays")
@@ -58,7 +58,7 @@ class Metric:
                 f"{dialect} orders equal scores by document id, and arrays have none; expected None or "
                 f"{choices(name for name, rules in known if rules.order == 'score' and rules.ties in TIES)}"
             )
-        self.name = name or _name(as_written(measure)) + "_rankgauge"
+        self.name = name or f"{_name(written)}_{self.dialect.name if self.dialect else 'rankgauge'}"
 
     def with_rules(self, **rules: Any) -> Metric:
         """The same under other rules."""
@@ -110,12 +110,6 @@ def _ours(text: str) -> str:
     """A trainer's spelling, `pre@5`, as ours: `P@5`."""
     name, cut, rest = text.partition("@")
     return next((ours for ours, theirs in NAMES.items() if theirs == name), name) + cut + rest
-
-
-def _with_cutoff(text: str, dialect: Dialect | None) -> str:
-    """P, which needs a cut-off, at the one that the trainer takes without being told: XGBoost's `pre` is `pre@32`."""
-    own = dialect.measures.get(text) if dialect is not None and text == "P" else None
-    return f"{text}@{own.parameters['k']}" if own is not None and "k" in own.parameters else text
 
 
 def _name(measure: Measure) -> str:

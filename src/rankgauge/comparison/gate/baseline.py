@@ -13,14 +13,14 @@ from rankgauge.comparison.values import Values, comparable, one_definition
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.evaluate import evaluate
 from rankgauge.protocol import Protocol
-from rankgauge.read.sources import find_source
+from rankgauge.read.sources import Source, find_source
 from rankgauge.result import Evaluation, Result
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
     from rankgauge.comparison.gate.check import Check
 
-__all__ = ["read_baseline", "save_baseline", "saved_at", "values_of"]
+__all__ = ["baseline_at", "read_baseline", "save_baseline", "saved_at", "saved_in", "values_of"]
 
 
 def read_baseline(baseline: Any, judgments: Any, measures: Iterable[str], protocol: Protocol) -> Saved:
@@ -32,15 +32,22 @@ def read_baseline(baseline: Any, judgments: Any, measures: Iterable[str], protoc
     return saved_at(baseline) or Saved.of(evaluate(judgments, baseline, measures, protocol=protocol))
 
 
-def saved_at(baseline: Any, name: str | None = None) -> Saved | None:
-    """The saved values in a file (of the run of this name, where it holds several); None if it is something else."""
-    if not isinstance(baseline, str) and not hasattr(baseline, "__fspath__"):
-        return None
-    path = os.fspath(baseline)
+def saved_at(baseline: Any) -> Saved | None:
+    """The saved values in a file; None if it is something else."""
+    is_path = isinstance(baseline, str) or hasattr(baseline, "__fspath__")
+    return saved_in(baseline_at(os.fspath(baseline))) if is_path else None
+
+
+def baseline_at(path: str) -> Source:
+    """The file of a baseline; where there is none, how to make one."""
     if path != "-" and not os.path.exists(path):
         made = MAKE.format(measures="nDCG@10", file=path)
         raise InputError(f"{path}: there is no such baseline; save one first: {made}")
-    source = find_source(baseline)
+    return find_source(path)
+
+
+def saved_in(source: Source, name: str | None = None) -> Saved | None:
+    """The saved values in a file (of the run of this name, where it holds several); None if it is something else."""
     found = read_saved(source)
     return one_run(found, name, source.name) if found is not None else None
 

@@ -21,9 +21,9 @@ from rankgauge.comparison.gate.baseline import read_baseline, values_of
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate
-from rankgauge.measures import Measure, parse, parse_all
+from rankgauge.measures import AnyMeasure, parse, parse_all
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import read_judgments
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
@@ -188,11 +188,11 @@ def check(
     judgments: Any,
     run: Any,
     baseline: Any = None,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
+    measures: AnyMeasure | Iterable[AnyMeasure] | None = None,
     *,
     margin: float | Mapping[str, float] | None = None,
     minimums: Mapping[str, float] | None = None,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     lost: int = LOST,
     name: str = "",
 ) -> Check:
@@ -214,7 +214,7 @@ def check(
     return check_result(result, old, margins, floors, lost=lost)
 
 
-def _names(measures: str | Measure | Iterable[str | Measure] | None) -> list[str]:
+def _names(measures: AnyMeasure | Iterable[AnyMeasure] | None) -> list[str]:
     """The measures to compare, in our spelling."""
     names = [str(each) for each in parse_all("nDCG@10" if measures is None else measures)]
     if not names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final
 
@@ -14,8 +14,8 @@ from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
-from rankgauge.measures import Measure, parse_all
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.measures import AnyMeasure, Measure, parse_all
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 
@@ -26,13 +26,13 @@ MEASURES: Final = ("nDCG@10", "R@100")
 
 def bench(
     suite: Any,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
+    measures: AnyMeasure | Iterable[AnyMeasure] | None = None,
     *,
     baseline: str | None = None,
     datasets: Iterable[str] = (),
     systems: Iterable[str] = (),
     split: str = "test",
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     alpha: float = 0.05,
     flips: int = 10_000,
     resamples: int = 2_000,
@@ -225,14 +225,15 @@ SHOWN: Final = 4
 
 
 def _notes(leaderboard: Leaderboard) -> Iterator[str]:
-    """Line by line."""
+    """Line by line: what may change the reading first."""
     board, ways = leaderboard.first, leaderboard.ways
     queries = board.queries
+    yield from _doubts(leaderboard)
+    yield from _missing(leaderboard)
     yield (
         f"{len(queries):,} data sets, {sum(queries.values()):,} queries. The macro-average weighs data sets equally; "
         "intervals and decisions are about other queries of these data sets, not about other data sets."
     )
-    yield from _missing(leaderboard)
     if board.complete:
         yield (
             f"Macro: {percent(ways.alpha)} t interval. Ranks: {percent(ways.alpha)} of {ways.resamples:,} bootstrap "
@@ -251,19 +252,18 @@ def _notes(leaderboard: Leaderboard) -> Iterator[str]:
             f"{100 * ways.alpha:g} %)."
         )
     yield from _rules(leaderboard)
-    yield from _doubts(leaderboard)
 
 
 def _missing(leaderboard: Leaderboard) -> Iterator[str]:
     """The systems without a macro-average, and the data sets that they lack."""
     board = leaderboard.first
     number = len(board.cells)
+    if not board.complete:
+        yield "No system has a run for every data set: there are no macro-averages and no ranks."
     for name, standing in board.standings.items():
         if standing.missing:
             lacking = f"{_some(standing.missing)} ({len(standing.missing)} of {number})"
             yield f"No macro-average for {name}: no run for {lacking}."
-    if not board.complete:
-        yield "No system has a run for every data set: there are no macro-averages and no ranks."
 
 
 def _some(names: Sequence[str]) -> str:
@@ -290,11 +290,11 @@ def _doubts(leaderboard: Leaderboard) -> Iterator[str]:
         if cell.answered < len(cell.queries)
     }
     if unanswered:
-        yield f"Caution: queries without an answer count 0: {_some(list(unanswered))}."
+        yield f"Caution, not-answered: queries without an answer count 0: {_some(list(unanswered))}."
     for board in leaderboard.boards.values():
         if board.dropped:
             words = _some([f"{name} ({count:,})" for name, count in board.dropped.items()])
-            yield f"Caution: {board.measure}: left out, without a value for every system: {words}."
+            yield f"Caution, dropped-queries: {board.measure}: left out, without a value for every system: {words}."
     yield from _few(leaderboard)
 
 
@@ -304,12 +304,12 @@ def _few(leaderboard: Leaderboard) -> Iterator[str]:
     single = list(dict.fromkeys(name for name, count in counts if count == 1))
     if single:
         yield (
-            f"Caution: only one query in {_some(single)}, which does not tell how values scatter there: "
+            f"Caution, single-query: only one query in {_some(single)}, which does not tell how values scatter there: "
             "no intervals of macro-averages and of ranks; leave it out (--dataset) or judge more queries."
         )
     few = [f"{name} ({count})" for name, count in leaderboard.first.queries.items() if count < FEW_QUERIES]
     if few:
         yield (
-            f"Caution: fewer than {FEW_QUERIES} queries in {_some(few)}: an interval is only as good "
+            f"Caution, few-queries: fewer than {FEW_QUERIES} queries in {_some(few)}: an interval is only as good "
             "as the values of so few are symmetric; judge more queries."
         )

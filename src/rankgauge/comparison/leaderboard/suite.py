@@ -27,6 +27,7 @@ from typing import Any, Final
 
 from rankgauge.errors import FormatError, InputError, choices, unknown
 from rankgauge.read.formats import bare_name
+from rankgauge.read.named import named
 
 __all__ = ["Dataset", "Suite", "find_suite"]
 
@@ -93,10 +94,10 @@ def _in_memory(source: Mapping[Any, Any]) -> Suite:
     datasets = {}
     for name, parts in source.items():
         pair = isinstance(parts, Sequence) and not isinstance(parts, str) and len(parts) == 2
-        if not pair or not isinstance(parts[1], Mapping):
+        if not pair or not isinstance(parts[1], Mapping | list | tuple):
             raise InputError(f"data set {name!r}: expected (judgments, {{system: run}}), got {type(parts).__name__}")
         judgments, runs = parts
-        datasets[str(name)] = Dataset(str(name), judgments, {str(system): run for system, run in runs.items()})
+        datasets[str(name)] = Dataset(str(name), judgments, named(runs))
     return Suite("the suite", datasets)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from os import PathLike
 from typing import Any, Final
 
 import numpy as np
@@ -20,13 +19,13 @@ from rankgauge.errors import InputError, counted, unknown
 from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
 from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, cross_of, system_of, worth_of
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.aggregates import query_table, weights_of
 from rankgauge.measures.bands.bands import tie_ends
 from rankgauge.measures.bands.notes import TieNote
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
-from rankgauge.read.memory import is_of_query
+from rankgauge.read.named import named
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
 
@@ -39,11 +38,11 @@ def funnel(
     *,
     retrieved: Any,
     reranked: Any,
-    measure: str | Measure = "nDCG@10",
+    measure: AnyMeasure = "nDCG@10",
     recall_depth: int = 100,
     candidates: int | None = None,
     restrict: bool = False,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     weights: Any = None,
     clusters: Any = None,
     alpha: float = 0.05,
@@ -69,7 +68,7 @@ def funnel(
         raise InputError(f"resamples={resamples}: an interval needs {FEWEST} or more")
     if not 0 < alpha < 1:
         raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
-    sources, second = named_stage(retrieved, "retrieved"), named_stage(reranked, "reranked")
+    sources, second = _stage(retrieved, "retrieved"), _stage(reranked, "reranked")
     judged, stages, runs = _first_stages(read_judgments(judgments), sources, second, protocol, candidates)
     worth = worth_of(wanted, next(iter(stages.values())).hits)
     systems: dict[tuple[str, str], System] = {}
@@ -80,7 +79,7 @@ def funnel(
     named = {system.name: system for system in systems.values()}
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
     ties = [*_tie_bands(named, wanted, sampling)]
-    notes = [*_notes_of(named, recall_depth, candidates), *_missing_cell(systems), *_tie_line(ties)]
+    notes = [*_tie_line(ties), *_notes_of(named, recall_depth, candidates), *_missing_cell(systems)]
     return Funnel(wanted, recall_depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 
@@ -112,15 +111,12 @@ def _check_numbers(**numbers: int | None) -> None:
             raise InputError(f"{name}={number!r}: give a whole number, 1 or more")
 
 
-def named_stage(runs: Any, default: str) -> dict[Any, Any]:
-    """Name → run; a run alone has the usual name. A run may be a mapping too: query → documents."""
-    if isinstance(runs, (list, tuple)) and runs and all(isinstance(each, (str, PathLike)) for each in runs):
-        raise InputError(f"{default}: several files have names, as in {{'x': {str(runs[0])!r}, …}}; give such a dict")
-    if not isinstance(runs, Mapping):
-        return {default: runs}
-    if not runs:
+def _stage(runs: Any, default: str) -> dict[Any, Any]:
+    """Name → run; a run alone that has no name gets the usual one."""
+    found = named(runs, alone=default)
+    if not found:
         raise InputError(f"{default}: there is no run; give one")
-    return {default: runs} if all(map(is_of_query, runs.values())) else dict(runs)
+    return found
 
 
 def _cells(retrievers: list[Any], names: list[Any]) -> dict[Any, tuple[str, str]]:

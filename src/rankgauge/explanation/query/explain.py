@@ -24,11 +24,13 @@ from rankgauge.explanation.query.terms import (
 )
 from rankgauge.explanation.query.worth import DCG_FAMILY, best_ranking, dcg_measure, discounts_of, gains_of, reach
 from rankgauge.matching.match import match
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.bands.bands import prefers_better_higher
 from rankgauge.measures.gains import gain_text
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.measures.parser import measure_text
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import RunSource, read_judgments
+from rankgauge.read.named import named_one
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
@@ -44,13 +46,13 @@ def explain(
     judgments: Any = None,
     run: Any = None,
     query: Any = None,
-    measure: str | Measure | None = None,
+    measure: AnyMeasure | None = None,
     *,
     ranked_grades: Iterable[float | None] | None = None,
     ideal_grades: Iterable[float] | None = None,
     gain: str | Mapping[float, float] | None = None,
     k: int | None = None,
-    protocol: Protocol = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     top: int = 5,
     name: str = "",
 ) -> Explanation:
@@ -63,7 +65,7 @@ def explain(
     >>> round(explain(ranked_grades=[3, 2, 3, 0, 1, 2, 0, 1, 0, 2], gain="exp").value, 6)
     0.936002
     """
-    wanted = wanted_measure(measure, gain, k)
+    protocol, wanted = Protocol.of(protocol), wanted_measure(measure, gain, k)
     check_explainable(wanted)
     if ranked_grades is not None:
         if judgments is not None or run is not None or query is not None:
@@ -73,6 +75,7 @@ def explain(
         raise InputError("what is to be explained? Give judgments, a run and a query, or ranked_grades")
     if ideal_grades is not None:
         raise InputError("ideal_grades goes with ranked_grades; with judgments, the ideal is made of all of them")
+    name, run = named_one(run, name)
     ranked = RunSource.of(run).read(protocol)
     ranking = ranking_of_query(read_judgments(judgments), ranked, id_text(query), protocol)
     return explained(ranking, wanted, protocol, top=top, name=name or ranked.source)
@@ -82,9 +85,9 @@ def worst_queries(
     judgments: Any,
     run: Any,
     worst: int,
-    measure: str | Measure | None = None,
+    measure: AnyMeasure | None = None,
     *,
-    protocol: Protocol = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
     top: int = 5,
     name: str = "",
 ) -> list[Explanation]:
@@ -94,8 +97,9 @@ def worst_queries(
     >>> found[0].query
     'q2'
     """
-    wanted = wanted_measure(measure, None, None)
+    protocol, wanted = Protocol.of(protocol), wanted_measure(measure, None, None)
     check_explainable(wanted)
+    name, run = named_one(run, name)
     judged, ranked = read_judgments(judgments), RunSource.of(run).read(protocol)
     hits = match(judged, ranked, protocol)
     values = wanted(hits)
@@ -113,7 +117,7 @@ def most_lost(
     judgments: Any,
     runs: Mapping[str, Any],
     worst: int,
-    measure: str | Measure | None = None,
+    measure: AnyMeasure | None = None,
     *,
     protocol: Protocol = DEFAULT,
     top: int = 5,
@@ -146,14 +150,14 @@ def _values(judgments: Any, run: Any, measure: Measure, protocol: Protocol) -> I
     return ((query, value) for query, value in zip(hits.queries, measure(hits).tolist(), strict=True) if value == value)
 
 
-def wanted_measure(measure: str | Measure | None, gain: Any, k: int | None) -> Measure:
+def wanted_measure(measure: AnyMeasure | None, gain: Any, k: int | None) -> Measure:
     """The measure asked for: nDCG@10 without one, with this gain and cut-off."""
     if measure is None:
         text = f"nDCG(gain={gain_text('linear' if gain is None else gain)})@{10 if k is None else k}"
         return parse(text)
     if gain is not None or k is not None:
         raise MeasureError(f"gain and k are parts of the measure where one is given: write them into {str(measure)!r}")
-    return parse(measure) if isinstance(measure, str) else measure
+    return measure if isinstance(measure, Measure) else parse(measure_text(measure))
 
 
 def explained(ranking: Ranking, measure: Measure, protocol: Protocol, *, top: int, name: str) -> Explanation:

@@ -112,7 +112,7 @@ class Explanations(Shown):
     @property
     def title(self) -> str:
         """What was measured, of what."""
-        return "; ".join(each.title for each in self.explanations)
+        return "; ".join(each.title for each in self.explanations) or "No query lost."
 
     def data(self, **choices: Any) -> list[dict[str, Any]]:
         """Everything about every query."""
@@ -153,7 +153,13 @@ class Difference(Shown):
     def title(self) -> str:
         """What was measured, and the difference."""
         points = "–" if math.isnan(self.points) else f"{self.points:+.4f}" if self.points else "0.0000"
-        return f"{self.measure} of query {self.query}: {self.a.run or 'A'} − {self.b.run or 'B'} = {points}"
+        return f"{self.measure} of query {self.query}: {' − '.join(self.names)} = {points}"
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """How the two are called: by their runs, or A and B where these have no names or the same."""
+        named = self.a.run and self.b.run and self.a.run != self.b.run
+        return (self.a.run, self.b.run) if named else ("A", "B")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for machines; there is no difference (None) to a value that the protocol leaves out."""

@@ -191,8 +191,8 @@ def _by_what_is_unjudged(ranking: Ranking, measure: Measure) -> Terms:
     size, ranks = len(ranking.docs), ranking.rank
     bare = replace(ranking, grade=np.full(size, np.nan), missed=[], missed_grade=np.zeros(0), given={})  # only theirs
     case, rank = np.r_[ranks - 1, np.full(size, size)], np.r_[ranks, ranks]
-    ones, retrieved = np.ones_like(rank), np.full(size + 2, size)
-    left = evaluated(bare, Cases(case, rank, rank, ones, np.zeros(len(rank)), retrieved), measure)
+    first, tied = np.tile(ranking.first, 2), np.tile(ranking.tied, 2)
+    left = evaluated(bare, Cases(case, rank, first, tied, np.zeros(len(rank)), np.full(size + 2, size)), measure)
     open_, rest = np.isnan(ranking.grade) | (ranking.grade < 0), float(left[size])
     share = np.where(open_, left[size + 1] - left[:size], 0.0)
     return Terms(share, rest, "beyond the end of the ranking" if rest else "")

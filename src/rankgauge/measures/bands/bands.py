@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 
     Worth = Callable[[Hits, dict[str, Any]], Floats]
 
-__all__ = ["AGGREGATES", "Band", "TieBand", "is_text", "prefers_better_higher", "tie_band", "tie_ends"]
+__all__ = ["Band", "TieBand", "is_text", "prefers_better_higher", "tie_band", "tie_ends"]
 
 MOST_ORDERS: Final = 2_000
-AGGREGATES: Final = {"geometric": "geometric_mean", "none": "mean"}
 
 
 class Band(NamedTuple):
@@ -57,7 +56,7 @@ class TieBand:
     """The bands of a measure: of every query, and of their mean.
 
     `draws` holds the values of every query under each sampled order, where the expectation had to be sampled;
-    `rounding` is what a dialect does to the mean.
+    `rounding` is what a dialect does to the mean, `own_aggregate` what it takes instead of a mean.
     """
 
     measure: Measure
@@ -70,6 +69,7 @@ class TieBand:
     draws: Floats | None = None
     weights: Floats | None = None
     rounding: Callable[[float], float] | None = None
+    own_aggregate: str = ""
 
     @cached_property
     def mean(self) -> Band:
@@ -94,8 +94,7 @@ class TieBand:
         return Band(value, expected, low, high, bool(self.exact[at]), error)
 
     def _aggregate(self, values: Floats) -> float:
-        own = self.measure.definition.aggregate
-        value = aggregate(AGGREGATES.get(own, own), values, self.weights)
+        value = aggregate(self.own_aggregate or self.measure.definition.own_aggregate, values, self.weights)
         return value if self.rounding is None else self.rounding(value)
 
 

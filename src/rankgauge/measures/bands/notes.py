@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.measures.bands.bands import AGGREGATES, is_text, tie_ends
+from rankgauge.measures.bands.bands import is_text, tie_ends
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
@@ -59,12 +59,10 @@ def open_values(result: Result) -> Iterator[TieNote]:
 
 def mean_ends(result: Result, measure: Measure) -> tuple[float, float]:
     """The smallest and the largest mean that an order of equal scores gives: quick, and mostly exact."""
-    own = measure.definition.aggregate
     weights = None if result.weights is None else result._selected(result.weights)
     computed, hits = result.computed(measure)
-    low, high = (
-        aggregate(AGGREGATES.get(own, own), result._selected(end), weights) for end in tie_ends(hits, computed)
-    )
+    own = result.own_aggregate(measure)
+    low, high = (aggregate(own, result._selected(end), weights) for end in tie_ends(hits, computed))
     value = result[measure]
     return min(low, value), max(high, value)
 

@@ -69,7 +69,7 @@ def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
     ]  # fmt: skip
     shades = [getattr(frame.theme, colour) for colour in PART_COLOURS.values()]
     names, legend = list(LABELS.values()), frame.legend(list(LABELS.values()), symbol="square")
-    side = alt.Axis(labelLimit=frame.label_limit, grid=False, domain=False, ticks=False)
+    side = frame.names(list(funnel), grid=False, labelColor=frame.theme.quiet)
     bars = alt.Chart(data(rows)).mark_bar().encode(
         x=alt.X("share:Q", stack="zero", title="parts of 1", scale=alt.Scale(domain=[0, 1])),
         y=alt.Y("run:N", sort=list(funnel), title=None, axis=side), order="at:Q",

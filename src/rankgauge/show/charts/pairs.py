@@ -193,11 +193,11 @@ def matrix(source: Source, measure: Asked = None, *, theme: str = "light", width
     lines = [name for name in names if any(row["row"] == name for row in rows)]
     room = (frame.width - min(frame.label_limit, 8 * max(map(len, lines)) + 30)) / len(columns)
     angle = 0 if max(map(len, columns)) * 7 < room else -60 if frame.narrow else -40
-    head = frame.names(orient="top", labelAngle=angle, grid=False)
+    head = frame.names(columns, orient="top", labelAngle=angle, grid=False)
     tooltip = [told("row"), told("column"), told("difference", "+.4f"), told("interval"), told("p_words", title="p")]
     base = alt.Chart(data(rows)).encode(
         x=alt.X("column:N", sort=columns, title=None, axis=head),
-        y=alt.Y("row:N", sort=lines, title=None, axis=frame.names(grid=False)),
+        y=alt.Y("row:N", sort=lines, title=None, axis=frame.names(lines, grid=False)),
         tooltip=[*tooltip, told("significant")],
     )
     layers = [_cell_boxes(frame, base, rows), *_cell_texts(frame, base, room)]
@@ -258,7 +258,7 @@ def _cell_texts(frame: Frame, base: Any, room: float) -> list[Any]:
 def detectable(
     source: Source, measure: Asked = None, *, pair: Two = None, theme: str = "light", width: int = WIDTH
 ) -> Any:
-    """The smallest difference that so many queries show with a chance of 80 %, by how the systems scatter here."""
+    """The minimum detectable effect by number of queries, with power 0.80, for systems that scatter as these do."""
     alt, frame = altair(), Frame.of(theme, width)
     compared, settings = comparison_of(source, measure)
     values = compared.values

@@ -19,7 +19,7 @@ MARKS: Final = 6  # answers, beyond which the tables have to do
 
 
 def plan(source: Plan, *, theme: str = "light", width: int = WIDTH) -> Any:
-    """The smallest size that so many queries show, a curve for each question; points are what was asked."""
+    """The minimum detectable effect by number of queries, a curve for each question; points are what was asked."""
     alt, frame = altair(), Frame.of(theme, width)
     numbers, most = _numbers(source), _most(source)
     x = alt.X("queries:Q", scale=alt.Scale(type="log", nice=False)).axis(tickCount=5, format=",d", grid=False)

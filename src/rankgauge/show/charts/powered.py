@@ -19,7 +19,7 @@ ALONE, HELPED = "people alone", "with the model"
 
 
 def ppi(source: PredictionPowered, *, theme: str = "light", width: int = WIDTH) -> Any:
-    """The interval of every system under people's judgments, without and with the model's; | is the model alone."""
+    """The interval of every system under human labels, without and with LLM labels; | is the LLM alone."""
     alt, frame = altair(), Frame.of(theme, width)
     rows = [
         {"system": each.name, "who": who, "value": one.value, "low": one.low, "high": one.high, "model": each.model}

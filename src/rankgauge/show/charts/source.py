@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgauge.comparison.compare import Comparison, Settings, compare_results, compare_values
 from rankgauge.comparison.comparison import Compared
 from rankgauge.comparison.values import Values, values_of_results
 from rankgauge.errors import InputError, counted
+from rankgauge.read.named import named
 from rankgauge.result import Result
 
 if TYPE_CHECKING:
@@ -26,16 +27,10 @@ __all__ += ["some_names", "values_of"]
 
 def results_of(source: Source) -> dict[str, Result]:
     """System → Result; what has only values of one measure is refused."""
-    if isinstance(source, Result):
-        return {source.name or "run": source}
-    if isinstance(source, Mapping) and source and all(isinstance(each, Result) for each in source.values()):
-        return {str(name): each for name, each in source.items() if isinstance(each, Result)}
-    if isinstance(source, Sequence) and source and all(isinstance(each, Result) for each in source):
-        names = [each.name or f"run {at}" for at, each in enumerate(source, 1)]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise InputError(f"two results are named {twice!r}; give each system a name: {{'a': result, 'b': result}}")
-        return dict(zip(names, source, strict=True))
+    listed = source.values() if isinstance(source, Mapping) and not isinstance(source, Result) else source
+    several = [listed] if isinstance(listed, Result) else list(listed) if isinstance(listed, Iterable) else []
+    if several and all(isinstance(each, Result) for each in several):
+        return named(source if isinstance(source, Mapping) else several)
     raise InputError(
         f"this chart needs Results, which know the rankings; got {kind_of(source)}. Evaluate the runs: "
         "{'a': rankgauge.evaluate(judgments, run), …}"

@@ -70,7 +70,7 @@ def _level_with_best(source: Source, measure: Any, best: str) -> set[str] | None
 
 def system_axis(frame: Frame, names: list[str]) -> Any:
     """The names of systems at the side."""
-    return altair().Y("system:N", sort=names, title=None, axis=frame.names(labelPadding=10))
+    return altair().Y("system:N", sort=names, title=None, axis=frame.names(names, labelPadding=10))
 
 
 def _interval_tooltip() -> list[Any]:

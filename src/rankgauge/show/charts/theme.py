@@ -17,6 +17,7 @@ from typing import Any, Final
 from rankgauge.errors import InputError, choices, unknown
 from rankgauge.show.cells import drawable
 from rankgauge.show.charts.convert import altair, svg
+from rankgauge.show.names import cut_apart
 from rankgauge.show.svg import drawing
 
 __all__ = ["FONT", "PALETTE", "THEMES", "WIDTH", "Frame", "Theme", "altair", "data", "diagonal", "theme_named", "told"]
@@ -144,10 +145,13 @@ class Frame:
         limit = alt.expr(f"max(20, {room} - {SYMBOL})")
         return alt.Legend(title=title, orient="top", columns=alt.expr(columns), labelLimit=limit, **kept)
 
-    def names(self, **more: Any) -> Any:
-        """An axis of names."""
+    def names(self, among: Sequence[str] = (), **more: Any) -> Any:
+        """An axis of names; those that are cut can still be told apart."""
         look = {"labelLimit": self.label_limit, "labelColor": self.theme.text, "ticks": False, "domain": False}
-        return altair().Axis(**look, **more)
+        shown = cut_apart(map(drawable, among), int(self.label_limit / (12 * LETTER)))
+        if any(name != cut for name, cut in shown.items()):
+            look["labelExpr"] = f"({json.dumps(shown)})[datum.label]"
+        return altair().Axis(**(look | more))
 
     def colour(self, field: str, names: Sequence[str], *, symbol: str | None = "stroke") -> Any:
         """The colours of names, with a legend."""

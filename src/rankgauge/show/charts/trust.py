@@ -33,7 +33,7 @@ TWO_LINES: Final = 42  # pixels of a pair's row
 
 
 def unjudged(source: Quality, *, theme: str = "light", width: int = WIDTH) -> Any:
-    """The value of every run within the interval that its unjudged documents leave open, best first."""
+    """The value of every run between its best and worst case once unjudged documents are judged, best first."""
     alt, frame = altair(), Frame.of(theme, width)
     quality = _quality(source)
     rows = [
@@ -57,7 +57,7 @@ def unjudged(source: Quality, *, theme: str = "light", width: int = WIDTH) -> An
 
 
 def unjudged_pairs(source: Quality, *, theme: str = "light", width: int = WIDTH) -> Any:
-    """The difference of every pair, a − b, within the interval that unjudged documents leave open, largest first.
+    """The difference of every pair between its best and worst case once unjudged documents are judged.
 
     What could be turned round is orange. Of more than 30 pairs the open ones are shown, the widest first.
     """

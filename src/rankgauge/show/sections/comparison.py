@@ -35,6 +35,7 @@ MOST_BARS: Final = 500  # queries; a chart of more would make a page large
 SPOKEN: Final = 3  # pairs, up to which there is a sentence for each
 DETECTABLE: Final = "minimum detectable effect: a true difference of this size is found with a chance of 80 %"
 CHANGED: Final = 5  # queries that lost most, and as many that won most
+RELATIVE: Final = Column("relative", "percent", 1, aside=True)  # the sentence has it too
 PAIR: Final = (Column("system", key="a"), Column("baseline", key="b"))
 
 
@@ -92,7 +93,7 @@ def against_table(comparison: Comparison, title: str, compared: Compared, family
     """A row for each system: its mean, and what sets it apart from the baseline; `family` pairs were adjusted."""
     baseline = comparison.baseline
     columns = [Column("system"), Column("mean", "number"), Column("difference", "signed")]
-    columns += [Column("relative", "percent", 1), interval_column(comparison.settings.alpha, "difference")]
+    columns += [RELATIVE, interval_column(comparison.settings.alpha, "difference")]
     columns += [Column(p_head(comparison, family), "p", key="p_adjusted"), Column("verdict", key="decision")]
     rows: list[list[Any]] = [[baseline, compared.systems[baseline].mean, *[None] * 4, Mark("baseline", "quiet")]]
     for pair in compared.against(baseline):
@@ -148,7 +149,7 @@ def systems_table(comparison: Comparison, title: str, compared: Compared) -> Tab
 def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool, family: int) -> Table:
     """The decisions: difference, interval, relative change, the p that decides; `family` pairs were adjusted."""
     shown = pairs if every_pair else clearest(pairs)
-    columns = [*PAIR, Column("difference", "signed"), Column("relative", "percent", 1)]
+    columns = [*PAIR, Column("difference", "signed"), RELATIVE]
     columns += [interval_column(comparison.settings.alpha, "difference")]
     columns += [Column(p_head(comparison, family), "p", key="p_adjusted"), Column("verdict", key="decision")]
     rows = [

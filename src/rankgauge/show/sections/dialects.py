@@ -30,7 +30,7 @@ def sections(dialects: DialectList | DialectValues | Conventions, *, seen: float
 def _list(dialects: DialectList) -> Iterator[Block]:
     for each in dialects.dialects:
         defect = [f"defect: {each.defect}"] if each.defect else []
-        yield Bullets([each.why, f"{each.call} ({each.checked})", *defect], title=each.name)
+        yield Bullets([each.why, f"{each.called()} ({each.checked})", *defect], title=each.name)
     yield Table.of_rows(dialects.data())
 
 

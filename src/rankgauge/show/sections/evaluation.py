@@ -9,7 +9,6 @@ from rankgauge.protocol import SPOKEN
 from rankgauge.show.model import Chart, Column, Later, Notes, Section, Table, chart_of, ranked
 
 if TYPE_CHECKING:
-    from rankgauge.measures import Measure
     from rankgauge.result import Evaluation, Result, TieBands
 
 __all__ = ["band_sections", "sections"]
@@ -32,9 +31,11 @@ def _charts(evaluation: Evaluation) -> Iterator[Chart]:
             yield chart_of("groups", source, measure=measure)
 
 
-def _measure_column(measure: Measure) -> Column:
-    kinds = {"sum": "count", "none": "text"}
-    return Column(str(measure), kinds.get(measure.definition.aggregate, "number"))
+def _measure_columns(evaluation: Evaluation) -> Iterator[Column]:
+    for measure in evaluation.measures:
+        counts = evaluation.first.own_aggregate(measure) == "sum"
+        texts = measure.definition.aggregate == "none"
+        yield Column(str(measure), "count" if counts else "text" if texts else "number")
 
 
 def _run_table(evaluation: Evaluation) -> Table:
@@ -54,7 +55,7 @@ def _run_table(evaluation: Evaluation) -> Table:
         for at, measure in enumerate(evaluation.measures)
         if measure.definition.needs != "nothing" and measure.definition.aggregate != "none"
     ]
-    columns += [_measure_column(measure) for measure in evaluation.measures]
+    columns += _measure_columns(evaluation)
     contests = ranked(whole, best) if len(whole) > 1 else []
     return Table("values", "", columns, rows, contests=contests)
 
@@ -62,7 +63,7 @@ def _run_table(evaluation: Evaluation) -> Table:
 def _query_table(evaluation: Evaluation) -> Table:
     grouped = any(result.groups for result in evaluation.values())
     columns = [Column("run"), Column("query", "query", key="query_id"), *([Column("group")] if grouped else [])]
-    columns += [_measure_column(measure) for measure in evaluation.measures]
+    columns += _measure_columns(evaluation)
     rows = [
         [result.name, query, *([group] if grouped else []), *values]
         for result in evaluation.values()
@@ -75,16 +76,19 @@ def _query_table(evaluation: Evaluation) -> Table:
 
 
 def _notes(evaluation: Evaluation) -> Iterator[str]:
-    """Whose numbers these are, of which queries, what may change their reading, and the rules, first where unusual."""
+    """What may change the reading first; whose numbers these are, of which queries; the rules, early where unusual."""
     results = [*evaluation.values()]
+    loud = [note for note in evaluation.ties if note.startswith("Caution")]
+    yield from loud
     rules = f"Rules: {' '.join(f'{rule}={value}' for rule, value in _rules(evaluation.first))}"
     unusual = bool(evaluation.protocol.changed)
     yield from _dialect_words(evaluation.first)
     yield f"Queries: {'; '.join(_count_words(results))}."
     yield from [rules] if unusual else []
-    yield from evaluation.ties
+    yield from [note for note in evaluation.ties if note not in loud]
     for k in evaluation.first.judged:
-        yield f"Judged@{k}: {_spread({result.name: result.judged[k] for result in results})}."
+        shares = {each.name: each.judged[k] for each in results if each.judged[k] == each.judged[k]}  # some retrieved
+        yield from [f"Judged@{k}: {_spread(shares)}."] if shares else []
     yield from evaluation.checks
     yield from [] if unusual else [rules]
 
@@ -94,8 +98,11 @@ def _dialect_words(result: Result) -> Iterator[str]:
     dialect = result.dialect
     if dialect is None:
         return
-    own = [f"{measure} is {dialect.own(measure).measure}" for measure in result.measures]
-    yield f"Dialect: {dialect.name}, as {dialect.call}; {dialect.why}. {'; '.join(own)}."
+    own = {measure: dialect.own(measure).measure for measure in result.measures}
+    same = "; ".join(f"{measure} is {theirs}" for measure, theirs in own.items())
+    k = next((theirs.cutoff for theirs in own.values() if theirs.name == "nDCG" and theirs.cutoff), 10)
+    called = f"nDCG@{k} there is {dialect.called(k)}" if "{k}" in dialect.call else f"as {dialect.call}"
+    yield f"Dialect: {dialect.name} ({called}); {dialect.why}. {same}."
     if dialect.defect:
         yield f"A defect of {dialect.name}: {dialect.defect}."
     if result.undefined:

@@ -11,8 +11,8 @@ from rankgauge.explanation.query.explanation import Difference
 from rankgauge.show.cells import number_text
 from rankgauge.show.explained import FIRST_ROWS, MOST_ROWS, beside_ideal, change_words, headline, kept_rows, with_text
 from rankgauge.show.model import Block, Bullets, Column, Notes, Picture, Section, Table, Text
+from rankgauge.show.names import short
 from rankgauge.show.svg.explanation import difference_svg, svg
-from rankgauge.show.text import short
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explanation import Explanation, Explanations, Row
@@ -29,18 +29,21 @@ def sections(
     documents: Mapping[str, str] | None = None,
 ) -> Iterator[Section]:
     """One section for each query that is explained, or for the difference of two runs; with texts where given."""
-    named = partial(with_text, texts=documents or {})
-    for each in getattr(explained, "explanations", [explained]):
+    named = partial(with_text, texts=documents) if documents else str
+    every = getattr(explained, "explanations", [explained])
+    if not every:
+        yield Section("nothing", explained.title, [Text(explained.title)])
+    for each in every:
         blocks = (_difference_blocks if isinstance(each, Difference) else _explanation_blocks)(each, named)
+        head = [Text(each.title, "head")] if len(every) == 1 else []  # of several, each section has its title
         text = (queries or {}).get(each.query, "")
-        yield Section(f"query-{each.query}", each.title, [*([Text(text)] if text else []), *blocks])
+        yield Section(f"query-{each.query}", each.title, [*([Text(text)] if text else []), *head, *blocks])
 
 
 # ---- one query -------------------------------------------------------------------------------------------------------
 
 
 def _explanation_blocks(explanation: Explanation, named: Callable[[str], str]) -> Iterator[Block]:
-    yield Text(headline(explanation), "head")
     yield Text(f"{explanation.measure} = {number_text(explanation.value)}", "lead")
     if ideal := beside_ideal(explanation):
         yield Text(ideal)
@@ -66,9 +69,14 @@ def below(explanation: Explanation, key: str = "levels") -> Iterator[Block]:
         yield Notes([f"Note: {note}." for note in explanation.notes])
 
 
-def _columns(explanation: Explanation) -> list[tuple[Column, str]]:
+def _document(named: Callable[[str], str], head: str = "document", **column: Any) -> Column:
+    """The column of documents; where they have texts, these may be cut."""
+    return Column(head, "text" if named is str else "titled", **column)
+
+
+def _columns(explanation: Explanation, document: Column) -> list[tuple[Column, str]]:
     """The columns about a rank, and the field of a row that each shows."""
-    columns = [(Column("rank", "rank"), "rank"), (Column("document"), "doc_id"), (Column("grade", "grade"), "grade")]
+    columns = [(Column("rank", "rank"), "rank"), (document, "doc_id"), (Column("grade", "grade"), "grade")]
     if any(row.discount is not None for row in [*explanation.rows, *explanation.ideal]):
         columns += [(Column("gain", "gain"), "gain"), (Column("discount", "number"), "discount")]
         columns.append((Column("term", "number", aside=True), "term"))
@@ -77,7 +85,7 @@ def _columns(explanation: Explanation) -> list[tuple[Column, str]]:
 
 def ranks_table(explanation: Explanation, named: Callable[[str], str] = str) -> Table:
     """Every rank, a bar for what it adds, and the ideal ranking beside it; `named` says how a document is called."""
-    columns = _columns(explanation)
+    columns = _columns(explanation, _document(named))
     ideal = {row.rank: row for row in explanation.ideal}
     rows: list[list[Any]] = []
     last = 0
@@ -91,7 +99,7 @@ def ranks_table(explanation: Explanation, named: Callable[[str], str] = str) -> 
         rows.append([*cells, row.contribution, *_ideal(ideal.get(row.rank), named)])
     beyond = range(last + 1, min(len(ideal), FIRST_ROWS) + 1)
     rows += [[rank, *[""] * len(columns), *_ideal(ideal[rank], named)] for rank in beyond]
-    beside = [Column("ideal", key="ideal_doc_id", divided=True), Column("grade", "grade", key="ideal_grade")]
+    beside = [_document(named, "ideal", key="ideal_doc_id", divided=True), Column("grade", "grade", key="ideal_grade")]
     beside += [Column("adds", "number", key="ideal_adds"), Column("so far", "number", key="ideal_total", aside=True)]
     heads = [*(column for column, _ in columns), Column("", "bar"), *beside]
     return Table("ranks", "", heads, rows, sort=False)
@@ -105,15 +113,15 @@ def _ideal(row: Row | None, named: Callable[[str], str]) -> list[Any]:
 
 
 def _difference_blocks(difference: Difference, named: Callable[[str], str]) -> Iterator[Block]:
-    yield Text(difference.title, "head")
-    for letter, each in (("B", difference.b), ("A", difference.a)):
-        yield Text(f"{short(each.run or letter, 60)}: {number_text(each.value)}")
+    new, old = difference.names
+    for name, each in ((old, difference.b), (new, difference.a)):
+        yield Text(f"{short(name, 60)}: {number_text(each.value)}")
     yield Picture(f"picture-{difference.query}", difference.title, lambda: difference_svg(difference))
     yield shares_table(difference, named)
     if difference.rest:
         yield Notes([f"{difference.rest.words}: {number_text(difference.rest.contribution, sign=True)}"])
-    pairs = (("B", difference.b), ("A", difference.a))
-    notes = [f"Note on {each.run or letter}: {note}." for letter, each in pairs for note in each.notes]
+    pairs = ((old, difference.b), (new, difference.a))
+    notes = [f"Note on {name}: {note}." for name, each in pairs for note in each.notes]
     yield from [Notes(notes)] if notes else []
     rows = [{"query_id": difference.query, **asdict(share)} for share in difference.shares]
     yield Table.of_rows(rows, f"rows-{difference.query}")
@@ -128,8 +136,8 @@ def shares_table(difference: Difference, named: Callable[[str], str] = str, most
     ]
     if len(shares) < len(difference.shares):
         rows.append([f"… {len(difference.shares) - len(shares):,} more", *[""] * 7])
-    names = [short(each.run or letter, NAME) for letter, each in (("B", difference.b), ("A", difference.a))]
-    columns = [Column("document"), Column("grade", "grade")]
+    names = [short(name, NAME) for name in reversed(difference.names)]
+    columns = [_document(named), Column("grade", "grade")]
     columns += [Column(f"{name} rank", "rank") for name in names]
     columns += [Column(f"{name} adds", "number", aside=True) for name in names]
     return Table("shares", "", [*columns, Column("difference", "signed"), Column("", "bar")], rows, sort=False)

@@ -120,8 +120,8 @@ def _curve_table(funnel: Funnel) -> Table:
     columns = [(Column("first", "count"), [point.depth for point in next(iter(funnel.curve.values()))])]
     for retriever, name in reversed(owner.items()):
         whose, curve = f", {retriever}" if len(owner) > 1 else "", funnel.curve[name]
-        columns.append((Column(f"recall{whose}", "number"), [point.recall for point in curve]))
-        columns.append((Column(f"best order{whose}", "number"), [point.oracle for point in curve]))
+        columns.append((Column(f"recall{whose}", "number", aside=True), [point.recall for point in curve]))
+        columns.append((Column(f"best order{whose}", "number", aside=True), [point.oracle for point in curve]))
     columns += [(Column(name, "number"), [point.value for point in curve]) for name, curve in funnel.curve.items()]
     notes = [f"{name}: {_peak(funnel, name)}" for name in funnel]
     caption = f"{funnel.measure} by number of candidates reranked"
@@ -143,8 +143,8 @@ def _cross_table(funnel: Funnel) -> Table:
     assert funnel.cross is not None
     (old, new), (former, latter) = funnel.cross.retrievers, funnel.cross.rerankers
     words = {
-        "retriever": f"retriever: {old} → {new}",
-        "reranker": f"reranker: {former} → {latter}",
+        "retriever": "retriever",
+        "reranker": "reranker",
         "total": "both",
         "interaction": "interaction",
         "retriever_alone": f"retriever, with {former}",
@@ -153,14 +153,15 @@ def _cross_table(funnel: Funnel) -> Table:
     losses = [part for part in LOSSES if part != "no_relevant"]  # what no stage can change
     columns = [Column("effect"), Column(str(funnel.measure), "signed", key="value")]
     columns += [interval_column(funnel.sampling.alpha, "value", "signed interval")]
-    columns += [Column(HEADS[part], "signed", key=part) for part in losses]
+    columns += [Column(HEADS[part], "signed", key=part, aside=part == "unknown") for part in losses]
     rows = []
     for effect, name in words.items():
         parts = funnel.effects[effect]
         rows.append([name, parts["value"].value, parts["value"][1:], *(parts[part].value for part in losses)])
     notes = ["Retriever and reranker are means over either other one, and add up to both."]
     notes += ["From the old pair, retriever, reranker and interaction add up to both as well."]
-    return Table("attribution", "Two retrievers × two rerankers", columns, rows, notes, sort=False)
+    caption = f"Two retrievers × two rerankers: {old} → {new}, {former} → {latter}"
+    return Table("attribution", caption, columns, rows, notes, sort=False)
 
 
 def _queries_table(funnel: Funnel) -> Table:

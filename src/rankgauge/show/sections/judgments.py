@@ -56,7 +56,7 @@ def _rows(quality: Quality, asked_only: bool) -> list[dict[str, Any]]:
     if asked_only and quality.left_out:
         return [each._asdict() | {"lost": each.lost} for each in quality.left_out]
     if asked_only and quality.noise is not None:
-        return quality.noise.to_frame().to_dicts()
+        return [each._asdict() for each in quality.noise.scores]
     return [each.to_dict() for each in quality.runs]
 
 
@@ -178,7 +178,9 @@ def _left_out_table(quality: Quality) -> Table:
 
 def noise_sections(noise: LabelNoise) -> Iterator[Section]:
     """Label noise alone."""
-    yield Section("noise", "Label noise", [*noise_blocks(noise), Table.of_rows(noise.to_frame().to_dicts())])
+    yield Section(
+        "noise", "Label noise", [*noise_blocks(noise), Table.of_rows(each._asdict() for each in noise.scores)]
+    )
 
 
 def noise_blocks(noise: LabelNoise) -> Iterator[Block]:

@@ -77,7 +77,7 @@ def _coefficients_table(alignment: Alignment) -> Table:
 
 
 def _coefficient_notes(alignment: Alignment) -> Iterator[str]:
-    yield from (f"Interval of {each.name}: {each.interval}." for each in COEFFICIENTS.values())
+    yield from (f"{each.name}: {each.interval}." for each in COEFFICIENTS.values())
     if "precision" in alignment.first.coefficients:
         yield "Weighted by precision, w = 1/error²: Fisher's z with the effective number (Σw)²/Σw² for n."
     if "traffic" in alignment.first.coefficients:

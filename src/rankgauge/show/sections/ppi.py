@@ -23,7 +23,7 @@ FEW_WORDS: Final = f"Fewer than {FEW} queries are judged by humans: with skewed 
 def sections(powered: PredictionPowered) -> Iterator[Section]:
     """The estimates as a picture and as a table."""
     title = f"{powered.measure} under human labels"
-    rows = Table.of_rows(powered.to_frame().to_dicts())
+    rows = Table.of_rows(powered.rows())
     yield Section("ppi", title, [chart_of("ppi", powered), powered_table(powered), rows])
 
 
@@ -54,6 +54,8 @@ def _notes(powered: PredictionPowered) -> Iterator[str]:
             enough = f"all {counted(powered.queries, 'query', 'queries')} do not suffice"
             how = enough if more is None else f"{more:,} more judged by humans"
             yield f"For an interval of {powered.width:g}, {each.name}: {how}; {each.needed_alone:,} without the model."
+    if powered.protocol.changed:
+        yield f"Rules: {powered.protocol}."
     yield "Right on average if the human-judged queries are a random sample of all."
     if powered.judged < FEW:
         yield FEW_WORDS

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from rankgauge.show.cells import number_text
 from rankgauge.show.explained import beside_ideal, change_words, grade_text, headline, kept_rows
+from rankgauge.show.names import short
 from rankgauge.show.svg.drawing import document, rect, text
-from rankgauge.show.text import short
 
 if TYPE_CHECKING:
     from rankgauge.explanation.query.explanation import Change, Difference, Explanation, Row, Share
@@ -47,11 +47,12 @@ def difference_svg(difference: Difference) -> str:
     shares, more = difference.shares[:MOST_ROWS], len(difference.shares[MOST_ROWS:])
     top = max((share.grade or 0.0 for share in shares), default=0.0)
     most = max((abs(share.points) for share in shares), default=0.0)
-    new, old = (short(each.run or letter, 12) for letter, each in (("A", difference.a), ("B", difference.b)))
+    new, old = (short(name, 12) for name in difference.names)
     title = f"{difference.measure} of query {short(difference.query, 40)}: {new} − {old}"
     parts = _title(title, number_text(difference.points, sign=True), "")
-    for i, (letter, each) in enumerate((("B", difference.b), ("A", difference.a))):
-        parts.append(text(480, 126 + 36 * i, f"{number_text(each.value)}  {short(each.run or letter, 40)}", 20))
+    values = (difference.b.value, difference.a.value)
+    for i, (name, value) in enumerate(zip(reversed(difference.names), values, strict=True)):
+        parts.append(text(480, 126 + 36 * i, f"{number_text(value)}  {short(name, 40)}", 20))
     heads = (
         (LEFT, "document", "start"), (420, "grade", "middle"), (530, f"rank in {old}", "end"),
         (640, f"in {new}", "end"), (892, f"worse in {new}", "end"), (908, f"better in {new}", "start"),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import InputError
-from rankgauge.measures import Measure, parse
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.measures import AnyMeasure, parse
+from rankgauge.protocol import DEFAULT, Protocol, Rules
+from rankgauge.read.named import Runs, named
 from rankgauge.shown import Shown
 from rankgauge.trust.judges.pairs import Overall, PairAgreement, agreement_of_all, pairs_of, turned
-from rankgauge.trust.judges.sets import POLICIES, Sets, sets_of
+from rankgauge.trust.judges.sets import POLICIES, Repeated, Sets, sets_of
 from rankgauge.trust.judges.systems import Orders, Systems, systems_of
 
 if TYPE_CHECKING:
@@ -143,18 +145,19 @@ class ConfusionMatrix(Shown):
 
 def agree(
     *sets: Any,
-    runs: Mapping[str, Any] | None = None,
-    measure: str | Measure = "nDCG@10",
+    runs: Runs | None = None,
+    measure: AnyMeasure = "nDCG@10",
     scale: Iterable[float] | None = None,
-    repeated: str | None = None,
+    repeated: Repeated | None = None,
     top: int | None = None,
     p: float = 0.9,
     shared: bool = False,
     alpha: float = 0.05,
     seed: int = 0,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
 ) -> Agreement:
-    """How well sets of judgments agree: one mapping from judges' names to sets, or two sets or more by themselves.
+    """How well sets of judgments agree: one mapping from judges' names to sets, or two sets or more by
+    themselves (paths are named by their stem).
 
     A set may be whatever `evaluate` takes, and they may overlap in part. `scale`: the grades there are. `repeated` says
     what to do where a set judges a pair more than once with different grades: first, last, majority or mean. With
@@ -176,9 +179,12 @@ def agree(
 
 
 def _named(sets: tuple[Any, ...]) -> dict[str, Any]:
-    """Name → set: as given, or A, B, C, …"""
+    """Name → set: as given, paths by their stem, or A, B, C, …"""
     if len(sets) == 1 and isinstance(sets[0], Mapping):
         return {str(name): each for name, each in sets[0].items()}
+    listed = sets[0] if len(sets) == 1 and isinstance(sets[0], list | tuple) else sets
+    if listed and all(isinstance(each, str | PathLike) for each in listed):
+        return named(list(listed), "judges")
     if len(sets) > 26:
         raise InputError("name so many sets: {'judge': set, …}")
     return {chr(ord("A") + at): each for at, each in enumerate(sets)}

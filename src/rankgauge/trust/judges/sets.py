@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -33,7 +33,8 @@ def _majority(grades: list[float]) -> float:
 
 
 # Policy → what becomes of the grades that one judge gave to one pair, in the order given.
-POLICIES: Final[dict[str, Callable[[list[float]], float]]] = {
+Repeated: TypeAlias = Literal["first", "last", "majority", "mean"]
+POLICIES: Final[dict[Repeated, Callable[[list[float]], float]]] = {
     "first": lambda grades: grades[0],
     "last": lambda grades: grades[-1],
     "majority": _majority,

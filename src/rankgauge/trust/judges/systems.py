@@ -13,8 +13,8 @@ from rankgauge.comparison.verdict import NOT_SIGNIFICANT
 from rankgauge.errors import InputError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.read import Judgments, RunSource
+from rankgauge.read.named import Runs, named
 from rankgauge.stats.correlation import kendall, rbo, tau_ap
-from rankgauge.trust.unjudged.sheet import named_runs
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
@@ -72,7 +72,7 @@ class Systems:
 
 def systems_of(
     sets: Sets,
-    runs: Mapping[str, Any],
+    runs: Runs,
     measure: Measure,
     protocol: Protocol,
     *,
@@ -82,9 +82,10 @@ def systems_of(
     shared: bool = False,
 ) -> Systems:
     """Systems under every judge; `shared`: on the pairs that all judges judged, and no others."""
-    if len(named_runs(runs)) < 2:
+    systems = named(runs)
+    if len(systems) < 2:
         raise InputError("the order of systems needs two runs or more")
-    read = {name: RunSource.of(run).read(protocol) for name, run in runs.items()}
+    read = {name: RunSource.of(run).read(protocol) for name, run in systems.items()}
     judged = _comparable(sets, shared)
     queries = len(next(iter(judged.values())).queries)
     values, decisions = {}, {}

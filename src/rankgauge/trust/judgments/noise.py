@@ -7,7 +7,7 @@ is drawn given its label, again and again, and everything is measured anew.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
@@ -18,19 +18,18 @@ from rankgauge.errors import InputError, MeasureError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.matching.grades import Traced, numbered, trace
 from rankgauge.matching.parts import GROUPED
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.gains import number_text
-from rankgauge.protocol import DEFAULT, REPEATING, Protocol
+from rankgauge.protocol import DEFAULT, REPEATING, Protocol, Rules
 from rankgauge.read import Columns, RunSource, read_judgments
+from rankgauge.read.named import Runs, named
 from rankgauge.read.numbers import Matrix, read_matrix
 from rankgauge.shown import Shown
 from rankgauge.stats.agreement import truth_given_label
-from rankgauge.trust.unjudged.sheet import Scale, grades_of, named_runs, scale_of
+from rankgauge.trust.unjudged.sheet import Scale, grades_of, scale_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgauge.dtypes import Floats, Ints
 
     # Draw × judgment: the place of each grade in the scale, −1 for one that stays below 0 → draw × run: the means.
@@ -112,24 +111,18 @@ class LabelNoise(Shown):
             "pairs": [each._asdict() for each in self.flips],
         }
 
-    def to_frame(self) -> pl.DataFrame:
-        """A polars frame with a row per system: the value as labelled, and mean, deviation and middle 95 % of draws."""
-        import polars as pl
-
-        return pl.DataFrame([each._asdict() for each in self.scores])
-
 
 def label_noise(
     judgments: Any,
-    runs: Mapping[str, Any],
-    measure: str | Measure = "nDCG@10",
+    runs: Runs,
+    measure: AnyMeasure = "nDCG@10",
     *,
     error_rate: float | None = None,
     confusion: Any = None,
     scale: Iterable[float] | None = None,
     draws: int = 1_000,
     seed: int = 0,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
 ) -> LabelNoise:
     """What the values of runs would be if labels were wrong as often as `error_rate` or `confusion` says.
 
@@ -143,7 +136,8 @@ def label_noise(
     """
     protocol = Protocol.of(protocol)
     measure = parse(str(measure))
-    if not named_runs(runs) or draws < 1:
+    systems = named(runs)
+    if not systems or draws < 1:
         raise InputError("label noise needs a run or more, and a draw or more")
     judged = read_judgments(judgments)
     rows, (confusion, scale) = numbered(judged), _matrix(confusion, scale)
@@ -151,7 +145,7 @@ def label_noise(
     label = np.searchsorted(grades, rows.number)
     counts = np.bincount(label[rows.number >= 0], minlength=len(grades))
     truth = _truth(grades, counts, error_rate, confusion)
-    read = {name: RunSource.of(run).read(protocol) for name, run in runs.items()}
+    read = {name: RunSource.of(run).read(protocol) for name, run in systems.items()}
     results = evaluate_runs(judged, read, measure, protocol=protocol)
     value = np.array([result[measure] for result in results.values()])
     traced = [trace(rows, run, protocol) for run in read.values()]

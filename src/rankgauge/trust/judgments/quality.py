@@ -11,9 +11,10 @@ import numpy as np
 
 from rankgauge.errors import InputError, unknown
 from rankgauge.matching.grades import numbered
-from rankgauge.measures import Measure, parse
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.measures import AnyMeasure, parse
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, read_judgments
+from rankgauge.read.named import Runs, named
 from rankgauge.shown import Shown
 from rankgauge.trust.judgments.coverage import (
     LeftOut,
@@ -25,7 +26,7 @@ from rankgauge.trust.judgments.coverage import (
 )
 from rankgauge.trust.judgments.noise import LabelNoise, label_noise
 from rankgauge.trust.unjudged.choose import ToJudge, to_judge
-from rankgauge.trust.unjudged.sheet import Sheet, grades_of, named_runs, sheet_of
+from rankgauge.trust.unjudged.sheet import Sheet, grades_of, sheet_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -132,8 +133,11 @@ class Quality(Shown):
         return _known(name, {each.name: each for each in self.runs})
 
     def pair(self, a: str, b: str) -> PairCoverage:
-        """What was found for a − b, in the order in which the runs were given."""
-        return _known(f"{a} − {b}", {f"{each.a} − {each.b}": each for each in self.pairs})
+        """What was found for a − b."""
+        known = {f"{each.a} − {each.b}": each for each in self.pairs}
+        if self.sheet is not None and f"{b} − {a}" in known:
+            return cover_pairs(self.sheet, [(a, b)])[0]
+        return _known(f"{a} − {b}", known)
 
     def to_judge(self, number: int = 10, settle: Sequence[str] = ()) -> list[ToJudge]:
         """The pairs whose judgment would narrow the intervals most; `settle`: that of the difference of two runs."""
@@ -169,8 +173,8 @@ class Quality(Shown):
 
 def quality(
     judgments: Any,
-    runs: Mapping[str, Any] | None = None,
-    measure: str | Measure = "nDCG@10",
+    runs: Runs | None = None,
+    measure: AnyMeasure = "nDCG@10",
     *,
     scale: Iterable[float] | None = None,
     leave_one_out: bool = False,
@@ -179,9 +183,9 @@ def quality(
     confusion: Any = None,
     draws: int = 1_000,
     seed: int = 0,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
 ) -> Quality:
-    """What judgments hold, and with runs how far their values can be trusted.
+    """How complete judgments are, and with runs how far their values can be trusted.
 
     `scale`: the grades there are (else those that are used). `leave_one_out` asks how unfair the judgments are to a run
     that had no part in choosing what to judge; `error_rate` or `confusion` what wrong labels would do.
@@ -193,17 +197,18 @@ def quality(
     judged = read_judgments(judgments)
     summary, measure = summarise(judged, protocol), parse(str(measure))
     scale = list(scale) if scale is not None else None
-    if runs is None or not named_runs(runs):
+    systems = {} if runs is None else named(runs)
+    if not systems:
         if leave_one_out or error_rate is not None or confusion is not None:
             raise InputError("leaving runs out and label noise are about runs; give one or more")
         grades_of(np.array(list(summary.grades)), scale)
         return Quality(summary, str(measure))
-    sheet = sheet_of(judged, runs, measure, grades=scale, protocol=protocol)
+    sheet = sheet_of(judged, systems, measure, grades=scale, protocol=protocol)
     noise = None
     if error_rate is not None or confusion is not None:
         noise = label_noise(judged, sheet.runs, measure, error_rate=error_rate, confusion=confusion, scale=scale,
                             draws=draws, seed=seed, protocol=protocol)  # fmt: skip
-    if leave_one_out and len(runs) < 2:
+    if leave_one_out and len(systems) < 2:
         raise InputError("leaving a run out of the pool needs two runs or more")
     left_out = leave_one_run_out(sheet, pool_depth) if leave_one_out else []
     return Quality(summary, str(measure), left_out, noise, sheet, seed)

@@ -6,16 +6,16 @@ table ──read──▶ Units ──▶ Tracked, one for each offline column �
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 
 from rankgauge.errors import Doubt, InputError, choices, unknown
 from rankgauge.shown import Shown
-from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, first_of_best, nested
+from rankgauge.stats.choice import CRITERIA, QUICK, SLOW, CriterionName, first_of_best, nested
 from rankgauge.stats.correlation import Share, reliability, wilson
 from rankgauge.trust.online.doubts import doubts
 from rankgauge.trust.online.tracked import Tracked, tracked
@@ -24,6 +24,7 @@ from rankgauge.trust.online.units import LARGEST, Units, read_units
 __all__ = ["LABELS", "Alignment", "Choice", "Settings", "Tracked", "Units", "align"]
 
 # Where grades come from → what that means here.
+Labels: TypeAlias = Literal["judgments", "clicks"]
 LABELS: Final = {
     "judgments": "grades that somebody gave",
     "clicks": "clicks, purchases or revenue taken for grades",
@@ -40,15 +41,6 @@ class Settings:
     criterion: str = "pearson"
     labels: str = "judgments"
     alpha: float = 0.05
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Settings:
-        """Settings by their names; one that is not known is an error with the names that are."""
-        known = [each.name for each in fields(cls)]
-        for name in given:
-            if name not in known:
-                raise InputError(unknown(f"{name}= is no setting of align", name, known))
-        return cls(**given)
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
@@ -89,7 +81,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alignment(Shown):
-    """Offline beside online: a `Tracked` for each offline column, the first of which pictures and words are about.
+    """Offline vs. online: a `Tracked` for each offline column, the first of which pictures and words are about.
 
     `reliability` is the share of the online variance that is more than noise (None without standard errors); `choice`
     is None where there is one offline column.
@@ -164,21 +156,26 @@ def align(
     weight: str | None = None,
     name: str | None = None,
     shipped: str | None = None,
-    unit: str | None = None,
-    **settings: Any,
+    unit: Literal["experiments", "queries"] | None = None,
+    step: float = 0.01,
+    above: float = 0.0,
+    criterion: CriterionName = "pearson",
+    labels: Labels = "judgments",
+    alpha: float = 0.05,
 ) -> Alignment:
     """How well offline differences go with online ones, over experiments or over queries.
 
     `table` is a file, a frame, a dict of columns or rows as dicts; the other names are those of its columns, where they
     are not recognised: offline differences (several to compare measures), the online difference, its standard error,
     that of the (first) offline one, traffic, the unit's name, whether it was shipped. `unit` is "experiments" or
-    "queries". Settings: step, above, criterion, labels, alpha (see `Settings`).
+    "queries". `step` is the offline change for which an online one is predicted; a change ships `above` this offline
+    difference; `criterion` chooses the best of several offline columns; `labels` says where grades come from.
 
     >>> made = {"delta_nDCG@10": [0.02, -0.01, 0.03, 0.0, 0.01], "delta_ctr": [0.4, -0.3, 0.5, 0.1, 0.1]}
     >>> round(align(made).first.pearson.value, 4)
     0.9596
     """
-    chosen = Settings.of(settings)
+    chosen = Settings(step, above, criterion, labels, alpha)
     columns = {"offline": offline, "online": online, "se": se, "offline_se": offline_se}
     units = read_units(table, {**columns, "weight": weight, "name": name, "shipped": shipped}, unit)
     if len(units) > SLOW and len(units.offline) > 1 and chosen.criterion not in QUICK:

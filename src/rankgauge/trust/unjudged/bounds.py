@@ -17,7 +17,7 @@ largest nₗ that maximises P(x) − λ·H(mₗ + x), which keeps the levels nes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
@@ -27,7 +27,7 @@ import numpy as np
 from rankgauge.errors import InputError, counted, unknown
 from rankgauge.matching.hits import sum_by
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 from rankgauge.trust.unjudged.sheet import Sheet, sheet_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgauge.dtypes import Floats, Ints
-    from rankgauge.measures import Measure
+    from rankgauge.measures import AnyMeasure
     from rankgauge.trust.unjudged.sheet import Scale, Setting
 
 __all__ = [
@@ -56,7 +56,7 @@ class Open(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bounds(Shown):
-    """What unjudged documents leave open: for every query, and for the mean.
+    """Best and worst case once unjudged documents are judged: of every query, and of the mean.
 
     `bounds["q1"]` is a query's range, `bounds.mean` that of the mean, `open` the number of open documents.
     """
@@ -164,12 +164,12 @@ def unjudged_bounds(
     judgments: Any,
     run: Any,
     minus: Any = None,
-    measure: str | Measure = "nDCG@10",
+    measure: AnyMeasure = "nDCG@10",
     *,
     scale: Iterable[float] | None = None,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
 ) -> Bounds:
-    """The interval that unjudged documents leave open: of a run, or of its difference to another (`minus`).
+    """Best and worst case once unjudged documents are judged: of a run, or of its difference to another (`minus`).
 
     Exact: the smallest and the largest nDCG over every way to grade the run's unjudged documents at ranks up to k, the
     ideal moving with them. `scale`: the grades there are; without it, the grades that the judgments hold.

@@ -16,10 +16,11 @@ import numpy as np
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.matching.ranking import only_queries, whole
-from rankgauge.measures import Measure, parse
+from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.gains import discount_function, gain_function, number_text
-from rankgauge.protocol import DEFAULT, Protocol, check_independent
+from rankgauge.protocol import DEFAULT, Protocol, Rules, check_independent
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
+from rankgauge.read.named import Runs, named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rankgauge.result import Result
 
 __all__ = [
-    "Judged", "Pool", "Scale", "Setting", "Sheet", "Top", "grades_of", "judged_of", "named_runs", "pool_of",
+    "Judged", "Pool", "Scale", "Setting", "Sheet", "Top", "grades_of", "judged_of", "pool_of",
     "scale_of", "sheet_of", "sheet_of_results",
 ]  # fmt: skip
 
@@ -271,28 +272,22 @@ class Sheet:
         return self.scale.levels(judged.query, judged.grade, len(judged.queries))
 
 
-def named_runs(runs: Any) -> Mapping[str, Any]:
-    """The runs, if they are a mapping from names."""
-    if not isinstance(runs, Mapping):
-        raise InputError(f"name the runs: {{'a': run, 'b': run}}; got {type(runs).__name__}")
-    return runs
-
-
 def sheet_of(
     judgments: Any,
-    runs: Mapping[str, Any],
-    measure: str | Measure = "nDCG@10",
+    runs: Runs,
+    measure: AnyMeasure = "nDCG@10",
     *,
     grades: Iterable[float] | None = None,
-    protocol: Protocol | Mapping[str, Any] = DEFAULT,
+    protocol: Protocol | Rules = DEFAULT,
 ) -> Sheet:
     """Read, match and measure the runs; judgments and each run may be whatever `evaluate` takes."""
     protocol = Protocol.of(protocol)
     measure = parse(str(measure))
-    if not named_runs(runs):
+    systems = named(runs)
+    if not systems:
         raise InputError("there is no run; give one or more")
     judged = read_judgments(judgments)
-    read = {name: RunSource.of(run).read(protocol) for name, run in runs.items()}
+    read = {name: RunSource.of(run).read(protocol) for name, run in systems.items()}
     results = evaluate_runs(judged, read, measure, protocol=protocol)
     return sheet_of_results(judged, read, results, measure, grades=grades)
 
