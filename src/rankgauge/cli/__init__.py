@@ -41,11 +41,9 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "ppi": ("ppi:ppi", "Human-judged scores from few human and many LLM labels."),
         "align": ("align:align", "Offline vs. online: does the measure predict the business?"),
     },
-    "Keep": {
+    "Projects, other tools, files": {
         "init": ("init:make_project", "Make a project, which keeps queries, runs and labels."),
         "store": ("store:store", "Import, export, dump, restore; what is stored."),
-    },
-    "Other tools and files": {
         "dialects": ("dialects:dialects", "The score that 31 other tools report; find a convention."),
         "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),
         "convert": ("convert:convert", "Turn judgments or a run into another format."),
