@@ -220,7 +220,7 @@ def test_a_model_that_judged_more_queries_gives_an_estimate_for_all() -> None:
     rows = {row["system"]: row for row in table_of(report, "ppi")}
     for each in [*known.systems, *known.pairs]:
         assert rows[each.name]["human + LLM"] == each.powered.value
-        assert rows[each.name]["interval with model"] == [each.powered.low, each.powered.high]
+        assert rows[each.name]["95 % interval"] == [each.powered.low, each.powered.high]
     assert report.to_dict()["evidence"]["ppi"] == [known.to_dict()]
     against = rankgauge.report(people, RUNS, baseline="s1", second={"model": SECOND}, charts=False)
     names = [row["system"] for row in table_of(against, "ppi")]
