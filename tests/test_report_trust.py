@@ -67,10 +67,12 @@ def test_the_open_interval_is_what_quality_says() -> None:
     pairs = table_of(report, "unjudged-pairs")
     assert len(pairs) == 3
     for row in pairs:
-        joint = rankgauge.unjudged_bounds(JUDGMENTS, RUNS[row["a"]], RUNS[row["b"]]).mean
-        assert (row["a − b"], row["lowest"], row["highest"]) == joint
-        assert list(RUNS).index(row["a"]) > list(RUNS).index(row["b"])  # each against those before it
-        assert row["a − b"] == pytest.approx(report.facts.first.mean(row["a"]) - report.facts.first.mean(row["b"]))
+        joint = rankgauge.unjudged_bounds(JUDGMENTS, RUNS[row["system"]], RUNS[row["baseline"]]).mean
+        assert (row["difference"], row["lowest"], row["highest"]) == joint
+        assert list(RUNS).index(row["system"]) > list(RUNS).index(row["baseline"])  # each against those before it
+        assert row["difference"] == pytest.approx(
+            report.facts.first.mean(row["system"]) - report.facts.first.mean(row["baseline"])
+        )
 
 
 def test_every_number_of_the_new_sections_is_that_of_the_json() -> None:
@@ -97,11 +99,14 @@ def test_with_weights_the_interval_is_of_the_weighted_mean() -> None:
 
 def test_a_baseline_is_what_pairs_are_held_against() -> None:
     report = rankgauge.report(JUDGMENTS, RUNS, baseline="s1", charts=False)
-    assert [(row["a"], row["b"]) for row in table_of(report, "unjudged-pairs")] == [("s0", "s1"), ("s2", "s1")]
+    assert [(row["system"], row["baseline"]) for row in table_of(report, "unjudged-pairs")] == [
+        ("s0", "s1"),
+        ("s2", "s1"),
+    ]
     turned = rankgauge.report(JUDGMENTS, dict(reversed(RUNS.items())), charts=False)  # s2 is the first, and the best
     rows = table_of(turned, "unjudged-pairs")
-    assert [(row["a"], row["b"]) for row in rows] == [("s1", "s2"), ("s0", "s2"), ("s0", "s1")]
-    assert all(row["a − b"] < 0 for row in rows)
+    assert [(row["system"], row["baseline"]) for row in rows] == [("s1", "s2"), ("s0", "s2"), ("s0", "s1")]
+    assert all(row["difference"] < 0 for row in rows)
 
 
 def test_where_everything_is_judged_nothing_is_open() -> None:
@@ -156,8 +161,8 @@ def test_large_data_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {row["run"] for row in table_of(focused, "unjudged")} == set(focused.facts.focus)
     assert "only s2 and s0 were looked at" in str(section_of(focused, "open"))
     (pair,) = table_of(focused, "unjudged-pairs")
-    assert (pair["a"], pair["b"]) == focused.facts.focus == ("s2", "s0")
-    assert pair["a − b"] == pytest.approx(focused.facts.first.mean("s2") - focused.facts.first.mean("s0"))
+    assert (pair["system"], pair["baseline"]) == focused.facts.focus == ("s2", "s0")
+    assert pair["difference"] == pytest.approx(focused.facts.first.mean("s2") - focused.facts.first.mean("s0"))
     monkeypatch.setattr(evidence, "MOST_CELLS", 100)
     assert "rankgauge judgments works it out" in str(
         section_of(rankgauge.report(JUDGMENTS, RUNS, charts=False), "open")
@@ -165,7 +170,7 @@ def test_large_data_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(evidence, "MOST_PAIRS", 2)
     few = rankgauge.report(JUDGMENTS, RUNS, charts=False)
-    assert [(row["a"], row["b"]) for row in table_of(few, "unjudged-pairs")] == [("s2", "s0"), ("s2", "s1")]
+    assert [(row["system"], row["baseline"]) for row in table_of(few, "unjudged-pairs")] == [("s2", "s0"), ("s2", "s1")]
 
 
 # ---- judges ----------------------------------------------------------------------------------------------------------
@@ -214,8 +219,8 @@ def test_a_model_that_judged_more_queries_gives_an_estimate_for_all() -> None:
     assert [pair.name for pair in known.pairs] == ["s1 − s0", "s2 − s0", "s2 − s1"]
     rows = {row["system"]: row for row in table_of(report, "ppi")}
     for each in [*known.systems, *known.pairs]:
-        assert rows[each.name]["with model"] == each.powered.value
-        assert rows[each.name]["interval with model"] == [each.powered.low, each.powered.high]
+        assert rows[each.name]["human + LLM"] == each.powered.value
+        assert rows[each.name]["95 % interval"] == [each.powered.low, each.powered.high]
     assert report.to_dict()["evidence"]["ppi"] == [known.to_dict()]
     against = rankgauge.report(people, RUNS, baseline="s1", second={"model": SECOND}, charts=False)
     names = [row["system"] for row in table_of(against, "ppi")]
@@ -262,6 +267,6 @@ def test_cautions_of_small_collections() -> None:
     model = {q: {"a": 2, "b": 1} for q in ("q1", "q2", "q3")}
     run, other = ({q: {one: 2.0, two: 1.0} for q in model} for one, two in ("ab", "ba"))
     made = rankgauge.report(people, {"x": run, "y": other}, second={"model": model})
-    assert "Fewer than 25 queries are judged by people" in made.to_markdown()
+    assert "Fewer than 25 queries are judged by humans" in made.to_markdown()
     one = rankgauge.report({"q1": people["q1"]}, {"x": run, "y": other}, second={"model": {"q1": model["q1"]}})
     assert "on which no difference can be tested" in one.to_markdown()

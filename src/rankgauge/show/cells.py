@@ -17,7 +17,7 @@ __all__ += ["chosen_table", "drawable", "interval_column", "plain_value", "print
 
 MISSING: Final = "–"
 SIGN: Final = re.compile(r"(?<![\w.])-(?=[\d.])")  # of a number
-NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NO_XML: Final = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # compiled when first used: it takes a while
 ENOUGH: Final = 3  # cells of a contest, from which on the second is worth a mark
 
 
@@ -120,7 +120,7 @@ def printable(text: str) -> str:
 
 def drawable(text: str) -> str:
     """The text without characters that no XML can hold, over which a converter would end the process."""
-    return NO_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    return re.sub(NO_XML, "\N{REPLACEMENT CHARACTER}", text)
 
 
 def interval_column(alpha: float, key: str, kind: str = "interval", digits: int | None = None) -> Column:
