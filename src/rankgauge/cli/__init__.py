@@ -130,7 +130,6 @@ def cli(project: str | None) -> None:
 
     \b
     Examples:
-      rankgauge eval qrels.txt bm25.run -m nDCG@10 -m R@100
       rankgauge compare qrels.txt old.run new.run
       rankgauge explain qrels.txt old.run new.run --worst 5
       rankgauge check qrels.txt new.run --baseline old.run --margin 0.01
