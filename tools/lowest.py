@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-CLAIM = re.compile(r"(?P<name>[\w.-]+)>=(?P<version>[\w.]+)(?P<marker>\s*;.*)?")
+CLAIM = re.compile(r"(?P<name>[\w.-]+)(?:\[\w+\])?>=(?P<version>[\w.]+)(?P<marker>\s*;.*)?")
 
 
 def claims(project: dict[str, Any]) -> Iterator[str]:

@@ -42,6 +42,7 @@ _WHERE = {
     "MeasureError": "errors",
     "Plan": "comparison.plan",
     "PredictionPowered": "trust.ppi",
+    "Project": "store.project",
     "Protocol": "protocol",
     "ProtocolError": "errors",
     "Quality": "trust.judgments.quality",

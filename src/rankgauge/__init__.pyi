@@ -43,6 +43,7 @@ from rankgauge.reports.report import report as report
 from rankgauge.result import Evaluation as Evaluation
 from rankgauge.result import Result as Result
 from rankgauge.show import charts as charts
+from rankgauge.store.project import Project as Project
 from rankgauge.trust.judges.agree import Agreement as Agreement
 from rankgauge.trust.judges.agree import agree as agree
 from rankgauge.trust.judgments.noise import LabelNoise as LabelNoise

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 __all__ = [
     "Doubt",
@@ -45,7 +45,9 @@ OPTIONS: Final[ContextVar[Collection[str] | None]] = ContextVar("options", defau
 
 
 class RankgaugeError(Exception):
-    """The base of every error that a user can mend."""
+    """The base of every error that a user can mend; `exit_code` is the command's."""
+
+    exit_code: ClassVar[int] = 2
 
 
 class InputError(RankgaugeError):

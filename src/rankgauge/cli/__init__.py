@@ -41,7 +41,9 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "ppi": ("ppi:ppi", "Human-judged scores from few human and many LLM labels."),
         "align": ("align:align", "Offline vs. online: does the measure predict the business?"),
     },
-    "Other tools and files": {
+    "Projects, other tools, files": {
+        "init": ("init:make_project", "Make a project, which keeps queries, runs and labels."),
+        "store": ("store:store", "Import, export, dump, restore; what is stored."),
         "dialects": ("dialects:dialects", "The score that 31 other tools report; find a convention."),
         "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),
         "convert": ("convert:convert", "Turn judgments or a run into another format."),
@@ -122,12 +124,12 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rankgauge")
-def cli() -> None:
+@click.option("--project", metavar="FOLDER", help="The project, if not this folder or one above it.")
+def cli(project: str | None) -> None:
     """Is the new ranking better, and can the number be trusted?
 
     \b
     Examples:
-      rankgauge eval qrels.txt bm25.run -m nDCG@10 -m R@100
       rankgauge compare qrels.txt old.run new.run
       rankgauge explain qrels.txt old.run new.run --worst 5
       rankgauge check qrels.txt new.run --baseline old.run --margin 0.01
@@ -153,7 +155,7 @@ def main() -> None:
         code = error.exit_code
     except RankgaugeError as error:
         _say(f"error: {error}")
-        code = 2
+        code = error.exit_code
     except click.exceptions.Abort:  # Ctrl-C
         click.echo("interrupted", err=True)
         code = 130

@@ -170,6 +170,8 @@ def _saved_values(qrels: str, run: str, baseline: str | None) -> tuple[Saved | N
         return None, None
     name, path = split_name(baseline)
     one_standard_input([qrels, split_name(run)[1], path])
+    if path.startswith("@"):  # a run of the project
+        return None, None
     source = baseline_at(path)
     return saved_in(source, name), source
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from rankgauge.read import Judgments, Run
     from rankgauge.read.ltr import Ltr
     from rankgauge.result import Evaluation
+    from rankgauge.store.project import Address, Project
 
-__all__ = ["Inputs", "Reading", "one_standard_input"]
+__all__ = ["Inputs", "Reading", "one_standard_input", "project", "stored"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -84,13 +85,17 @@ class Inputs:
             check_mapped(columns, sources, option)
 
     def judged(self, path: str | None) -> JudgmentsSource:
-        """The judgments in a file."""
+        """The judgments in a file, or at an address of the project."""
+        if path is not None and path.startswith("@"):
+            return StoredLabels(stored(path))
         columns = self.reading.columns | self.reading.qrels_columns
         return JudgmentsSource(path, format=self.reading.qrels_format, columns=columns)
 
     def _run(self, path: str) -> RunSource:
         if self.rows is not None:
             return ScoredRows(self.rows, path)
+        if path.startswith("@"):
+            return StoredRun(stored(path))
         columns = self.reading.columns | self.reading.run_columns
         return RunSource(path, format=self.reading.run_format, columns=columns)
 
@@ -131,6 +136,45 @@ def one_standard_input(paths: Sequence[str | None]) -> None:
     """Standard input gives its bytes once."""
     if paths.count("-") > 1:
         raise InputError("standard input (-) can be only one of the files")
+
+
+# ---- what the project has stored -------------------------------------------------------------------------------------
+
+
+def project() -> Project:
+    """The project that the user named, or the nearest one."""
+    from rankgauge.store.project import find_project
+
+    return find_project(click.get_current_context().find_root().params.get("project"))
+
+
+def stored(address: str) -> Address:
+    """What an address (@labels, @labels:ann, @people, @bm25, @bm25:7) stands for."""
+    from rankgauge.store.project import Address
+
+    return Address.of(address, project())
+
+
+class StoredLabels(JudgmentsSource):
+    """Labels of the project."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address.text)
+        self.address = address
+
+    def _read(self, repeated: bool) -> Judgments:
+        return self.address.judgments(repeated=repeated)
+
+
+class StoredRun(RunSource):
+    """A run of the project."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address.text)
+        self.address = address
+
+    def _read(self, protocol: Protocol) -> Run:
+        return self.address.run(by=protocol.by, duplicates=protocol.duplicates)
 
 
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------

@@ -100,7 +100,7 @@ def named_paths(arguments: Iterable[str]) -> dict[str, str]:
 
 def _name_and_path(argument: str) -> tuple[str, str]:
     name, path = split_name(argument)
-    return name or bare_name(argument) or argument, path
+    return name or (path[1:] if path.startswith("@") else bare_name(argument)) or argument, path
 
 
 def split_name(argument: str) -> tuple[str | None, str]:

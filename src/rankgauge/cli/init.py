@@ -1,0 +1,30 @@
+"""`rankgauge init`: a project, with a store for queries, runs and judgments."""
+
+from __future__ import annotations
+
+import click
+
+from rankgauge.cli.options import command
+
+__all__ = ["make_project"]
+
+
+@command("init")
+@click.argument("folder", default=".")
+@click.option("--db", metavar="URL", help="The store: sqlite:///FILE or postgresql://USER@HOST/NAME.  [a file]")
+def make_project(folder: str, db: str | None) -> None:
+    """Make a project: a folder with a store for queries, runs and judgments.
+
+    Commands find the project from any folder inside it, and take @labels and @SYSTEM wherever they take a file. A
+    password is never written: set PGPASSWORD, or RANKGAUGE_DB for the whole address.
+
+    \b
+    Examples:
+      rankgauge init shop
+      rankgauge init --db postgresql://search@db.example/labels
+    """
+    from rankgauge.store.project import init, needed
+
+    with needed():
+        project = init(folder, db)
+    click.echo(f"{project.folder / 'rankgauge.toml'}: a new project; next: rankgauge store import QRELS --judge NAME")

@@ -1,0 +1,170 @@
+"""`rankgauge store`: files into the project's store and out of it, all of it as one file, and what is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgauge.cli.options import FILE, command, reading_options
+from rankgauge.cli.strict import TARGET
+
+if TYPE_CHECKING:
+    from rankgauge.cli.inputs import Reading
+    from rankgauge.store.store import Store
+
+__all__ = ["store"]
+
+
+@click.group("store")
+def store() -> None:
+    """The project's store: import and export files, dump and restore everything, see what is there.
+
+    \b
+    Examples:
+      rankgauge store import qrels.txt --judge ann
+      rankgauge store import bm25.run --system bm25
+      rankgauge store export @labels labels.txt
+      rankgauge store dump shop.tar.gz
+      rankgauge store status
+    """
+
+
+@command(
+    "import",
+    requires=[("judge", "system", "queries", "documents")],
+    excludes=[("judge", "system", "queries", "documents")],
+    needs={"repeats": "judge", "kind": "judge"},
+)
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
+@click.option("--judge", metavar="NAME", help="The files hold judgments of this judge.")
+@click.option("--system", metavar="NAME", help="The files hold runs of this system.")
+@click.option("--queries", is_flag=True, help="The files hold texts of queries.")
+@click.option("--documents", is_flag=True, help="The files hold texts of documents.")
+@click.option(
+    "--kind", type=click.Choice(["person", "model", "program", "imported"]), default="imported", help="Of judge."
+)
+@click.option("--repeats", is_flag=True, help="A pair that is there again was judged again.")
+@reading_options
+def import_files(
+    files: tuple[str, ...],
+    judge: str | None,
+    system: str | None,
+    queries: bool,
+    documents: bool,
+    kind: str,
+    repeats: bool,
+    reading: Reading,
+) -> None:
+    """Store judgments, runs, or texts from files: each file whole or not at all.
+
+    \b
+    Examples:
+      rankgauge store import qrels.txt --judge ann
+      rankgauge store import runs/*.run --system bm25
+      rankgauge store import queries.tsv --queries
+    """
+    from rankgauge.store import files as made
+
+    columns: Any = reading.columns or None
+    with _opened(write=True) as opened:
+        for path in files:
+            if judge is not None:
+                how = {"format": reading.qrels_format, "columns": columns}
+                said = made.import_labels(opened, path, judge, kind=kind, repeats=repeats, **how)
+            elif system is not None:
+                said = made.import_run(opened, path, system, format=reading.run_format, columns=columns)
+            else:
+                said = (made.import_queries if queries else made.import_documents)(opened, path)
+            click.echo(f"stored {said}")
+
+
+@command("export")
+@click.argument("address", metavar="@ADDRESS")
+@click.argument("target", type=TARGET, metavar="FILE")
+def export_file(address: str, target: str) -> None:
+    """Write stored labels or a run as a file; the suffix names the format.
+
+    \b
+    Examples:
+      rankgauge store export @labels labels.txt
+      rankgauge store export @labels:ann ann.tsv
+      rankgauge store export @bm25:7 bm25.run
+    """
+    from rankgauge.cli.inputs import stored
+    from rankgauge.writers.write import write
+
+    found = stored(address)
+    write(found.judgments() if found.is_labels else found.run(), target)
+
+
+@command("dump")
+@click.argument("target", type=TARGET, metavar="FILE")
+def dump_store(target: str) -> None:
+    """Write everything that is stored to one file: a tar of JSON lines, compressed by its suffix.
+
+    \b
+    Examples:
+      rankgauge store dump shop.tar.gz
+    """
+    from rankgauge.store.dump import dump
+
+    with _opened() as opened:
+        counts = dump(opened, target)
+    click.echo(f"{target}: {_summary(counts)}", err=True)
+
+
+@command("restore")
+@click.argument("source", type=FILE, metavar="FILE")
+def restore_store(source: str) -> None:
+    """Put a dump into an empty store, of SQLite or PostgreSQL: whole or not at all.
+
+    \b
+    Examples:
+      rankgauge init again && rankgauge --project again store restore shop.tar.gz
+    """
+    from rankgauge.store.dump import restore
+
+    with _opened(write=True) as opened:
+        counts = restore(opened, source)
+        click.echo(f"{opened.where}: {_summary(counts)}", err=True)
+
+
+@command("status")
+def show_status() -> None:
+    """Say what is stored, and where.
+
+    \b
+    Examples:
+      rankgauge store status
+    """
+    with _opened() as opened:
+        click.echo(f"{opened.where}: {_summary(opened.counts())}")
+
+
+@command("upgrade")
+def upgrade_store() -> None:
+    """Bring a store of an older version up to date.
+
+    \b
+    Examples:
+      rankgauge store upgrade
+    """
+    with _opened(write=True) as opened:
+        click.echo(f"{opened.where}: is up to date")
+
+
+for each in (import_files, export_file, dump_store, restore_store, show_status, upgrade_store):
+    store.add_command(each)
+
+
+def _opened(*, write: bool = False) -> Store:
+    from rankgauge.cli.inputs import project
+
+    return project().store(write=write)
+
+
+def _summary(counts: dict[str, int]) -> str:
+    from rankgauge.store.store import summary
+
+    return summary(counts)

