@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +21,7 @@ from rankgauge.read.named import named_paths
 from rankgauge.read.readers import check_mapped
 
 if TYPE_CHECKING:
+    from rankgauge.measures import Measure
     from rankgauge.read import Judgments, Run
     from rankgauge.read.ltr import Ltr
     from rankgauge.result import Evaluation
@@ -103,9 +104,11 @@ class Inputs:
         self, measures: Sequence[str], protocol: Protocol, *, dialect: str | None = None, **about: Any
     ) -> Evaluation:
         """The runs measured on the judgments, with a progress bar on a terminal."""
-        from rankgauge.dialects import find_dialect
+        read: Callable[..., Measure] = parse
+        if dialect is not None:
+            from rankgauge.dialects import find_dialect
 
-        read = parse if dialect is None else find_dialect(dialect).written
+            read = find_dialect(dialect).written
         parsed = parse_all(measures, read)  # before much is read
         rules = self.rules(protocol, dialect)
         with self.progress():
