@@ -18,7 +18,7 @@ import pytest
 import rankgauge
 from command import Command, real
 from rankgauge import explain
-from rankgauge.errors import InputError
+from rankgauge.errors import FormatError, InputError
 from rankgauge.explanation.query.explain import most_lost, worst_queries
 from rankgauge.explanation.query.explanation import Explanations, difference
 from rankgauge.show.explained import kept_rows
@@ -177,6 +177,8 @@ class TestPictures:
         assert {share.doc_id for share in TWO.shares} <= set(texts)
 
     def test_control_characters_in_ids_do_not_break_it(self) -> None:
+        with pytest.raises(FormatError, match="holds half a character"):
+            explain({"q": {"a\ud800": 1}}, {"q": {"a\ud800": 1.0}}, "q")
         strange = "a\x00\x1b\u202eb"
         found = explain({"q": {strange: 1}}, {"q": {strange: 1.0}}, "q")
         assert "a�" in "".join(words(svg(found)))

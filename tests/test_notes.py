@@ -76,8 +76,13 @@ def test_three_notes_and_how_to_see_the_others(words: str, files: Path, command:
         else:
             assert all_of_it[: len(first)] == first
             assert len(all_of_it) == len(first) + int(more[1])
-    assert len(some[-1]) <= 4
-    assert (re.fullmatch(r"\d+ more: --notes", some[-1][-1]) is not None) == (words in MANY)
+    *notes, last = some[-1]
+    if words in MANY:
+        assert re.fullmatch(r"\d+ more: --notes", last)
+        assert len(notes) == 3
+    else:
+        assert not last.endswith("more: --notes")
+        assert len(every[-1]) <= 3
     assert not re.search(r"more: ", whole.out)
 
 

@@ -21,7 +21,6 @@ from rankgauge.writers.write import opened
 __all__ = ["dump", "restore"]
 
 CONTENTS: Final = "contents.json"
-LINES: Final = 5_000  # rows that are held at once
 
 
 def dump(store: Store, path: str) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -138,11 +137,6 @@ _POSTGRES: Final = {
 def shown(url: URL) -> str:
     """An address as people may see it: without a password."""
     return (url.database or "") if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
-
-
-def is_writable(path: str) -> bool:
-    """Whether a file can be made or changed there."""
-    return os.access(path if os.path.exists(path) else os.path.dirname(path) or ".", os.W_OK)
 
 
 def integrity(engine: Engine) -> str:

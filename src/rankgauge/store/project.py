@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.errors import InputError, choices, counted
+from rankgauge.errors import InputError, choices
 from rankgauge.read import read_judgments, read_run
 from rankgauge.trust.judges.sets import POLICIES, Repeated
 
@@ -270,8 +270,3 @@ def _settled(heard: list[tuple[str, str, float]], policy: Repeated) -> dict[str,
     for (query, doc), grades in pairs.items():
         judged.setdefault(query, {})[doc] = grades[0] if len(grades) == 1 else POLICIES[policy](grades)
     return judged
-
-
-def described(judged: Judgments, rule: Labels) -> str:
-    """Where judgments come from, in words."""
-    return f"{counted(len(judged), 'grade')} by {rule}"

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from rankgauge.comparison.values import cluster_numbers
-from rankgauge.errors import InputError, counted, unknown
+from rankgauge.errors import InputError, counted, unknown, warn
 from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
 from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, cross_of, system_of, worth_of
@@ -79,6 +79,8 @@ def funnel(
     named = {system.name: system for system in systems.values()}
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
     ties = [*_tie_bands(named, wanted, sampling)]
+    for tie in ties:
+        warn(_tie_warning(tie))
     notes = [*_tie_line(ties), *_notes_of(named, recall_depth, candidates), *_missing_cell(systems)]
     return Funnel(wanted, recall_depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
@@ -202,6 +204,14 @@ def _tie_bands(systems: Mapping[str, System], measure: Measure, sampling: Sampli
         note = TieNote(stage.name, measure, sampling.mean(measure(stage.hits)[chosen]), low, high, share)
         if f"{low:.4f}" != f"{high:.4f}" and (note.wide or high - low > min(lifts[at])):
             yield note
+
+
+def _tie_warning(note: TieNote) -> str:
+    """The sentence for such a run."""
+    return (
+        f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
+        f"{note.range}; hold the lift against that, break ties where the run is made (see rankgauge eval --tie-band)"
+    )
 
 
 def _tie_line(notes: Sequence[TieNote]) -> Iterator[str]:
