@@ -12,6 +12,8 @@ from command import Command, Outcome, called
 from peer_client import Peers
 from rankgauge.measures import MEASURES, parse
 
+pytest_plugins = ["stores"]
+
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
 

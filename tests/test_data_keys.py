@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from command import Command
+from command import Command, called
 from rankgauge.cli import COMMANDS, cli
 
 RUNS = "a.run b.run c.run"
@@ -44,11 +44,14 @@ ASKED = {
     "bench": "bench suite --no-cache --baseline a",
     "validate": f"validate qrels.txt {RUNS}",
     "dialects": "dialects qrels.txt a.run",
+    "labels": "labels",
+    "history": "history",
+    "store status": "store status",
 }
 # Other names of a value's ends. The smallest and largest of many values (beside their median) are no ends, and
 # "interval" is a level of Krippendorff's alpha.
 NOT_ENDS = {"min", "max", "lower", "upper", "lowest", "highest", "smallest", "largest", "interval"}
-DIGESTS = {"fingerprints", "definitions"}  # by what they are of
+DIGESTS = {"fingerprints", "definitions", "tables"}  # by what they are of
 OTHER_NAMES = {"query", "queryid", "qid", "doc", "document", "docid"}
 KINDS = {"queries": int, "dropped": int, "measure": str, "run": str, "system": str, "query_id": str, "doc_id": str}
 KINDS |= {"protocol": dict, "pairs": list, "notes": list, "warnings": list, "judges": list}
@@ -95,6 +98,28 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def project(files: Path) -> Path:
+    """A project in the same folder, with an evaluation that was saved."""
+    pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
+    for words in (
+        "init .",
+        "store import qrels.txt --judge ann",
+        "store import a.run --system a",
+        "eval @labels @a --save",
+    ):
+        assert called(*words.split(), cwd=files).code == 0
+    return files
+
+
+@pytest.fixture
+def asked(name: str, files: Path, request: pytest.FixtureRequest) -> str:
+    """What is asked, where what it needs has been made."""
+    if ASKED[name].split()[0] in ("labels", "history", "store"):
+        request.getfixturevalue("project")
+    return ASKED[name]
+
+
 def said(command: Command, files: Path, asked: str, format: str) -> str:
     outcome = command(*asked.split(), "--format", format, cwd=files)
     assert outcome.code in (0, 1, 3), outcome.err
@@ -117,8 +142,8 @@ def objects(data: Any, name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_json_names_the_same_thing_alike(name: str, command: Command, files: Path) -> None:
-    data = json.loads(said(command, files, ASKED[name], "json"))
+def test_json_names_the_same_thing_alike(name: str, asked: str, command: Command, files: Path) -> None:
+    data = json.loads(said(command, files, asked, "json"))
     for where, each in objects(data):
         keys = each.keys()
         ends = keys & NOT_ENDS
@@ -133,10 +158,10 @@ def test_json_names_the_same_thing_alike(name: str, command: Command, files: Pat
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_csv_names_the_same_thing_alike(name: str, command: Command, files: Path) -> None:
-    if "csv" not in formats_of(ASKED[name].split()[0]):
+def test_csv_names_the_same_thing_alike(name: str, asked: str, command: Command, files: Path) -> None:
+    if "csv" not in formats_of(asked.split()[0]) and "store" not in asked:
         pytest.skip("this command has no CSV")
-    heads = next(csv.reader(io.StringIO(said(command, files, ASKED[name], "csv"))))
+    heads = next(csv.reader(io.StringIO(said(command, files, asked, "csv"))))
     assert not set(heads) & (NOT_ENDS | OTHER_NAMES)
     for head in heads:
         if head.endswith(("low", "high")):

@@ -26,6 +26,9 @@ from rankgauge.measures import parse
 from rankgauge.read import RunSource, read_judgments
 from rankgauge.show.formats import FORMATS
 from rankgauge.shown import Shown
+from rankgauge.store.history import Entry, History
+from rankgauge.store.labels import Labels
+from rankgauge.store.status import JudgeCounts, LabelCounts, Status
 from rankgauge.trust.judges.agree import ConfusionMatrix, Disputes
 from rankgauge.trust.unjudged.choose import ToJudgeList
 
@@ -70,6 +73,32 @@ def suite() -> dict[str, Any]:
     return {f"set {EVIL}": (judged, runs), "other": (judged, runs)}
 
 
+def stored() -> dict[str, Shown]:
+    """What a store would give, if names in it were hostile."""
+    entries = [
+        Entry(
+            at,
+            OLD,
+            f"@{OLD}:{at}",
+            f"2026-01-0{at}T00:00:00+00:00",
+            0.1 * at,
+            None,
+            30,
+            (EVIL,) * (at > 1),
+            (EVIL,),
+            "1",
+        )
+        for at in (1, 2)
+    ]
+    judges = (JudgeCounts(f"ann {EVIL}", "person", 3, 2, 1, {0.0: 1, 2.0: 2}, {"skipped": 1}, 1),)
+    counts = dict.fromkeys(("query", "document", "system", "run", "judge", "judgment", "evaluation"), 1)
+    return {
+        "History": History("nDCG@10", tuple(entries)),
+        "LabelCounts": LabelCounts(Labels(((f"ann {EVIL}",),)), 1, 2, 1, 1, 1, judges),
+        "Status": Status(f"store {EVIL}", "SQLite", 12_345, counts, (EVIL,), (EVIL,), (EVIL,)),
+    }
+
+
 @cache
 def results() -> dict[str, Shown]:
     """A result of every kind."""
@@ -110,6 +139,7 @@ def results() -> dict[str, Shown]:
         "DialectValues": DialectValues(compare(files(), measure, [DIALECTS["sklearn"], DIALECTS["xgboost"]])),
         "Conventions": Conventions(measure, "0.5", search(files(), measure, Told("0.5"), [DIALECTS["sklearn"]])),
         "Report": rankgauge.report(judged, runs, second={f"b {EVIL}": second()}),
+        **stored(),
     }  # fmt: skip
 
 
@@ -124,7 +154,7 @@ NAMES = [
     *("Result", "Evaluation", "TieBands", "Comparison", "Check", "Plan", "Leaderboard", "Explanation", "Explanations"),
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
-    "Report",
+    *("Report", "History", "LabelCounts", "Status"),
 ]
 
 

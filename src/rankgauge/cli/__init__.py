@@ -19,6 +19,7 @@ from rankgauge.errors import RankgaugeError, RankgaugeWarning, unknown
 __all__ = ["main"]
 
 FAULT: Final = 70  # the exit code of a fault in rankgauge itself, as sysexits.h has it
+OTHERS: Final = "Other tools, files, look up"
 # What a person wants → command → where it is, and one line of help.
 GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Measure and compare": {
@@ -41,14 +42,16 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "ppi": ("ppi:ppi", "Human-judged scores from few human and many LLM labels."),
         "align": ("align:align", "Offline vs. online: does the measure predict the business?"),
     },
-    "Projects, other tools, files": {
+    "Projects": {
         "init": ("init:make_project", "Make a project, which keeps queries, runs and labels."),
         "store": ("store:store", "Import, export, dump, restore; what is stored."),
+        "labels": ("history:show_labels", "Whose labels are stored, and what they come to."),
+        "history": ("history:show_history", "A measure over time, of saved evaluations."),
+    },
+    OTHERS: {
         "dialects": ("dialects:dialects", "The score that 31 other tools report; find a convention."),
         "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),
         "convert": ("convert:convert", "Turn judgments or a run into another format."),
-    },
-    "Look up": {
         "measures": ("measures:list_measures", "The measures: names, formulas, parameters."),
         "rules": ("rules:explain_rules", "The rules: ties, unjudged documents, missing queries."),
         "completion": ("completion:completion", "The completion script of a shell."),
@@ -110,7 +113,10 @@ class Commands(click.Group):
         width = max(map(len, COMMANDS))
         for group, commands in GROUPS.items():
             with formatter.section(group):
-                formatter.write_dl([(f"{name:{width}}", words) for name, (_, words) in commands.items()])
+                if group == OTHERS:  # by name alone, so that all fit on a screen
+                    formatter.write_text(", ".join(commands))
+                else:
+                    formatter.write_dl([(f"{name:{width}}", words) for name, (_, words) in commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         args = [SYNONYMS.get(args[0], args[0]), *args[1:]] if args else args

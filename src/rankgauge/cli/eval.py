@@ -21,8 +21,9 @@ __all__ = ["evaluate_runs"]
 
 @command(
     "eval",
-    usual=("measures", "per_query", "by", "dialect", "ltr", "predictions", "output", "format"),
+    usual=("measures", "per_query", "by", "dialect", "save", "ltr", "predictions", "output", "format"),
     needs=LTR_NEEDS,
+    excludes=[("save", "weights"), ("save", "ltr")],
     renamed={"--scores": "--predictions"},
     hints=LTR_HINTS,
 )
@@ -30,6 +31,7 @@ __all__ = ["evaluate_runs"]
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
 @shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "keep_going")
 @click.option("--tie-band", is_flag=True, help="Lowest, expected and highest value over orders of equal scores.")
+@click.option("--save", is_flag=True, help="Keep the values in the project's store, for history.")
 @output_options(own=("trec",))
 @protocol_options
 @partial(reading_options, rows=True)
@@ -45,6 +47,7 @@ def evaluate_runs(
     by: str | None,
     weights: str | None,
     keep_going: bool,
+    save: bool,
     output: Output,
 ) -> None:
     """Measure runs against judgments.
@@ -60,13 +63,16 @@ def evaluate_runs(
       rankgauge eval qrels.txt run.txt --per-query -o values.csv
       rankgauge eval qrels.tsv run.json --by segments.csv --ties average
       zcat run.gz | rankgauge eval qrels.txt - --format json
+      rankgauge eval @labels @bm25 --save
       rankgauge eval --ltr rank.test --predictions pred.txt --dialect lightgbm
     """
-    from rankgauge.cli.inputs import Inputs
+    from rankgauge.cli.inputs import Inputs, project
 
     inputs = Inputs(reading, qrels, runs, tables=[by, weights])
     about = {"by": by, "weights": weights, "keep_going": keep_going}
     evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
+    if save:
+        project().save(evaluation)
     if output.format == "trec":
         from rankgauge.dialects.trec_eval import trec_lines
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import parse, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
@@ -47,6 +47,7 @@ class Reading:
     ltr: str | None = None
     predictions: tuple[str, ...] = ()
     query_sizes: str | None = None
+    fresh: bool = False
 
 
 class Inputs:
@@ -88,7 +89,7 @@ class Inputs:
     def judged(self, path: str | None) -> JudgmentsSource:
         """The judgments in a file, or at an address of the project."""
         if path is not None and path.startswith("@"):
-            return StoredLabels(stored(path))
+            return StoredLabels(stored(path), fresh=self.reading.fresh)
         columns = self.reading.columns | self.reading.qrels_columns
         return JudgmentsSource(path, format=self.reading.qrels_format, columns=columns)
 
@@ -144,11 +145,11 @@ def one_standard_input(paths: Sequence[str | None]) -> None:
 # ---- what the project has stored -------------------------------------------------------------------------------------
 
 
-def project() -> Project:
+def project(context: click.Context | None = None) -> Project:
     """The project that the user named, or the nearest one."""
     from rankgauge.store.project import find_project
 
-    return find_project(click.get_current_context().find_root().params.get("project"))
+    return find_project((context or click.get_current_context()).find_root().params.get("project"))
 
 
 def stored(address: str) -> Address:
@@ -158,15 +159,23 @@ def stored(address: str) -> Address:
     return Address.of(address, project())
 
 
+def addresses(context: click.Context) -> list[str]:
+    """What a shell may complete: the labels, the judges and the systems of the project, if there is one."""
+    try:
+        return project(context).addresses()
+    except (RankgaugeError, OSError):
+        return []
+
+
 class StoredLabels(JudgmentsSource):
     """Labels of the project."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, fresh: bool = False) -> None:
         super().__init__(address.text)
-        self.address = address
+        self.address, self.fresh = address, fresh
 
     def _read(self, repeated: bool) -> Judgments:
-        return self.address.judgments(repeated=repeated)
+        return self.address.judgments(repeated=repeated, fresh=self.fresh)
 
 
 class StoredRun(RunSource):

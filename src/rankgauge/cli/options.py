@@ -72,7 +72,7 @@ def reading_options(command: Command, *, rows: bool = False) -> Any:
 
     `rows`: with learning-to-rank rows and scores for them, which take the place of QRELS and RUN.
     """
-    names = ["columns", "qrels_columns", "run_columns", "qrels_format", "run_format"]
+    names = ["columns", "qrels_columns", "run_columns", "qrels_format", "run_format", "fresh"]
     names += ["ltr", "predictions", "query_sizes"] if rows else []
 
     @functools.wraps(command)
@@ -82,6 +82,8 @@ def reading_options(command: Command, *, rows: bool = False) -> Any:
         return command(*args, reading=Reading(**{name: options.pop(name) for name in names}), **options)
 
     wrapped = ltr_options(with_reading) if rows else with_reading
+    words = "Leave out stored labels of an older text of the document."
+    wrapped = click.option("--fresh", is_flag=True, help=words)(wrapped)
     for name, what in (("run", "runs"), ("qrels", "judgments")):
         wrapped = columns_option(wrapped, f"{name}-column", f"The same for the {what} alone.")
     wrapped = columns_option(wrapped)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgauge.cli.options import FILE, command, reading_options
+from rankgauge.cli.output import TEXTS, deliver, output_options
 from rankgauge.cli.strict import TARGET
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
+    from rankgauge.cli.output import Output
     from rankgauge.store.store import Store
 
 __all__ = ["store"]
@@ -131,15 +133,18 @@ def restore_store(source: str) -> None:
 
 
 @command("status")
-def show_status() -> None:
-    """Say what is stored, and where.
+@output_options(TEXTS)
+def show_status(output: Output) -> None:
+    """Say what is stored, where, how large it is; what is open, what is stale, and what is in use.
 
     \b
     Examples:
       rankgauge store status
+      rankgauge store status --format json
     """
-    with _opened() as opened:
-        click.echo(f"{opened.where}: {_summary(opened.counts())}")
+    from rankgauge.cli.inputs import project
+
+    deliver(project().status(), output)
 
 
 @command("upgrade")

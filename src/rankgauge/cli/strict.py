@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 from click.core import ParameterSource
 
 from rankgauge.errors import choices, options_are
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 __all__ = ["FILE", "TARGET", "Strict", "Target"]
 
 
+class File(click.Path):
+    """A file that is read, or what a project holds: @labels, @SYSTEM."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Addresses after an @, else files."""
+        if not incomplete.startswith("@"):
+            return super().shell_complete(ctx, param, incomplete)
+        from click.shell_completion import CompletionItem
+
+        from rankgauge.cli.inputs import addresses
+
+        return [CompletionItem(each) for each in addresses(ctx) if each.startswith(incomplete)]
+
+
 class Target(click.Path):
-    """A file that is written; one that is read is a plain `click.Path`."""
+    """A file that is written."""
 
 
-FILE: Final = click.Path(allow_dash=True)  # the shell completes it; whether it can be read is for the reader to say
+FILE: Final = File(allow_dash=True)  # the shell completes it; whether it can be read is for the reader to say
 TARGET: Final = Target(allow_dash=True)
 
 # Another word for an option → the option; understood wherever there is the one and not the other.
@@ -210,7 +227,7 @@ class Strict(click.Command):
             return
         from rankgauge.writers.write import check_target
 
-        sources = [(name, each) for name, path in self._paths(ctx, click.Path) for each in _files_in(path)]
+        sources = [(name, each) for name, path in self._paths(ctx, File) for each in _files_in(path)]
         for at, (name, path) in enumerate(targets):
             check_target(path)
             for role, other in sources:

@@ -6,7 +6,7 @@ Hits. A record converts itself when the other form is asked for and keeps what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, compress, repeat
@@ -92,6 +92,8 @@ class Record:
         explain: Callable[[str, str], InputError | None] | None = None,
     ) -> None:
         self.source = source or self.kind
+        self.stored: Mapping[str, Any] = {}  # what it is in a store, where it comes from one
+        self.remarks: Sequence[tuple[str, str]] = ()  # what to know about it: a code and words each
         self._nested: Nested | None = None
         self._columns: Columns | None = None
         self._explain = explain

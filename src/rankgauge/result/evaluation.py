@@ -116,6 +116,7 @@ class Evaluation(Shown, Mapping[str, "Result"]):
             "runs": [_run_data(result, per_query) for result in self.values()],
             "protocol": first.protocol.to_dict(),
             **({"dialect": first.dialect.name} if first.dialect else {}),
+            **({"labels": first.judgments.stored} if first.judgments is not None and first.judgments.stored else {}),
             "definitions": first.definitions,
             "notes": self.notes,
             **({"fingerprints": first.fingerprints} if per_query else {}),

@@ -15,7 +15,8 @@ from sqlalchemy import Connection, LargeBinary, Table, func, insert, select, tex
 from rankgauge.read.sources import LAYERS, find_source, split_suffixes
 from rankgauge.store import schema
 from rankgauge.store.engine import StoreError, reading, writing
-from rankgauge.store.store import MANY, Store
+from rankgauge.store.rows import MANY
+from rankgauge.store.store import Store
 from rankgauge.writers.write import opened
 
 __all__ = ["dump", "restore"]

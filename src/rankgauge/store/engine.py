@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ from rankgauge.errors import RankgaugeError
 __all__ = ["StoreError", "StoreLost", "address_of", "engine_of", "reading", "told", "writing"]
 
 WAIT: Final = 30  # seconds for which one process waits for another that writes
-NETWORK: Final = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs")  # file systems on which WAL loses data
+# File systems over a network, by how their names begin: SQLite's log does not work there.
+NETWORK: Final = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "lustre", "gpfs", "beegfs", "fuse.sshfs", "fuse.s3fs")
 
 
 class StoreError(RankgaugeError):
@@ -48,6 +50,7 @@ def engine_of(url: URL) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it would print, our errors say
     try:
         return create_engine(url, connect_args={"connect_timeout": 10}, pool_pre_ping=True)
     except (NoSuchModuleError, ImportError):
@@ -65,14 +68,14 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _refuse_network(folder: Path) -> None:
+def _refuse_network(folder: Path, listed: str = "/proc/mounts") -> None:
     """SQLite's log does not work over a network; where the file system says what it is, say so before data are lost."""
     try:
-        mounts = [line.split() for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()]
+        mounts = [line.split() for line in Path(listed).read_text(encoding="utf-8").splitlines()]
     except OSError:
         return
     inside = [(len(point), kind) for _, point, kind, *_ in mounts if Path(point) in (folder, *folder.parents)]
-    if inside and max(inside)[1] in NETWORK:
+    if inside and max(inside)[1].startswith(NETWORK):
         raise StoreError(
             f"{folder}: is on a network file system ({max(inside)[1]}), where SQLite may lose data; keep the store "
             "on a local disk, or use PostgreSQL (--db postgresql://USER@HOST/NAME)"
@@ -136,7 +139,9 @@ _POSTGRES: Final = {
 
 def shown(url: URL) -> str:
     """An address as people may see it: without a password."""
-    return (url.database or "") if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
+    if url.get_backend_name() == "sqlite":
+        return url.database or ""
+    return url.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
 def integrity(engine: Engine) -> str:

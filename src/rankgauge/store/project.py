@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.errors import InputError, choices
-from rankgauge.read import read_judgments, read_run
-from rankgauge.trust.judges.sets import POLICIES, Repeated
+from rankgauge.errors import InputError, choices, counted
+from rankgauge.read import read_run
+from rankgauge.store.labels import Labels
+from rankgauge.trust.judges.sets import POLICIES
 
 if TYPE_CHECKING:
     from rankgauge.read import Judgments, Run
-    from rankgauge.store.store import Store
+    from rankgauge.result import Evaluation, Result
+    from rankgauge.store.history import History
+    from rankgauge.store.status import LabelCounts, Status
+    from rankgauge.store.store import Rated, Store
 
-__all__ = ["Address", "Labels", "Project", "find_project", "init", "needed"]
+__all__ = ["Address", "Project", "find_project", "init", "needed"]
 
 FILE: Final = "rankgauge.toml"
 STORE: Final = "rankgauge.db"
 ADDRESS: Final = "RANKGAUGE_DB"
-# Which kinds of judges are heard first, where the project does not say.
-KINDS: Final = (("person", "imported"), ("program",), ("model",))
 TEMPLATE: Final = """# A project of rankgauge. Everything is optional but [project].
 
 [project]
@@ -95,18 +97,6 @@ def init(folder: str | os.PathLike[str], db: str | None = None) -> Project:
     return Project(here)
 
 
-@dataclass(frozen=True)
-class Labels:
-    """How stored labels become judgments: whose, in which order, and what several grades of one rank come to."""
-
-    judges: tuple[tuple[str, ...], ...] = ()
-    policy: Repeated = "majority"
-
-    def __str__(self) -> str:
-        heard = " > ".join("+".join(rank) for rank in self.judges) or "people > programs > models"
-        return f"labels of {heard}, {self.policy}"
-
-
 class Project:
     """A folder with queries, runs and judgments: `Project("shop").labels()`, `.run("bm25")`."""
 
@@ -155,51 +145,100 @@ class Project:
         ranks = tuple((each,) if isinstance(each, str) else tuple(each) for each in wanted.get("from", ()))
         return Labels(ranks, policy)
 
-    def labels(self, by: str | None = None, *, people: bool = False, repeated: bool = False) -> Judgments:
-        """Judgments of the stored labels by the project's rule; `by` one judge, or of `people` alone."""
+    def labels(
+        self, by: str | None = None, *, people: bool = False, repeated: bool = False, fresh: bool = False
+    ) -> Judgments:
+        """Judgments of the stored labels by the project's rule; `by` one judge, or of `people` alone.
+
+        `fresh`: without labels of documents whose text has changed since. `repeated`: every grade that is heard.
+        """
         with self.store() as store:
-            rows = store.labels()
-            where = store.where
-        known = {judge: kind for _, _, judge, kind, _, _ in rows}
-        rule = Labels(((by,),), self.rule.policy) if by is not None else self.rule
-        if people:
-            rule = Labels((tuple(judge for judge, kind in known.items() if kind in KINDS[0]),), rule.policy)
-        for judge in (each for rank in rule.judges for each in rank):
-            if judge not in known:
-                there = ", ".join(known) or "nobody yet: rankgauge store import QRELS --judge NAME"
-                raise InputError(f"{where}: there are no labels of {judge!r}; there are {there}")
-        if not rows:
-            raise InputError(f"{where}: there are no labels yet; rankgauge store import QRELS --judge NAME")
-        name = f"@labels:{by}" if by else "@people" if people else "@labels"
-        heard = [*_heard(rows, rule, known)]
-        judged = read_judgments(heard, repeated=True) if repeated else read_judgments(_settled(heard, rule.policy))
-        judged.source = name
+            rows, last = store.labels()
+            rule = self._heard(rows, by, store.where, people=people)
+        judged = rule.judgments(rows, repeated=repeated, fresh=fresh)
+        judged.source = f"@labels:{by}" if by else "@people" if people else "@labels"
+        outdated = 0 if fresh else len({row[:2] for row in rule.counted(rows) if row.outdated})
+        if outdated:
+            judged.remarks = [("RG401", f"{counted(outdated, 'pair')} of {len(judged):,}")]
+        about = {"address": judged.source, "by": by, "rule": rule.to_dict(), "fresh": fresh}
+        judged.stored = about | {"last": last, "outdated": outdated}
         return judged
+
+    def _heard(self, rows: Sequence[Rated], by: str | None, where: str, *, people: bool = False) -> Labels:
+        """The rule with the judges that there are; that there is none is an error."""
+        rule = self.rule.among(rows, by, people=people)
+        if not rule.judges:
+            there = ", ".join(dict.fromkeys(row.judge for row in rows))
+            of = f" of {by!r}" if by is not None else " of people" if people else ""
+            ask = f"there are {there}" if there else "rankgauge store import QRELS --judge NAME"
+            raise InputError(f"{where}: there are no labels{of or ' yet'}; {ask}")
+        return rule
 
     def run(self, system: str, number: int | None = None, *, partly: bool = False, **way: Any) -> Run:
         """A system's last whole run, or the one of a number; one that is not whole only where `partly` allows it."""
         with self.store() as store:
-            found, state = store.run_of(system, number)
-            if state != "whole" and not partly:
+            found = store.run_of(system, number)
+            if found.state != "whole" and not partly:
+                lacking = f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')} lack an answer"
                 raise InputError(
-                    f"@{system}:{found} is {state}: not every query has an answer; @{system}:{found}? takes it"
+                    f"{found.address} is {found.state}: {lacking}; go on with 'rankgauge search {system}', or take "
+                    f"what is there: {found.address}?"
                 )
             rankings = {
                 answer.query_id: dict(zip(answer.doc_ids, answer.scores, strict=True))
-                for answer in store.answers(found)
+                for answer in store.answers(found.number)
             }
         made = read_run(rankings, **way)
-        made.source = f"@{system}:{found}"
+        made.source = found.address + "?" * (found.state != "whole")
+        made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}
+        if found.lacking:
+            made.remarks = [("RG402", f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')}")]
         return made
 
-    def systems(self) -> list[str]:
-        """The names of all systems."""
-        from sqlalchemy import select
+    def addresses(self) -> list[str]:
+        """Every address of labels and of last runs."""
+        with self.store() as store:
+            judges = dict.fromkeys(row.judge for row in store.labels()[0])
+        named = [f"@{system}" for system in self.systems()]
+        return ["@labels", "@people", *(f"@labels:{judge}" for judge in judges), *named]
 
-        from rankgauge.store import schema
+    def label_counts(self, by: str | None = None, *, fresh: bool = False) -> LabelCounts:
+        """Whose labels there are and what they come to; `by` one judge alone, `fresh` without outdated ones."""
+        from rankgauge.store.status import label_counts
 
         with self.store() as store:
-            return sorted(set(store.read(lambda each: each.scalars(select(schema.system.c.name)).all())))
+            rows, _ = store.labels()
+            rule = self._heard(rows, by, store.where)
+        return label_counts(rows, rule, fresh=fresh)
+
+    def status(self) -> Status:
+        """What the store holds, what is open, what is stale."""
+        from rankgauge.store.status import status
+
+        with self.store() as store:
+            return status(store, self.rule)
+
+    # ---- evaluations -------------------------------------------------------------------------------------------------
+
+    def save(self, evaluation: Evaluation | Result) -> list[int]:
+        """Keep what was measured of stored runs on stored labels; the numbers of the evaluations."""
+        from rankgauge.result import Evaluation
+        from rankgauge.store.evaluations import save
+
+        with self.store(write=True) as store:
+            return save(store, evaluation if isinstance(evaluation, Evaluation) else Evaluation.of([evaluation]))
+
+    def history(self, measure: str | None = None, systems: Collection[str] = ()) -> History:
+        """A measure over time, of the evaluations that were saved."""
+        from rankgauge.store.history import history
+
+        with self.store() as store:
+            return history(store, self.rule, measure, systems)
+
+    def systems(self) -> list[str]:
+        """The names of all systems that have a run."""
+        with self.store() as store:
+            return sorted({run.system for run in store.runs()})
 
 
 @dataclass(frozen=True)
@@ -229,44 +268,16 @@ class Address:
         """Whether labels are meant."""
         return self.name in ("labels", "people")
 
-    def judgments(self, *, repeated: bool = False) -> Judgments:
+    def judgments(self, *, repeated: bool = False, fresh: bool = False) -> Judgments:
         """The labels as judgments."""
         if not self.is_labels:
             raise InputError(
                 f"{self.text}: is a run, and judgments are wanted; write @labels, @labels:JUDGE or @people"
             )
-        return self.project.labels(self.judge, people=self.name == "people", repeated=repeated)
+        return self.project.labels(self.judge, people=self.name == "people", repeated=repeated, fresh=fresh)
 
     def run(self, **way: Any) -> Run:
         """The run."""
         if self.is_labels:
             raise InputError(f"{self.text}: are labels, and a run is wanted; write @SYSTEM or @SYSTEM:NUMBER")
         return self.project.run(self.name, self.number, partly=self.partly, **way)
-
-
-def _heard(rows: list[Any], rule: Labels, known: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
-    """The grades that count: rulings, else those of the first rank of judges that has any."""
-    ranks = rule.judges or tuple(tuple(j for j, kind in known.items() if kind in kinds) for kinds in KINDS)
-    place = {judge: at for at, rank in enumerate(ranks) for judge in rank}
-    found: dict[tuple[str, str], tuple[int, list[float]]] = {}
-    for query, doc, judge, _, grade, ruling in rows:
-        if judge not in place:
-            continue
-        rank = -1 if ruling else place[judge]
-        best, grades = found.get((query, doc), (len(ranks), []))
-        if ruling or rank < best:
-            found[query, doc] = (rank, [grade])
-        elif rank == best and not ruling:
-            grades.append(grade)
-    for (query, doc), (_, grades) in found.items():
-        yield from ((query, doc, grade) for grade in grades)
-
-
-def _settled(heard: list[tuple[str, str, float]], policy: Repeated) -> dict[str, dict[str, float]]:
-    pairs: dict[tuple[str, str], list[float]] = {}
-    for query, doc, grade in heard:
-        pairs.setdefault((query, doc), []).append(grade)
-    judged: dict[str, dict[str, float]] = {}
-    for (query, doc), grades in pairs.items():
-        judged.setdefault(query, {})[doc] = grades[0] if len(grades) == 1 else POLICIES[policy](grades)
-    return judged

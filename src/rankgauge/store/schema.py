@@ -25,13 +25,15 @@ from sqlalchemy import (
 __all__ = ["MIGRATIONS", "STORED", "TABLES", "migration"]
 
 TABLES: Final = MetaData()
+# Ids, in the order of their characters on both engines, whatever language the database is set to.
+ID: Final = Text().with_variant(Text(collation="C"), "postgresql")
 
 migration = Table(
     "migration", TABLES, Column("number", Integer, primary_key=True), Column("name", Text, nullable=False),
     Column("at", Text, nullable=False),
 )  # fmt: skip
 query = Table(
-    "query", TABLES, Column("query_id", Text, primary_key=True), Column("text", Text), Column("need", Text),
+    "query", TABLES, Column("query_id", ID, primary_key=True), Column("text", Text), Column("need", Text),
     Column("tags", Text), Column("hash", Text, nullable=False),
 )  # fmt: skip
 sample = Table(
@@ -44,7 +46,7 @@ sampled = Table(
     Column("inclusion", Double), Column("stratum", Text),
 )  # fmt: skip
 document = Table(
-    "document", TABLES, Column("doc_id", Text, primary_key=True), Column("hash", Text, primary_key=True),
+    "document", TABLES, Column("doc_id", ID, primary_key=True), Column("hash", ID, primary_key=True),
     Column("fields", Text, nullable=False), Column("at", Text, nullable=False),
 )  # fmt: skip
 system = Table(
@@ -61,11 +63,11 @@ run = Table(
 )  # fmt: skip
 answer = Table(
     "answer", TABLES, Column("run_id", ForeignKey("run.run_id"), primary_key=True),
-    Column("query_id", Text, primary_key=True), Column("ranking", LargeBinary), Column("found", Integer),
+    Column("query_id", ID, primary_key=True), Column("ranking", LargeBinary), Column("found", Integer),
     Column("milliseconds", Double), Column("attempts", Integer), Column("error", Text),
 )  # fmt: skip
 prompt = Table(
-    "prompt", TABLES, Column("hash", Text, primary_key=True), Column("name", Text, nullable=False),
+    "prompt", TABLES, Column("hash", ID, primary_key=True), Column("name", Text, nullable=False),
     Column("text", Text, nullable=False),
 )  # fmt: skip
 judge = Table(
@@ -75,8 +77,8 @@ judge = Table(
     Column("at", Text, nullable=False), UniqueConstraint("name", "hash"),
 )  # fmt: skip
 judgment = Table(
-    "judgment", TABLES, Column("judgment_id", Integer, primary_key=True), Column("query_id", Text, nullable=False),
-    Column("doc_id", Text, nullable=False), Column("doc_hash", Text),
+    "judgment", TABLES, Column("judgment_id", Integer, primary_key=True), Column("query_id", ID, nullable=False),
+    Column("doc_id", ID, nullable=False), Column("doc_hash", Text),
     Column("judge_id", ForeignKey("judge.judge_id"), nullable=False), Column("repeat", Integer, nullable=False),
     Column("state", Text, nullable=False), Column("grade", Double), Column("ruling", Integer, nullable=False),
     Column("reason", Text), Column("raw", Text), Column("reader", Text),
@@ -86,7 +88,7 @@ judgment = Table(
     Index("judgment_pair", "query_id", "doc_id"),
 )  # fmt: skip
 ability = Table(
-    "ability", TABLES, Column("base_url", Text, primary_key=True), Column("model", Text, primary_key=True),
+    "ability", TABLES, Column("base_url", ID, primary_key=True), Column("model", ID, primary_key=True),
     Column("found", Text, nullable=False), Column("at", Text, nullable=False),
 )  # fmt: skip
 evaluation = Table(
@@ -94,12 +96,8 @@ evaluation = Table(
     Column("run_id", ForeignKey("run.run_id"), nullable=False), Column("labels", Text, nullable=False),
     Column("labels_hash", Text, nullable=False), Column("protocol", Text, nullable=False),
     Column("means", Text, nullable=False), Column("per_query", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False), Column("version", Text, nullable=False),
-    Column("at", Text, nullable=False),
-)  # fmt: skip
-baseline = Table(
-    "baseline", TABLES, Column("name", Text, primary_key=True),
-    Column("evaluation_id", ForeignKey("evaluation.evaluation_id"), nullable=False), Column("at", Text, nullable=False),
+    Column("run_hash", Text, nullable=False), Column("fingerprint", Text, nullable=False),
+    Column("version", Text, nullable=False), Column("at", Text, nullable=False),
 )  # fmt: skip
 lock = Table(
     "lock", TABLES, Column("name", Text, primary_key=True), Column("holder", Text, nullable=False),

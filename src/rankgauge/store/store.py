@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, func, insert, inspect, select, text, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Text,
+    bindparam,
+    case,
+    func,
+    insert,
+    inspect,
+    literal,
+    select,
+    text,
+    update,
+)
 
 from rankgauge.errors import counted
 from rankgauge.store import schema
 from rankgauge.store.engine import StoreError, address_of, engine_of, reading, shown, writing
+from rankgauge.store.rows import digest, id_of, insert_into, insert_new, inserted, now, parts, storable
 from rankgauge.store.writer import Writer
 
-__all__ = ["Answer", "Label", "Store", "digest", "now", "storable"]
+__all__ = ["Answer", "Label", "Rated", "RunRow", "Store", "fingerprint"]
 
 T = TypeVar("T")
 MIGRATING: Final = 7_231_946_120  # the number of the lock under which PostgreSQL migrates
-MANY: Final = 10_000  # rows of one statement
 
 
 class Label(NamedTuple):
@@ -38,14 +49,48 @@ class Label(NamedTuple):
     state: str = "graded"
     reason: str | None = None
     ruling: int = 0
+    doc_hash: str | None = None  # the text that was judged; where nobody says, the one that the store has
+
+
+class Rated(NamedTuple):
+    """A stored label, with who gave it; `outdated`: the document has had another text since."""
+
+    query_id: str
+    doc_id: str
+    judge: str
+    kind: str
+    state: str
+    grade: float | None
+    ruling: bool
+    outdated: bool
 
 
 class Answer(NamedTuple):
-    """What a system answered to a query: documents best first, with their scores."""
+    """What a system answered to a query: documents best first, with their scores; or the error that it gave."""
 
     query_id: str
     doc_ids: list[str]
     scores: list[float]
+    milliseconds: float | None = None
+    attempts: int = 1
+    error: str | None = None
+
+
+class RunRow(NamedTuple):
+    """A stored run: of whom, in which state, and of how many queries an answer is missing."""
+
+    number: int
+    system: str
+    state: str
+    began: str
+    fingerprint: str | None
+    queries: int
+    lacking: int
+
+    @property
+    def address(self) -> str:
+        """What it is called on the command line."""
+        return f"@{self.system}:{self.number}"
 
 
 class Store:
@@ -140,55 +185,82 @@ class Store:
             if made.setdefault(doc, row)["hash"] != row["hash"]:
                 raise StoreError(f"{source}: document {doc!r} has two texts in this file; keep one")
         listed = list(made.values())
-        return self.writer.write(lambda connection: _insert_new(connection, schema.document, listed))
+
+        def added(connection: Connection) -> int:
+            new = insert_new(connection, schema.document, listed)
+            if new < len(listed):  # a text that was there before is the document's text again
+                again = insert_into(connection, schema.document)
+                again = again.on_conflict_do_update(index_elements=["doc_id", "hash"], set_={"at": again.excluded.at})
+                for part in parts(listed):
+                    connection.execute(again, part)
+            return new
+
+        return self.writer.write(added)
 
     # ---- systems and runs --------------------------------------------------------------------------------------------
 
     def add_run(self, system: str, config: Mapping[str, Any], answers: Iterable[Answer], source: str = "") -> int:
         """A whole run of a system, which is made if it is new; the number of the run."""
         rows = [_answer_row(answer, source or system) for answer in answers]
-        fingerprint = digest([[row["query_id"], hashlib.sha256(row["ranking"]).hexdigest()] for row in rows])
-        storable(system, source)
 
         def added(connection: Connection) -> int:
-            at = now()
-            described = {"name": system, "config": json.dumps(config, sort_keys=True), "hash": digest(config), "at": at}
-            number = _id_of(connection, schema.system, ("name", "hash"), described)
-            depth = max((row["found"] for row in rows), default=0)
-            made = {"system_id": number, "depth": depth, "state": "whole", "began": at, "ended": at}
-            run = _inserted(connection, schema.run, made | {"fingerprint": fingerprint})
-            for part in _parts([row | {"run_id": run} for row in rows]):
+            run = _begun(connection, system, config, depth=max((row["found"] for row in rows), default=0))
+            for part in parts([row | {"run_id": run} for row in rows]):
                 connection.execute(insert(schema.answer), part)
+            _ended(connection, run, "whole")
             return run
 
         return self.writer.write(added)
 
-    def run_of(self, system: str, number: int | None = None) -> tuple[int, str]:
-        """The number and the state of a system's run: the one asked for, or the last whole one."""
-        found = select(schema.run.c.run_id, schema.run.c.state, schema.system.c.name)
-        found = found.join(schema.system, schema.system.c.system_id == schema.run.c.system_id)
-        found = found.where(schema.system.c.name == system).order_by(schema.run.c.run_id.desc())
-        rows = [(int(run), str(state)) for run, state, _ in self.read(lambda each: each.execute(found).all())]
+    def begin_run(self, system: str, config: Mapping[str, Any], **about: Any) -> int:
+        """An open run, to which answers are added one by one; its number. `about`: depth, sample_id, over_run_id."""
+        return self.writer.write(lambda connection: _begun(connection, system, config, **about))
+
+    def add_answer(self, run: int, answer: Answer) -> None:
+        """An answer of an open run; one that failed before is replaced, one that is there is kept."""
+        row = _answer_row(answer, answer.query_id) | {"run_id": run}
+
+        def added(connection: Connection) -> None:
+            put = insert_into(connection, schema.answer).values(**row)
+            new = {name: put.excluded[name] for name in row if name not in ("run_id", "query_id")}
+            failed = schema.answer.c.error.is_not(None)
+            connection.execute(put.on_conflict_do_update(index_elements=["run_id", "query_id"], set_=new, where=failed))
+
+        self.writer.write(added)
+
+    def end_run(self, run: int, state: str = "whole") -> None:
+        """Close a run: it is whole or broken."""
+        self.writer.write(lambda connection: _ended(connection, run, state))
+
+    def runs(self, system: str | None = None) -> list[RunRow]:
+        """The runs of a system, or of all, the last first."""
+        wanted = select(schema.run, schema.system.c.name.label("name"))
+        wanted = wanted.join(schema.system, schema.system.c.system_id == schema.run.c.system_id)
+        wanted = wanted.where(schema.system.c.name == system) if system is not None else wanted
+        wanted = wanted.order_by(schema.run.c.run_id.desc())
+        return self.read(lambda each: [_run_row(each, row) for row in each.execute(wanted).mappings().all()])
+
+    def run_of(self, system: str, number: int | None = None) -> RunRow:
+        """A system's run: the one asked for, or the last whole one; or, where none is, the last."""
+        rows = self.runs(system)
         if not rows:
-            known = sorted(set(self.read(lambda each: each.scalars(select(schema.system.c.name)).all())))
-            there = (
-                f"there are {', '.join(known)}" if known else "there is none yet: rankgauge store import RUN --system"
-            )
+            known = sorted({row.system for row in self.runs()})
+            first = "there is none yet: rankgauge store import RUN --system NAME"
+            there = f"there are {', '.join(known)}" if known else first
             raise StoreError(f"{self.where}: there is no run of {system!r}; {there}")
-        if number is not None:
-            for run, state in rows:
-                if run == number:
-                    return run, state
-            raise StoreError(
-                f"{self.where}: run {number} is none of {system!r}; its runs are {', '.join(str(r) for r, _ in rows)}"
-            )
-        return next(((run, state) for run, state in rows if state == "whole"), rows[0])
+        if number is None:
+            return next((row for row in rows if row.state == "whole"), rows[0])
+        for row in rows:
+            if row.number == number:
+                return row
+        listed = ", ".join(str(row.number) for row in rows)
+        raise StoreError(f"{self.where}: run {number} is none of {system!r}; its runs are {listed}")
 
     def answers(self, run: int) -> Iterator[Answer]:
-        """The answers of a run, in the order in which they were stored."""
+        """The answers of a run, by the ids of the queries; those that failed are none."""
         table = schema.answer.c
         asked = select(table.query_id, table.ranking).where(table.run_id == run, table.ranking.is_not(None))
-        for query, ranking in self.read(lambda each: each.execute(asked).all()):
+        for query, ranking in self.read(lambda each: each.execute(asked.order_by(table.query_id)).all()):
             docs, scores = json.loads(zlib.decompress(ranking))
             yield Answer(query, docs, scores)
 
@@ -200,24 +272,36 @@ class Store:
 
         def added(connection: Connection) -> int:
             about = {"name": judge, "kind": kind, **settings}
-            number = _id_of(connection, schema.judge, ("name", "hash"), about | {"hash": digest(about), "at": now()})
+            number = id_of(connection, schema.judge, ("name", "hash"), about | {"hash": digest(about), "at": now()})
             at = now()
             rows = [_label_row(label, judge) | {"judge_id": number, "at": at} for label in labels]
-            return _insert_new(connection, schema.judgment, rows)
+            return insert_new(connection, schema.judgment, rows, doc_hash=_text_judged())
 
         return self.writer.write(added)
 
-    def labels(self) -> list[tuple[str, str, str, str, float, int]]:
-        """Query, document, judge, kind of judge, grade, ruling or not: the latest of each pair, judge and repeat."""
+    def labels(self, until: int | None = None) -> tuple[list[Rated], int]:
+        """The latest label of each pair, judge and repeat, as it was when `until` was the last; the last one there is.
+
+        Judgments that failed, were refused or skipped are among them, without a grade.
+        """
         table, judge = schema.judgment.c, schema.judge.c
-        latest = select(func.max(table.judgment_id)).group_by(
-            table.query_id, table.doc_id, judge.name, table.repeat, table.ruling
+        latest = select(func.max(table.judgment_id)).join(schema.judge, judge.judge_id == table.judge_id)
+        latest = latest.group_by(table.query_id, table.doc_id, judge.name, table.repeat, table.ruling)
+        latest = latest.where(table.judgment_id <= until) if until is not None else latest
+        outdated = case((table.doc_hash.is_(None), literal(False)), else_=table.doc_hash != _text_now(table.doc_id))
+        asked = select(
+            table.query_id, table.doc_id, judge.name, judge.kind, table.state, table.grade, table.ruling, outdated
         )
-        latest = latest.join(schema.judge, judge.judge_id == table.judge_id)
-        asked = select(table.query_id, table.doc_id, judge.name, judge.kind, table.grade, table.ruling)
         asked = asked.join(schema.judge, judge.judge_id == table.judge_id)
-        asked = asked.where(table.judgment_id.in_(latest), table.state == "graded").order_by(table.judgment_id)
-        return [tuple(row) for row in self.read(lambda each: each.execute(asked).all())]
+        asked = asked.where(table.judgment_id.in_(latest)).order_by(table.judgment_id)
+
+        def found(connection: Connection) -> tuple[list[Rated], int]:
+            rows = [
+                Rated(*row[:6], ruling=bool(row[6]), outdated=bool(row[7])) for row in connection.execute(asked).all()
+            ]
+            return rows, int(connection.scalar(select(func.max(table.judgment_id))) or 0)
+
+        return self.read(found)
 
     # ---- what is there -----------------------------------------------------------------------------------------------
 
@@ -231,55 +315,6 @@ class Store:
             }
 
         return self.read(counted_rows)
-
-    # ---- leases ------------------------------------------------------------------------------------------------------
-
-    def take(self, name: str, holder: str, seconds: float = 60.0) -> str:
-        """Hold a lock, or hold it on; refused where somebody else does. Who held one that has run out is returned."""
-
-        def taken(connection: Connection) -> str:
-            asked = select(schema.lock).where(schema.lock.c.name == name)
-            found = connection.execute(asked).mappings().first()
-            until = time.time() + seconds
-            if found is None:
-                connection.execute(insert(schema.lock).values(name=name, holder=holder, until=until))
-                return ""
-            if found["holder"] != holder and found["until"] > time.time():
-                left = round(found["until"] - time.time())
-                raise StoreError(
-                    f"{name} is in use by {found['holder']}; wait until it is done, or {left} seconds if it has died"
-                )
-            changed = update(schema.lock).where(schema.lock.c.name == name)
-            connection.execute(changed.values(holder=holder, until=until))
-            return "" if found["holder"] == holder else str(found["holder"])
-
-        return self.writer.write(taken)
-
-    def release(self, name: str, holder: str) -> None:
-        """Let a lock go."""
-        gone = schema.lock.delete().where(schema.lock.c.name == name, schema.lock.c.holder == holder)
-        self.writer.write(lambda connection: connection.execute(gone))
-
-
-# ---- rows ------------------------------------------------------------------------------------------------------------
-
-
-def now() -> str:
-    """This moment, as stores write it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def digest(value: Any) -> str:
-    """A hash of anything that JSON can hold, the same everywhere."""
-    written = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def storable(words: T, source: str) -> T:
-    """The text as it is; what no database takes is refused."""
-    if isinstance(words, str) and ("\0" in words or any("\ud800" <= char <= "\udfff" for char in words)):
-        raise StoreError(f"{source}: a text holds NUL or half a character, which cannot be stored: {words[:60]!r}")
-    return words
 
 
 def _applied(connection: Connection) -> int:
@@ -295,62 +330,86 @@ def _applied(connection: Connection) -> int:
     return 0
 
 
+def _begun(connection: Connection, system: str, config: Mapping[str, Any], **about: Any) -> int:
+    """A new run of a system, which is made if it is new, or new in this way."""
+    at = now()
+    written = json.dumps(config, sort_keys=True)
+    described = {"name": storable(system, "system"), "config": written, "hash": digest(config), "at": at}
+    number = id_of(connection, schema.system, ("name", "hash"), described)
+    return inserted(connection, schema.run, {"system_id": number, "state": "open", "began": at, **about})
+
+
+def _ended(connection: Connection, run: int, state: str) -> None:
+    hashes = fingerprint(connection, run)
+    ended = update(schema.run).where(schema.run.c.run_id == run)
+    connection.execute(ended.values(state=state, ended=now(), fingerprint=hashes))
+
+
+def fingerprint(connection: Connection, run: int) -> str:
+    """A hash of the answers that a run has."""
+    table = schema.answer.c
+    asked = select(table.query_id, table.ranking).where(table.run_id == run).order_by(table.query_id)
+    found = connection.execute(asked).all()
+    return digest([[query, hashlib.sha256(ranking or b"").hexdigest()] for query, ranking in found])
+
+
+def _run_row(connection: Connection, row: Any) -> RunRow:
+    """A run; of one with a sample, every query of it is to have an answer, else every query that was asked."""
+    table, asked = schema.answer.c, schema.sampled.c
+    answered = select(table.query_id).where(table.run_id == row["run_id"], table.error.is_(None))
+    if row["sample_id"] is not None:
+        wanted = select(func.count()).where(asked.sample_id == row["sample_id"])
+        missing = wanted.where(asked.query_id.not_in(answered))
+    else:
+        wanted = select(func.count()).where(table.run_id == row["run_id"])
+        missing = wanted.where(table.error.is_not(None))
+    queries, lacking = (int(connection.scalar(each) or 0) for each in (wanted, missing))
+    about = (row["run_id"], row["name"], row["state"], row["began"], row["fingerprint"])
+    return RunRow(*about, queries=queries, lacking=lacking)
+
+
+def _text_now(doc: Any) -> Any:
+    """The text that a document has now, by its hash: the one that came last."""
+    table = schema.document.c
+    return (
+        select(table.hash).where(table.doc_id == doc).order_by(table.at.desc(), table.hash).limit(1).scalar_subquery()
+    )
+
+
+def _text_judged() -> Any:
+    """The text that a label is about: the one that it names, or the one that the document has now."""
+    return func.coalesce(bindparam("hash_seen", type_=Text), _text_now(bindparam("doc_seen", type_=Text)))
+
+
 def _answer_row(answer: Answer, source: str) -> dict[str, Any]:
-    for each in (answer.query_id, *answer.doc_ids):
+    for each in (answer.query_id, *answer.doc_ids, answer.error):
         storable(each, source)
     written = json.dumps([answer.doc_ids, answer.scores], ensure_ascii=False, separators=(",", ":"))
-    ranking = zlib.compress(written.encode(), 1)
-    return {"query_id": answer.query_id, "ranking": ranking, "found": len(answer.doc_ids), "attempts": 1}
+    ranking = zlib.compress(written.encode(), 1) if answer.error is None else None
+    about = {"milliseconds": answer.milliseconds, "attempts": answer.attempts, "error": answer.error}
+    return {"query_id": answer.query_id, "ranking": ranking, "found": len(answer.doc_ids), **about}
 
 
 def _label_row(label: Label, source: str) -> dict[str, Any]:
     for each in (label.query_id, label.doc_id, label.reason, label.key):
         storable(each, source)
-    return label._asdict()
+    row = label._asdict()
+    return row | {"hash_seen": row.pop("doc_hash"), "doc_seen": label.doc_id}
 
 
 def _add_queries(connection: Connection, made: Mapping[str, Mapping[str, Any]], source: str) -> int:
     table = schema.query.c
     known: dict[str, str] = {}
-    for part in _parts(list(made)):
+    for part in parts(list(made)):
         asked = select(table.query_id, table.hash).where(table.query_id.in_(part))
         known.update((row.query_id, row.hash) for row in connection.execute(asked))
     for query, old in known.items():
         if made[query]["hash"] != old:
             raise StoreError(f"{source}: query {query!r} has another text in the store; give the new text a new id")
     new = [dict(row) for query, row in made.items() if query not in known]
-    for part in _parts(new):
+    for part in parts(new):
         connection.execute(insert(schema.query), part)
     return len(new)
-
-
-def _id_of(connection: Connection, table: Any, unique: tuple[str, ...], row: Mapping[str, Any]) -> int:
-    """The number of the row that has these values, which is made if there is none."""
-    (key,) = table.primary_key.columns
-    found = connection.scalar(select(key).where(*(table.c[name] == row[name] for name in unique)))
-    return int(found) if found is not None else _inserted(connection, table, row)
-
-
-def _inserted(connection: Connection, table: Any, row: Mapping[str, Any]) -> int:
-    """Insert a row; its number."""
-    (key,) = table.primary_key.columns
-    return int(connection.scalar(insert(table).values(**row).returning(key)) or 0)
-
-
-def _insert_new(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]]) -> int:
-    """Insert the rows whose key is new; how many there were."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    added = dialect.insert(table).on_conflict_do_nothing()
-    if len(rows) == 1:
-        return len(connection.execute(added.values(**rows[0]).returning(*table.primary_key.columns)).all())
-    before = connection.scalar(select(func.count()).select_from(table)) or 0
-    for part in _parts(rows):
-        connection.execute(added, part)
-    return int((connection.scalar(select(func.count()).select_from(table)) or 0) - before)
-
-
-def _parts(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (rows[at : at + MANY] for at in range(0, len(rows), MANY))
 
 
 def summary(counts: Mapping[str, int]) -> str:

@@ -71,6 +71,12 @@ CODES: Final[dict[str, Kind]] = {
         "warning", "a judged query has no results", "it counts 0; --missing skip leaves it out, as trec_eval without -c"
     ),
     "RG303": Kind("error", "ids would match if they were written alike", "write ids alike on both sides"),
+    "RG401": Kind(
+        "warning", "labels are of an older text of the document", "judge these pairs again; --fresh leaves them out"
+    ),
+    "RG402": Kind(
+        "warning", "the run is not whole: queries lack an answer", "let the system answer them; they count as missing"
+    ),
 }
 
 

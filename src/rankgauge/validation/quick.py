@@ -7,10 +7,10 @@ ranks from 0, a query's own id, ids written differently), and says how many quer
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -58,10 +58,12 @@ def quick_notes(results: list[Result]) -> list[str]:
 
 def quick_checks(result: Result) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """What is odd in the judgments, and what in the run: a code and words each."""
+    judged = [] if result.judgments is None else [*result.judgments.remarks]
     of_run = [*_ranked(result.hits), *_in_32_bits(result)]
     if result.peek is not None:
+        of_run = [*result.peek.remarks, *of_run]
         of_run += sample_notes(result.peek, by_score=result.protocol.order == "score")
-    return [*_judged(result.hits)], of_run
+    return [*judged, *_judged(result.hits)], of_run
 
 
 def _line(code: str, what: str) -> str:
@@ -177,6 +179,8 @@ class Peek(NamedTuple):
 
     `narrow` is what is found where scores are compared as 32-bit numbers, if that may be something else.
 
+    `stored` and `remarks` are the run's own.
+
     `judged` (of the same queries) is there only where most judged documents were not found, `missing` and `extra`
     (ids of queries) only where both sides have queries that the other has not: else there is nothing to compare.
     """
@@ -189,6 +193,8 @@ class Peek(NamedTuple):
     extra: Collection[str] = ()
     rows: int = 0
     narrow: Hits | None = None
+    stored: Mapping[str, Any] = {}
+    remarks: Sequence[tuple[str, str]] = ()
 
 
 def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
@@ -199,7 +205,10 @@ def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
     apart = hits.missing and hits.left_out
     ours, theirs = (set(judgments.queries), set(run.queries)) if apart else (set(), set())
     narrow = _narrow(judgments, run, hits)
-    return Peek(run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours, len(run), narrow)
+    return Peek(
+        run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours, len(run), narrow, run.stored,
+        run.remarks,
+    )  # fmt: skip
 
 
 def _first(nested: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:

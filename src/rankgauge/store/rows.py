@@ -1,0 +1,79 @@
+"""Rows of a store: how they are made, numbered and put in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Connection, func, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from rankgauge.store.engine import StoreError
+
+__all__ = ["MANY", "digest", "id_of", "insert_into", "insert_new", "inserted", "now", "parts", "storable"]
+
+T = TypeVar("T")
+MANY: Final = 10_000  # rows of one statement
+
+
+def now() -> str:
+    """This moment, as stores write it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def digest(value: Any) -> str:
+    """A hash of anything that JSON can hold, the same everywhere."""
+    written = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def storable(words: T, source: str) -> T:
+    """The text as it is; what no database takes is refused."""
+    if isinstance(words, str) and ("\0" in words or not _is_utf8(words)):
+        raise StoreError(f"{source}: a text holds NUL or half a character, which cannot be stored: {words[:60]!r}")
+    return words
+
+
+def _is_utf8(words: str) -> bool:
+    try:
+        return words.isascii() or bool(words.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def id_of(connection: Connection, table: Any, unique: tuple[str, ...], row: Mapping[str, Any]) -> int:
+    """The number of the row that has these values, which is made if there is none."""
+    (key,) = table.primary_key.columns
+    found = connection.scalar(select(key).where(*(table.c[name] == row[name] for name in unique)))
+    return int(found) if found is not None else inserted(connection, table, row)
+
+
+def inserted(connection: Connection, table: Any, row: Mapping[str, Any]) -> int:
+    """Insert a row; its number."""
+    (key,) = table.primary_key.columns
+    return int(connection.scalar(insert(table).values(**row).returning(key)) or 0)
+
+
+def insert_new(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]], **computed: Any) -> int:
+    """Insert the rows whose key is new; how many there were. `computed`: columns that the database works out."""
+    added = insert_into(connection, table).on_conflict_do_nothing()
+    added = added.values(**computed) if computed else added
+    if len(rows) == 1:
+        return len(connection.execute(added.returning(*table.primary_key.columns), rows[0]).all())
+    before = connection.scalar(select(func.count()).select_from(table)) or 0
+    for part in parts(rows):
+        connection.execute(added, part)
+    return int((connection.scalar(select(func.count()).select_from(table)) or 0) - before)
+
+
+def insert_into(connection: Connection, table: Any) -> Any:
+    """An insertion that can say what happens to a row whose key is there already."""
+    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+
+
+def parts(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """The rows, no more at a time than one statement takes."""
+    return (rows[at : at + MANY] for at in range(0, len(rows), MANY))

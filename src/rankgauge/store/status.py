@@ -1,0 +1,168 @@
+"""What a store holds: everything counted, with what is open and what is stale; and labels, judge by judge."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from sqlalchemy import select, text
+
+from rankgauge.errors import counted
+from rankgauge.shown import Shown
+from rankgauge.store import schema
+from rankgauge.store.evaluations import Past, saved
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgauge.store.labels import Labels
+    from rankgauge.store.store import Rated, Store
+
+__all__ = ["JudgeCounts", "LabelCounts", "Status", "label_counts", "status"]
+
+STATES = ("skipped", "refused", "failed")  # of judgments that are no grades
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Status(Shown):
+    """What there is, how much of it, and what to know about it: open runs, stale evaluations, who holds a lock."""
+
+    shown_by: ClassVar[str] = "stored:status_sections"
+
+    where: str
+    engine: str
+    bytes: int
+    tables: dict[str, int]
+    open: tuple[str, ...]
+    stale: tuple[str, ...]
+    held: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """Which store it is."""
+        return f"Store {self.where}"
+
+    def data(self) -> dict[str, Any]:
+        """What JSON holds."""
+        return asdict(self)
+
+
+def status(store: Store, rule: Labels) -> Status:
+    """The state of a store."""
+    open_runs = [
+        f"{run.address} is {run.state}: {run.lacking:,} of {counted(run.queries, 'query', 'queries')} lack an answer"
+        for run in store.runs()
+        if run.state != "whole"
+    ]
+    past = Past(store, rule)
+    evaluations = [(each, past.stale(each)) for each in saved(store)]
+    stale = [f"evaluation {each.number} of {each.system}: {', '.join(why)}" for each, why in evaluations if why]
+    engine = "SQLite" if store.engine.url.get_backend_name() == "sqlite" else "PostgreSQL"
+    about = (store.where, engine, store.read(_bytes), store.counts(), tuple(open_runs), tuple(stale))
+    return Status(*about, tuple(store.read(_held)))
+
+
+def _bytes(connection: Connection) -> int:
+    """How large the database is: its files, or its tables with their indexes."""
+    if connection.dialect.name == "sqlite":
+        path = connection.engine.url.database or ""
+        return sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))
+    size = text("SELECT pg_total_relation_size(to_regclass(:name))")
+    return sum(int(connection.scalar(size, {"name": f'"{name}"'}) or 0) for name in schema.TABLES.tables)
+
+
+def _held(connection: Connection) -> list[str]:
+    """Locks, and by whom they are held."""
+    table = schema.lock.c
+    found = connection.execute(select(table.name, table.holder).order_by(table.name)).all()
+    return [f"{name} is held by {holder}" for name, holder in found]
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+
+
+class JudgeCounts(NamedTuple):
+    """The labels of a judge, counted.
+
+    `graded`: pairs that have a grade; `conflicting`: pairs to which the judge gave different grades, asked again.
+    """
+
+    judge: str
+    kind: str
+    labels: int
+    graded: int
+    conflicting: int
+    grades: dict[float, int]
+    states: dict[str, int]
+    outdated: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelCounts(Shown):
+    """Whose labels there are, and what they come to by a rule.
+
+    `several`: pairs with more than one label that is heard, `conflicting`: those whose labels are not the same grade.
+    """
+
+    shown_by: ClassVar[str] = "stored:label_sections"
+
+    rule: Labels
+    queries: int
+    graded: int
+    several: int
+    conflicting: int
+    outdated: int
+    judges: tuple[JudgeCounts, ...]
+
+    @property
+    def title(self) -> str:
+        """What is counted."""
+        return str(self.rule).capitalize()
+
+    def data(self) -> dict[str, Any]:
+        """What JSON holds."""
+        about = {name: getattr(self, name) for name in ("queries", "graded", "several", "conflicting", "outdated")}
+        return {"rule": self.rule.to_dict(), **about, "judges": [each._asdict() for each in self.judges]}
+
+
+def label_counts(rows: Sequence[Rated], rule: Labels, *, fresh: bool = False) -> LabelCounts:
+    """The labels of the judges whom a rule hears, counted."""
+    heard = [row for row in rows if row.judge in rule.heard and not (fresh and row.outdated)]
+    judges = tuple(_counts([row for row in heard if row.judge == judge]) for rank in rule.judges for judge in rank)
+    grades: dict[tuple[str, str], list[float | None]] = {}
+    for row in heard:
+        if row.grade is not None:
+            grades.setdefault(row[:2], []).append(row.grade)
+    several = [each for each in grades.values() if len(each) > 1]
+    return LabelCounts(
+        rule,
+        len({query for query, _ in grades}),
+        len(grades),
+        len(several),
+        sum(len({*each}) > 1 for each in several),
+        len({row[:2] for row in heard if row.outdated and row.grade is not None}),
+        judges,
+    )
+
+
+def _counts(rows: Sequence[Rated]) -> JudgeCounts:
+    graded = [row for row in rows if row.grade is not None]
+    pairs: dict[tuple[str, str], set[float | None]] = {}
+    for row in graded:
+        pairs.setdefault(row[:2], set()).add(row.grade)
+    grades = Counter(row.grade for row in graded if row.grade is not None)
+    states = Counter(row.state for row in rows if row.grade is None)
+    first = rows[0]
+    return JudgeCounts(
+        first.judge,
+        first.kind,
+        len(graded),
+        len(pairs),
+        sum(len(each) > 1 for each in pairs.values()),
+        dict(sorted(grades.items())),
+        {state: states[state] for state in STATES if states[state]},
+        sum(row.outdated for row in graded),
+    )
