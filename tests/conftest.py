@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from command import Command, Outcome, called
 from peer_client import Peers
 from rankgauge.measures import MEASURES, parse
+from stores import address, server, shop, store  # noqa: F401 - fixtures
 
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")

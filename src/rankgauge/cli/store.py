@@ -32,19 +32,20 @@ def store() -> None:
 
 @command(
     "import",
-    requires=[("judge", "system", "queries", "documents")],
-    excludes=[("judge", "system", "queries", "documents")],
-    needs={"repeats": "judge", "kind": "judge"},
+    excludes=[
+        ("judge", "system", "queries", "documents"),
+        *(("repeats", other) for other in ("system", "queries", "documents")),
+    ],
+    needs={"kind": "judge"},
 )
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
 @click.option("--judge", metavar="NAME", help="The files hold judgments of this judge.")
 @click.option("--system", metavar="NAME", help="The files hold runs of this system.")
 @click.option("--queries", is_flag=True, help="The files hold texts of queries.")
 @click.option("--documents", is_flag=True, help="The files hold texts of documents.")
-@click.option(
-    "--kind", type=click.Choice(["person", "model", "program", "imported"]), default="imported", help="Of judge."
-)
+@click.option("--kind", type=click.Choice(["person", "model", "program", "imported"]), help="Of judge.  [imported]")
 @click.option("--repeats", is_flag=True, help="A pair that is there again was judged again.")
+@click.option("--split", metavar="NAME", help="Which judgments of a BEIR folder.  [test]")
 @reading_options
 def import_files(
     files: tuple[str, ...],
@@ -52,30 +53,46 @@ def import_files(
     system: str | None,
     queries: bool,
     documents: bool,
-    kind: str,
+    kind: str | None,
     repeats: bool,
+    split: str | None,
     reading: Reading,
 ) -> None:
     """Store judgments, runs, or texts from files: each file whole or not at all.
+
+    Quepid's books, cases and snapshots (JSON), folders of BEIR, UMBRELA's JSON lines and exported judgments are
+    recognised and need no option.
 
     \b
     Examples:
       rankgauge store import qrels.txt --judge ann
       rankgauge store import runs/*.run --system bm25
       rankgauge store import queries.tsv --queries
+      rankgauge store import book.json scifact/
     """
     from rankgauge.store import files as made
+    from rankgauge.store.imports import BEIR, Asked, recognise
+    from rankgauge.store.store import Judge
 
     columns: Any = reading.columns or None
+    asked = Asked(judge, kind, system, split, repeats)
     with _opened(write=True) as opened:
         for path in files:
-            if judge is not None:
+            known = None if queries or documents else recognise(path)
+            if split is not None and known is not BEIR:
+                raise click.UsageError(f"{path}: is no folder of BEIR, which alone has splits; leave --split out")
+            if known is not None:
+                said = known.store(opened, path, asked)
+            elif queries or documents:
+                said = (made.import_queries if queries else made.import_documents)(opened, path)
+            elif judge is not None:
                 how = {"format": reading.qrels_format, "columns": columns}
-                said = made.import_labels(opened, path, judge, kind=kind, repeats=repeats, **how)
+                said = made.import_labels(opened, path, Judge(judge, kind or "imported"), repeats=repeats, **how)
             elif system is not None:
                 said = made.import_run(opened, path, system, format=reading.run_format, columns=columns)
             else:
-                said = (made.import_queries if queries else made.import_documents)(opened, path)
+                what = "it does not say itself what it holds"
+                raise click.UsageError(f"{path}: {what}; give --judge, --system, --queries or --documents")
             click.echo(f"stored {said}")
 
 
@@ -83,17 +100,29 @@ def import_files(
 @click.argument("address", metavar="@ADDRESS")
 @click.argument("target", type=TARGET, metavar="FILE")
 def export_file(address: str, target: str) -> None:
-    """Write stored labels or a run as a file; the suffix names the format.
+    """Write what is stored as a plain file.
+
+    Labels and a run are written in the format that the suffix names; @queries, @documents, @pairs (to be judged) and
+    @judgments (every single one, with its judge, repeat, state, reason and time) as JSON lines that lose nothing.
 
     \b
     Examples:
       rankgauge store export @labels labels.txt
       rankgauge store export @labels:ann ann.tsv
       rankgauge store export @bm25:7 bm25.run
+      rankgauge store export @judgments judgments.jsonl.gz
     """
     from rankgauge.cli.inputs import stored
+    from rankgauge.store.project import needed
+
+    with needed():
+        from rankgauge.store.exports import EXPORTS, export
     from rankgauge.writers.write import write
 
+    if address.removeprefix("@") in EXPORTS:
+        with _opened() as opened:
+            export(opened, address.removeprefix("@"), target)
+        return
     found = stored(address)
     write(found.judgments() if found.is_labels else found.run(), target)
 
