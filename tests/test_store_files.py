@@ -403,6 +403,35 @@ def test_a_run_that_found_nothing_and_one_by_rank(command: Command, shop: Path) 
         assert {each.query_id: each.doc_ids for each in store.answers(1)} == {"q1": ["a", "b"], "q2": []}
 
 
+def test_every_column_of_a_table_of_texts_is_kept(command: Command, shop: Path) -> None:
+    Path("queries.csv").write_text("query_id,query,segment,need,traffic\nq1,red shoes,shoes,to wear,7\nq2,hats,,,\n")
+    stored(command, "queries.csv", "--queries")
+    Path("plain.tsv").write_text("q3\tboots\nq4\ta hat\n")
+    stored(command, "plain.tsv", "--queries")
+    Path("docs.csv").write_text("doc_id,title,price\nd1,a shoe,7\n")
+    written(shop / "object.json", {"d2": "a hat"})
+    stored(command, "docs.csv", "object.json", "--documents")
+    with Project(shop).store() as store:
+        names = ("query_id", "text", "need", "tags")
+        assert [tuple(row[name] for name in names) for row in rows(store, "query")] == [
+            ("q1", "red shoes", "to wear", '{"segment": "shoes", "traffic": "7"}'),
+            ("q2", "hats", None, None),
+            ("q3", "boots", None, None),
+            ("q4", "a hat", None, None),
+        ]
+        documents = {row["doc_id"]: json.loads(row["fields"]) for row in rows(store, "document")}
+        assert documents == {"d1": {"title": "a shoe", "price": "7"}, "d2": {"text": "a hat"}}
+
+
+def test_a_format_that_is_named_is_not_guessed(command: Command, shop: Path) -> None:
+    Path("odd.csv").write_text("judge,key,state,query_id,doc_id,stars\na,b,c,q,d,2\n")
+    stored(command, "odd.csv", "--judge", "ann", "--qrels-column", "relevance=stars")
+    assert dict(Project(shop).labels("ann").nested["q"]) == {"d": 2.0}
+    Path("odd.run").write_text("query_id,doc_id,points\nq,d,2\n")
+    stored(command, "odd.run", "--system", "a", "--run-column", "score=points")
+    assert Project(shop).run("a").nested == {"q": {"d": 2.0}}
+
+
 def test_exports_are_json_lines(command: Command, shop: Path) -> None:
     done = command("store", "export", "@queries", "queries.csv")
     assert (done.code, "name it queries.jsonl" in done.err) == (2, True)
@@ -477,10 +506,18 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "no judge": ([answer("q", "p", 1, model=None)], [], "bad:1: names no model; say whose"),
     "needless option": (BOOK, JUDGE, "bad: is a book of Quepid, for which --judge means nothing; leave it out"),
     "needless split": ("q 0 d 1\n", [*JUDGE, "--split", "test"], "bad: is no folder of BEIR"),
-    "repeats of a run": ("q Q0 d 1 2 t\n", [*SYSTEM, "--repeats"], "--repeats and --system exclude each other"),
+    "repeats of a run": ("q Q0 d 1 2 t\n", [*SYSTEM, "--repeats"], "--system and --repeats exclude each other"),
     "nothing said": ("q 0 d 1\n", [], "give --judge, --system, --queries or --documents"),
     "which text": ("query_id,a,b\nq,1,2\n", QUERIES, "bad: which column is the text? There are a, b; call it text"),
     "no ids": ("a,b,c\nq,1,2\n", DOCUMENTS, "bad: no column of ids among a, b, c; call it doc_id"),
+    "needless format": ("q Q0 d 1 2 t\n", [*SYSTEM, "--qrels-format", "trec"], "--system and --qrels-format exclude"),
+    "needless column": ("id\ttext\nq\ta\n", [*QUERIES, "--column", "query_id=id"], "--queries and --column exclude"),
+    "state": ([line(1, state="done")], [], "bad:1: 'state' is 'done'; expected graded, failed, refused or skipped"),
+    "kind": ([line(1, kind="dog")], [], "bad:1: 'kind' is 'dog'; expected person, model, program or imported"),
+    "no grade": ([line(1, relevance=None)], [], "bad:1: 'relevance': None is not a number; expected a grade"),
+    "type of a column": ([line(1, repeat="x")], [], "bad:1: 'repeat' is 'x'; expected a number"),
+    "type of a text": ([line(1, reason=["x"])], [], "bad:1: 'reason' is ['x']; expected a text"),
+    "setting": ([line(1, settings={"x": "y"})], [], "bad:1: 'x' is no part of a judge; expected model, base_url"),
     "no part of a judgment": ([line(1, greade=2)], [], "bad:1: 'greade' is no part of a judgment"),
 }  # fmt: skip
 

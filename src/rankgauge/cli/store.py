@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from rankgauge.store.store import Store
 
 __all__ = ["store"]
+
+
+QRELS, RUNS = ("qrels_columns", "qrels_format"), ("run_columns", "run_format")
+# What a file holds → the options that say nothing about it.
+UNREAD: Final = {
+    "judge": RUNS,
+    "system": ("repeats", *QRELS),
+    **dict.fromkeys(("queries", "documents"), ("repeats", "columns", *QRELS, *RUNS)),
+}
 
 
 @click.group("store")
@@ -32,10 +41,7 @@ def store() -> None:
 
 @command(
     "import",
-    excludes=[
-        ("judge", "system", "queries", "documents"),
-        *(("repeats", other) for other in ("system", "queries", "documents")),
-    ],
+    excludes=[("judge", "system", "queries", "documents"), *((what, how) for what in UNREAD for how in UNREAD[what])],
     needs={"kind": "judge"},
 )
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
@@ -70,15 +76,19 @@ def import_files(
       rankgauge store import queries.tsv --queries
       rankgauge store import book.json scifact/
     """
-    from rankgauge.store import files as made
-    from rankgauge.store.imports import BEIR, Asked, recognise
-    from rankgauge.store.store import Judge
+    from rankgauge.cli.inputs import Reading
+    from rankgauge.store.project import needed
 
-    columns: Any = reading.columns or None
+    with needed():
+        from rankgauge.store import files as made
+        from rankgauge.store.imports import BEIR, Asked, recognise
+        from rankgauge.store.store import Judge
+
     asked = Asked(judge, kind, system, split, repeats)
+    plain = queries or documents or reading != Reading()
     with _opened(write=True) as opened:
         for path in files:
-            known = None if queries or documents else recognise(path)
+            known = None if plain else recognise(path)
             if split is not None and known is not BEIR:
                 raise click.UsageError(f"{path}: is no folder of BEIR, which alone has splits; leave --split out")
             if known is not None:
@@ -86,10 +96,13 @@ def import_files(
             elif queries or documents:
                 said = (made.import_queries if queries else made.import_documents)(opened, path)
             elif judge is not None:
-                how = {"format": reading.qrels_format, "columns": columns}
-                said = made.import_labels(opened, path, Judge(judge, kind or "imported"), repeats=repeats, **how)
+                columns, by = reading.columns | reading.qrels_columns, Judge(judge, kind or "imported")
+                said = made.import_labels(
+                    opened, path, by, repeats=repeats, format=reading.qrels_format, columns=columns or None
+                )
             elif system is not None:
-                said = made.import_run(opened, path, system, format=reading.run_format, columns=columns)
+                columns = reading.columns | reading.run_columns
+                said = made.import_run(opened, path, system, format=reading.run_format, columns=columns or None)
             else:
                 what = "it does not say itself what it holds"
                 raise click.UsageError(f"{path}: {what}; give --judge, --system, --queries or --documents")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -109,23 +109,28 @@ def answers_of(run: Run) -> list[Answer]:
 
 
 def import_queries(store: Store, path: str) -> str:
-    """The texts of queries, with their information needs and tags where the file has these."""
+    """The texts of queries, with their information needs; every other column is a tag."""
     table = _texts(path, "query_id")
     new = store.add_queries(_queries_in(table), _places(table))
     return f"{counted(new, 'new query', 'new queries')} from {path}"
 
 
 def _queries_in(table: NamedColumns) -> Iterator[Query]:
-    """The queries of a table."""
+    """The queries of a table: every other column is a tag, and an empty cell is none."""
     ids = _id_column(table, "query_id")
+    if table.names == list(Query._fields):  # as an export has it
+        texts = (map(_text, table.cells(name)) for name in ("text", "need"))
+        yield from map(Query, table.ids(ids), *texts, table.cells("tags"))
+        return
     others = [name for name in table.names if name != ids]
     named = [name for name in TEXTS if name in others] or (others if len(others) == 1 else [])
     if not named:
         raise FormatError(f"{table.source}: which column is the text? There are {', '.join(others)}; call it text")
-    need = next((table.cells(name) for name in NEEDS if name in others), [None] * len(table))
-    tags = table.cells("tags") if "tags" in others else [None] * len(table)
-    for query, words, why, more in zip(table.ids(ids), table.cells(named[0]), need, tags, strict=True):
-        yield Query(query, _text(words), _text(why), more if isinstance(more, Mapping) else None)
+    need = next((name for name in NEEDS if name in others), "")
+    for query, row in zip(table.ids(ids), table.rows, strict=True):
+        cells = {name: cell for name, cell in zip(table.names, row, strict=True) if not is_blank(cell)}
+        tags = {name: cell for name, cell in cells.items() if name not in (ids, named[0], need)}
+        yield Query(query, _text(cells.get(named[0])) or "", _text(cells.get(need)), tags or None)
 
 
 def import_documents(store: Store, path: str) -> str:
@@ -139,8 +144,7 @@ def _documents_in(table: NamedColumns) -> Iterator[Document]:
     """The documents of a table: every other column is a field, or one holds them all, as an export has it."""
     ids = _id_column(table, "doc_id")
     if set(table.names) == {ids, "fields", "at"} and all(isinstance(each, dict) for each in table.cells("fields")):
-        cells = (table.cells(name) for name in ("fields", "at"))
-        yield from map(Document, table.ids(ids), *cells)
+        yield from map(Document, table.ids(ids), table.cells("fields"), map(_text, table.cells("at")))
         return
     at = table.names.index(ids)
     for doc, row in zip(table.ids(ids), table.rows, strict=True):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Table, select
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, choices, counted, warn
 from rankgauge.read.cells import json_format, json_lines, parse_json
@@ -23,7 +23,11 @@ from rankgauge.store import schema
 from rankgauge.store.files import Judged, again, check_system, keyed, labels_of, on_purpose
 from rankgauge.store.store import Answer, Document, Judge, Label, Pair, Query, Store, digest
 
-__all__ = ["BEIR", "Asked", "Known", "recognise"]
+__all__ = ["BEIR", "KINDS", "STATES", "Asked", "Known", "recognise"]
+
+
+STATES: Final = ("graded", "failed", "refused", "skipped")
+KINDS: Final = ("person", "model", "program", "imported")
 
 
 class Asked(NamedTuple):
@@ -77,7 +81,7 @@ def _add_book(store: Store, path: str, asked: Asked) -> str:
     for number, item in enumerate(_objects(parse_json(find_source(path)), "query_doc_pairs", path), 1):
         place = f"{path}, pair {number}"
         query, doc = _id(item, "query_text", place), _id(item, "doc_id", place)
-        pairs.append(Pair(query, doc, item.get("position")))
+        pairs.append(Pair(query, doc, _whole(item.get("position"))))
         queries.append(_query(item, query))
         documents += _document(doc, item.get("document_fields"), place)
         judged += [_rated(query, doc, each, place) for each in _objects(item, "judgements", place)]
@@ -95,7 +99,7 @@ def _add_book(store: Store, path: str, asked: Asked) -> str:
 def _rated(query: str, doc: str, item: Mapping[str, Any], place: str) -> Judged:
     """What a rater said: a grade, or that there can be none, or not yet."""
     by = Judge(id_text(item.get("user_email") or "anonymous"), "person")
-    words = item.get("explanation")
+    words = _said(item.get("explanation"))
     why = next((name.replace("_", " ") for name in ("unrateable", "judge_later") if item.get(name)), None)
     if why is None and item.get("rating") is not None:
         return by, Label(query, doc, _grade(item, "rating", place), "", reason=words)
@@ -165,7 +169,7 @@ def _add_snapshot(store: Store, path: str, asked: Asked) -> str:
 def _query(item: Mapping[str, Any], text: str) -> Query:
     """A query of Quepid: its text, which is its id too, and what people noted about it."""
     notes = {name: item[name] for name in ("notes", "options") if item.get(name)}
-    return Query(text, text, item.get("information_need") or None, notes or None)
+    return Query(text, text, _said(item.get("information_need")), notes or None)
 
 
 def _document(doc: str, fields: Any, place: str) -> list[Document]:
@@ -235,8 +239,8 @@ def _ids_of_texts(store: Store, queries: set[str], passages: set[str]) -> Ids:
 
 
 def _model(item: Mapping[str, Any], asked: Asked, place: str) -> Judge:
-    model = item.get("model")
-    name = asked.judge or (id_text(model) if model else "")
+    model = _said(item.get("model"))
+    name = asked.judge or model
     if not name:
         raise FormatError(f"{place}: names no model; say whose labels these are: --judge NAME")
     return Judge(name, asked.kind or "model", {"model": model} if model else {})
@@ -245,8 +249,8 @@ def _model(item: Mapping[str, Any], asked: Asked, place: str) -> Judge:
 def _answer(item: Mapping[str, Any], query: str, doc: str, place: str) -> Label:
     failed = item.get("result_status") == 0  # UMBRELA's grade is 0 then, which nobody gave
     grade = None if failed else _grade(item, "judgment", place)
-    label = Label(query, doc, grade, "", state="failed" if failed else "graded", model=item.get("model"))
-    return label._replace(raw=item.get("prediction"), reason=item.get("reasoning") or None)
+    label = Label(query, doc, grade, "", state="failed" if failed else "graded", model=_said(item.get("model")))
+    return label._replace(raw=_said(item.get("prediction")), reason=_said(item.get("reasoning")))
 
 
 # ---- BEIR ------------------------------------------------------------------------------------------------------------
@@ -301,21 +305,8 @@ def _texts(folder: str, name: str, wanted: set[str]) -> Iterator[tuple[str, dict
 
 def _add_judgments(store: Store, path: str, asked: Asked) -> str:
     """Every single judgment as it was, with its judge."""
-    given: list[Judged] = []
-    prompts: dict[str, dict[str, Any]] = {}
-    for line, item in json_lines(find_source(path)):
-        place = f"{path}:{line}"
-        unknown = next((name for name in item if name not in JUDGMENT), None)
-        if unknown is not None:
-            raise FormatError(f"{place}: {unknown!r} is no part of a judgment; expected {choices(JUDGMENT)}")
-        settings = dict(item.get("settings") or {})
-        if prompt := settings.get("prompt"):
-            prompts[prompt["hash"]] = prompt
-            settings["prompt"] = prompt["hash"]
-        grade = None if item.get("relevance") is None else _grade(item, "relevance", place)
-        values = {name: item[name] for name in Label._fields if name in item}
-        label = Label(**values | {name: _id(item, name, place) for name in ("query_id", "doc_id", "key")}, grade=grade)
-        given.append((Judge(_id(item, "judge", place), item.get("kind", "imported"), settings), label))
+    prompts: dict[str, Any] = {}
+    given = [_single(item, f"{path}:{line}", prompts) for line, item in json_lines(find_source(path))]
 
     def added(inside: Store) -> int:
         inside.add_prompts(prompts.values())
@@ -325,13 +316,41 @@ def _add_judgments(store: Store, path: str, asked: Asked) -> str:
     return f"{counted(new, 'judgment')} from {path}{again(new, len(given))}"
 
 
-JUDGMENT: Final = ("judge", "kind", "settings", "relevance", *(name for name in Label._fields if name != "grade"))
+def _single(item: Mapping[str, Any], place: str, prompts: dict[str, Any]) -> Judged:
+    """A judgment and its judge; a prompt is put to the others."""
+    values = {name: value for name, value in item.items() if name not in ("judge", "kind", "settings", "relevance")}
+    _check_columns(values, schema.judgment, Label._fields, place)
+    settings = dict(item.get("settings") or {})
+    if isinstance(prompt := settings.get("prompt"), dict):
+        _check_columns(prompt, schema.prompt, tuple(schema.prompt.columns.keys()), place)
+        settings["prompt"] = _id(prompt, "hash", place)
+        prompts[settings["prompt"]] = prompt
+    _check_columns(settings, schema.judge, ("model", "base_url", "parameters", "scale", "prompt"), place)
+    about = {"state": item.get("state"), "kind": item.get("kind", "imported")}
+    for name, known in (("state", STATES), ("kind", KINDS)):
+        if about[name] not in known:
+            raise FormatError(f"{place}: {name!r} is {about[name]!r}; expected {choices(known)}")
+    grade = _grade(item, "relevance", place) if about["state"] == "graded" else None
+    label = Label(**values | {name: _id(item, name, place) for name in ("query_id", "doc_id", "key")}, grade=grade)
+    return Judge(_id(item, "judge", place), about["kind"], settings), label
+
+
+def _check_columns(values: Mapping[str, Any], table: Table, names: tuple[str, ...], place: str) -> None:
+    """Refuse what a table has no column for, and what does not fit into its column."""
+    for name, value in values.items():
+        if name not in names:
+            raise FormatError(f"{place}: {name!r} is no part of a {table.name}; expected {choices(names)}")
+        kind = table.columns[name].type.python_type
+        if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
+            raise FormatError(f"{place}: {name!r} is {value!r}; expected {'a text' if kind is str else 'a number'}")
 
 
 def _add_pairs(store: Store, path: str, asked: Asked) -> str:
     """Pairs that are to be judged."""
     pairs = [
-        Pair(_id(item, "query_id", f"{path}:{line}"), _id(item, "doc_id", f"{path}:{line}"), item["to_judge"])
+        Pair(
+            _id(item, "query_id", f"{path}:{line}"), _id(item, "doc_id", f"{path}:{line}"), _whole(item.get("to_judge"))
+        )
         for line, item in json_lines(find_source(path))
     ]
     return f"{counted(store.add_pairs(pairs, path), 'new pair')} from {path}"
@@ -393,6 +412,15 @@ def _words(item: Mapping[str, Any], name: str, place: str) -> str:
     if not isinstance(item.get(name), str):
         raise FormatError(f"{place}: {name!r} is no text; {EXPORT}, or fill it in")
     return str(item[name])
+
+
+def _said(value: Any) -> str | None:
+    """What somebody wrote, where there is anything."""
+    return None if value is None or value == "" else str(value)
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _grade(item: Mapping[str, Any], name: str, place: str) -> float:
