@@ -487,6 +487,7 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "query, other text": ("id\ttext\nq9\ta\nq0\tb\n", QUERIES, "bad:3: query 'q0' has another text in the store"),
     "document, two texts": ([{"_id": "d", "text": t} for t in "ab"], DOCUMENTS, "bad:2: document 'd' has two texts"),
     "NUL in a query": ([{"_id": "q", "text": "a\0b"}], QUERIES, "bad:1: query 'q': the text holds NUL"),
+    "NUL in a tag": ([{"_id": "q", "text": "a", "tag": "b\0"}], QUERIES, "bad:1: query 'q': the text holds NUL"),
     "NUL in a field": ([{"_id": "d", "x": ["a\0"]}], DOCUMENTS, "bad:1: document 'd': the text holds NUL"),
     "half a character": ([{"_id": "q", "text": "a\ud800"}], QUERIES, "half a character (a lone surrogate)"),
     "half in a field": ([{"_id": "d", "text": "a\udfff"}], DOCUMENTS, "half a character (a lone surrogate)"),
@@ -539,7 +540,7 @@ def test_bad_input_leaves_the_store_as_it_was(command: Command, shop: Path, name
 
 
 def test_a_large_file_with_two_grades_is_refused_too(command: Command, shop: Path) -> None:
-    lines = [f"q{n % 100} 0 document-with-a-long-name-{n} 1\n" for n in range(30_000)]
+    lines = [f"q{n % 100} 0 {'x' * 280}-{n} 1\n" for n in range(30_000)]  # read as columns, where nobody has looked yet
     Path("big.txt").write_text("".join([*lines, lines[7].replace(" 1\n", " 2\n")]))
     done = command("store", "import", "big.txt", "--judge", "ann")
     assert (done.code, "big.txt:30001: query 'q7'" in done.err) == (2, True)
