@@ -401,6 +401,8 @@ def test_a_run_that_found_nothing_and_one_by_rank(command: Command, shop: Path) 
     stored(command, "none.json", "--system", "none")
     with Project(shop).store() as store:
         assert {each.query_id: each.doc_ids for each in store.answers(1)} == {"q1": ["a", "b"], "q2": []}
+    done = command("store", "export", "@none", "none.run")
+    assert (done.code, "1 query without documents, such as 'q2', cannot be written as rows" in done.err) == (0, True)
 
 
 def test_every_column_of_a_table_of_texts_is_kept(command: Command, shop: Path) -> None:
@@ -445,7 +447,8 @@ def test_exports_are_json_lines(command: Command, shop: Path) -> None:
 
 
 def test_the_commands_of_the_page_run(command: Command, shop: Path) -> None:
-    for name, content in (("book", BOOK), ("case", CASE), ("snapshot", SNAPSHOT)):
+    found = {"docs": {"11": [{"id": "d1"}], "12": [{"id": "d4"}]}}
+    for name, content in (("book", BOOK), ("case", CASE), ("snapshot", SNAPSHOT | found)):
         written(shop / f"{name}.json", content)
     beir(shop / "scifact", "test", "train")
     written(shop / "judged.jsonl", [answer("red shoes", "shoes in red", 3)])
