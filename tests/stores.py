@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from command import Command
     from rankgauge.store.store import Store
 
 QRELS = "q1 0 a 3\nq1 0 b 0\nq2 0 c 1.5\nq2 0 d -1\n"
@@ -85,3 +87,9 @@ def shop(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "shop" / "a.run").write_text(RUN)
     monkeypatch.chdir(tmp_path / "shop")
     return tmp_path / "shop"
+
+
+def stored(command: Command) -> dict[str, int]:
+    """What the command says is there: table → rows."""
+    counts: dict[str, int] = json.loads(command("store", "status", "--format", "json").out)["tables"]
+    return counts

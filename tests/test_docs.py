@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,9 +92,13 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 EXITS = {"FAIL": 1, "INCONCLUSIVE": 3}  # of a gate, by how its output begins
 
 
-def console_examples() -> Iterator[tuple[str, str]]:
+PROJECT = "docs/project.md"  # whose commands build on each other
+ALONE = [page for page in PAGES if page != PROJECT]
+
+
+def console_examples(pages: Sequence[str] = ALONE) -> Iterator[tuple[str, str]]:
     """Each command shown after a `$`, with the output shown below it."""
-    for page in PAGES:
+    for page in pages:
         for _, lines in blocks(page, "console"):
             for example in "\n".join(lines).replace("\\\n", "").split("$ ")[1:]:
                 command, _, output = example.partition("\n")
@@ -120,6 +124,22 @@ def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) 
     if not any(asked in command for asked in LONG):
         assert [line for line in lines if width_of(line) > WIDTH] == []
         assert len(lines) <= MOST_LINES
+
+
+def test_the_commands_of_a_project_build_on_each_other(checkout: Path) -> None:
+    """From a qrels file and two runs to a comparison in four commands; what they print is another time every time."""
+    pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
+
+    def timeless(text: str) -> list[str]:
+        return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME", text).splitlines()
+
+    examples = list(console_examples([PROJECT]))
+    assert (examples[0][0].split()[1], examples[3][0].split()[3]) == ("init", "compare")  # four commands
+    for command, shown in examples:
+        done = real(*shlex.split(command)[1:], cwd=checkout)
+        assert (done.code, done.err) == (0, ""), command
+        assert timeless(done.out)[: len(shown.splitlines())] == timeless(shown)
+        assert [line for line in done.out.splitlines() if width_of(line) > WIDTH] == []
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if list(blocks(page, "console"))])

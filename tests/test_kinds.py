@@ -91,7 +91,7 @@ def stored() -> dict[str, Shown]:
         for at in (1, 2)
     ]
     judges = (JudgeCounts(f"ann {EVIL}", "person", 3, 2, 1, {0.0: 1, 2.0: 2}, {"skipped": 1}, 1),)
-    counts = dict.fromkeys(("query", "document", "system", "run", "judge", "judgment", "evaluation"), 1)
+    counts = dict.fromkeys(("query", "document", "pair", "system", "run", "judge", "judgment", "evaluation"), 1)
     return {
         "History": History("nDCG@10", tuple(entries)),
         "LabelCounts": LabelCounts(Labels(((f"ann {EVIL}",),)), 1, 2, 1, 1, 1, judges),

@@ -18,6 +18,7 @@ import pytest
 
 from command import Command
 from rankgauge.errors import RankgaugeError
+from stores import QRELS, RUN, new_database, stored
 
 pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
 
@@ -28,14 +29,6 @@ from rankgauge.store.dump import dump, restore
 from rankgauge.store.engine import StoreError, integrity, writing
 from rankgauge.store.project import Project
 from rankgauge.store.store import Answer, Label, Store
-from stores import QRELS, RUN, new_database
-
-
-def stored(command: Command) -> dict[str, int]:
-    """What the command says is there: table → rows."""
-    counts: dict[str, int] = json.loads(command("store", "status", "--format", "json").out)["tables"]
-    return counts
-
 
 # ---- labels ----------------------------------------------------------------------------------------------------------
 
@@ -133,7 +126,7 @@ def test_from_files_to_a_comparison(command: Command, shop: Path) -> None:
         (["eval", "qrels.txt", "@labels"], "are labels, and a run is wanted"),
         (["eval", "qrels.txt", "@a:x"], "is no address; write @labels"),
         (["store", "import", "nowhere.txt", "--judge", "ann"], "there is no such file"),
-        (["store", "import", "qrels.txt"], "give --judge, --system, --queries or --documents"),
+        (["store", "import", "qrels.txt"], "give --judge, --system, --runs, --queries or --documents"),
         (["store", "restore", "qrels.txt"], "is no whole dump"),
         (["store", "dump", "x.zip"], "a dump is a tar"),
         (["init", "."], "there is a project already"),

@@ -49,6 +49,11 @@ def printed(command: str, folder: Path) -> list[str]:
     return done.stdout.rstrip("\n").split("\n")
 
 
+def timeless(lines: list[str]) -> list[str]:
+    """The lines without the times in them, which are others every time."""
+    return [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME", line) for line in lines]
+
+
 def refreshed(page: str, folder: Path) -> str:
     """The page with the outputs of its commands as they are now."""
 
@@ -62,6 +67,7 @@ def refreshed(page: str, folder: Path) -> str:
             return part
         shown = part[whole.end() :].rstrip("\n").split("\n")
         lines = printed(whole[1].replace("\\\n", ""), folder)
+        lines = shown if timeless(lines) == timeless(shown) else lines
         kept = lines if len(shown) >= len(lines) or shown[-1] == lines[-1] else lines[: len(shown)]
         after = "\n" * (len(part) - len(part.rstrip("\n")))
         return part[: whole.end()] + "\n".join(kept).rstrip("\n") + after

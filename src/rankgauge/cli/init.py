@@ -27,4 +27,4 @@ def make_project(folder: str, db: str | None) -> None:
 
     with needed():
         project = init(folder, db)
-    click.echo(f"{project.folder / 'rankgauge.toml'}: a new project; next: rankgauge store import QRELS --judge NAME")
+    click.echo(f"{project.folder}: a new project; next: rankgauge store import QRELS --judge NAME")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from rankgauge.store.store import Store
 
 __all__ = ["store"]
+
+
+QRELS, RUNS = ("qrels_columns", "qrels_format"), ("run_columns", "run_format")
+# What a file holds → the options that say nothing about it.
+UNREAD: Final = {
+    "judge": RUNS,
+    **dict.fromkeys(("system", "runs"), ("repeats", *QRELS)),
+    **dict.fromkeys(("queries", "documents"), ("repeats", "columns", *QRELS, *RUNS)),
+}
 
 
 @click.group("store")
@@ -34,50 +43,79 @@ def store() -> None:
 
 @command(
     "import",
-    requires=[("judge", "system", "queries", "documents")],
-    excludes=[("judge", "system", "queries", "documents")],
-    needs={"repeats": "judge", "kind": "judge"},
+    excludes=[
+        ("judge", "system", "runs", "queries", "documents"),
+        *((what, how) for what in UNREAD for how in UNREAD[what]),
+    ],
+    needs={"kind": "judge"},
 )
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
 @click.option("--judge", metavar="NAME", help="The files hold judgments of this judge.")
 @click.option("--system", metavar="NAME", help="The files hold runs of this system.")
+@click.option("--runs", is_flag=True, help="The files hold runs of systems that are named as they are, or NAME=FILE.")
 @click.option("--queries", is_flag=True, help="The files hold texts of queries.")
 @click.option("--documents", is_flag=True, help="The files hold texts of documents.")
-@click.option(
-    "--kind", type=click.Choice(["person", "model", "program", "imported"]), default="imported", help="Of judge."
-)
+@click.option("--kind", type=click.Choice(["person", "model", "program", "imported"]), help="Of judge.  [imported]")
 @click.option("--repeats", is_flag=True, help="A pair that is there again was judged again.")
+@click.option("--split", metavar="NAME", help="Which judgments of a BEIR folder.  [test]")
 @reading_options
 def import_files(
     files: tuple[str, ...],
     judge: str | None,
     system: str | None,
+    runs: bool,
     queries: bool,
     documents: bool,
-    kind: str,
+    kind: str | None,
     repeats: bool,
+    split: str | None,
     reading: Reading,
 ) -> None:
     """Store judgments, runs, or texts from files: each file whole or not at all.
 
+    Quepid's books, cases and snapshots (JSON), folders of BEIR, UMBRELA's JSON lines and exported judgments are
+    recognised and need no option.
+
     \b
     Examples:
       rankgauge store import qrels.txt --judge ann
-      rankgauge store import runs/*.run --system bm25
+      rankgauge store import bm25.run dense=new.run --runs
+      rankgauge store import monday.run tuesday.run --system bm25
       rankgauge store import queries.tsv --queries
+      rankgauge store import book.json scifact/
     """
-    from rankgauge.store import files as made
+    from rankgauge.cli.inputs import Reading
+    from rankgauge.read.named import named_paths
+    from rankgauge.store.project import needed
 
-    columns: Any = reading.columns or None
+    with needed():
+        from rankgauge.store import files as made
+        from rankgauge.store.imports import BEIR, Asked, recognise
+        from rankgauge.store.store import Judge
+
+    asked = Asked(judge, kind, system, split, repeats)
+    plain = runs or queries or documents or reading != Reading()
+    systems = {path: name for name, path in named_paths(files).items()} if runs else dict.fromkeys(files, system)
     with _opened(write=True) as opened:
-        for path in files:
-            if judge is not None:
-                how = {"format": reading.qrels_format, "columns": columns}
-                said = made.import_labels(opened, path, judge, kind=kind, repeats=repeats, **how)
-            elif system is not None:
-                said = made.import_run(opened, path, system, format=reading.run_format, columns=columns)
-            else:
+        for path, named in systems.items():
+            known = None if plain else recognise(path)
+            if split is not None and known is not BEIR:
+                raise click.UsageError(f"{path}: is no folder of BEIR, which alone has splits; leave --split out")
+            if known is not None:
+                said = known.store(opened, path, asked)
+            elif queries or documents:
                 said = (made.import_queries if queries else made.import_documents)(opened, path)
+            elif judge is not None:
+                columns, by = reading.columns | reading.qrels_columns, Judge(judge, kind or "imported")
+                said = made.import_labels(
+                    opened, path, by, repeats=repeats, format=reading.qrels_format, columns=columns or None
+                )
+            elif named is not None:
+                columns = reading.columns | reading.run_columns
+                said = made.import_run(opened, path, named, format=reading.run_format, columns=columns or None)
+            else:
+                what = "it does not say itself what it holds"
+                raise click.UsageError(f"{path}: {what}; give --judge, --system, --runs, --queries or --documents")
             click.echo(f"stored {said}")
 
 
@@ -85,17 +123,29 @@ def import_files(
 @click.argument("address", metavar="@ADDRESS")
 @click.argument("target", type=TARGET, metavar="FILE")
 def export_file(address: str, target: str) -> None:
-    """Write stored labels or a run as a file; the suffix names the format.
+    """Write what is stored as a plain file.
+
+    Labels and a run are written in the format that the suffix names; @queries, @documents, @pairs (to be judged) and
+    @judgments (every single one, with its judge, repeat, state, reason and time) as JSON lines that lose nothing.
 
     \b
     Examples:
       rankgauge store export @labels labels.txt
       rankgauge store export @labels:ann ann.tsv
       rankgauge store export @bm25:7 bm25.run
+      rankgauge store export @judgments judgments.jsonl.gz
     """
     from rankgauge.cli.inputs import stored
+    from rankgauge.store.project import needed
+
+    with needed():
+        from rankgauge.store.exports import EXPORTS, export
     from rankgauge.writers.write import write
 
+    if address.removeprefix("@") in EXPORTS:
+        with _opened() as opened:
+            export(opened, address.removeprefix("@"), target)
+        return
     found = stored(address)
     write(found.judgments() if found.is_labels else found.run(), target)
 

@@ -1,72 +1,180 @@
-"""Files into a store and out of it: judgments, runs, queries, documents, in every format that rankgauge reads."""
+"""Files into a store: judgments, runs, queries, documents, in every format that rankgauge reads."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from rankgauge.errors import DuplicateError, counted
+from rankgauge.errors import DuplicateError, FormatError, InputError, counted, way
 from rankgauge.read import read_judgments, read_run
-from rankgauge.read.tables import read_texts
-from rankgauge.store.store import Answer, Label, Store
+from rankgauge.read.names import first_of
+from rankgauge.read.tables import TEXTS, NamedColumns, is_blank, read_table
+from rankgauge.store.store import Answer, Document, Judge, Label, Query, Store
 
 if TYPE_CHECKING:
-    from rankgauge.read import Run
+    from rankgauge.read import Judgments, Run
 
-__all__ = ["import_documents", "import_labels", "import_queries", "import_run"]
+__all__ = ["again", "answers_of", "check_system", "import_documents", "import_labels", "import_queries", "import_run"]
+__all__ += ["keyed", "labels_of", "on_purpose"]
+
+Judged: TypeAlias = tuple[Judge, Label]
+
+NEEDS: Final = ("need", "information_need", "description")
+# What an address means by itself; a system of this name could not be asked for.
+TAKEN: Final = ("labels", "people", "judgments", "queries", "documents", "pairs")
 
 
-def import_labels(
-    store: Store, path: str, judge: str, *, kind: str = "imported", repeats: bool = False, **how: Any
-) -> str:
+def import_labels(store: Store, path: str, by: Judge, *, repeats: bool = False, **how: Any) -> str:
     """The judgments in a file as labels of a judge; `repeats`: a pair that is there again was judged again."""
-    judged = read_judgments(path, repeated=repeats, **how)
+    given = labels_of(path, by, repeats=repeats, **how)
+    new = store.add_judgments(given, path)
+    return f"{counted(new, 'label')} of {by.name} from {path}{again(new, len(given))}"
+
+
+def again(new: int, given: int) -> str:
+    """A word about labels that were not stored once more."""
+    return "; the others were stored before" if new < given else ""
+
+
+def labels_of(path: str, by: Judge, *, repeats: bool = False, **how: Any) -> list[Judged]:
+    """The judgments in a file as labels of a judge."""
+    try:
+        judged = read_judgments(path, repeated=repeats, **how)
+        rows = list(judged if repeats else _once(judged))
+    except DuplicateError as error:
+        raise DuplicateError(f"{error}, or {on_purpose()}") from None
+    return keyed((by, Label(query, doc, grade, "")) for query, doc, grade in rows)
+
+
+def on_purpose() -> str:
+    """What to say where a pair was judged again on purpose."""
+    return f"say that pairs were judged again on purpose: {way('repeats=True', '--repeats')}"
+
+
+def keyed(judged: Iterable[Judged]) -> list[Judged]:
+    """Labels with their repeats counted, and with keys by which the same file again is the same labels."""
     rows = list(judged)
-    stamp = hashlib.sha256(repr((judge, rows)).encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    seen: dict[tuple[str, str], int] = {}
-    labels = []
-    for number, (query, doc, grade) in enumerate(rows):
-        repeat = seen[query, doc] = seen.get((query, doc), -1) + 1
-        labels.append(Label(query, doc, grade, f"{stamp}-{number}", repeat))
-    new = store.add_labels(judge, labels, kind)
-    again = "; the others were stored before" if new < len(labels) else ""
-    return f"{counted(new, 'label')} of {judge} from {path}{again}"
+    stamp = hashlib.sha256(repr(rows).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    seen: Counter[tuple[str, str, str]] = Counter()
+    made = []
+    for number, (by, label) in enumerate(rows):
+        pair = (by.name, label.query_id, label.doc_id)
+        made.append((by, label._replace(key=f"{stamp}-{number}", repeat=seen[pair])))
+        seen[pair] += 1
+    return made
+
+
+def _once(judged: Judgments) -> Iterator[tuple[str, str, float]]:
+    """Every pair once: large files are read as they are, and whoever uses them looks for pairs with two grades."""
+    seen: dict[tuple[str, str], float] = {}
+    for query, doc, grade in judged:
+        if seen.setdefault((query, doc), grade) != grade:
+            words = f"{judged.source}: query {query!r}, document {doc!r} has two grades; keep one of the two judgments"
+            raise judged.explain(query, doc) or DuplicateError(words)
+    return ((query, doc, grade) for (query, doc), grade in seen.items())
 
 
 def import_run(store: Store, path: str, system: str, **how: Any) -> str:
     """The run in a file as a run of a system."""
+    check_system(system)
     run = read_run(path, **how)
     number = store.add_run(system, {"source": "file"}, answers_of(run), path)
     return f"run {number} of {system} from {path}: {counted(len(run.queries), 'query', 'queries')}"
 
 
-def answers_of(run: Run) -> Iterator[Answer]:
-    """The rankings of a run, best first as they were given."""
-    by_query: dict[str, tuple[list[str], list[float]]] = {}
+def check_system(name: str) -> None:
+    """Refuse a name under which no run could be asked for."""
+    if name in TAKEN or not name.strip() or set(name) & set(":?=@"):
+        raise InputError(
+            f"{name!r} cannot name a system: @{name} would mean something else; give another: --system NAME"
+        )
+
+
+def answers_of(run: Run) -> list[Answer]:
+    """The rankings of a run, best first as they were given; a query that found nothing has an empty one."""
+    by_query: dict[str, dict[str, float]] = {query: {} for query in run.queries}
     for query, doc, score in run:
-        docs, scores = by_query.setdefault(query, ([], []))
-        docs.append(doc)
-        scores.append(score)
-    return (Answer(query, docs, scores) for query, (docs, scores) in by_query.items())
+        ranking = by_query[query]
+        if doc in ranking:
+            words = f"{run.source}: document {doc!r} is there twice for query {query!r}; keep one"
+            raise run.explain(query, doc) or DuplicateError(words)
+        ranking[doc] = score
+    return [Answer(query, list(ranking), list(ranking.values())) for query, ranking in by_query.items()]
+
+
+# ---- texts -----------------------------------------------------------------------------------------------------------
 
 
 def import_queries(store: Store, path: str) -> str:
-    """The texts of queries."""
-    texts = _texts(path, "query_id")
-    new = store.add_queries(((query, words, None) for query, words in texts.items()), path)
+    """The texts of queries, with their information needs; every other column is a tag."""
+    table = _texts(path, "query_id")
+    new = store.add_queries(_queries_in(table), _places(table))
     return f"{counted(new, 'new query', 'new queries')} from {path}"
 
 
+def _queries_in(table: NamedColumns) -> Iterator[Query]:
+    """The queries of a table: every other column is a tag, and an empty cell is none."""
+    ids = _id_column(table, "query_id")
+    if table.names == list(Query._fields):  # as an export has it
+        texts = (map(_text, table.cells(name)) for name in ("text", "need"))
+        yield from map(Query, table.ids(ids), *texts, table.cells("tags"))
+        return
+    others = [name for name in table.names if name != ids]
+    named = [name for name in TEXTS if name in others] or (others if len(others) == 1 else [])
+    if not named:
+        raise FormatError(f"{table.source}: which column is the text? There are {', '.join(others)}; call it text")
+    need = next((name for name in NEEDS if name in others), "")
+    for query, row in zip(table.ids(ids), table.rows, strict=True):
+        cells = {name: cell for name, cell in zip(table.names, row, strict=True) if not is_blank(cell)}
+        tags = {name: cell for name, cell in cells.items() if name not in (ids, named[0], need)}
+        yield Query(query, _text(cells.get(named[0])) or "", _text(cells.get(need)), tags or None)
+
+
 def import_documents(store: Store, path: str) -> str:
-    """The texts of documents."""
-    texts = _texts(path, "doc_id")
-    new = store.add_documents(((doc, {"text": words}) for doc, words in texts.items()), path)
+    """The texts of documents, with every field that the file has."""
+    table = _texts(path, "doc_id")
+    new = store.add_documents(_documents_in(table), _places(table))
     return f"{counted(new, 'new document')} from {path}"
 
 
-def _texts(path: str, what: str) -> dict[str, str]:
-    try:
-        return read_texts(path, what)
-    except DuplicateError as error:
-        raise DuplicateError(f"{error}; an id has one text in a store") from None
+def _documents_in(table: NamedColumns) -> Iterator[Document]:
+    """The documents of a table: every other column is a field, or one holds them all, as an export has it."""
+    ids = _id_column(table, "doc_id")
+    if set(table.names) == {ids, "fields", "at"} and all(isinstance(each, dict) for each in table.cells("fields")):
+        yield from map(Document, table.ids(ids), table.cells("fields"), map(_text, table.cells("at")))
+        return
+    at = table.names.index(ids)
+    for doc, row in zip(table.ids(ids), table.rows, strict=True):
+        fields = {name: cell for place, (name, cell) in enumerate(zip(table.names, row, strict=True)) if place != at}
+        yield Document(
+            doc, {name: cell for name, cell in fields.items() if isinstance(cell, str) or not is_blank(cell)}
+        )
+
+
+def _places(table: NamedColumns) -> Iterator[str]:
+    """Where every row of a table is."""
+    return map(table.place, range(len(table)))
+
+
+def _text(cell: Any) -> str | None:
+    return cell if isinstance(cell, str) else None if is_blank(cell) else str(cell)
+
+
+def _texts(path: str, what: str) -> NamedColumns:
+    """A table with a header, or two columns (id, text) without one."""
+    table = read_table(path, key=what, loose=True)
+    if first_of(what, table.names, "id") is None and len(table.names) == 2:
+        lines = [1, *table.lines] if table.lines else ()
+        return NamedColumns(table.source, [what, "text"], [table.names, *table.rows], lines, table.delimiter)
+    names = [what, "text"] if table.names == [what, "value"] else table.names
+    return replace(table, names=names)
+
+
+def _id_column(table: NamedColumns, what: str) -> str:
+    ids = first_of(what, table.names, "id")
+    if ids is None:
+        raise FormatError(f"{table.source}: no column of ids among {', '.join(table.names)}; call it {what}")
+    return ids

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
@@ -13,10 +14,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from rankgauge.store.engine import StoreError
 
-__all__ = ["MANY", "digest", "id_of", "insert_into", "insert_new", "inserted", "now", "parts", "storable"]
+__all__ = ["MANY", "digest", "id_of", "identifier", "insert_into", "insert_new", "inserted", "now", "parts", "storable"]
 
 T = TypeVar("T")
 MANY: Final = 10_000  # rows of one statement
+LONGEST: Final = 1_000  # bytes of an id: PostgreSQL's indexes hold a query and a document of this length
+HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 def now() -> str:
@@ -26,22 +29,24 @@ def now() -> str:
 
 def digest(value: Any) -> str:
     """A hash of anything that JSON can hold, the same everywhere."""
-    written = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    written = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
     return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def storable(words: T, source: str) -> T:
     """The text as it is; what no database takes is refused."""
-    if isinstance(words, str) and ("\0" in words or not _is_utf8(words)):
-        raise StoreError(f"{source}: a text holds NUL or half a character, which cannot be stored: {words[:60]!r}")
+    if isinstance(words, str) and ("\0" in words or (not words.isascii() and HALF.search(words))):
+        what = "NUL or half a character (a lone surrogate)"
+        raise StoreError(f"{source} holds {what}, which cannot be stored; take it out: {words[:60]!r}")
     return words
 
 
-def _is_utf8(words: str) -> bool:
-    try:
-        return words.isascii() or bool(words.encode())
-    except UnicodeEncodeError:
-        return False
+def identifier(words: str, source: str) -> str:
+    """An id as it is; one that an index cannot hold is refused."""
+    size = len(storable(words, source).encode())
+    if size > LONGEST:
+        raise StoreError(f"{source} has {size:,} bytes; give it one of at most {LONGEST:,}: {words[:60]!r}")
+    return words
 
 
 def id_of(connection: Connection, table: Any, unique: tuple[str, ...], row: Mapping[str, Any]) -> int:

@@ -49,6 +49,10 @@ document = Table(
     "document", TABLES, Column("doc_id", ID, primary_key=True), Column("hash", ID, primary_key=True),
     Column("fields", Text, nullable=False), Column("at", Text, nullable=False),
 )  # fmt: skip
+pair = Table(  # to be judged, also where nobody has yet
+    "pair", TABLES, Column("query_id", ID, primary_key=True), Column("doc_id", ID, primary_key=True),
+    Column("position", Integer),
+)  # fmt: skip
 system = Table(
     "system", TABLES, Column("system_id", Integer, primary_key=True), Column("name", Text, nullable=False),
     Column("config", Text, nullable=False), Column("hash", Text, nullable=False), Column("at", Text, nullable=False),

@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -26,16 +27,49 @@ from sqlalchemy import (
     update,
 )
 
-from rankgauge.errors import counted
+from rankgauge.errors import counted, warn
 from rankgauge.store import schema
 from rankgauge.store.engine import StoreError, address_of, engine_of, reading, shown, writing
-from rankgauge.store.rows import digest, id_of, insert_into, insert_new, inserted, now, parts, storable
-from rankgauge.store.writer import Writer
+from rankgauge.store.rows import digest, id_of, identifier, insert_into, insert_new, inserted, now, parts, storable
+from rankgauge.store.writer import Within, Writer
 
-__all__ = ["Answer", "Label", "Rated", "RunRow", "Store", "fingerprint"]
+__all__ = ["Answer", "Document", "Judge", "Label", "Pair", "Query", "Rated", "RunRow", "Store", "fingerprint"]
 
 T = TypeVar("T")
 MIGRATING: Final = 7_231_946_120  # the number of the lock under which PostgreSQL migrates
+
+
+class Query(NamedTuple):
+    """A query: its text, the need behind it, and whatever else is known of it."""
+
+    query_id: str
+    text: str | None = None
+    need: str | None = None
+    tags: Mapping[str, Any] | None = None
+
+
+class Document(NamedTuple):
+    """A document as judges see it; `at` where it is one of several versions."""
+
+    doc_id: str
+    fields: Mapping[str, Any]
+    at: str | None = None
+
+
+class Pair(NamedTuple):
+    """A document that is to be judged for a query, and where it stood."""
+
+    query_id: str
+    doc_id: str
+    position: int | None = None
+
+
+class Judge(NamedTuple):
+    """Whoever gives grades: a person, a model, a program or nobody knows who, with the settings of the moment."""
+
+    name: str
+    kind: str = "imported"
+    settings: Mapping[str, Any] = {}
 
 
 class Label(NamedTuple):
@@ -50,6 +84,15 @@ class Label(NamedTuple):
     reason: str | None = None
     ruling: int = 0
     doc_hash: str | None = None  # the text that was judged; where nobody says, the one that the store has
+    raw: str | None = None
+    reader: str | None = None
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    milliseconds: float | None = None
+    calls: int | None = None
+    at: str | None = None
 
 
 class Rated(NamedTuple):
@@ -140,6 +183,16 @@ class Store:
         with reading(self.engine) as connection:
             return asked(connection)
 
+    def together(self, add: Callable[[Store], T]) -> T:
+        """What a function adds to the store that it is given, as one transaction: all of it, or nothing."""
+
+        def added(connection: Connection) -> T:
+            inside = Store(self.engine)
+            inside.__dict__["writer"] = Within(connection)
+            return add(inside)
+
+        return self.writer.write(added)
+
     # ---- versions ----------------------------------------------------------------------------------------------------
 
     def _bring_up_to_date(self) -> None:
@@ -166,45 +219,57 @@ class Store:
 
     # ---- queries and documents ---------------------------------------------------------------------------------------
 
-    def add_queries(self, rows: Iterable[tuple[str, str | None, str | None]], source: str) -> int:
-        """Queries with their texts and information needs; how many are new. A query keeps its text."""
-        made: dict[str, dict[str, Any]] = {}
-        for query, words, need in rows:
-            row = {"query_id": storable(query, source), "text": storable(words, source), "need": storable(need, source)}
-            row["hash"] = digest([words, need])
-            if made.setdefault(query, row)["hash"] != row["hash"]:
-                raise StoreError(f"{source}: query {query!r} has two texts; keep one")
-        return self.writer.write(lambda connection: _add_queries(connection, made, source))
+    def add_queries(self, rows: Iterable[tuple[Any, ...]], source: str | Iterable[str]) -> int:
+        """Queries with their texts and needs; how many are new. A query keeps its text.
 
-    def add_documents(self, rows: Iterable[tuple[str, Mapping[str, Any]]], source: str) -> int:
+        `source` is what messages call the origin, or the place of every row.
+        """
+        made: dict[str, dict[str, Any]] = {}
+        places: dict[str, str] = {}
+        for query, place in zip((Query(*row) for row in rows), _places(source), strict=False):
+            row = _query_row(query, place)
+            old = made.setdefault(query.query_id, row)
+            made[query.query_id] = _merged(old, row, place, "two texts in this file; keep one")
+            places[query.query_id] = place
+        return self.writer.write(lambda connection: _add_queries(connection, made, places))
+
+    def add_documents(self, rows: Iterable[tuple[Any, ...]], source: str | Iterable[str]) -> int:
         """Documents with their fields; how many are new, or have a new text."""
         made: dict[str, dict[str, Any]] = {}
-        for doc, fields in rows:
-            written = json.dumps({name: storable(each, source) for name, each in fields.items()}, sort_keys=True)
-            row = {"doc_id": storable(doc, source), "hash": digest(fields), "fields": written, "at": now()}
-            if made.setdefault(doc, row)["hash"] != row["hash"]:
-                raise StoreError(f"{source}: document {doc!r} has two texts in this file; keep one")
+        at = now()
+        for document, place in zip((Document(*row) for row in rows), _places(source), strict=False):
+            row = _document_row(document, place, at)
+            version = document.doc_id if document.at is None else f"{document.doc_id} {row['hash']}"
+            if made.setdefault(version, row)["hash"] != row["hash"]:
+                raise StoreError(f"{place}: document {document.doc_id!r} has two texts in this file; keep one")
         listed = list(made.values())
+        return self.writer.write(lambda connection: _add_documents(connection, listed))
 
-        def added(connection: Connection) -> int:
-            new = insert_new(connection, schema.document, listed)
-            if new < len(listed):  # a text that was there before is the document's text again
-                again = insert_into(connection, schema.document)
-                again = again.on_conflict_do_update(index_elements=["doc_id", "hash"], set_={"at": again.excluded.at})
-                for part in parts(listed):
-                    connection.execute(again, part)
-            return new
-
-        return self.writer.write(added)
+    def add_pairs(self, pairs: Iterable[Pair], source: str) -> int:
+        """Documents that are to be judged; how many are new."""
+        rows = [pair._asdict() for pair in pairs]
+        for row in rows:
+            identifier(row["query_id"], f"{source}: a query's id")
+            identifier(row["doc_id"], f"{source}: a document's id")
+        return self.writer.write(lambda connection: insert_new(connection, schema.pair, rows))
 
     # ---- systems and runs --------------------------------------------------------------------------------------------
 
-    def add_run(self, system: str, config: Mapping[str, Any], answers: Iterable[Answer], source: str = "") -> int:
+    def add_run(
+        self,
+        system: str,
+        config: Mapping[str, Any],
+        answers: Iterable[Answer],
+        source: str = "",
+        *,
+        began: str | None = None,
+    ) -> int:
         """A whole run of a system, which is made if it is new; the number of the run."""
         rows = [_answer_row(answer, source or system) for answer in answers]
 
         def added(connection: Connection) -> int:
-            run = _begun(connection, system, config, depth=max((row["found"] for row in rows), default=0))
+            about = {"depth": max((row["found"] for row in rows), default=0), "began": began or now()}
+            run = _begun(connection, system, config, **about)
             for part in parts([row | {"run_id": run} for row in rows]):
                 connection.execute(insert(schema.answer), part)
             _ended(connection, run, "whole")
@@ -266,15 +331,31 @@ class Store:
 
     # ---- judges and labels -------------------------------------------------------------------------------------------
 
+    def add_prompts(self, prompts: Iterable[Mapping[str, Any]]) -> int:
+        """Prompts with their hashes and names; how many are new."""
+        rows = [dict(prompt) for prompt in prompts]
+        return self.writer.write(lambda connection: insert_new(connection, schema.prompt, rows))
+
     def add_labels(self, judge: str, labels: Sequence[Label], kind: str = "imported", **settings: Any) -> int:
         """Labels of a judge, who is made if new; how many were not stored before (a key counts once)."""
-        storable(judge, "judge")
+        by = Judge(judge, kind, settings)
+        return self.add_judgments([(by, label) for label in labels], judge)
+
+    def add_judgments(self, judged: Sequence[tuple[Judge, Label]], source: str) -> int:
+        """Labels of several judges, in the order in which they were given; how many were not stored before."""
+        rows = [_label_row(label, source) for _, label in judged]
 
         def added(connection: Connection) -> int:
-            about = {"name": judge, "kind": kind, **settings}
-            number = id_of(connection, schema.judge, ("name", "hash"), about | {"hash": digest(about), "at": now()})
             at = now()
-            rows = [_label_row(label, judge) | {"judge_id": number, "at": at} for label in labels]
+            numbers: dict[str, int] = {}
+            for (judge, _), row in zip(judged, rows, strict=True):
+                about = {"name": judge.name, "kind": judge.kind, **judge.settings}
+                known = digest(about)
+                if known not in numbers:
+                    storable(judge.name, source)
+                    made = about | {"hash": known, "at": at}
+                    numbers[known] = id_of(connection, schema.judge, ("name", "hash"), made)
+                row.update(judge_id=numbers[known], at=row["at"] or at)
             return insert_new(connection, schema.judgment, rows, doc_hash=_text_judged())
 
         return self.writer.write(added)
@@ -382,30 +463,92 @@ def _text_judged() -> Any:
 
 
 def _answer_row(answer: Answer, source: str) -> dict[str, Any]:
-    for each in (answer.query_id, *answer.doc_ids, answer.error):
-        storable(each, source)
+    query = identifier(answer.query_id, f"{source}: a query's id")
+    for each in answer.doc_ids:
+        storable(each, f"{source}: query {query!r}: a document's id")
+    storable(answer.error, f"{source}: query {query!r}: the error")
     written = json.dumps([answer.doc_ids, answer.scores], ensure_ascii=False, separators=(",", ":"))
     ranking = zlib.compress(written.encode(), 1) if answer.error is None else None
     about = {"milliseconds": answer.milliseconds, "attempts": answer.attempts, "error": answer.error}
-    return {"query_id": answer.query_id, "ranking": ranking, "found": len(answer.doc_ids), **about}
+    return {"query_id": query, "ranking": ranking, "found": len(answer.doc_ids), **about}
 
 
 def _label_row(label: Label, source: str) -> dict[str, Any]:
-    for each in (label.query_id, label.doc_id, label.reason, label.key):
-        storable(each, source)
-    row = label._asdict()
+    for name in ("query_id", "doc_id", "key"):
+        identifier(getattr(label, name), f"{source}: a {name}")
+    for name in ("reason", "raw", "reader", "model"):
+        storable(getattr(label, name), f"{source}: query {label.query_id!r}, document {label.doc_id!r}: the {name}")
+    grade = None if label.grade is None else label.grade + 0.0  # SQLite knows no -0.0
+    row = label._asdict() | {"grade": grade}
     return row | {"hash_seen": row.pop("doc_hash"), "doc_seen": label.doc_id}
 
 
-def _add_queries(connection: Connection, made: Mapping[str, Mapping[str, Any]], source: str) -> int:
+def _query_row(query: Query, source: str) -> dict[str, Any]:
+    identifier(query.query_id, f"{source}: a query's id")
+    for words in (query.text, query.need, *_texts_in(query.tags)):
+        storable(words, f"{source}: query {query.query_id!r}: the text")
+    tags = None if query.tags is None else json.dumps(query.tags, sort_keys=True)
+    return query._asdict() | {"tags": tags, "hash": digest([query.text, query.need])}
+
+
+def _document_row(document: Document, source: str, at: str) -> dict[str, Any]:
+    identifier(document.doc_id, f"{source}: a document's id")
+    for words in _texts_in(document.fields):
+        storable(words, f"{source}: document {document.doc_id!r}: the text")
+    written = json.dumps(document.fields, sort_keys=True, default=str)
+    hashed = digest(document.fields)
+    return {"doc_id": document.doc_id, "hash": hashed, "fields": written, "at": document.at or at}
+
+
+def _add_documents(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
+    """New texts; one that was there before is the document's text again."""
+    new = insert_new(connection, schema.document, rows)
+    if new < len(rows):
+        again = insert_into(connection, schema.document)
+        later = {"set_": {"at": again.excluded.at}, "where": again.excluded.at > schema.document.c.at}
+        for part in parts(rows):
+            connection.execute(again.on_conflict_do_update(index_elements=["doc_id", "hash"], **later), part)
+    return new
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Every text inside a value of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            yield name
+            yield from _texts_in(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts_in(each)
+
+
+def _places(source: str | Iterable[str]) -> Iterable[str]:
+    return repeat(source) if isinstance(source, str) else source
+
+
+def _merged(old: dict[str, Any], new: dict[str, Any], source: str, what: str) -> dict[str, Any]:
+    """A query with what a second source adds to it: its text stays, and so does a need that it has."""
+    differs = {name for name in ("text", "need") if None not in (old[name], new[name]) and old[name] != new[name]}
+    if "text" in differs:
+        raise StoreError(f"{source}: query {new['query_id']!r} has {what}")
+    if "need" in differs:
+        warn(f"{source}: query {new['query_id']!r} has another information need than before, which is left out")
+    row = new | {name: value for name, value in old.items() if value is not None}
+    return row | {"hash": digest([row["text"], row["need"]])}
+
+
+def _add_queries(connection: Connection, made: Mapping[str, dict[str, Any]], places: Mapping[str, str]) -> int:
     table = schema.query.c
-    known: dict[str, str] = {}
+    known: dict[str, dict[str, Any]] = {}
     for part in parts(list(made)):
-        asked = select(table.query_id, table.hash).where(table.query_id.in_(part))
-        known.update((row.query_id, row.hash) for row in connection.execute(asked))
+        asked = select(schema.query).where(table.query_id.in_(part))
+        known.update((row["query_id"], dict(row)) for row in connection.execute(asked).mappings())
     for query, old in known.items():
-        if made[query]["hash"] != old:
-            raise StoreError(f"{source}: query {query!r} has another text in the store; give the new text a new id")
+        row = _merged(old, made[query], places[query], "another text in the store; give the new text a new id")
+        if row != old:
+            connection.execute(update(schema.query).where(table.query_id == query).values(**row))
     new = [dict(row) for query, row in made.items() if query not in known]
     for part in parts(new):
         connection.execute(insert(schema.query), part)

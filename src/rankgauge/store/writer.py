@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine
 
 from rankgauge.store.engine import writing
 
-__all__ = ["Writer"]
+__all__ = ["Within", "Writer"]
 
 T = TypeVar("T")
 TOGETHER: Final = 500  # jobs of one transaction
@@ -70,3 +70,14 @@ class Writer:
             return
         for (_, future), result in zip(jobs, results, strict=True):
             future.set_result(result)
+
+
+class Within:
+    """What a job uses in place of the writer: whatever is written belongs to its own transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def write(self, job: Callable[[Connection], T]) -> T:
+        """Do it now."""
+        return job(self.connection)

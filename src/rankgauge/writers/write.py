@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
 
-from rankgauge.errors import DuplicateError, FormatError, InputError, choices
+from rankgauge.errors import DuplicateError, FormatError, InputError, choices, counted, warn
 from rankgauge.read.formats import FORMATS, format_named, format_of_suffix
 from rankgauge.read.records import Judgments, Record, Run, id_text
 from rankgauge.read.sources import split_suffixes
@@ -49,6 +49,9 @@ def write(
     format_named(name)
     if name not in WRITERS:
         raise FormatError(f"{name} is read and not written; expected {choices(WRITERS)}")
+    if record.is_nested and (silent := [query for query, docs in record.nested.items() if not docs]):
+        queries = counted(len(silent), "query", "queries")
+        warn(f"{path}: {queries} without documents, such as {silent[0]!r}, cannot be written as rows; left out")
     with opened(path) as stream:
         try:
             WRITERS[name](record, stream, tag)

@@ -17,6 +17,7 @@ __all__ = ["label_sections", "status_sections"]
 WORDS: Final = {
     "query": "queries",
     "document": "documents",
+    "pair": "pairs to judge",
     "system": "systems",
     "run": "runs",
     "judge": "judges",
