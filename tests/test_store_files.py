@@ -284,7 +284,10 @@ def test_a_folder_of_beir(command: Command, shop: Path) -> None:
     done = command("store", "import", folder, "--split", "dev")
     assert (done.code, "there is no split 'dev'; there are test, train" in done.err) == (2, True)
     done = command("store", "import", beir(shop / "two", "dev", "train"))
-    assert (done.code, "which split?; there are dev, train; name one: --split dev" in done.err) == (2, True)
+    assert (done.code, "several splits could be meant; there are dev, train; name one: --split dev" in done.err) == (
+        2,
+        True,
+    )
     (folder / "corpus.jsonl").unlink()
     done = command("store", "import", folder, "--judge", "bob")
     assert (done.code, "2 judged documents have no text in corpus.jsonl" in done.err) == (0, True)
