@@ -19,7 +19,7 @@ from rankgauge.store.datasets import add_beir, add_umbrela
 from rankgauge.store.files import Judged, again
 from rankgauge.store.parts import Asked, grade_in, id_in, whole
 from rankgauge.store.quepid import add_book, add_case, add_snapshot
-from rankgauge.store.store import Judge, Label, Pair, Store
+from rankgauge.store.store import Judge, Label, Pair, Store, storable
 
 __all__ = ["BEIR", "KINDS", "STATES", "Asked", "Known", "recognise"]
 
@@ -99,6 +99,7 @@ def _check_columns(values: Mapping[str, Any], table: Table, names: tuple[str, ..
         kind = table.columns[name].type.python_type
         if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
             raise FormatError(f"{place}: {name!r} is {value!r}; expected {'a text' if kind is str else 'a number'}")
+        storable(value, f"{place}: {name!r}")
 
 
 def add_pairs(store: Store, path: str, asked: Asked) -> str:

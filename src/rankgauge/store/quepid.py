@@ -10,7 +10,6 @@ from typing import Any
 
 from rankgauge.errors import DuplicateError, FormatError, counted
 from rankgauge.read.cells import parse_json
-from rankgauge.read.records import id_text
 from rankgauge.read.sources import find_source
 from rankgauge.store.files import Judged, again, check_system
 from rankgauge.store.parts import EXPORT, Asked, add_all, checked, grade_in, id_in, objects, said, whole
@@ -45,7 +44,7 @@ def add_book(store: Store, path: str, asked: Asked) -> str:
 
 def _rated(query: str, doc: str, item: Mapping[str, Any], place: str) -> Judged:
     """What a rater said: a grade, or that there can be none, or not yet."""
-    by = Judge(id_text(item.get("user_email") or "anonymous"), "person")
+    by = Judge(id_in(item, "user_email", place) if item.get("user_email") else "anonymous", "person")
     words = said(item.get("explanation"))
     why = next((name.replace("_", " ") for name in ("unrateable", "judge_later") if item.get(name)), None)
     if why is None and item.get("rating") is not None:
@@ -59,7 +58,7 @@ def add_case(store: Store, path: str, asked: Asked) -> str:
     They are one judge's, the case's: Quepid combines what the raters of a book say, and copies it.
     """
     case = parse_json(find_source(path))
-    by = Judge(asked.judge or id_text(case.get("case_name") or "quepid"), asked.kind or "imported")
+    by = Judge(asked.judge or id_in(case, "case_name", path), asked.kind or "imported")
     queries: list[Query] = []
     judged: list[Judged] = []
     for item in objects(case, "queries", path):
@@ -78,10 +77,12 @@ def add_case(store: Store, path: str, asked: Asked) -> str:
 def add_snapshot(store: Store, path: str, asked: Asked) -> str:
     """What a search engine answered: the order is Quepid's, for its scores need not be in it."""
     snapshot = parse_json(find_source(path))
-    system = asked.system or str(snapshot.get("name") or "")
+    system = asked.system or id_in(snapshot, "name", path)
     check_system(system)
-    items = {str(item.get("query_id")): item for item in objects(snapshot, "queries", path)}
-    found = snapshot["docs"] if isinstance(snapshot["docs"], dict) else {}
+    items = {id_in(item, "query_id", path): item for item in objects(snapshot, "queries", path)}
+    found = snapshot["docs"]
+    if not isinstance(found, dict):
+        raise FormatError(f"{path}: 'docs' is no object of query → documents; {EXPORT}")
     unknown = next((each for each in found if each not in items), None)
     if unknown is not None:
         raise FormatError(f"{path}: 'docs' has results of query {unknown}, which is not among 'queries'; {EXPORT}")
