@@ -17,12 +17,12 @@ pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
 
 from sqlalchemy import select
 
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.read import read_judgments
 from rankgauge.store import schema
 from rankgauge.store.dump import dump
 from rankgauge.store.exports import EXPORTS
-from rankgauge.store.imports import KNOWN
+from rankgauge.store.imports import KNOWN, Asked, recognise
 from rankgauge.store.project import Project
 from rankgauge.store.store import Answer, Document, Judge, Label, Pair, Query, Store
 from rankgauge.trust.judges.sets import POLICIES
@@ -285,7 +285,10 @@ def test_a_folder_of_beir(command: Command, shop: Path) -> None:
     done = command("store", "import", folder, "--split", "dev")
     assert (done.code, "there is no split 'dev'; there are test, train" in done.err) == (2, True)
     done = command("store", "import", beir(shop / "two", "dev", "train"))
-    assert (done.code, "which split?; there are dev, train; name one: --split dev" in done.err) == (2, True)
+    assert (done.code, "several splits could be meant; there are dev, train; name one: --split dev" in done.err) == (
+        2,
+        True,
+    )
     (folder / "corpus.jsonl").unlink()
     done = command("store", "import", folder, "--judge", "bob")
     assert (done.code, "2 judged documents have no text in corpus.jsonl" in done.err) == (0, True)
@@ -376,7 +379,7 @@ def test_out_and_in_again_loses_nothing(command: Command, shop: Path, server: st
 @pytest.mark.parametrize("name", ["jsonl", "json", "csv", "tsv", "parquet"])
 def test_runs_and_labels_as_files_are_the_same_again(command: Command, shop: Path, name: str) -> None:
     chance = random.Random(5)
-    ids = [f"{any_text(chance)} {number}" for number in range(60)]
+    ids = [f"{any_text(chance)} {number}" for number in range(120)]
     scores = [0.5, 0.5, 0.1 + 0.2, -0.0, 1e-300, -1e300]
     answers = [Answer(query, ids, [chance.choice(scores) for _ in ids]) for query in ids[:9]]
     labels = [(query, doc, chance.choice([-1.0, 0.0, 2.0, 0.3])) for query in ids[:9] for doc in ids[:20]]
@@ -495,7 +498,8 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "NUL in a field": ([{"_id": "d", "x": ["a\0"]}], DOCUMENTS, "bad:1: document 'd': the text holds NUL"),
     "half a character": ([{"_id": "q", "text": "a\ud800"}], QUERIES, "half a character (a lone surrogate)"),
     "half in a field": ([{"_id": "d", "text": "a\udfff"}], DOCUMENTS, "half a character (a lone surrogate)"),
-    "NUL in a reason": ([line(1, reason="a\0")], [], "query 'q', document 'd1': the reason holds NUL"),
+    "NUL in a reason": ([line(1, reason="a\0")], [], "bad:1: 'reason' holds NUL"),
+    "NUL in an answer": ([answer("q", "p", 1, prediction="a\0")], [], ": the raw holds NUL or half a character"),
     "half in an id": ([{"query_id": "q", "doc_id": "\ud800", "relevance": 1}], JUDGE, "half a character"),
     "long query": ([{"_id": LONG, "text": "a"}], QUERIES, "bad:1: a query's id has 10,000 bytes; give it one of"),
     "long query of a run": (f"{SCRAMBLED} Q0 d 1 1 t\n", SYSTEM, "bad: a query's id has 10,000 bytes"),
@@ -541,6 +545,56 @@ def test_bad_input_leaves_the_store_as_it_was(command: Command, shop: Path, name
     with Project(shop).store() as store:
         dump(store, "after.tar")
     assert Path("before.tar").read_bytes() == Path("after.tar").read_bytes()
+
+
+JUNK: list[Any] = [
+    None,
+    0,
+    -1.5,
+    True,
+    "",
+    "x",
+    "a\0",
+    "\ud800",
+    "y" * 2_000,
+    [],
+    [3],
+    [None],
+    {},
+    {"a": 1},
+    {"id": []},
+]
+
+
+def spoiled(value: Any, chance: random.Random) -> Any:
+    """A value of JSON with junk somewhere inside."""
+    if isinstance(value, (dict, list)) and value and chance.random() < 0.9:
+        at = chance.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        changed = value.copy()
+        changed[at] = spoiled(value[at], chance)
+        return changed
+    return chance.choice(JUNK)
+
+
+@pytest.mark.parametrize("name", ["book", "case", "snapshot", "umbrela", "judgments", "pairs"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_spoiled_file_is_refused_with_a_word_or_taken_whole(store: Store, tmp_path: Path, name: str) -> None:
+    settings = {"model": "m", "prompt": {"hash": "h", "name": "n", "text": "t"}}
+    whole: dict[str, Any] = {"book": BOOK, "case": CASE, "snapshot": SNAPSHOT, "umbrela": [answer("q", "p", 1)] * 2}
+    whole |= {"judgments": [line(1, settings=settings), line(2, at="x")]}
+    whole |= {"pairs": [{"query_id": "q", "doc_id": "d", "to_judge": 1}]}
+    chance, refusals = random.Random(9), []
+    for _ in range(120):
+        path, before = written(tmp_path / "spoiled.json", spoiled(whole[name], chance)), store.counts()
+        try:
+            known = recognise(str(path))
+            assert known is None or known.store(store, str(path), Asked())
+        except RankgaugeError as error:
+            refusals.append(str(error))
+            after = store.counts()
+            assert after == before, path.read_text()
+    assert [each for each in refusals if "spoiled.json" not in each and "cannot name a system" not in each] == []
+    assert refusals
 
 
 def test_a_large_file_with_two_grades_is_refused_too(command: Command, shop: Path) -> None:
