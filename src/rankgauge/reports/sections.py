@@ -6,7 +6,6 @@ A section that yields nothing is left out, so a function may be added for facts 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -247,7 +246,7 @@ def matrix(facts: Facts) -> Iterator[Block]:
         heads = [Column("row − column"), *(Column(short[name], "signed", help=name) for name in names)]
         yield Table("matrix", f"{facts.measure}, every pair", heads, rows, sort=False, notes=[note])
     pairs = pairs_table(comparison, compared.pairs, True, len(compared.pairs))
-    yield replace(pairs, caption=f"{facts.measure}, the pairs in detail")
+    yield pairs._replace(caption=f"{facts.measure}, the pairs in detail")
     yield details_table(comparison, compared.pairs)
     yield Text(f"MDE: {DETECTABLE}.", "note")
 

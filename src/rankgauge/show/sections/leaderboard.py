@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent
@@ -29,7 +28,7 @@ def sections(leaderboard: Leaderboard, *, deltas: str = "absolute") -> Iterator[
         if board.complete:
             blocks += [standings_table(leaderboard, board, deltas, marked=marked) for marked in (False, True)]
         cells = cells_table(board)
-        blocks += [replace(cells, formats=TERMINAL), replace(cells, formats=DOCUMENTS, notes=[FACES])]
+        blocks += [cells._replace(formats=TERMINAL), cells._replace(formats=DOCUMENTS, notes=[FACES])]
     blocks += [Notes([*leaderboard.notes()]), Table.of_rows(leaderboard.rows())]
     yield Section("leaderboard", "Leaderboard", blocks)
 
