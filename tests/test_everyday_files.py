@@ -22,9 +22,10 @@ import pytest
 import zstandard
 
 import rankgauge
-from command import COMMAND, Command
+from command import COMMAND, Command, Sized
 from rankgauge.errors import DuplicateError, FormatError, InputError, MatchError
-from rankgauge.read import sources, trec_blocks
+from rankgauge.read import RunSource, sources
+from rankgauge.read.trec_blocks import blocks_of, read_blocks
 
 GRADES = {"q1": {"d1": 2, "d2": 0, "d3": 1}, "q2": {"d1": 0, "d4": 3, "d5": 1}, "q3": {"d6": 1}}
 SCORES = {
@@ -178,26 +179,17 @@ def test_the_table_has_forty_files() -> None:
     assert len(RUNS) + len(QRELS) + len(REFUSED) >= 40
 
 
-@pytest.fixture(params=["small", "big"])
-def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is read twice: as a small one, and as if it were too big for the plain readers."""
-    if request.param == "big":
-        monkeypatch.setattr(sources, "SMALL", 0)
-
-
-@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("name", RUNS)
-def test_a_run_is_read(name: str, here: Path, command: Command) -> None:
+def test_a_run_is_read(name: str, here: Path, command: Command, sized: Sized) -> None:
     path = written(here, name, RUNS[name])
-    assert values("twin.qrels", path) == values("twin.qrels", "twin.run")
+    assert values("twin.qrels", RunSource(sized(path))) == values("twin.qrels", "twin.run")
     assert printed(command, "twin.qrels", path) == printed(command, "twin.qrels", "twin.run")
 
 
-@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("name", QRELS)
-def test_judgments_are_read(name: str, here: Path, command: Command) -> None:
+def test_judgments_are_read(name: str, here: Path, command: Command, sized: Sized) -> None:
     path = written(here, name, QRELS[name])
-    assert values(path, "twin.run") == values("twin.qrels", "twin.run")
+    assert values(sized(path), "twin.run") == values("twin.qrels", "twin.run")
     assert printed(command, path, "twin.run") == printed(command, "twin.qrels", "twin.run")
 
 
@@ -557,33 +549,30 @@ def test_a_comparison_needs_two_that_are_left(here: Path, command: Command) -> N
 # ---- hostile ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("size")
-def test_half_a_character_is_refused_with_its_place(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_a_character_is_refused_with_its_place(here: Path, sized: Sized) -> None:
     path = written(
         here, "a.jsonl", '{"qid": "q1", "pid": "d1", "score": 1}\n{"qid": "q1", "pid": "\\ud800", "score": 1}\n'
     )
     with pytest.raises(FormatError, match=r"a\.jsonl:2: the id '\\ud800' holds half a character"):
-        rankgauge.read_run(path)
+        rankgauge.read_run(sized(path))
     for content in ('{"q1": {"\\udc00": 1}}', '{"q1": ["\\udc00"]}'):
         with pytest.raises(FormatError, match=r"b\.json, query 'q1', document .*holds half a character"):
-            rankgauge.read_run(written(here, "b.json", content))
+            rankgauge.read_run(sized(written(here, "b.json", content)))
     whole = written(here, "c.jsonl", '{"qid": "q1", "pid": "\\ud83d\\ude00", "score": 1}\n')
-    assert rankgauge.read_run(whole).nested == {"q1": {"\U0001f600": 1.0}}
+    assert rankgauge.read_run(sized(whole)).nested == {"q1": {"\U0001f600": 1.0}}
 
 
-@pytest.mark.usefixtures("size")
-def test_a_byte_order_mark_within_a_file_is_part_of_an_id(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever a block of the fast reader begins."""
-    monkeypatch.setattr(trec_blocks, "BLOCK", 20)
-    path = written(here, "a.run", "\ufeffq1 Q0 d1 1 2.0 x\n\ufeffq1 Q0 d1 1 2.0 x\n")
-    assert list(rankgauge.read_run(path).nested) == ["q1", "\ufeffq1"]
+def test_a_byte_order_mark_within_a_file_is_part_of_an_id(here: Path, sized: Sized) -> None:
+    """Wherever a block of the fast reader begins: it gives up where it begins with one."""
+    content = "\ufeffq1 Q0 d1 1 2.0 x\n\ufeffq1 Q0 d1 1 2.0 x\n"
+    assert list(rankgauge.read_run(sized(written(here, "a.run", content))).nested) == ["q1", "\ufeffq1"]
+    assert read_blocks(io.BytesIO(content.encode()), "run", block=20) is None
 
 
-@pytest.mark.usefixtures("size")
-def test_a_carriage_return_in_a_field(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_carriage_return_in_a_field(here: Path, sized: Sized) -> None:
     """The row reader and the fast one take it for the same."""
     path = written(here, "a.csv", 'qid,pid,score\nq1,"d\r1",2\nq1,d2,1\n')
-    assert rankgauge.read_run(path).nested == {"q1": {"d\r1": 2.0, "d2": 1.0}}
+    assert rankgauge.read_run(sized(path)).nested == {"q1": {"d\r1": 2.0, "d2": 1.0}}
 
 
 ODD_TABLES: dict[str, tuple[str, str | bytes, str]] = {
@@ -602,11 +591,10 @@ ODD_TABLES: dict[str, tuple[str, str | bytes, str]] = {
 }
 
 
-@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("case", ODD_TABLES)
-def test_both_readers_say_the_same(case: str, here: Path) -> None:
+def test_both_readers_say_the_same(case: str, here: Path, sized: Sized) -> None:
     name, content, message = ODD_TABLES[case]
-    path = written(here, name, content)
+    path = sized(written(here, name, content))
     if message:
         with pytest.raises(FormatError, match=message):
             rankgauge.read_run(path)
@@ -621,13 +609,13 @@ def test_a_line_without_an_end_is_refused(pack: Callable[[bytes], bytes], here: 
         rankgauge.read_run(path)
 
 
-def test_a_line_without_an_end_in_the_middle(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "SMALL", 0)
-    monkeypatch.setattr(trec_blocks, "BLOCK", 1 << 10)
-    monkeypatch.setattr(trec_blocks, "LONGEST_LINE", 1 << 12)
+def test_a_line_without_an_end_in_the_middle(here: Path) -> None:
     path = written(here, "long.run", TREC_RUN + "a" * (1 << 14))
-    with pytest.raises(InputError, match=r"long\.run: a line is longer than 64 MiB"):
-        rankgauge.read_run(path)
+    with (
+        sources.find_source(path).open_text() as stream,
+        pytest.raises(InputError, match=r"long\.run: a line is longer than 64 MiB"),
+    ):
+        list(blocks_of(stream, 1 << 10, longest=1 << 12))
 
 
 def test_zstd_is_read_once_through(here: Path) -> None:

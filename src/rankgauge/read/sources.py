@@ -15,7 +15,7 @@ from rankgauge.read.foreign import refuse_address, refuse_foreign
 __all__ = ["ENDLESS", "LAYERS", "LONGEST_LINE", "QRELS", "SMALL", "Layer", "Source", "find_source", "layer_of"]
 __all__ += ["split_suffixes"]
 
-SMALL: Final = 8 * 1024 * 1024
+SMALL: Final = 8 << 20  # bytes, up to which a file is read row by row, without polars
 HEAD: Final = 64 * 1024
 QRELS: Final = "qrels"  # the folder of judgments in a data set of BEIR
 PREDICTIONS: Final = "_predictions.json"  # how the names of MTEB's files end
@@ -47,12 +47,13 @@ class Source(NamedTuple):
     content: bytes = b""
     layer: Layer | None = None
     watch: Callable[[int], object] | None = None
+    small: int = SMALL
 
     @property
     def is_small(self) -> bool:
         """Whether the decompressed bytes are few enough for the plain reader."""
         size = len(self.content) if self.path is None else os.path.getsize(self.path)
-        return size * (EXPANSION if self.layer else 1) <= SMALL
+        return size * (EXPANSION if self.layer else 1) <= self.small
 
     @property
     def is_tiny(self) -> bool:
