@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.names import WhereThere, ask_of, find_columns, number_role
-from rankgauge.read.rankings import Ranking, is_columns_of_rows, is_documents, ranking_in, read_rankings
+from rankgauge.read.names import WhereThere, ask_of, find_columns, has_role, number_role
+from rankgauge.read.rankings import Ranking, is_documents, ranking_in, read_rankings
 from rankgauge.read.records import id_text
 from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, number_of_value
 
 BARE = {list, tuple, set, frozenset, np.ndarray}
 
-__all__ = ["checked_row", "is_of_query", "item_rows", "read_iterable", "read_mapping", "read_triples"]
+__all__ = ["checked_row", "is_columns", "is_of_query", "item_rows", "read_iterable", "read_mapping", "read_triples"]
 __all__ += ["rows_of_columns", "unpacked"]
 
 
@@ -41,9 +41,7 @@ def unpacked(source: Any) -> Any:
 
 
 def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:
-    """A dict of dicts, kept as it is (`match` looks at every number anyway), a dict of rankings, or one of columns."""
-    if is_columns_of_rows(source):
-        return read_iterable(rows_of_columns(source), ask)
+    """A dict of dicts, kept as it is (`match` looks at every number anyway), or a dict of rankings."""
     if ask.columns and not isinstance(ask.columns, WhereThere):
         raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
     kinds = set(map(type, source.values()))
@@ -74,6 +72,30 @@ def _no_ranking(query: Any, docs: Any, ask: Ask) -> FormatError:
         f"{ask.kind}: query {query!r} maps to {_shown(docs)}; expected a dict of document → number, "
         f"as in {{'q1': {{'d1': 1.0}}}}, or everywhere a list of documents, as in {{'q1': ['d1']}}"
     )
+
+
+def is_columns(source: Mapping[Any, Any], name: str, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether a dict maps the names of columns to them, rather than queries to documents; `columns` are names by role.
+
+    A query and a document are among the names, and every column is a list or an array of cells; all must be equally
+    long.
+    """
+    names = list(map(str, source))
+    named = ((columns or {}).get(role) in names or has_role(role, names) for role in ("query_id", "doc_id"))
+    if not all(named) or not all(map(_is_column, source.values())):
+        return False
+    sizes = {column: len(each) for column, each in source.items()}
+    if len(set(sizes.values())) > 1:
+        lengths = ", ".join(f"{column} {size:,}" for column, size in sizes.items())
+        raise FormatError(f"{name}: the columns are not equally long ({lengths}); give every row a value in each")
+    return True
+
+
+def _is_column(value: Any) -> bool:
+    """Whether this is a list or an array, and what is in it is not: neither rows nor a frame."""
+    if not _holds_several(value) or isinstance(value, (Mapping, Set)) or hasattr(value, "columns"):
+        return False
+    return hasattr(value, "__len__") and not _holds_several(next(iter(value), None))
 
 
 def rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from rankgauge.errors import FormatError
 from rankgauge.read.names import first_of, number_role
 from rankgauge.read.rows import Ask, Content, Row, Rows, gather, no_rows, shortened
 
-__all__ = ["Ranking", "is_columns_of_rows", "is_documents", "ranking_in", "rankings_in_item"]
+__all__ = ["Ranking", "is_documents", "ranking_in", "rankings_in_item"]
 __all__ += ["read_rankings", "refuse_others"]
 
 SEVERAL: Final = (list, tuple, np.ndarray)
@@ -99,6 +99,8 @@ def _source_of(hit: Mapping[str, Any]) -> Mapping[str, Any]:
 def is_documents(value: Any) -> bool:
     """Whether this is a list of documents: ids, pairs of id and number, or objects that have an id and no query."""
     if not isinstance(value, (*SEVERAL, set, frozenset)) or getattr(getattr(value, "dtype", None), "names", None):
+        return False
+    if getattr(value, "ndim", 1) == 0:
         return False
     first = next(iter(value), "")
     if isinstance(first, Mapping):
@@ -201,10 +203,3 @@ def _beside_query(item: Mapping[str, Any], place: str) -> Ranking | None:
         if isinstance(value, Mapping):
             refuse_others(value, place)
     return found[0] if len(found) == 1 else None
-
-
-def is_columns_of_rows(loaded: Mapping[Any, Any]) -> bool:
-    """Whether this is column → its values: names of columns, and lists of one length."""
-    lists = list(loaded.values())
-    named = first_of("query_id", list(map(str, loaded))) is not None and first_of("doc_id", list(map(str, loaded)))
-    return bool(named) and all(isinstance(each, SEVERAL) for each in lists) and len(set(map(len, lists))) == 1

@@ -17,9 +17,9 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError, counted, warn
 from rankgauge.read.cells import PAIRS, Header, Records, header_of, json_lines, parse_json, text_number
 from rankgauge.read.frames import frame_columns, numbered
-from rankgauge.read.memory import checked_row, item_rows, rows_of_columns
+from rankgauge.read.memory import checked_row, is_columns, item_rows, rows_of_columns
 from rankgauge.read.names import ask_of, find_columns, is_quepid, number_role
-from rankgauge.read.rankings import Ranking, is_columns_of_rows, rankings_in_item, read_rankings, refuse_others
+from rankgauge.read.rankings import Ranking, rankings_in_item, read_rankings, refuse_others
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, shortened
 from rankgauge.read.sources import HEAD, Source
@@ -58,7 +58,7 @@ def read_json(source: Source, ask: Ask) -> Content:
     if NESTED.match(source.head()):
         return content_of(Rows(source.name, "entry", lambda: _nested_rows(source, ask)), ask)
     loaded = parse_json(source)
-    if isinstance(loaded, Mapping) and is_columns_of_rows(loaded):
+    if isinstance(loaded, Mapping) and is_columns(loaded, source.name, ask.columns):
         loaded = rows_of_columns(loaded)
     if isinstance(loaded, Mapping):
         return read_rankings(_rankings(loaded, source.name), ask, source.name, checked_row)
@@ -73,20 +73,17 @@ def read_json(source: Source, ask: Ask) -> Content:
     return content_of(Rows(source.name, "entry", lambda: item_rows(enumerate(loaded, 1), ask, place)), ask)
 
 
-def column_names(source: Source, format: str) -> list[str]:
+def column_names(source: Source, format: str, columns: Mapping[str, str] | None = None) -> list[str]:
     """The names of the columns, as far as the start of the file shows them; none for a JSON of nested objects."""
     if format in ("csv", "tsv"):
         return header_of(source.head()).names
     if format == "jsonl":
         return next((list(item) for _, item in json_lines(source)), [])
     loaded = parse_json(source)
-    first = loaded[0] if isinstance(loaded, list) and loaded else loaded if is_columns(loaded) else None
+    if isinstance(loaded, Mapping):
+        return list(loaded) if is_columns(loaded, source.name, columns) else []
+    first = loaded[0] if isinstance(loaded, list) and loaded else None
     return list(first) if isinstance(first, dict) else []
-
-
-def is_columns(loaded: Any) -> bool:
-    """Whether a JSON is an object of columns."""
-    return isinstance(loaded, Mapping) and is_columns_of_rows(loaded)
 
 
 # ---- row by row ------------------------------------------------------------------------------------------------------
