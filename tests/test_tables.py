@@ -20,7 +20,7 @@ from rankgauge.errors import FormatError, InputError
 from rankgauge.measures.aggregates import groups_of
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read.numbers import read_matrix
-from rankgauge.read.sources import find_source
+from rankgauge.read.sources import SMALL, find_source
 from rankgauge.read.tables import read_groups_and_numbers, read_query_table, read_texts
 from rankgauge.trust.online.units import read_units
 
@@ -234,6 +234,33 @@ class TestOddText:
         assert self.run(f"qid,pid,note,score\nq,d,{'x' * 200_000},1\n", tmp_path) == {"q": {"d": 1.0}}
         with pytest.raises(FormatError, match=r"run\.csv:3: unexpected end of data; a quoted field ends in a quote"):
             self.run('qid,pid,score\nq,d,1\nq,"e,2\n' + "q,f,3\n" * 30_000, tmp_path)
+
+    @pytest.mark.parametrize("cell", ['"a"b"c"', '"say "hi" now"', '"say,"hi"', '""x', '"x" ', '"a""b"c"'])
+    @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+    def test_half_a_quote_in_a_quoted_field(self, cell: str, delimiter: str, tmp_path: Path) -> None:
+        content = f"qid,pid,score,note\nq,d,1,x\nq,{cell},2,y\n".replace(",", delimiter)
+        with pytest.raises(FormatError, match=r"run\.csv:3: .*; a quoted field ends in a quote, and a quote in it is"):
+            self.run(content, tmp_path)
+
+    def test_half_a_quote_in_a_file_that_is_big(self, tmp_path: Path) -> None:
+        content = 'qid,pid,score\nq,"a"b"c",1\n' + "".join(f"q,{doc:032},1\n" for doc in range(250_000))
+        with pytest.raises(FormatError, match=r"run\.csv:2: ',' expected after '\"'"):
+            self.run(content, tmp_path)
+        assert (tmp_path / "run.csv").stat().st_size > SMALL
+
+    @pytest.mark.parametrize(
+        ("cell", "doc"),
+        [
+            ('"a""b"', 'a"b'),
+            ('a"b', 'a"b'),
+            (' "a"', ' "a"'),
+            ('"""a"""', '"a"'),
+            ('"a, b"', "a, b"),
+            ('"a\nb"', "a\nb"),
+        ],
+    )
+    def test_whole_quotes(self, cell: str, doc: str, tmp_path: Path) -> None:
+        assert self.run(f'qid,pid,score\n"q",{cell},1\nq,e,"2"\n', tmp_path) == {"q": {doc: 1.0, "e": 2.0}}
 
     def test_decimal_commas(self, tmp_path: Path) -> None:
         assert self.run("qid;pid;score\nq;d;1,5\nq;e;-,25\nq;f;1,234\nq;g;2\n", tmp_path) == {

@@ -32,6 +32,8 @@ __all__ += ["read_jsonl"]
 
 # Query → document → number, as far as the first of each shows it, and not what search engines and MTEB write.
 KEY: Final = rb'"(?!took"|responseHeader"|_shards"|hits"|error"|mteb_model_meta")(?:[^"\\]|\\.)*"\s*:\s*'
+QUOTE: Final = ord('"')
+WINDOW: Final = 1 << 20  # bytes that are looked at together
 NESTED: Final = re.compile(rb"\s*\{\s*%b\{\s*(?:\}|%b[^\s\[{])" % (KEY, KEY))
 
 
@@ -179,11 +181,28 @@ def delimited_columns(source: Source, ask: Ask, data: bytes, header: Header | No
     schema: dict[str, type[pl.DataType]] = dict.fromkeys(header.names, pl.String)
     schema[number] = pl.Float64
     quote = '"' if headed or header.delimiter in ",;" else None
+    if quote and not _is_quoted_well(data, header.delimiter.encode()):
+        return None
     frame = pl.read_csv(data, separator=header.delimiter, schema=schema, has_header=headed, quote_char=quote)
     lacking = any((frame[column] == "").any() for column in (query, doc)) or frame[header.names[-1]].null_count()
     blank = quote is None and frame.select(pl.col(query, doc).str.contains(r"\s").any()).row(0)
     odd = lacking or (blank and any(blank)) or _ends_oddly(data, header)
     return None if odd or not len(frame) else frame_columns(frame, ask, source.name)
+
+
+def _is_quoted_well(data: bytes, delimiter: bytes) -> bool:
+    """Whether every quote opens a field, closes it or is doubled in it, or no field is quoted: polars drops others."""
+    cells, structure = np.frombuffer(data, np.uint8), np.frombuffer(delimiter + b"\r\n", np.uint8)
+    quotes = np.concatenate(
+        [np.flatnonzero(cells[start : start + WINDOW] == QUOTE) + start for start in range(0, len(cells), WINDOW)]
+    )
+    begins = np.isin(cells[quotes - 1], structure) | (quotes == 0)
+    if not begins.any():
+        return True
+    ends = np.isin(cells[np.minimum(quotes + 1, len(cells) - 1)], structure) | (quotes == len(cells) - 1)
+    doubled = np.diff(quotes) == 1  # with the next one
+    opened, closed = (begins | np.r_[False, doubled])[::2], (ends | np.r_[doubled, False])[1::2]
+    return len(opened) == len(closed) and bool(opened.all() and closed.all())
 
 
 def _ends_oddly(data: bytes, header: Header) -> bool:
