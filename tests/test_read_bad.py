@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 import pytest
@@ -19,10 +20,11 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from command import Sized
-from rankgauge.errors import FormatError, InputError
+from command import Command, Sized
+from rankgauge.errors import FormatError, InputError, options_are
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read import sources as files
+from rankgauge.read.frames import panics_unseen
 from rankgauge.read.names import SPELLINGS
 from rankgauge.read.sources import Source
 
@@ -186,6 +188,37 @@ def test_a_truncated_frame(format: str, kept: float, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * kept)])
     with pytest.raises(InputError, match=rf"run.{format}: not a whole {format} file \(.+\); fetch or write it again"):
         read_run(path)
+
+
+def test_a_damaged_frame_is_one_line_of_words(
+    tmp_path: Path, command: Command, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where Rust panics, too, which prints at length before Python hears of it."""
+    path, stream = tmp_path / "run.arrow", io.BytesIO()
+    pl.DataFrame({"qid": ["q"] * 200, "pid": range(200), "score": range(200)}).write_ipc(stream)
+    qrels, damaged = written(tmp_path, "q 0 1 1\n"), 0
+    for at in range(-240, -150):
+        content = bytearray(stream.getvalue())
+        content[at] ^= 16
+        path.write_bytes(content)
+        outcome = command("eval", qrels, path)
+        if outcome.code:
+            assert re.fullmatch(rf"error: {path}: .+\n", outcome.err)
+            damaged += 1
+    assert damaged
+    assert capfd.readouterr() == ("", "")
+
+
+def test_panics_alone_are_unseen_and_only_while_a_command_runs(capfd: pytest.CaptureFixture[str]) -> None:
+    def printed(running: contextlib.AbstractContextManager[None], error: type[BaseException]) -> str:
+        with pytest.raises(error), running, panics_unseen():
+            os.write(2, b"at length\n")
+            raise error("gone")
+        return capfd.readouterr().err
+
+    panic = cast("type[BaseException]", pl.exceptions.PanicException)
+    assert printed(options_are([]), panic) == ""
+    assert printed(options_are([]), ValueError) == printed(contextlib.nullcontext(), panic) == "at length\n"
 
 
 RUN_LINE = "q1 Q0 d1 1 9.5 x\n"

@@ -7,13 +7,16 @@ imported pandas already.
 from __future__ import annotations
 
 import io
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.errors import FormatError, InputError
+from rankgauge.errors import OPTIONS, FormatError, InputError
 from rankgauge.read.names import ask_of, find_columns, number_role
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask, Content, Rows, content_of, no_rows
@@ -31,9 +34,11 @@ __all__ = [
     "is_frame",
     "load_frame",
     "numbered",
+    "panics_unseen",
 ]
 __all__ += ["read_columns", "read_frame"]
 
+STDERR = 2
 ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", b"\xff\xff\xff\xff": "arrow"}
 FLOAT_IDS = "turn them into integers or text (pandas makes floats of integers where some are missing)"
@@ -79,12 +84,42 @@ def load_frame(source: Source, format: str, columns: list[str] | None = None, ro
     with source.open() as stream:
         data = stream if source.plain_path else io.BytesIO(stream.read())
         try:
-            return read(data, columns=columns, n_rows=rows)
+            with panics_unseen():
+                return read(data, columns=columns, n_rows=rows)
         except (Exception, pl.exceptions.PanicException) as error:
             # polars raises many kinds for a damaged file, not all of them its own.
             panicked = isinstance(error, pl.exceptions.PanicException)
             reason = "it is damaged" if panicked else next(iter(str(error).splitlines()), type(error).__name__)
             raise InputError(f"{source.name}: not a whole {format} file ({reason}); fetch or write it again") from error
+
+
+@contextmanager
+def panics_unseen() -> Iterator[None]:
+    """While a command runs, what Rust prints as it panics is let go: whoever catches the panic says it in words.
+
+    Whatever else was printed meanwhile comes after. Standard error of another program is not ours to turn away.
+    """
+    import polars as pl
+
+    if OPTIONS.get() is None:
+        yield
+        return
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as held:
+        own = os.dup(STDERR)
+        os.dup2(held.fileno(), STDERR)
+        try:
+            yield
+        except pl.exceptions.PanicException:
+            held.seek(0)
+            held.truncate()
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(own, STDERR)
+            os.close(own)
+            held.seek(0)
+            os.write(STDERR, held.read())
 
 
 def is_frame(source: object) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from rankgauge.errors import FormatError, InputError, counted, warn
 from rankgauge.read.cells import PAIRS, Header, Records, header_of, json_lines, parse_json, text_number
-from rankgauge.read.frames import frame_columns, numbered
+from rankgauge.read.frames import frame_columns, numbered, panics_unseen
 from rankgauge.read.memory import checked_row, is_columns, item_rows, rows_of_columns
 from rankgauge.read.names import ask_of, find_columns, is_quepid, number_role
 from rankgauge.read.rankings import Ranking, rankings_in_item, read_rankings, refuse_others
@@ -162,7 +162,8 @@ def fast_columns(source: Source, ask: Ask, columns: Callable[[Source, Ask, bytes
 
     data = source.read_text()
     try:
-        return columns(source, ask, data)
+        with panics_unseen():
+            return columns(source, ask, data)
     except (InputError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
 
