@@ -211,9 +211,12 @@ def test_a_damaged_frame_is_one_line_of_words(
 
 def test_panics_alone_are_unseen_and_only_while_a_command_runs(capfd: pytest.CaptureFixture[str]) -> None:
     def printed(running: contextlib.AbstractContextManager[None], error: type[BaseException]) -> str:
-        with pytest.raises(error), running, panics_unseen():
+        def fail() -> None:
             os.write(2, b"at length\n")
             raise error("gone")
+
+        with pytest.raises(error), running, panics_unseen():
+            fail()
         return capfd.readouterr().err
 
     panic = cast("type[BaseException]", pl.exceptions.PanicException)
