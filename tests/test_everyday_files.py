@@ -25,7 +25,7 @@ import rankgauge
 from command import COMMAND, Command, Sized
 from rankgauge.errors import DuplicateError, FormatError, InputError, MatchError
 from rankgauge.read import RunSource, sources
-from rankgauge.read.trec_blocks import blocks_of, read_blocks
+from rankgauge.read.trec_blocks import read_blocks
 
 GRADES = {"q1": {"d1": 2, "d2": 0, "d3": 1}, "q2": {"d1": 0, "d4": 3, "d5": 1}, "q3": {"d6": 1}}
 SCORES = {
@@ -605,17 +605,47 @@ def test_both_readers_say_the_same(case: str, here: Path, sized: Sized) -> None:
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
 def test_a_line_without_an_end_is_refused(pack: Callable[[bytes], bytes], here: Path) -> None:
     path = written(here, "bomb", pack(b"a" * (65 << 20)))
-    with pytest.raises(InputError, match=r"bomb: a line is longer than 64 MiB; expected one row a line"):
+    with pytest.raises(InputError, match=r"bomb:1: a line is longer than 64 MiB; expected one row a line"):
         rankgauge.read_run(path)
 
 
-def test_a_line_without_an_end_in_the_middle(here: Path) -> None:
-    path = written(here, "long.run", TREC_RUN + "a" * (1 << 14))
-    with (
-        sources.find_source(path).open_text() as stream,
-        pytest.raises(InputError, match=r"long\.run: a line is longer than 64 MiB"),
-    ):
-        list(blocks_of(stream, 1 << 10, longest=1 << 12))
+LONG, BEFORE = 1 << 12, 4_000  # more lines before it than a buffer holds
+LONG_LINES = {
+    "long.run": ("", "q1 Q0 {doc} {n} -{n} x\n"),
+    "long.csv": ("qid,pid,score\n", "q1,{doc},-{n}\n"),
+    "long.tsv": ("qid\tpid\tscore\n", "q1\t{doc}\t-{n}\n"),
+    "three.txt": ("", "q1 {doc} -{n}\n"),
+    "ranks.tsv": ("", "q1\t{doc}\t{n}\n"),
+    "long.jsonl": ("", '{{"qid": "q1", "pid": "{doc}", "score": -{n}}}\n'),
+    "old mac.run": ("", "q1 Q0 {doc} {n} -{n} x\r"),
+}
+
+
+@pytest.mark.parametrize("name", LONG_LINES)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_line_that_is_too_long_is_named(name: str, pack: Callable[[bytes], bytes], here: Path, sized: Sized) -> None:
+    """Wherever it is, by every reader; one byte less is read."""
+    header, row = LONG_LINES[name]
+    before = header + "".join(row.format(doc=f"d{n}", n=n) for n in range(1, BEFORE))
+    number = BEFORE + bool(header)
+
+    def source(longer: int, *rest: str) -> sources.Source:
+        long = row.format(doc="d" * (LONG + longer - len(row.format(doc="", n=BEFORE)) + 1), n=BEFORE)
+        path = written(here, name, pack("".join([before, long, *rest]).encode()))
+        return sources.find_source(sized(path))._replace(longest=LONG)
+
+    last = row.format(doc="last", n=BEFORE + 1)
+    for longer, *rest in ((1, ""), (1, last), (LONG * 40, last)):
+        with pytest.raises(
+            InputError, match=rf"{name}:{number}: a line is longer than .* MiB; expected one row a line"
+        ):
+            rankgauge.read_run(source(longer, *rest))
+    assert len(rankgauge.read_run(source(0, last))) == BEFORE + 1
+
+
+def test_json_is_one_line_however_long(here: Path, sized: Sized) -> None:
+    path = written(here, "run.json", json.dumps(SCORES | {"q9": {"d" * 99: 1.0}}))
+    assert len(rankgauge.read_run(sources.find_source(sized(path))._replace(longest=64))) == 9
 
 
 def test_zstd_is_read_once_through(here: Path) -> None:

@@ -153,11 +153,11 @@ def read_ltr(source: str | os.PathLike[str] | Source, query_sizes: Any = None) -
 def _labels(file: Source) -> Labels:
     """Small files line by line; big ones fast, and line by line only where that finds anything unusual."""
     if not file.is_small:
-        with file.open_text() as stream:
+        with file.open_lines() as stream:
             labels = read_label_blocks(stream)
         if labels is not None:
             return labels
-    with file.open_text() as stream:
+    with file.open_lines() as stream:
         return _careful(stream, file.name)
 
 

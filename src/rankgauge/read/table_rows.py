@@ -160,7 +160,7 @@ def fast_columns(source: Source, ask: Ask, columns: Callable[[Source, Ask, bytes
         return None
     import polars as pl
 
-    data = source.read_text()
+    data = source.read_lines()
     try:
         with panics_unseen():
             return columns(source, ask, data)

@@ -149,7 +149,7 @@ def _read(source: Source, ask: Ask, layout: Layout, fast: Callable[[Source, Ask]
 def _blocks(source: Source, ask: Ask) -> Columns | None:
     from rankgauge.read.trec_blocks import read_blocks
 
-    with source.open_text() as stream:
+    with source.open_lines() as stream:
         return read_blocks(stream, ask.kind, ask.by)
 
 
@@ -157,7 +157,7 @@ def line_rows(source: Source, layout: Layout) -> Rows:
     """The rows of a file of lines."""
 
     def each() -> Iterator[Row]:
-        with source.open_text() as stream:
+        with source.open_lines() as stream:
             yield from parsed(stream, layout, source.name)
 
     return Rows(source.name, "line", each)

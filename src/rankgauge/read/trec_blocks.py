@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
-from rankgauge.errors import InputError
 from rankgauge.read.records import Columns
-from rankgauge.read.sources import ENDLESS, LONGEST_LINE
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -115,7 +113,7 @@ class Growing:
         return self.room[: self.size]
 
 
-def blocks_of(stream: BinaryIO, block: int = BLOCK, longest: int = LONGEST_LINE) -> Iterator[bytes]:
+def blocks_of(stream: BinaryIO, block: int = BLOCK) -> Iterator[bytes]:
     """Blocks of whole lines, the last with a final newline, the first without its byte-order mark."""
     rest, mark = b"", BOM
     while data := stream.read(block):
@@ -124,8 +122,6 @@ def blocks_of(stream: BinaryIO, block: int = BLOCK, longest: int = LONGEST_LINE)
         if cut:
             yield b"".join((rest, memoryview(data)[:cut]))
             rest = data[cut:]
-        elif len(rest) > longest:
-            raise InputError(f"{getattr(stream, 'name', 'the file')}: {ENDLESS}")
         else:
             rest += data
     if rest:
