@@ -660,8 +660,42 @@ ODD: dict[str, tuple[Any, str]] = {
     "bytes that are no text": ({"q1": {b"\xff": 1.0}}, r"the id b'\\xff' is not UTF-8 text"),
     "a row of such": ([("q1", b"\xff", 1.0)], r"row 1: the id b'\\xff' is not UTF-8 text"),
     "too many digits": ({"q1": {10**5000: 1.0}}, "an id is an integer of too many digits; give it as text"),
-    "a complex score": ({"q1": {"d1": np.complex128(1 + 2j)}}, r"score np.complex128\(1\+2j\) is not a number"),
-    "a row of such a score": ([("q1", "d1", np.complex128(1 + 2j))], r"score np.complex128\(1\+2j\) is not a number"),
+    "a complex score": (
+        {"q1": {"d1": np.complex128(1 + 2j)}},
+        r"run, query 'q1', document 'd1': score np.complex128\(1\+2j\) is not a number",
+    ),
+    "a complex score that is not the first": (
+        {"q1": {"d1": 1.0, "d2": 2j}},
+        "run, query 'q1', document 'd2': score 2j is not a number",
+    ),
+    "a complex score among many": (
+        {f"q{n}": {f"d{m}": 1.0 for m in range(99)} for n in range(2, 40)} | {"q1": {"d1": 1.0, "d2": np.complex64(2)}},
+        r"run, query 'q1', document 'd2': score np.complex64\(2\+0j\) is not a number",
+    ),
+    "a row of such a score": (
+        [("q1", "d1", 1.0), ("q1", "d2", np.complex128(1 + 2j))],
+        r"run, row 2: score np.complex128\(1\+2j\) is not a number \(query 'q1', document 'd2'\)",
+    ),
+    "a column of such": (
+        {"qid": ["q1"], "pid": ["d1"], "score": np.array([2j])},
+        r"run, row 1: score .*2j\)? is not a number \(query 'q1', document 'd1'\)",
+    ),
+    "half a character in a query": (
+        {"\ud800": {"d1": 1.0}, "q1": {"d1": 1.0}},
+        r"run, query '\\ud800': the id '\\ud800' holds half a character",
+    ),
+    "half a character in a row": (
+        [("q1", "d1", 1.0), ("q1", "\ud800", 1.0)],
+        r"run, row 2: the id '\\ud800' holds half a character .* \(query 'q1', document '\\ud800'\)",
+    ),
+    "half a character in a column": (
+        {"qid": ["q1"], "pid": ["\ud800"], "score": [1.0]},
+        r"run, row 1: the id '\\ud800' holds half a character .* \(query 'q1', document '\\ud800'\)",
+    ),
+    "half a character in a list": (
+        {"q1": ["d1", "\ud800"]},
+        r"run, query 'q1', document 2: the id '\\ud800' holds half a character",
+    ),
     "an array": ([("q1", "d1", np.ones(2))], r"score array\(\[1., 1.\]\) is not a number"),
     "a date": ([("q1", "d1", np.datetime64("2020-01-01"))], r"score np.datetime64\('2020-01-01'\) is not a number"),
     "a huge score": ({"q1": {"d1": 10**400}}, "score 1000000.*… is not a finite number"),
@@ -673,6 +707,34 @@ def test_odd_values_in_memory(case: str) -> None:
     run, message = ODD[case]
     with pytest.raises(InputError, match=message):
         rankgauge.evaluate(GRADES, run)
+
+
+HALF = {"q1": {"d1": 2.0, "\ud800": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("what", "act"),
+    [
+        ("judgments", lambda: rankgauge.read_judgments(HALF)),
+        ("run", lambda: rankgauge.validate(GRADES, HALF)),
+        ("run", lambda: rankgauge.explain(GRADES, HALF, "q1")),
+        ("run", lambda: rankgauge.read_run(HALF).to_frame()),
+        ("run", lambda: rankgauge.write(rankgauge.read_run(HALF), "out.run")),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_half_a_character_in_a_dict_is_named_wherever_ids_are_read(what: str, act: Callable[[], Any]) -> None:
+    with pytest.raises(FormatError, match=rf"^{what}, query 'q1', document '\\ud800': the id .* half a character"):
+        act()
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("number", [2j, np.complex128(2)])
+def test_a_complex_number_is_named_wherever_numbers_are_read(number: Any) -> None:
+    run = rankgauge.read_run({"q1": {"d1": 2.0, "d2": number}})
+    for act in (run.to_frame, lambda: rankgauge.write(run, "out.run"), lambda: list(run)):
+        with pytest.raises(FormatError, match=r"^run, query 'q1', document 'd2': .* is not a number"):
+            act()
 
 
 def test_a_weight_beyond_all_numbers() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.names import WhereThere, ask_of, find_columns, has_role, number_role
 from rankgauge.read.rankings import Ranking, is_documents, ranking_in, read_rankings
-from rankgauge.read.records import id_text
+from rankgauge.read.records import check_ids, id_text
 from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, number_of_value
 
 BARE = {list, tuple, set, frozenset, np.ndarray}
@@ -53,8 +53,8 @@ def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:
     for query, docs in () if kinds <= {dict} else source.items():
         if not isinstance(docs, Mapping):
             raise _no_ranking(query, docs, ask)
-    if isinstance(first, Mapping) and isinstance(next(iter(first.values()), None), np.complexfloating):
-        raise FormatError(f"{ask.kind}: {number_role(ask)} {next(iter(first.values()))!r} is not a number")
+    if ask.kind == "judgments":  # of a run this is looked at where ids are read, which few are
+        check_ids(source, ask.kind)
     return Content(source)
 
 
@@ -109,7 +109,7 @@ def read_iterable(source: Iterable[Any], ask: Ask) -> Content:
     again = not isinstance(source, Iterator)
     first = _named(next(iter(source), None)) if again else None
     ask = ask if first is None else ask_of(list(first), ask)
-    rows = Rows(ask.kind, "row", lambda: item_rows(enumerate(source, 1), ask, rows.place), again)
+    rows = Rows(ask.kind, "row", lambda: item_rows(enumerate(source, 1), ask, rows.place, named=True), again)
     return content_of(rows, ask, may_be_empty=True)
 
 
@@ -118,28 +118,30 @@ def read_triples(triples: Callable[[], Iterable[Any]], ask: Ask) -> Content:
 
     def each() -> Iterator[Row]:
         for row, triple in enumerate(triples(), 1):
-            yield checked_row(row, triple, ask, rows.place)
+            yield checked_row(row, triple, ask, rows.place, named=True)
 
     rows = Rows(ask.kind, "row", each)
     return content_of(rows, ask, may_be_empty=True)
 
 
-def item_rows(items: Iterable[tuple[int, Any]], ask: Ask, place: Callable[[int], str]) -> Iterator[Row]:
+def item_rows(
+    items: Iterable[tuple[int, Any]], ask: Ask, place: Callable[[int], str], *, named: bool = False
+) -> Iterator[Row]:
     """Each numbered item as a row; which fields are meant is found out anew only where their names change."""
     names: list[str] = []
     columns: tuple[str, str, str] = ("", "", "")
     for row, item in items:
-        named = _named(item)
-        if named is not None:
-            if not names or names != list(named):
-                names = list(named)
+        cells = _named(item)
+        if cells is not None:
+            if not names or names != list(cells):
+                names = list(cells)
                 columns = find_columns(names, ask, place(row))
-            triple: Sequence[Any] = [named[column] for column in columns]
+            triple: Sequence[Any] = [cells[column] for column in columns]
         elif _is_triple(item) and ask.by == "score" and (not ask.columns or isinstance(ask.columns, WhereThere)):
             triple = item
         else:
             raise FormatError(f"{place(row)}: {_unfit(item, ask)}")
-        yield checked_row(row, triple, ask, place)
+        yield checked_row(row, triple, ask, place, named=named)
 
 
 def _named(item: Any) -> Mapping[str, Any] | None:
@@ -164,8 +166,8 @@ def _is_triple(item: Any) -> bool:
     return isinstance(item, (tuple, list, np.ndarray)) and len(item) == 3
 
 
-def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: Callable[[int], str]) -> Row:
-    """A row whose ids are text and whose number is finite."""
+def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: Callable[[int], str], *, named: bool = False) -> Row:
+    """A row whose ids are text and whose number is finite; an error has the ids too where they are `named`."""
     query, doc, number = triple
     try:
         ids, value = (id_text(query), id_text(doc)), number_of_value(number)
@@ -173,9 +175,13 @@ def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: Callable[[int]
     except FormatError as error:
         floats = isinstance(query, float) or isinstance(doc, float)
         advice = " (pandas makes floats of integers where some are missing)" if floats else ""
-        raise FormatError(f"{place(row)}: {error}{advice}") from None
+        raise FormatError(f"{place(row)}: {error}{advice}{_whose(query, doc, named)}") from None
     except ValueError as error:
-        raise FormatError(f"{place(row)}: {number_role(ask)} {error}") from None
+        raise FormatError(f"{place(row)}: {number_role(ask)} {error}{_whose(query, doc, named)}") from None
+
+
+def _whose(query: Any, doc: Any, named: bool) -> str:
+    return f" (query {query!r}, document {doc!r})" if named else ""
 
 
 def _shown(value: object) -> str:
