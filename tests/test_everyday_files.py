@@ -6,10 +6,13 @@ import csv
 import gzip
 import io
 import json
+import os
+import pathlib
 import pickle
 import re
 import sqlite3
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -338,6 +341,32 @@ def test_a_refusal_has_a_way_that_works(name: str, here: Path, command: Command)
     assert values("twin.qrels", mended) == values("twin.qrels", "twin.run")
     if isinstance(mended, Path):
         assert printed(command, "twin.qrels", mended) == printed(command, "twin.qrels", "twin.run")
+
+
+def test_predictions_of_several_subsets(here: Path, command: Command) -> None:
+    """The refusal names them, and what it says takes one out."""
+    other = {query: {"d1": 1.0} for query in SCORES}
+    content = {"mteb_model_meta": {"model_name": "m"}, "en's": {"test": SCORES, "dev": other}, "de": {"test": other}}
+    folder = written(here, "it's/", {"Shop_predictions.json": json.dumps(content)})
+    parts = "holds the predictions of several subsets and splits (en's, test; en's, dev; de, test)"
+    for source in (folder, folder / "Shop_predictions.json"):
+        outcome = command("eval", "twin.qrels", source)
+        assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+        assert parts in outcome.err
+    way_out = outcome.err.partition("; write one to a file: ")[2]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(way_out, shell=True, check=True, cwd=here, env=os.environ | {"PATH": path})
+    assert printed(command, "twin.qrels", "en's-test.json") == printed(command, "twin.qrels", "twin.run")
+    with pytest.raises(FormatError, match=re.escape(parts)) as refused:
+        rankgauge.read_run(folder)
+    given = eval(str(refused.value).partition("; give one as the run: ")[2], {"json": json, "pathlib": pathlib})
+    assert values("twin.qrels", given) == values("twin.qrels", "twin.run")
+
+
+def test_predictions_that_hold_none(here: Path) -> None:
+    path = written(here, "Shop_predictions.json", json.dumps({"mteb_model_meta": {"model_name": "m"}, "en": {}}))
+    with pytest.raises(FormatError, match=r"is a file of MTEB's predictions that holds none; let MTEB save them again"):
+        rankgauge.read_run(path)
 
 
 @pytest.mark.parametrize("address", ["https://example.org/a.run", "s3://bucket/a.run", "HTTP://example.org/qrels"])

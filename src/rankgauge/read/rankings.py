@@ -6,12 +6,13 @@ The responses of Elasticsearch, OpenSearch and Solr are such lists under other n
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.errors import FormatError
+from rankgauge.errors import FormatError, way
 from rankgauge.read.names import first_of, number_role
 from rankgauge.read.rows import Ask, Content, Row, Rows, gather, no_rows, shortened
 
@@ -164,16 +165,28 @@ def _why(error: Any) -> str:
 def _predicted(loaded: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """MTEB's predictions: subset → split → query → document → score, where there is one of each."""
     parts = {
-        f"{subset}, {split}": rankings
+        (subset, split): rankings
         for subset, splits in loaded.items()
         if subset != PREDICTED_BY and isinstance(splits, Mapping)
         for split, rankings in splits.items()
+        if isinstance(rankings, Mapping)
     }
-    if len(parts) != 1:
-        held = "; ".join(parts) or "none"
-        raise FormatError(f"{name}: holds the predictions of several subsets and splits ({held}); write one to a file")
+    if not parts:
+        raise FormatError(f"{name}: is a file of MTEB's predictions that holds none; let MTEB save them again")
+    if len(parts) > 1:
+        held = "; ".join(map(", ".join, parts))
+        how = _one_of_parts(name, *next(iter(parts)))
+        raise FormatError(f"{name}: holds the predictions of several subsets and splits ({held}); {how}")
     one: Mapping[str, Any] = next(iter(parts.values()))
     return one
+
+
+def _one_of_parts(name: str, subset: str, split: str) -> str:
+    """How to take one subset and split out of a file."""
+    one = f"json.loads(pathlib.Path({name!r}).read_bytes())[{subset!r}][{split!r}]"
+    command = shlex.quote(f"import json, pathlib; print(json.dumps({one}))")
+    in_python = way(f"give one as the run: {one}")
+    return in_python or f"write one to a file: python -c {command} > {shlex.quote(f'{subset}-{split}.json')}"
 
 
 def rankings_in_item(item: Mapping[str, Any], place: str) -> list[Ranking] | None:
