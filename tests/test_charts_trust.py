@@ -51,7 +51,7 @@ def test_pairs_are_bounded_jointly_and_coloured_by_what_is_settled() -> None:
         assert (row["value"], row["low"], row["high"]) == found.mean
         assert row["settled"] == (row["low"] > 0 or row["high"] < 0)
         assert row["pair"] == f"{row['a']}\n− {row['b']}"
-    assert "orange: the open documents decide" in caption_of(chart)
+    assert "orange: unjudged documents decide" in caption_of(chart)
 
 
 def test_of_many_pairs_the_open_ones_are_shown() -> None:

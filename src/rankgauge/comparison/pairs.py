@@ -66,6 +66,7 @@ class Pair:
     measure: str = ""
     alpha: float = 0.05
     adjusted: bool = False  # whether p_adjusted is for one pair out of several
+    clusters: int | None = None  # that the queries are in; None: every query is its own
 
     @property
     def verdict(self) -> str:
@@ -248,6 +249,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         within_rope=None if rope is None else paired.posterior(found, -rope, rope),
         tost=None if settings.margin is None else paired.tost(found, settings.margin),
         others=_rank_tests(a - b, settings, largest),
+        clusters=None if values.clusters is None else len(units),
         **known,
     )
 

@@ -84,7 +84,7 @@ def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
     )  # fmt: skip
     words = f"{counted(len(funnel.query_ids), 'query', 'queries')}. Mis-ranked: lost by the reranker; "
     words += "not retrieved: lost before it."
-    return frame.chart([bars, shares], f"{funnel.measure}: where it is reached and lost", words, BAR * len(funnel))
+    return frame.chart([bars, shares], f"{funnel.measure}: value and losses", words, BAR * len(funnel))
 
 
 def funnel_ceiling(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) -> Any:
