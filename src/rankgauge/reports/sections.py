@@ -129,7 +129,9 @@ def headline(facts: Facts) -> Iterator[Block]:
             contests=ranked(range(len(names)), [1 + lettered]) if len(names) > 1 else [],
         )
     if facts.comparison is not None:
-        yield Text(f"{how_decided(facts.comparison)} Decisions at the level {alpha:g}. Intervals: t.", "note")
+        known = not all(is_missing(low) for ends in facts.interval_of.values() for low, _ in ends.values())
+        ends_of = "Intervals: t" if known else "No intervals: too few queries"
+        yield Text(f"{how_decided(facts.comparison)} Significance level {alpha:g}. {ends_of}.", "note")
 
 
 def _significance(facts: Facts, compared: Compared, names: list[str]) -> list[tuple[Column, list[Any]]]:

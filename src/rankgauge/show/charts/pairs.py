@@ -30,6 +30,7 @@ MANY: Final = 1_200  # bars, beyond which those in the middle are drawn together
 THIN: Final = 150  # bars, beyond which there is no gap between them
 ENDS: Final = 300  # queries at either end that keep a bar of their own
 LINE: Final = 16  # pixels of a line of words among the marks
+WORDS: Final = 0.2  # of the height of all bars: two lines of words
 NEITHER: Final = "neither"  # is better: beside the keys `a` and `b`, which are no names either
 
 
@@ -59,11 +60,12 @@ def differences(
 
 
 def _around(values: Values, a: str, b: str) -> Any:
-    """A scale with room above and below zero for the words in the corners."""
-    apart = values.difference(a, b)
-    low, high = min(0.0, float(apart.min())), max(0.0, float(apart.max()))
-    span = (high - low) or 1.0
-    return altair().Scale(domain=[min(low, -0.15 * span), max(high, 0.15 * span)])
+    """A scale with room for the words in the corners: above zero and the bars of the right half, below the left."""
+    apart = np.sort(values.difference(a, b))
+    low, high, half = min(0.0, float(apart[0])), max(0.0, float(apart[-1])), len(apart) // 2
+    room = WORDS * ((high - low) or 1.0)
+    over, under = max(0.0, float(apart[-1 - half])), min(0.0, float(apart[half]))
+    return altair().Scale(domain=[min(low, under - room), max(high, over + room)])
 
 
 def _mean_difference(values: Values, a: str, b: str) -> float:
