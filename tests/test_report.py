@@ -595,6 +595,31 @@ def test_what_could_turn_the_decision_comes_first() -> None:
     assert {doubt.code for doubt in report.facts.comparison.warnings} <= set(codes)
 
 
+def test_cautions_about_other_systems_stand_at_the_end_only() -> None:
+    """Of three systems the verdict is about two; the third is judged less, and left queries unanswered."""
+    judgments = {f"q{n:02}": {"x": 1, "y": 0, "w": 0} for n in range(40)}
+    best = {query: {"x": 3.0, "y": 2.0, "w": 1.0} for query in judgments}
+    next_best = {query: {"y": 3.0, "x": 2.0, "w": 1.0} for query in judgments}
+    last = {query: {"s": 3.0, "t": 2.0, "x": 1.0} for query in list(judgments)[:30]}
+    report = rankgauge.report(judgments, {"next": next_best, "last": last, "best": best}, "nDCG@3", charts=False)
+    assert report.facts.focus == ("best", "next")
+    assert not any("last" in each for each in careful_of(report))
+    told = {row["code"]: row["caution"] for row in table_named(report, "cautions")}
+    assert "for last" in told["judged-unequal"]
+    assert "last answers 30 of 40" in told["unanswered"]
+    two = rankgauge.report(judgments, {"last": last, "best": best}, "nDCG@3", charts=False)
+    assert any("hard on last" in each for each in careful_of(two))
+
+
+@pytest.mark.parametrize(("queries", "section"), [(40, "summary"), (600, "moves")])
+def test_the_differences_are_drawn_once(queries: int, section: str) -> None:
+    judgments = {f"q{n:03}": {"x": 1} for n in range(queries)}
+    runs = {name: {query: {first: 2.0, "x": 1.0} for query in judgments} for name, first in (("a", "x"), ("b", "y"))}
+    report = rankgauge.report(judgments, runs)
+    drawn = [(each.key, block.key) for each in report.sections() for block in each.blocks if isinstance(block, Chart)]
+    assert [key for key, kind in drawn if kind == "differences"] == [section]
+
+
 def careful_of(report: rankgauge.Report) -> list[str]:
     """What the box of warnings says."""
     summary = report.to_dict()["sections"][0]["blocks"]

@@ -260,6 +260,6 @@ def test_cautions_of_small_collections() -> None:
     model = {q: {"a": 2, "b": 1} for q in ("q1", "q2", "q3")}
     run, other = ({q: {one: 2.0, two: 1.0} for q in model} for one, two in ("ab", "ba"))
     made = rankgauge.report(people, {"x": run, "y": other}, second={"model": model})
-    assert "Fewer than 25 queries are judged by humans" in made.to_markdown()
+    assert "No intervals: 2 queries judged by humans are too few." in made.to_markdown()
     one = rankgauge.report({"q1": people["q1"]}, {"x": run, "y": other}, second={"model": {"q1": model["q1"]}})
     assert "on which no difference can be tested" in one.to_markdown()

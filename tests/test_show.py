@@ -261,7 +261,7 @@ def test_every_block_has_words() -> None:
         "More (3)",
         "inside",
         "Changes:\n  one",
-        "Warning: Care",
+        "Caution: Care",
     ):
         assert words in plain
     written = markdown(parts, Options())

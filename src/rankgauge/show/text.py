@@ -77,13 +77,13 @@ def _wrapped(line: str, options: Options) -> list[str]:
 
 
 def _words(block: model.Text, options: Options) -> str:
-    lead = "Warning: " if block.kind == "warning" else ""
+    lead = "Caution: " if block.kind == "warning" else ""
     return _coloured(_lines([block.words], options, lead).removesuffix("\n"), block.kind, options) + "\n"
 
 
 def _bullets(block: model.Bullets, options: Options) -> str:
     title = _lines([f"{block.title}:"], options) if block.title else ""
-    return title + _lines(block.items, options, "Warning: " if block.kind == "warning" else "  " if title else "")
+    return title + _lines(block.items, options, "Caution: " if block.kind == "warning" else "  " if title else "")
 
 
 def _noted(notes: Sequence[str], options: Options) -> str:

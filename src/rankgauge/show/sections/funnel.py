@@ -214,6 +214,9 @@ def _judged(funnel: Funnel) -> str:
 
 def _interval_note(funnel: Funnel) -> str:
     sampling = funnel.sampling
+    if funnel.too_few:
+        units = "queries" if sampling.clusters is None else "clusters of queries"
+        return f"No intervals: too few {units}."
     drawn = sampling.resamples or resamples_for(len(funnel.query_ids))
     return f"Intervals: BCa bootstrap over queries, paired, {drawn:,} resamples, seed {sampling.seed}."
 

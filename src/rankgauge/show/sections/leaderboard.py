@@ -45,7 +45,7 @@ def standings_table(leaderboard: Leaderboard, board: Board, deltas: str, *, mark
         (Column("macro", "number"), [Mark(each.macro, note=marks.get(each.system, "")) for each in standings]),
         (interval_column(ways.alpha, "macro"), [each.interval for each in standings]),
         *([delta_column(means, ways.baseline, deltas)] if ways.baseline is not None and deltas != "none" else []),
-        (Column("median", "number"), [each.median for each in standings]),
+        (Column("median", "number", aside=True), [each.median for each in standings]),
         (Column("rank", "rank"), [each.rank for each in standings]),
         (Column(f"{level} of ranks", "rank", key="rank"), [each.rank_interval for each in standings]),
         (Column("possible", "rank"), [each.rank_range for each in standings]),
