@@ -7,14 +7,15 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 
 from rankgauge import cli
 
-__all__ = ["COMMAND", "Command", "Outcome", "Written", "called", "real"]
+__all__ = ["COMMAND", "Command", "Outcome", "Sized", "Written", "called", "real"]
 
 COMMAND = [sys.executable, "-m", "rankgauge"]
 
@@ -25,6 +26,9 @@ class Outcome(NamedTuple):
     code: int
     out: str
     err: str
+
+
+Sized = Callable[[str | Path], Any]  # what the fixture `sized` gives: a path → that, or a source
 
 
 class Command(Protocol):

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from command import Command, Outcome, called
+from command import Command, Outcome, Sized, called
 from peer_client import Peers
 from rankgauge.measures import MEASURES, parse
+from rankgauge.read.sources import find_source
 
 pytest_plugins = ["stores"]
 
@@ -34,6 +35,12 @@ def command() -> Iterator[Command]:
     MEASURES.clear()
     MEASURES.update(measures)
     parse.cache_clear()
+
+
+@pytest.fixture(params=["small", "big"])
+def sized(request: pytest.FixtureRequest) -> Sized:
+    """A file as readers are given it: by its path, and as a source that is too big for the plain readers."""
+    return (lambda path: path) if request.param == "small" else lambda path: find_source(path)._replace(small=0)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import rankgauge
 from rankgauge import arrays
 from rankgauge.arrays import Value
+from rankgauge.arrays.rows import Batch
 from rankgauge.measures import parse
 from rankgauge.protocol import Ties
 
@@ -191,16 +193,22 @@ def test_every_shape_gives_the_same(name: str, ties: str, queries: Queries, k: i
     assert {shape: each.per_query.tolist() for shape, each in found.items()} == dict.fromkeys(found, alone)
 
 
+class Split(arrays.Rows):
+    """Rows in batches of a few elements."""
+
+    def batches(self, cached: int = 7) -> Iterator[Batch]:
+        return super().batches(cached)
+
+
 @EACH
 @BOTH
 @given(queries=QUERIES, k=CUTS)
-def test_batches_do_not_matter(name: str, ties: str, queries: Queries, k: int) -> None:
+def test_batches_do_not_matter(name: str, ties: Ties, queries: Queries, k: int) -> None:
     grades, scores, groups = columns(queries)
     whole = FUNCTIONS[name](grades, scores, k, groups=groups, ties=ties)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankgauge.arrays.rows.CACHED", 7)
-        parts = FUNCTIONS[name](grades, scores, k, groups=groups, ties=ties)
-    assert parts.per_query.tolist() == whole.per_query.tolist()
+    rows = Split(**vars(arrays.rows_of(grades, scores, groups=groups)))
+    parts = arrays.measured(parse(whole.measure), rows, replace(arrays.CANDIDATES, ties=ties))
+    assert parts.tolist() == whole.per_query.tolist()
 
 
 @EACH

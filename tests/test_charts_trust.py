@@ -51,7 +51,7 @@ def test_pairs_are_bounded_jointly_and_coloured_by_what_is_settled() -> None:
         assert (row["value"], row["low"], row["high"]) == found.mean
         assert row["settled"] == (row["low"] > 0 or row["high"] < 0)
         assert row["pair"] == f"{row['a']}\n− {row['b']}"
-    assert "orange: the open documents decide" in caption_of(chart)
+    assert "orange: unjudged documents decide" in caption_of(chart)
 
 
 def test_of_many_pairs_the_open_ones_are_shown() -> None:
@@ -139,7 +139,7 @@ def test_ppi_shows_people_alone_and_with_the_model() -> None:
     rows = {(row["system"], row["who"]): row for row in rows_of(chart, "who")}
     assert len(rows) == 2 * len(RUNS)
     for each in found.systems:
-        for who, one in (("people alone", each.people), ("with the model", each.powered)):
+        for who, one in (("human", each.people), ("human + LLM", each.powered)):
             row = rows[each.name, who]
             assert (row["value"], row["low"], row["high"], row["model"]) == (one.value, one.low, one.high, each.model)
-    assert caption_of(chart).startswith("6 of 12 queries judged by people.")
+    assert caption_of(chart).startswith("6 of 12 queries judged by humans.")

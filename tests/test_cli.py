@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import math
 import os
@@ -12,15 +13,19 @@ import subprocess
 import sys
 import sysconfig
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
+import click
 import pytest
 
 import rankgauge
-from command import COMMAND, Command, Outcome, Written, real
+from command import COMMAND, Command, Outcome, real
 from rankgauge import cli as command_line
+from rankgauge.cli.inputs import Inputs, Reading
 from rankgauge.cli.output import DRAWN
 from rankgauge.measures import MEASURES, parse
 from rankgauge.protocol import DEFAULT
@@ -359,15 +364,32 @@ def test_eval_compare_and_report_give_the_same_notes(cli: Command, here: Path) -
         assert all(" ".join(note.split()) in lines for note in said["eval"])
 
 
-def test_a_progress_bar_where_there_is_much_to_read(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankgauge.cli.inputs.MUCH", 1)
-    words = ("eval", "qrels.txt", "good.run", "worse.run", "-m", "nDCG@10", "-m", "NumRel")
-    assert cli(*words) == Outcome(0, TEXTS["table"], "")
-    monkeypatch.setattr(Written, "isatty", lambda stream: stream is sys.stderr)
-    outcome = cli(*words)
-    assert outcome.out == TEXTS["table"]
-    assert "reading" in outcome.err
-    assert "100%" in outcome.err
+@pytest.mark.usefixtures("here")
+def test_a_progress_bar_where_there_is_much_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Some(Inputs):
+        """Files of which so many bytes are much."""
+
+        much: int
+
+        @contextmanager
+        def progress(self, much: int = 0) -> Iterator[None]:
+            with super().progress(self.much):
+                yield
+
+    def shown(terminal: bool, much: int) -> str:
+        errors = io.StringIO()
+        monkeypatch.setattr(errors, "isatty", lambda: terminal)
+        monkeypatch.setattr(sys, "stderr", errors)
+        with click.Context(click.Command("eval")):
+            inputs = Some(Reading(), "qrels.txt", ["good.run", "worse.run"])
+        inputs.much = much
+        assert list(inputs.evaluate(["nDCG@10"], DEFAULT)) == ["good", "worse"]
+        return errors.getvalue()
+
+    assert shown(terminal=False, much=1) == shown(terminal=True, much=1_000) == ""
+    bar = shown(terminal=True, much=1)
+    assert "reading" in bar
+    assert "100%" in bar
 
 
 # ---- eval: what it takes --------------------------------------------------------------------------------------------

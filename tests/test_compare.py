@@ -25,8 +25,9 @@ from rankgauge import Comparison, Evaluation, Protocol, compare
 from rankgauge.comparison.doubts import CODES
 from rankgauge.comparison.settings import ALSO, METHODS, Also, Method
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
+from rankgauge.show.cells import p_text
 from rankgauge.show.formats import FORMATS
-from rankgauge.show.model import Options
+from rankgauge.show.model import Options, Table
 from rankgauge.show.text import text as as_text
 from rankgauge.stats.power import detectable
 
@@ -275,7 +276,9 @@ class TestIntervals:
         found = compare(None, PAIR, "nDCG@10", clusters=by)
         assert math.isnan(found.pairs[0].interval[0])
         assert all(math.isnan(system.interval[0]) for system in found.first.systems.values())
-        assert found.pairs[0].verdict.startswith("Too few queries to tell: ")
+        assert found.pairs[0].verdict.startswith("Too few clusters of queries to tell: ")
+        assert found.pairs[0].verdict.endswith("; 4 clusters of queries cannot show a significant difference")
+        assert found.warnings[0].text.startswith("nDCG@10: 4 clusters of queries are few")
 
 
 class TestRuns:
@@ -462,6 +465,22 @@ class TestWarnings:
         unknown = {f"q{n}": {"x": 2.0, "z": 1.0} for n in range(30)}
         assert codes(compare(judgments, {"known": known, "unknown": unknown}, "nDCG@2")) == ["judged-unequal"]
 
+    def test_judged_shares_are_told_of_pairs_whose_decision_they_could_turn(self) -> None:
+        judgments = {f"q{n}": {"x": 1, "y": 0, "w": 0, "v": 0} for n in range(30)}
+        known = {f"q{n}": {"x": 2.0, "y": 1.0, "w": 0.5, "v": 0.2} for n in range(30)}
+        half = {f"q{n}": {"x": 2.0, "y": 1.5, "z": 1.0, "u": 0.5} for n in range(30)}
+        none = {f"q{n}": {"z": 2.0, "u": 1.0, "t": 0.5, "x": 0.2} for n in range(30)}
+        runs = {"half": half, "known": known, "none": none}
+        (doubt,) = [each for each in compare(judgments, runs, "nDCG@4").warnings if each.code == "judged-unequal"]
+        assert "1.000 for known and 0.250 for none" in doubt.text
+        against = compare(judgments, runs, "nDCG@4", baseline="half").warnings
+        (doubt,) = [each for each in against if each.code == "judged-unequal"]
+        assert "1.000 for known and 0.500 for half" in doubt.text  # known and none are not compared
+        better = {f"q{n}": {"x": 2.0, "z": 1.0, "u": 0.5, "t": 0.2} for n in range(30)}
+        worse = {f"q{n}": {"y": 2.0, "w": 1.0, "v": 0.5, "x": 0.2} for n in range(30)}
+        found = compare(judgments, {"worse": worse, "better": better}, "nDCG@4")
+        assert (found.pairs[0].decision, codes(found)) == ("better", [])  # though fewer of its documents are judged
+
     def test_unequal_variances_under_tukey(self) -> None:
         values = random_values(systems=3)
         values["c"] = {query: value + 0.01 * (-1) ** int(query[1:]) for query, value in values["b"].items()}
@@ -556,6 +575,26 @@ class TestShown:
             "  as good as the differences are symmetric; judge more queries (few-queries).\n"
             "p: sign-flip test of the mean difference, two-sided, all 4,096 flips.\n"
         )
+
+    def test_everything_beside_the_decision_fits_a_terminal(self) -> None:
+        found = compare(None, random_values(), flips=2000, also=get_args(Also), margin=0.02, rope=0.01)
+        lines = found.show().splitlines()
+        assert max(map(len, lines)) <= 80
+        rows = [line.split() for line in lines[lines.index("Beside the decision") + 1 :]]
+        assert rows[0] == ["system", "baseline", "method", "controls", "p", "probability"]
+        pair = found.pair("b", "a")
+        assert ["b", "a", "holm", "FWER", p_text(pair.others["holm"]["p"]), "–"] in rows
+        assert ["b", "a", "TOST", "±0.02", "equivalence", p_text(pair.tost or 0), "–"] in rows
+        assert ["b", "a", "|difference|", "<", "0.01", "posterior", "–", f"{pair.within_rope:.3f}"] in rows
+        low, high = pair.intervals["bca"]
+        assert ["b", "a", "bca", f"{low:.4f}", "to", f"{high:.4f}"] in rows
+        alone = compare(None, random_values(), flips=2000, also="bh").show()
+        assert "system  baseline  method  controls       p\n" in alone
+
+    def test_tables_have_keys_of_their_own(self) -> None:
+        (section,) = compare(None, PAIR, "nDCG@10", rope=0.01).sections(details=True)
+        keys = [block.key for block in section.blocks if isinstance(block, Table)]
+        assert len(set(keys)) == len(keys) > 3
 
     def test_details_are_shown_on_request(self) -> None:
         found = compare(None, PAIR, "nDCG@10")

@@ -6,10 +6,13 @@ import csv
 import gzip
 import io
 import json
+import os
+import pathlib
 import pickle
 import re
 import sqlite3
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,9 +25,10 @@ import pytest
 import zstandard
 
 import rankgauge
-from command import COMMAND, Command
+from command import COMMAND, Command, Sized
 from rankgauge.errors import DuplicateError, FormatError, InputError, MatchError
-from rankgauge.read import sources, trec_blocks
+from rankgauge.read import RunSource, sources
+from rankgauge.read.trec_blocks import read_blocks
 
 GRADES = {"q1": {"d1": 2, "d2": 0, "d3": 1}, "q2": {"d1": 0, "d4": 3, "d5": 1}, "q3": {"d6": 1}}
 SCORES = {
@@ -178,26 +182,17 @@ def test_the_table_has_forty_files() -> None:
     assert len(RUNS) + len(QRELS) + len(REFUSED) >= 40
 
 
-@pytest.fixture(params=["small", "big"])
-def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is read twice: as a small one, and as if it were too big for the plain readers."""
-    if request.param == "big":
-        monkeypatch.setattr(sources, "SMALL", 0)
-
-
-@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("name", RUNS)
-def test_a_run_is_read(name: str, here: Path, command: Command) -> None:
+def test_a_run_is_read(name: str, here: Path, command: Command, sized: Sized) -> None:
     path = written(here, name, RUNS[name])
-    assert values("twin.qrels", path) == values("twin.qrels", "twin.run")
+    assert values("twin.qrels", RunSource(sized(path))) == values("twin.qrels", "twin.run")
     assert printed(command, "twin.qrels", path) == printed(command, "twin.qrels", "twin.run")
 
 
-@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("name", QRELS)
-def test_judgments_are_read(name: str, here: Path, command: Command) -> None:
+def test_judgments_are_read(name: str, here: Path, command: Command, sized: Sized) -> None:
     path = written(here, name, QRELS[name])
-    assert values(path, "twin.run") == values("twin.qrels", "twin.run")
+    assert values(sized(path), "twin.run") == values("twin.qrels", "twin.run")
     assert printed(command, path, "twin.run") == printed(command, "twin.qrels", "twin.run")
 
 
@@ -346,6 +341,32 @@ def test_a_refusal_has_a_way_that_works(name: str, here: Path, command: Command)
     assert values("twin.qrels", mended) == values("twin.qrels", "twin.run")
     if isinstance(mended, Path):
         assert printed(command, "twin.qrels", mended) == printed(command, "twin.qrels", "twin.run")
+
+
+def test_predictions_of_several_subsets(here: Path, command: Command) -> None:
+    """The refusal names them, and what it says takes one out."""
+    other = {query: {"d1": 1.0} for query in SCORES}
+    content = {"mteb_model_meta": {"model_name": "m"}, "en's": {"test": SCORES, "dev": other}, "de": {"test": other}}
+    folder = written(here, "it's/", {"Shop_predictions.json": json.dumps(content)})
+    parts = "holds the predictions of several subsets and splits (en's, test; en's, dev; de, test)"
+    for source in (folder, folder / "Shop_predictions.json"):
+        outcome = command("eval", "twin.qrels", source)
+        assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+        assert parts in outcome.err
+    way_out = outcome.err.partition("; write one to a file: ")[2]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(way_out, shell=True, check=True, cwd=here, env=os.environ | {"PATH": path})
+    assert printed(command, "twin.qrels", "en's-test.json") == printed(command, "twin.qrels", "twin.run")
+    with pytest.raises(FormatError, match=re.escape(parts)) as refused:
+        rankgauge.read_run(folder)
+    given = eval(str(refused.value).partition("; give one as the run: ")[2], {"json": json, "pathlib": pathlib})
+    assert values("twin.qrels", given) == values("twin.qrels", "twin.run")
+
+
+def test_predictions_that_hold_none(here: Path) -> None:
+    path = written(here, "Shop_predictions.json", json.dumps({"mteb_model_meta": {"model_name": "m"}, "en": {}}))
+    with pytest.raises(FormatError, match=r"is a file of MTEB's predictions that holds none; let MTEB save them again"):
+        rankgauge.read_run(path)
 
 
 @pytest.mark.parametrize("address", ["https://example.org/a.run", "s3://bucket/a.run", "HTTP://example.org/qrels"])
@@ -557,33 +578,30 @@ def test_a_comparison_needs_two_that_are_left(here: Path, command: Command) -> N
 # ---- hostile ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("size")
-def test_half_a_character_is_refused_with_its_place(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_a_character_is_refused_with_its_place(here: Path, sized: Sized) -> None:
     path = written(
         here, "a.jsonl", '{"qid": "q1", "pid": "d1", "score": 1}\n{"qid": "q1", "pid": "\\ud800", "score": 1}\n'
     )
     with pytest.raises(FormatError, match=r"a\.jsonl:2: the id '\\ud800' holds half a character"):
-        rankgauge.read_run(path)
+        rankgauge.read_run(sized(path))
     for content in ('{"q1": {"\\udc00": 1}}', '{"q1": ["\\udc00"]}'):
         with pytest.raises(FormatError, match=r"b\.json, query 'q1', document .*holds half a character"):
-            rankgauge.read_run(written(here, "b.json", content))
+            rankgauge.read_run(sized(written(here, "b.json", content)))
     whole = written(here, "c.jsonl", '{"qid": "q1", "pid": "\\ud83d\\ude00", "score": 1}\n')
-    assert rankgauge.read_run(whole).nested == {"q1": {"\U0001f600": 1.0}}
+    assert rankgauge.read_run(sized(whole)).nested == {"q1": {"\U0001f600": 1.0}}
 
 
-@pytest.mark.usefixtures("size")
-def test_a_byte_order_mark_within_a_file_is_part_of_an_id(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever a block of the fast reader begins."""
-    monkeypatch.setattr(trec_blocks, "BLOCK", 20)
-    path = written(here, "a.run", "\ufeffq1 Q0 d1 1 2.0 x\n\ufeffq1 Q0 d1 1 2.0 x\n")
-    assert list(rankgauge.read_run(path).nested) == ["q1", "\ufeffq1"]
+def test_a_byte_order_mark_within_a_file_is_part_of_an_id(here: Path, sized: Sized) -> None:
+    """Wherever a block of the fast reader begins: it gives up where it begins with one."""
+    content = "\ufeffq1 Q0 d1 1 2.0 x\n\ufeffq1 Q0 d1 1 2.0 x\n"
+    assert list(rankgauge.read_run(sized(written(here, "a.run", content))).nested) == ["q1", "\ufeffq1"]
+    assert read_blocks(io.BytesIO(content.encode()), "run", block=20) is None
 
 
-@pytest.mark.usefixtures("size")
-def test_a_carriage_return_in_a_field(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_carriage_return_in_a_field(here: Path, sized: Sized) -> None:
     """The row reader and the fast one take it for the same."""
     path = written(here, "a.csv", 'qid,pid,score\nq1,"d\r1",2\nq1,d2,1\n')
-    assert rankgauge.read_run(path).nested == {"q1": {"d\r1": 2.0, "d2": 1.0}}
+    assert rankgauge.read_run(sized(path)).nested == {"q1": {"d\r1": 2.0, "d2": 1.0}}
 
 
 ODD_TABLES: dict[str, tuple[str, str | bytes, str]] = {
@@ -602,11 +620,10 @@ ODD_TABLES: dict[str, tuple[str, str | bytes, str]] = {
 }
 
 
-@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("case", ODD_TABLES)
-def test_both_readers_say_the_same(case: str, here: Path) -> None:
+def test_both_readers_say_the_same(case: str, here: Path, sized: Sized) -> None:
     name, content, message = ODD_TABLES[case]
-    path = written(here, name, content)
+    path = sized(written(here, name, content))
     if message:
         with pytest.raises(FormatError, match=message):
             rankgauge.read_run(path)
@@ -617,17 +634,47 @@ def test_both_readers_say_the_same(case: str, here: Path) -> None:
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
 def test_a_line_without_an_end_is_refused(pack: Callable[[bytes], bytes], here: Path) -> None:
     path = written(here, "bomb", pack(b"a" * (65 << 20)))
-    with pytest.raises(InputError, match=r"bomb: a line is longer than 64 MiB; expected one row a line"):
+    with pytest.raises(InputError, match=r"bomb:1: a line is longer than 64 MiB; expected one row a line"):
         rankgauge.read_run(path)
 
 
-def test_a_line_without_an_end_in_the_middle(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "SMALL", 0)
-    monkeypatch.setattr(trec_blocks, "BLOCK", 1 << 10)
-    monkeypatch.setattr(trec_blocks, "LONGEST_LINE", 1 << 12)
-    path = written(here, "long.run", TREC_RUN + "a" * (1 << 14))
-    with pytest.raises(InputError, match=r"long\.run: a line is longer than 64 MiB"):
-        rankgauge.read_run(path)
+LONG, BEFORE = 1 << 12, 4_000  # more lines before it than a buffer holds
+LONG_LINES = {
+    "long.run": ("", "q1 Q0 {doc} {n} -{n} x\n"),
+    "long.csv": ("qid,pid,score\n", "q1,{doc},-{n}\n"),
+    "long.tsv": ("qid\tpid\tscore\n", "q1\t{doc}\t-{n}\n"),
+    "three.txt": ("", "q1 {doc} -{n}\n"),
+    "ranks.tsv": ("", "q1\t{doc}\t{n}\n"),
+    "long.jsonl": ("", '{{"qid": "q1", "pid": "{doc}", "score": -{n}}}\n'),
+    "old mac.run": ("", "q1 Q0 {doc} {n} -{n} x\r"),
+}
+
+
+@pytest.mark.parametrize("name", LONG_LINES)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_line_that_is_too_long_is_named(name: str, pack: Callable[[bytes], bytes], here: Path, sized: Sized) -> None:
+    """Wherever it is, by every reader; one byte less is read."""
+    header, row = LONG_LINES[name]
+    before = header + "".join(row.format(doc=f"d{n}", n=n) for n in range(1, BEFORE))
+    number = BEFORE + bool(header)
+
+    def source(longer: int, *rest: str) -> sources.Source:
+        long = row.format(doc="d" * (LONG + longer - len(row.format(doc="", n=BEFORE)) + 1), n=BEFORE)
+        path = written(here, name, pack("".join([before, long, *rest]).encode()))
+        return sources.find_source(sized(path))._replace(longest=LONG)
+
+    last = row.format(doc="last", n=BEFORE + 1)
+    for longer, *rest in ((1, ""), (1, last), (LONG * 40, last)):
+        with pytest.raises(
+            InputError, match=rf"{name}:{number}: a line is longer than .* MiB; expected one row a line"
+        ):
+            rankgauge.read_run(source(longer, *rest))
+    assert len(rankgauge.read_run(source(0, last))) == BEFORE + 1
+
+
+def test_json_is_one_line_however_long(here: Path, sized: Sized) -> None:
+    path = written(here, "run.json", json.dumps(SCORES | {"q9": {"d" * 99: 1.0}}))
+    assert len(rankgauge.read_run(sources.find_source(sized(path))._replace(longest=64))) == 9
 
 
 def test_zstd_is_read_once_through(here: Path) -> None:
@@ -642,8 +689,42 @@ ODD: dict[str, tuple[Any, str]] = {
     "bytes that are no text": ({"q1": {b"\xff": 1.0}}, r"the id b'\\xff' is not UTF-8 text"),
     "a row of such": ([("q1", b"\xff", 1.0)], r"row 1: the id b'\\xff' is not UTF-8 text"),
     "too many digits": ({"q1": {10**5000: 1.0}}, "an id is an integer of too many digits; give it as text"),
-    "a complex score": ({"q1": {"d1": np.complex128(1 + 2j)}}, r"score np.complex128\(1\+2j\) is not a number"),
-    "a row of such a score": ([("q1", "d1", np.complex128(1 + 2j))], r"score np.complex128\(1\+2j\) is not a number"),
+    "a complex score": (
+        {"q1": {"d1": np.complex128(1 + 2j)}},
+        r"run, query 'q1', document 'd1': score np.complex128\(1\+2j\) is not a number",
+    ),
+    "a complex score that is not the first": (
+        {"q1": {"d1": 1.0, "d2": 2j}},
+        "run, query 'q1', document 'd2': score 2j is not a number",
+    ),
+    "a complex score among many": (
+        {f"q{n}": {f"d{m}": 1.0 for m in range(99)} for n in range(2, 40)} | {"q1": {"d1": 1.0, "d2": np.complex64(2)}},
+        r"run, query 'q1', document 'd2': score np.complex64\(2\+0j\) is not a number",
+    ),
+    "a row of such a score": (
+        [("q1", "d1", 1.0), ("q1", "d2", np.complex128(1 + 2j))],
+        r"run, row 2: score np.complex128\(1\+2j\) is not a number \(query 'q1', document 'd2'\)",
+    ),
+    "a column of such": (
+        {"qid": ["q1"], "pid": ["d1"], "score": np.array([2j])},
+        r"run, row 1: score .*2j\)? is not a number \(query 'q1', document 'd1'\)",
+    ),
+    "half a character in a query": (
+        {"\ud800": {"d1": 1.0}, "q1": {"d1": 1.0}},
+        r"run, query '\\ud800': the id '\\ud800' holds half a character",
+    ),
+    "half a character in a row": (
+        [("q1", "d1", 1.0), ("q1", "\ud800", 1.0)],
+        r"run, row 2: the id '\\ud800' holds half a character .* \(query 'q1', document '\\ud800'\)",
+    ),
+    "half a character in a column": (
+        {"qid": ["q1"], "pid": ["\ud800"], "score": [1.0]},
+        r"run, row 1: the id '\\ud800' holds half a character .* \(query 'q1', document '\\ud800'\)",
+    ),
+    "half a character in a list": (
+        {"q1": ["d1", "\ud800"]},
+        r"run, query 'q1', document 2: the id '\\ud800' holds half a character",
+    ),
     "an array": ([("q1", "d1", np.ones(2))], r"score array\(\[1., 1.\]\) is not a number"),
     "a date": ([("q1", "d1", np.datetime64("2020-01-01"))], r"score np.datetime64\('2020-01-01'\) is not a number"),
     "a huge score": ({"q1": {"d1": 10**400}}, "score 1000000.*… is not a finite number"),
@@ -655,6 +736,34 @@ def test_odd_values_in_memory(case: str) -> None:
     run, message = ODD[case]
     with pytest.raises(InputError, match=message):
         rankgauge.evaluate(GRADES, run)
+
+
+HALF = {"q1": {"d1": 2.0, "\ud800": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("what", "act"),
+    [
+        ("judgments", lambda: rankgauge.read_judgments(HALF)),
+        ("run", lambda: rankgauge.validate(GRADES, HALF)),
+        ("run", lambda: rankgauge.explain(GRADES, HALF, "q1")),
+        ("run", lambda: rankgauge.read_run(HALF).to_frame()),
+        ("run", lambda: rankgauge.write(rankgauge.read_run(HALF), "out.run")),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_half_a_character_in_a_dict_is_named_wherever_ids_are_read(what: str, act: Callable[[], Any]) -> None:
+    with pytest.raises(FormatError, match=rf"^{what}, query 'q1', document '\\ud800': the id .* half a character"):
+        act()
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("number", [2j, np.complex128(2)])
+def test_a_complex_number_is_named_wherever_numbers_are_read(number: Any) -> None:
+    run = rankgauge.read_run({"q1": {"d1": 2.0, "d2": number}})
+    for act in (run.to_frame, lambda: rankgauge.write(run, "out.run"), lambda: list(run)):
+        with pytest.raises(FormatError, match=r"^run, query 'q1', document 'd2': .* is not a number"):
+            act()
 
 
 def test_a_weight_beyond_all_numbers() -> None:

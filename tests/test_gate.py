@@ -200,7 +200,7 @@ def test_a_minimum_tests_a_mean() -> None:
 def test_skewed_differences_are_pointed_out() -> None:
     (one,) = check(JUDGMENTS, broken(1), GOOD, margin=0.02).compared
     assert [doubt.code for doubt in one.doubts] == ["skewed"]
-    assert "Warning: nDCG@10: the differences are too skewed" in check(JUDGMENTS, broken(1), GOOD, margin=0.02).show()
+    assert "Caution: nDCG@10: the differences are too skewed" in check(JUDGMENTS, broken(1), GOOD, margin=0.02).show()
 
 
 def test_minimums_are_doubted_like_differences() -> None:
@@ -208,7 +208,7 @@ def test_minimums_are_doubted_like_differences() -> None:
     assert [doubt.code for doubt in one.doubts] == ["skewed"]
     twelve = {query: JUDGMENTS[query] for query in QUERIES[:12]}
     found = check(twelve, noisy(1), noisy(2), margin=0.5, minimums={"nDCG@10": 0.2})
-    assert found.show().count("Warning: nDCG@10: 12 queries are few") == 1
+    assert found.show().count("Caution: nDCG@10: 12 queries are few") == 1
     assert [each["code"] for each in found.to_dict()["warnings"]].count("few-queries") == 1
     assert "few-queries" in [each["code"] for each in check(twelve, GOOD, minimums={"P@1": 0}).to_dict()["warnings"]]
 

@@ -8,6 +8,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rankgauge
-from command import Command, Outcome
+from command import Command, Outcome, Sized
 from rankgauge.errors import FormatError, InputError, RankgaugeError, RankgaugeWarning
-from rankgauge.read import sources as files
 from rankgauge.read.ltr import read_ltr
 from rankgauge.read.ltr_blocks import read_label_blocks
 from rankgauge.read.numbers import read_scores, read_sizes
@@ -27,6 +27,7 @@ from rankgauge.writers.ltr import write_ltr
 
 LETOR = "2 qid:10 1:0.03 2:0.66 #docid = GX1 inc = 1\n0 qid:10 1:0.5 #docid = GX2\n1 qid:7 2:-1e-3 #docid = GX1\n"
 Make = Callable[..., str]
+Either = Callable[..., Any]
 
 
 @pytest.fixture
@@ -39,22 +40,19 @@ def file(tmp_path: Path) -> Make:
     return make
 
 
-@pytest.fixture(params=["small", "big"])
-def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Every file is read twice: row by row, and as if it were big."""
-    if request.param == "big":
-        monkeypatch.setattr(files, "SMALL", 0)
-    return str(request.param)
+@pytest.fixture
+def either(file: Make, sized: Sized) -> Either:
+    """Every file is read twice: as a small one, and as if it were too big for the plain readers."""
+    return lambda *content: sized(file(*content))
 
 
-def rows(path: str, **more: Any) -> list[tuple[str, str, float]]:
+def rows(path: Any, **more: Any) -> list[tuple[str, str, float]]:
     return list(read_ltr(path, **more).judgments())
 
 
-@pytest.mark.usefixtures("size")
 class TestReading:
-    def test_label_query_and_docid(self, file: Make) -> None:
-        assert rows(file(LETOR)) == [("10", "GX1", 2.0), ("10", "GX2", 0.0), ("7", "GX1", 1.0)]
+    def test_label_query_and_docid(self, either: Either) -> None:
+        assert rows(either(LETOR)) == [("10", "GX1", 2.0), ("10", "GX2", 0.0), ("7", "GX1", 1.0)]
 
     @pytest.mark.parametrize(
         "change",
@@ -70,54 +68,54 @@ class TestReading:
         ],
         ids=["crlf", "bom", "blank lines", "comment", "no last newline", "blanks", "tabs", "indented"],
     )
-    def test_however_it_is_laid_out(self, change: Callable[[str], str], file: Make) -> None:
-        assert rows(file(change(LETOR))) == rows(file(LETOR, "other"))
+    def test_however_it_is_laid_out(self, change: Callable[[str], str], either: Either) -> None:
+        assert rows(either(change(LETOR))) == rows(either(LETOR, "other"))
 
-    def test_without_docids_documents_are_numbered(self, file: Make) -> None:
+    def test_without_docids_documents_are_numbered(self, either: Either) -> None:
         text = re.sub(r"#.*", "# by hand", LETOR)
-        assert rows(file(text)) == [("10", "row1", 2.0), ("10", "row2", 0.0), ("7", "row3", 1.0)]
-        assert rows(file(LETOR.replace("#docid = GX2", "")))[1] == ("10", "row2", 0.0)
+        assert rows(either(text)) == [("10", "row1", 2.0), ("10", "row2", 0.0), ("7", "row3", 1.0)]
+        assert rows(either(LETOR.replace("#docid = GX2", "")))[1] == ("10", "row2", 0.0)
 
-    def test_a_docid_twice(self, file: Make) -> None:
+    def test_a_docid_twice(self, either: Either) -> None:
         with pytest.warns(
             RankgaugeWarning, match=r"docid 'GX1' is there twice for query '10'; documents are called by"
         ):
-            assert rows(file(LETOR.replace("GX2", "GX1")))[1] == ("10", "row2", 0.0)
+            assert rows(either(LETOR.replace("GX2", "GX1")))[1] == ("10", "row2", 0.0)
 
-    def test_rows_of_a_query_that_are_not_together(self, file: Make) -> None:
-        path = file(LETOR + "3 qid:10 1:1 #docid = GX9\n")
+    def test_rows_of_a_query_that_are_not_together(self, either: Either) -> None:
+        path = either(LETOR + "3 qid:10 1:1 #docid = GX9\n")
         with pytest.warns(RankgaugeWarning, match=r"the rows of 1 query, such as '10', are not together"):
             found = read_ltr(path)
         assert found.groups.tolist() == [3, 1]
         assert found.qid.tolist() == [0, 0, 1, 0]
 
-    def test_sizes_are_found_beside_the_file(self, file: Make) -> None:
+    def test_sizes_are_found_beside_the_file(self, either: Either) -> None:
         for suffix in (".query", ".group", ".query.gz"):
-            path = file("2 1:1\n0 2:1\n1 3:4\n", f"rank{suffix}.test")
+            path = either("2 1:1\n0 2:1\n1 3:4\n", f"rank{suffix}.test")
             sizes = b"2\n1\n"
-            file(gzip.compress(sizes) if suffix.endswith("gz") else sizes, f"rank{suffix}.test{suffix}")
+            either(gzip.compress(sizes) if suffix.endswith("gz") else sizes, f"rank{suffix}.test{suffix}")
             assert rows(path) == [("1", "row1", 2.0), ("1", "row2", 0.0), ("2", "row3", 1.0)]
 
-    def test_sizes_are_found_beside_a_compressed_file(self, file: Make) -> None:
-        file("1\r\n2\r\n\r\n", "rank.test.query")
-        assert [row[0] for row in rows(file(gzip.compress(b"2 1:1\n0 2:1\n1 3:4\n"), "rank.test.gz"))] == [
+    def test_sizes_are_found_beside_a_compressed_file(self, either: Either) -> None:
+        either("1\r\n2\r\n\r\n", "rank.test.query")
+        assert [row[0] for row in rows(either(gzip.compress(b"2 1:1\n0 2:1\n1 3:4\n"), "rank.test.gz"))] == [
             "1",
             "2",
             "2",
         ]
 
-    def test_sizes_may_stand_beside_qids_that_agree(self, file: Make) -> None:
-        path = file(LETOR)
-        assert rows(path, query_sizes=file("2\n1\n", "sizes")) == rows(path)
+    def test_sizes_may_stand_beside_qids_that_agree(self, either: Either) -> None:
+        path = either(LETOR)
+        assert rows(path, query_sizes=either("2\n1\n", "sizes")) == rows(path)
         with pytest.raises(
             InputError, match=r"sizes: does not begin a query at row 2 of .*rows.txt where its qid: does"
         ):
-            read_ltr(path, file("1\n2\n", "sizes"))
+            read_ltr(path, either("1\n2\n", "sizes"))
 
-    def test_it_is_recognised_as_judgments(self, file: Make) -> None:
-        assert list(rankgauge.read_judgments(file(LETOR))) == rows(file(LETOR))
-        file("2\n1\n", "rank.test.query")
-        assert len(rankgauge.read_judgments(file("2 1:1\n0 2:1\n1 3:4\n", "rank.test")).queries) == 2
+    def test_it_is_recognised_as_judgments(self, either: Either) -> None:
+        assert list(rankgauge.read_judgments(either(LETOR))) == rows(either(LETOR))
+        either("2\n1\n", "rank.test.query")
+        assert len(rankgauge.read_judgments(either("2 1:1\n0 2:1\n1 3:4\n", "rank.test")).queries) == 2
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -134,17 +132,17 @@ class TestReading:
             ("2 1:1\n", ": its rows have no qid:, and there is neither .*rows.txt.query nor .*rows.txt.group; name"),
         ],
     )
-    def test_what_is_refused(self, text: str, message: str, file: Make) -> None:
+    def test_what_is_refused(self, text: str, message: str, either: Either) -> None:
         with pytest.raises(InputError, match=re.escape("rows.txt") + message):
-            read_ltr(file(text))
+            read_ltr(either(text))
 
-    def test_sizes_that_do_not_add_up(self, file: Make) -> None:
-        path = file("2 1:1\n0 2:1\n1 3:4\n")
+    def test_sizes_that_do_not_add_up(self, either: Either) -> None:
+        path = either("2 1:1\n0 2:1\n1 3:4\n")
         message = r"sizes: the sizes of its 2 queries add up to 4, and .*rows.txt holds 3 rows; do the two"
         with pytest.raises(InputError, match=message):
-            read_ltr(path, file("2\n2\n", "sizes"))
+            read_ltr(path, either("2\n2\n", "sizes"))
         with pytest.raises(InputError, match="the sizes of its 1 query add up to 2, and "):
-            read_ltr(path, file("2\n", "sizes"))
+            read_ltr(path, either("2\n", "sizes"))
 
 
 def test_a_comment_right_behind_a_query() -> None:
@@ -190,12 +188,12 @@ def test_the_fast_reader_gives_up_where_a_query_stands_behind_a_feature() -> Non
     assert read_label_blocks(io.BytesIO(b"2 1:0.5 qid:a\n1 1:0.25 qid:a\n")) is None
 
 
-def test_big_files_are_columns(file: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankgauge.read import ltr
-
-    small = rows(file(LETOR)), rows(file(re.sub("#.*", "", LETOR), "plain"))
-    monkeypatch.setattr(ltr, "FEW", 0)
-    assert (rows(file(LETOR)), rows(file(re.sub("#.*", "", LETOR), "plain"))) == small
+def test_big_files_are_columns(file: Make) -> None:
+    for text in (LETOR, re.sub("#.*", "", LETOR)):
+        found = read_ltr(file(text))
+        many = replace(found, few=0).judgments()
+        assert many.is_columns
+        assert list(many) == list(found.judgments())
 
 
 class TestScores:
@@ -402,14 +400,11 @@ class TestConvert:
 
     @pytest.mark.parametrize("name", ["run.txt", "run.jsonl", "run.json", "run.parquet"])
     @pytest.mark.parametrize("few", [0, 50_000])
-    def test_equal_scores_stay_in_the_order_of_the_rows(
-        self, name: str, few: int, file: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-    ) -> None:
+    def test_equal_scores_stay_in_the_order_of_the_rows(self, name: str, few: int, file: Make, tmp_path: Path) -> None:
         """So that a trainer's dialect, whose ties are as given, says the same of the files as of the rows."""
-        monkeypatch.setattr("rankgauge.read.ltr.FEW", few)
         rows = file("1 qid:1 1:1\n3 qid:1 1:1\n2 qid:1 1:1\n0 qid:1 1:1\n", "rank.test")
         scores = file("0.5\n0.5\n0.75\n0.5\n", "p.txt")
-        assert command("convert", scores, tmp_path / name, "--ltr", rows) == (0, "", "")
+        rankgauge.write(replace(read_ltr(rows), few=few).run(read_scores(scores)), tmp_path / name)
         run = rankgauge.read_run(tmp_path / name)
         assert list(run.nested["1"]) == ["row3", "row1", "row2", "row4"]
         ranked = 3 + 1 / np.log2(3) + 7 / 2

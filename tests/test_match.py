@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import warnings
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import fields, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgauge.errors import DuplicateError, FormatError, MatchError, RankgaugeWarning
-from rankgauge.matching import nested as nested_path
+from rankgauge.matching.columns import match_columns
 from rankgauge.matching.grouping import Grouped
-from rankgauge.matching.match import Hits, match
+from rankgauge.matching.match import Hits, find, match, settled
+from rankgauge.matching.nested import match_nested
+from rankgauge.matching.parts import Parts
 from rankgauge.protocol import RULES, Duplicates, IdealDepth, Protocol, Ties
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import Columns
@@ -67,6 +71,12 @@ def by_columns(judgments: Columns, run: Columns, protocol: Protocol) -> Hits:
         return match(Judgments(judgments), Run(run), protocol)
 
 
+def matched_by(path: Callable[..., Parts], judgments: Judgments, run: Run, protocol: Protocol) -> Hits:
+    """What `match` gives where it takes this path."""
+    found = find(judgments, run, protocol)
+    return settled(replace(found, parts=path(judgments, run, found.queries, protocol)), protocol)
+
+
 def specified_order(run: dict[str, float], ties: str) -> list[str]:
     """The order of a ranking in one line."""
     if ties in ("given", "reversed"):
@@ -85,12 +95,7 @@ class TestPaths:
     def test_sorting_counting_and_columns_agree(self, data: tuple[Nested, Nested], protocol: Protocol) -> None:
         judgments, run = data
         sorting = hits_of(judgments, run, protocol)
-        small, nested_path.SMALL = nested_path.SMALL, 0
-        try:
-            counting = hits_of(judgments, run, protocol)
-        finally:
-            nested_path.SMALL = small
-        assert_equal(sorting, counting)
+        assert_equal(sorting, matched_by(partial(match_nested, small=0), Judgments(judgments), Run(run), protocol))
         assert_equal(sorting, by_columns(columns_of(judgments), columns_of(run), protocol))
 
     @given(pairs(), PROTOCOLS.filter(follows_no_order), st.randoms(use_true_random=False))
@@ -101,11 +106,11 @@ class TestPaths:
         shuffled = by_columns(columns_of(judgments, order), columns_of(run, order), protocol)
         assert_equal(hits_of(judgments, run, protocol), shuffled)
 
-    def test_judgments_are_looked_up_in_batches_of_whole_queries(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_judgments_are_looked_up_in_batches_of_whole_queries(self) -> None:
         judgments: Nested = {f"q{q}": {f"d{i}": i % 3 for i in range(q + 1)} for q in range(5)}
         run: Nested = {query: {f"d{i}": float(i) for i in range(4)} for query in judgments}
-        monkeypatch.setattr("rankgauge.matching.columns.BATCH", 2)
-        assert_equal(hits_of(judgments, run), by_columns(columns_of(judgments), columns_of(run), Protocol()))
+        columns = Judgments(columns_of(judgments)), Run(columns_of(run))
+        assert_equal(hits_of(judgments, run), matched_by(partial(match_columns, batch=2), *columns, Protocol()))
 
     @given(pairs(), st.sampled_from(["worst", "best"]))
     def test_ties_by_grade_follow_the_specification(self, data: tuple[Nested, Nested], ties: Ties) -> None:

@@ -8,7 +8,7 @@ import re
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -300,3 +300,25 @@ def test_the_rules_of_a_pilot_are_stated(command: Command, tmp_path: Path) -> No
     stated = command("plan", "q", "x", "y", "--ties", "average", cwd=tmp_path).out
     assert "ties=average" in stated.partition("\n\n")[0]
     assert "ties=" not in command("plan", "q", "x", "y", cwd=tmp_path).out
+    for rules in ({}, {"ties": "average"}, {"missing": "skip", "rel": 2}):
+        words = [word for rule, value in rules.items() for word in (f"--{rule}", str(value))]
+        runs = {name: tmp_path / name for name in ("x", "y")}
+        pilot = rankgauge.evaluate_runs(tmp_path / "q", runs, protocol=cast(Any, rules))
+        found = rankgauge.plan(pilot, differences=0.02)
+        sentence = " ".join(found.show().partition("\n\n")[0].split())
+        assert [f"{rule}={value}" in sentence.replace(".0", "") for rule, value in rules.items()] == [True] * len(rules)
+        asked = ("plan", "q", "x", "y", *words, "--difference", "0.02")
+        assert command(*asked, cwd=tmp_path).out == found.show()
+        told = json.loads(command(*asked, "--format", "json", cwd=tmp_path).out)
+        assert told == json.loads(found.to_json())
+        assert told["pilot"]["protocol"] == pilot["x"].protocol.to_dict()
+        saved = command("eval", "q", "x", "y", *words, "--per-query", "--format", "json", "-o", "v.json", cwd=tmp_path)
+        assert saved.code == 0, saved.err
+        assert command("plan", "--pilot", "v.json", "--difference", "0.02", cwd=tmp_path).out == found.show()
+
+
+def test_a_pilot_of_two_measures_is_asked_about() -> None:
+    judgments = {f"q{i}": {"a": 1, "b": i % 2} for i in range(9)}
+    runs = {name: {q: {"a": float(n), "b": 1.5} for n, q in enumerate(judgments)} for name in ("x", "y")}
+    with pytest.raises(InputError, match="the pilot has nDCG@10, RR; evaluate it by one measure"):
+        plan(rankgauge.evaluate_runs(judgments, runs, ["nDCG@10", "RR"]))

@@ -13,11 +13,13 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 import zstandard
 
+from command import Sized
 from rankgauge.errors import DuplicateError, FormatError, InputError, ProtocolError, RankgaugeWarning
 from rankgauge.read import FORMATS, Judgments, Run, read_judgments, read_run
 from rankgauge.read import sources as files
@@ -79,15 +81,8 @@ def encoded(nested: dict[str, dict[str, float]], kind: str, format: str) -> byte
     return buffer.getvalue()
 
 
-@pytest.fixture(params=["small", "big"])
-def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Every file is read twice: as a small one, and as if it were too big for the plain readers."""
-    if request.param == "big":
-        monkeypatch.setattr(files, "SMALL", 0)
-    return str(request.param)
-
-
 Make = Callable[..., str]
+Either = Callable[..., Any]
 
 
 @pytest.fixture
@@ -100,9 +95,14 @@ def file(tmp_path: Path) -> Make:
     return make
 
 
+@pytest.fixture
+def either(file: Make, sized: Sized) -> Either:
+    """Every file is read twice: as a small one, and as if it were too big for the plain readers."""
+    return lambda *content: sized(file(*content))
+
+
 @pytest.mark.parametrize("layer", COMPRESS)
 @pytest.mark.parametrize(("kind", "format"), KINDS_AND_FORMATS)
-@pytest.mark.usefixtures("size")
 class TestEveryFormat:
     def expected(self, kind: str, format: str) -> dict[str, dict[str, float]]:
         return GRADES if kind == "judgments" else NEGATED_RANKS if format == "msmarco" else SCORES
@@ -110,29 +110,28 @@ class TestEveryFormat:
     def content(self, kind: str, format: str, layer: str) -> bytes:
         return COMPRESS[layer](encoded(GRADES if kind == "judgments" else SCORES, kind, format))
 
-    def test_by_suffix(self, kind: str, format: str, layer: str, file: Make) -> None:
+    def test_by_suffix(self, kind: str, format: str, layer: str, file: Make, sized: Sized) -> None:
         content = self.content(kind, format, layer)
         suffix = {"msmarco": ".tsv", "headless": ".csv"}.get(format) or FORMATS[format].suffixes[0]
         path = file(content, f"file{suffix}{layer}")
-        record = read_judgments(path) if kind == "judgments" else read_run(path)
+        record = read_judgments(sized(path)) if kind == "judgments" else read_run(sized(path))
         assert record.nested == self.expected(kind, format)
         assert record.source == path
 
-    def test_by_content(self, kind: str, format: str, layer: str, file: Make) -> None:
-        path = file(self.content(kind, format, layer), "file")
+    def test_by_content(self, kind: str, format: str, layer: str, either: Either) -> None:
+        path = either(self.content(kind, format, layer), "file")
         record = read_judgments(path) if kind == "judgments" else read_run(path)
         assert record.nested == self.expected(kind, format)
 
-    def test_by_name(self, kind: str, format: str, layer: str, file: Make) -> None:
-        path = file(self.content(kind, format, layer), f"file.odd{layer}")
+    def test_by_name(self, kind: str, format: str, layer: str, either: Either) -> None:
+        path = either(self.content(kind, format, layer), f"file.odd{layer}")
         record = read_judgments(path, format=format) if kind == "judgments" else read_run(path, format=format)
         assert record.nested == self.expected(kind, format)
 
 
 @pytest.mark.parametrize("format", [name for name in FORMATS if name not in ("headless", "json", "letor")])
-@pytest.mark.usefixtures("size")
-def test_the_rank_is_the_order_where_asked(format: str, file: Make) -> None:
-    run = read_run(file(encoded(SCORES, "run", format)), by="rank", format=format)
+def test_the_rank_is_the_order_where_asked(format: str, either: Either) -> None:
+    run = read_run(either(encoded(SCORES, "run", format)), by="rank", format=format)
     assert run.nested == NEGATED_RANKS
     assert run.by == "rank"
 
@@ -142,9 +141,8 @@ def test_a_nested_json_has_no_ranks(file: Make) -> None:
         read_run(file(encoded(SCORES, "run", "json"), "run.json"), by="rank")
 
 
-@pytest.mark.usefixtures("size")
-def test_an_msmarco_run_is_ordered_by_rank_whatever_is_asked(file: Make) -> None:
-    run = read_run(file("q1\td1\t1\nq1\td2\t2\n", "run.tsv"), by="score")
+def test_an_msmarco_run_is_ordered_by_rank_whatever_is_asked(either: Either) -> None:
+    run = read_run(either("q1\td1\t1\nq1\td2\t2\n", "run.tsv"), by="score")
     assert (run.by, run.has_scores) == ("rank", False)
     assert read_run(run, by="score") is run
     assert read_run(run, by="rank") is run
@@ -165,66 +163,61 @@ ODD_TEXTS = {
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
-@pytest.mark.usefixtures("size")
-def test_harmless_oddities_of_lines(text: str, file: Make) -> None:
-    run = read_run(file(text))
+def test_harmless_oddities_of_lines(text: str, either: Either) -> None:
+    run = read_run(either(text))
     assert run.nested == SCORES
     assert run.tag == "bm25"
 
 
-@pytest.mark.usefixtures("size")
-def test_comments_in_an_msmarco_run(file: Make) -> None:
-    assert read_run(file("q\td\t1\n#q\te\t2\nq\tf\t2\n")).nested == {"q": {"d": -1.0, "f": -2.0}}
+def test_comments_in_an_msmarco_run(either: Either) -> None:
+    assert read_run(either("q\td\t1\n#q\te\t2\nq\tf\t2\n")).nested == {"q": {"d": -1.0, "f": -2.0}}
 
 
-@pytest.mark.usefixtures("size")
-def test_what_follows_the_tag_is_ignored_with_one_warning(file: Make) -> None:
+def test_what_follows_the_tag_is_ignored_with_one_warning(file: Make, sized: Sized) -> None:
     path = file(RUN.replace("q2 Q0 dé 1 1e-9 bm25", "q2 Q0 dé 1 1e-9 bm25 and more"))
     with pytest.warns(RankgaugeWarning) as caught:
-        assert read_run(path).nested == SCORES
+        assert read_run(sized(path)).nested == SCORES
     assert [str(each.message) for each in caught] == [
         f"{path}: 1 line has more than 6 fields, the first is line 4; "
         "what follows the tag is ignored, as trec_eval does"
     ]
 
 
-@pytest.mark.usefixtures("size")
-def test_a_tag_can_be_given(file: Make) -> None:
-    assert read_run(file(RUN), tag="mine").tag == "mine"
+def test_a_tag_can_be_given(either: Either) -> None:
+    assert read_run(either(RUN), tag="mine").tag == "mine"
 
 
 def test_ids_are_split_at_ascii_blanks_only(file: Make) -> None:
     assert read_judgments(file("q\u00a01 0 d\u3000\u20281 1\n")).nested == {"q\u00a01": {"d\u3000\u20281": 1.0}}
 
 
-@pytest.mark.usefixtures("size")
 class TestTables:
-    def test_a_quoted_field_holds_anything(self, file: Make) -> None:
-        path = file('query_id,doc_id,score\n"q,1","d ""x""\ny",1.5\n', "run.csv")
+    def test_a_quoted_field_holds_anything(self, either: Either) -> None:
+        path = either('query_id,doc_id,score\n"q,1","d ""x""\ny",1.5\n', "run.csv")
         assert read_run(path).nested == {"q,1": {'d "x"\ny': 1.5}}
 
-    def test_beir(self, file: Make) -> None:
-        path = file("query-id\tcorpus-id\tscore\nq1\td1\t2\n", "test.tsv")
+    def test_beir(self, either: Either) -> None:
+        path = either("query-id\tcorpus-id\tscore\nq1\td1\t2\n", "test.tsv")
         assert read_judgments(path).nested == {"q1": {"d1": 2.0}}
 
-    def test_other_columns_carriage_returns_and_a_byte_order_mark(self, file: Make) -> None:
-        path = file("\ufeffqid,note,docno,sim\r\nq1,,d1,2\r\n\r\nq1,x,d2,1\r\n", "run.csv")
+    def test_other_columns_carriage_returns_and_a_byte_order_mark(self, either: Either) -> None:
+        path = either("\ufeffqid,note,docno,sim\r\nq1,,d1,2\r\n\r\nq1,x,d2,1\r\n", "run.csv")
         assert read_run(path).nested == {"q1": {"d1": 2.0, "d2": 1.0}}
 
-    def test_integer_ids_in_json_lines_are_their_decimal_spelling(self, file: Make) -> None:
-        path = file('{"qid": 7, "pid": 12, "score": 1}\n\n{"qid": 8, "pid": 13, "score": 0.5}\n', "run.jsonl")
+    def test_integer_ids_in_json_lines_are_their_decimal_spelling(self, either: Either) -> None:
+        path = either('{"qid": 7, "pid": 12, "score": 1}\n\n{"qid": 8, "pid": 13, "score": 0.5}\n', "run.jsonl")
         assert read_run(path).nested == {"7": {"12": 1.0}, "8": {"13": 0.5}}
 
-    def test_json_lines_of_changing_order(self, file: Make) -> None:
-        path = file('{"qid": "a", "pid": "b", "score": 1}\n{"score": 2, "pid": "c", "qid": "a"}\n', "run.jsonl")
+    def test_json_lines_of_changing_order(self, either: Either) -> None:
+        path = either('{"qid": "a", "pid": "b", "score": 1}\n{"score": 2, "pid": "c", "qid": "a"}\n', "run.jsonl")
         assert read_run(path).nested == {"a": {"b": 1.0, "c": 2.0}}
 
-    def test_a_json_list_of_rows(self, file: Make) -> None:
-        path = file('[{"query": "a", "doc": "b", "grade": 1}]', "qrels.json")
+    def test_a_json_list_of_rows(self, either: Either) -> None:
+        path = either('[{"query": "a", "doc": "b", "grade": 1}]', "qrels.json")
         assert read_judgments(path).nested == {"a": {"b": 1.0}}
 
-    def test_numbers_keep_all_their_digits(self, file: Make) -> None:
-        path = file("query_id,doc_id,score\nq,d,0.1000000000000000055\nq,e,179769313486231570e291\n", "run.csv")
+    def test_numbers_keep_all_their_digits(self, either: Either) -> None:
+        path = either("query_id,doc_id,score\nq,d,0.1000000000000000055\nq,e,179769313486231570e291\n", "run.csv")
         assert read_run(path).nested == {"q": {"d": 0.1, "e": 1.7976931348623157e308}}
 
 
@@ -281,23 +274,22 @@ def test_frames_of_zstd_follow_each_other(file: Make) -> None:
     assert read_run(file(content, "run.zst")).nested == SCORES
 
 
-@pytest.mark.usefixtures("size")
 class TestDuplicates:
     TEXT = "q1 Q0 d1 1 1 x\nq1 Q0 d2 2 5 x\nq2 Q0 d1 1 9 x\nq1 Q0 d1 3 7 x\nq1 Q0 d1 4 6 x\n"
 
     @pytest.mark.parametrize(("which", "score"), [("first", 1.0), ("best", 7.0)])
-    def test_the_caller_chooses(self, which: str, score: float, file: Make) -> None:
-        run = read_run(file(self.TEXT), duplicates=which)
+    def test_the_caller_chooses(self, which: str, score: float, either: Either) -> None:
+        run = read_run(either(self.TEXT), duplicates=which)
         assert run.nested == {"q1": {"d1": score, "d2": 5.0}, "q2": {"d1": 9.0}}
         assert len(run) == 3
 
-    def test_a_judgment_repeated_is_a_warning(self, file: Make) -> None:
+    def test_a_judgment_repeated_is_a_warning(self, file: Make, sized: Sized) -> None:
         path = file("q1 0 d1 1\nq1 0 d2 0\nq1 0 d1 1\n")
-        if files.SMALL:
+        if sized(path) == path:
             with pytest.warns(RankgaugeWarning, match="1 judgment is there twice with the same grade; counted once"):
                 assert read_judgments(path).nested == {"q1": {"d1": 1.0, "d2": 0.0}}
         else:
-            assert read_judgments(path).explain("q1", "d1") is None
+            assert read_judgments(sized(path)).explain("q1", "d1") is None
 
 
 FORMATS_WITH_LINES = {
@@ -311,12 +303,11 @@ FORMATS_WITH_LINES = {
 
 
 @pytest.mark.parametrize("format", FORMATS_WITH_LINES)
-@pytest.mark.usefixtures("size")
-def test_a_document_twice_names_both_lines(format: str, file: Make) -> None:
+def test_a_document_twice_names_both_lines(format: str, file: Make, sized: Sized) -> None:
     text, first, second = FORMATS_WITH_LINES[format]
     path = file(text)
     try:
-        error = read_run(path, format=format).explain("q1", "d1")
+        error = read_run(sized(path), format=format).explain("q1", "d1")
     except DuplicateError as raised:
         error = raised
     assert str(error).startswith(path + second)
@@ -325,11 +316,10 @@ def test_a_document_twice_names_both_lines(format: str, file: Make) -> None:
     assert "choose with duplicates='first'" in str(error)
 
 
-@pytest.mark.usefixtures("size")
-def test_conflicting_judgments_name_both_lines_and_both_grades(file: Make) -> None:
+def test_conflicting_judgments_name_both_lines_and_both_grades(file: Make, sized: Sized) -> None:
     path = file("q1 0 d1 1\nq1 0 d2 0\nq1 0 d1 2\n")
     try:
-        error = read_judgments(path).explain("q1", "d1")
+        error = read_judgments(sized(path)).explain("q1", "d1")
     except DuplicateError as raised:
         error = raised
     assert str(error) == (
@@ -403,11 +393,9 @@ class TestRealFiles:
     @pytest.mark.parametrize(
         "name", ["cacm/run.cacm-bm25.txt", "trec_eval/results.test", "dl19/runs/input.UNH_bm25.gz"]
     )
-    def test_both_readers_agree(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(files, "SMALL", 1 << 40)
-        plain = read_run(DATA / name)
-        monkeypatch.setattr(files, "SMALL", 0)
-        fast = read_run(DATA / name)
+    def test_both_readers_agree(self, name: str) -> None:
+        source = files.find_source(DATA / name)
+        plain, fast = read_run(source._replace(small=1 << 40)), read_run(source._replace(small=0))
         assert fast.is_columns
         assert fast.nested == plain.nested
 

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 import pytest
@@ -19,25 +20,20 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankgauge.errors import FormatError, InputError
+from command import Command, Sized
+from rankgauge.errors import FormatError, InputError, options_are
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read import sources as files
+from rankgauge.read.frames import panics_unseen
 from rankgauge.read.names import SPELLINGS
+from rankgauge.read.sources import Source
 
 
-@pytest.fixture(params=["small", "big"], autouse=True)
-def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A big file gives the same message as a small one."""
-    if request.param == "big":
-        monkeypatch.setattr(files, "SMALL", 0)
-    return str(request.param)
-
-
-def fails(path: Path | str, message: str, read: Callable[..., object] = read_run, **options: str) -> None:
+def fails(path: Path | str | Source, message: str, read: Callable[..., object] = read_run, **options: str) -> None:
     """Reading fails with exactly this message after the path."""
     with pytest.raises(InputError) as caught:
         read(path, **options)
-    assert str(caught.value) == f"{path}{message}"
+    assert str(caught.value) == f"{path.name if isinstance(path, Source) else path}{message}"
 
 
 def written(folder: Path, content: str | bytes, name: str = "file.txt") -> Path:
@@ -105,8 +101,8 @@ class TestFiles:
             ("[]", "a.json"),
         ],
     )
-    def test_no_rows(self, content: str, name: str, tmp_path: Path) -> None:
-        fails(written(tmp_path, content, name), f": holds no rows; expected at least one{NOTHING_FOUND}")
+    def test_no_rows(self, content: str, name: str, tmp_path: Path, sized: Sized) -> None:
+        fails(sized(written(tmp_path, content, name)), f": holds no rows; expected at least one{NOTHING_FOUND}")
 
     @pytest.mark.parametrize("format", ["parquet", "ipc"])
     def test_no_rows_in_a_frame(self, format: str, tmp_path: Path) -> None:
@@ -125,13 +121,13 @@ class TestFiles:
         ):
             read_judgments(written(tmp_path, "q1 0 d1 1\n".encode(encoding)))
 
-    def test_nul_in_a_later_line(self, tmp_path: Path) -> None:
+    def test_nul_in_a_later_line(self, tmp_path: Path, sized: Sized) -> None:
         path = written(tmp_path, b"q1 0 d1 1\n" * 10_000 + b"q1 0 d\x00 2 1\n")
         with pytest.raises(FormatError, match=r"file.txt:10001: holds NUL bytes, so it is not a text file: "):
-            read_judgments(path)
+            read_judgments(sized(path))
 
     @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl", "a.json"])
-    def test_not_utf8(self, name: str, tmp_path: Path) -> None:
+    def test_not_utf8(self, name: str, tmp_path: Path, sized: Sized) -> None:
         content = {
             "a.txt": "q1 0 d1 1\nq1 0 dé 2\n",
             "a.csv": "qid,pid,rel\nq1,dé,2\n",
@@ -139,7 +135,7 @@ class TestFiles:
             "a.json": '{"q1": {"dé": 1}}',
         }[name]
         with pytest.raises(FormatError, match="is not UTF-8 text") as caught:
-            read_judgments(written(tmp_path, content.encode("latin-1"), name))
+            read_judgments(sized(written(tmp_path, content.encode("latin-1"), name)))
         assert str(caught.value).startswith(f"{tmp_path}/{name}:{'' if name == 'a.json' else '2:'}")
 
 
@@ -154,10 +150,14 @@ PACK = {
 
 @pytest.mark.parametrize("suffix", PACK)
 class TestDamagedCompression:
+    @pytest.fixture(autouse=True)
+    def source(self, sized: Sized) -> None:
+        self.sized = sized
+
     def refused(self, content: bytes, suffix: str, folder: Path) -> None:
         path = written(folder, content, f"run.txt.{suffix}")
         with pytest.raises(InputError) as caught:
-            read_run(path)
+            read_run(self.sized(path))
         assert re.fullmatch(
             rf"{path}: not a whole {PACK[suffix][0]} file \(.+\); fetch or compress it again, "
             "or take the suffix off its name if it is not compressed",
@@ -188,6 +188,40 @@ def test_a_truncated_frame(format: str, kept: float, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * kept)])
     with pytest.raises(InputError, match=rf"run.{format}: not a whole {format} file \(.+\); fetch or write it again"):
         read_run(path)
+
+
+def test_a_damaged_frame_is_one_line_of_words(
+    tmp_path: Path, command: Command, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where Rust panics, too, which prints at length before Python hears of it."""
+    path, stream = tmp_path / "run.arrow", io.BytesIO()
+    pl.DataFrame({"qid": ["q"] * 200, "pid": range(200), "score": range(200)}).write_ipc(stream)
+    qrels, damaged = written(tmp_path, "q 0 1 1\n"), 0
+    for at in range(-240, -150):
+        content = bytearray(stream.getvalue())
+        content[at] ^= 16
+        path.write_bytes(content)
+        outcome = command("eval", qrels, path)
+        if outcome.code:
+            assert re.fullmatch(rf"error: {path}: .+\n", outcome.err)
+            damaged += 1
+    assert damaged
+    assert capfd.readouterr() == ("", "")
+
+
+def test_panics_alone_are_unseen_and_only_while_a_command_runs(capfd: pytest.CaptureFixture[str]) -> None:
+    def printed(running: contextlib.AbstractContextManager[None], error: type[BaseException]) -> str:
+        def fail() -> None:
+            os.write(2, b"at length\n")
+            raise error("gone")
+
+        with pytest.raises(error), running, panics_unseen():
+            fail()
+        return capfd.readouterr().err
+
+    panic = cast("type[BaseException]", pl.exceptions.PanicException)
+    assert printed(options_are([]), panic) == ""
+    assert printed(options_are([]), ValueError) == printed(contextlib.nullcontext(), panic) == "at length\n"
 
 
 RUN_LINE = "q1 Q0 d1 1 9.5 x\n"
@@ -221,14 +255,14 @@ BAD_RUNS = {
 
 
 @pytest.mark.parametrize("case", BAD_RUNS)
-def test_bad_lines_of_runs(case: str, tmp_path: Path) -> None:
+def test_bad_lines_of_runs(case: str, tmp_path: Path, sized: Sized) -> None:
     content, message = BAD_RUNS[case]
-    fails(written(tmp_path, content), message)
+    fails(sized(written(tmp_path, content)), message)
 
 
 @pytest.mark.parametrize("rank", ["1.5", "first", "1_0", "9" * 30, "+-1"])
-def test_a_rank_is_an_integer_where_it_is_used(rank: str, tmp_path: Path) -> None:
-    path = written(tmp_path, RUN_LINE + f"q1 Q0 d2 {rank} 2 x\n")
+def test_a_rank_is_an_integer_where_it_is_used(rank: str, tmp_path: Path, sized: Sized) -> None:
+    path = sized(written(tmp_path, RUN_LINE + f"q1 Q0 d2 {rank} 2 x\n"))
     assert read_run(path).nested == {"q1": {"d1": 9.5, "d2": 2.0}}
     fails(path, f':2: rank "{rank}" is not an integer: "q1 Q0 d2 {rank} 2 x"', by="rank")
 
@@ -245,15 +279,15 @@ BAD_JUDGMENTS = {
 
 
 @pytest.mark.parametrize("case", BAD_JUDGMENTS)
-def test_bad_lines_of_judgments(case: str, tmp_path: Path) -> None:
+def test_bad_lines_of_judgments(case: str, tmp_path: Path, sized: Sized) -> None:
     content, message = BAD_JUDGMENTS[case]
-    fails(written(tmp_path, content), message, read_judgments)
+    fails(sized(written(tmp_path, content)), message, read_judgments)
 
 
-def test_a_long_line_is_shortened(tmp_path: Path) -> None:
+def test_a_long_line_is_shortened(tmp_path: Path, sized: Sized) -> None:
     shown = "q1 0 " + "d" * 74 + "…"
     fails(
-        written(tmp_path, f"q1 0 {'d' * 500}\n"),
+        sized(written(tmp_path, f"q1 0 {'d' * 500}\n")),
         f':1: expected 4 fields (query iteration doc grade), got 3: "{shown}"; a line of 3 fields looks like a run '
         "(query doc rank)",
         read_judgments,
@@ -295,13 +329,13 @@ BAD_TABLES = {
 
 
 @pytest.mark.parametrize("case", BAD_TABLES)
-def test_bad_tables(case: str, tmp_path: Path) -> None:
+def test_bad_tables(case: str, tmp_path: Path, sized: Sized) -> None:
     content, message = BAD_TABLES[case]
-    fails(written(tmp_path, content, "run.csv"), message)
+    fails(sized(written(tmp_path, content, "run.csv")), message)
 
 
-def test_a_rank_in_a_table_is_an_integer(tmp_path: Path) -> None:
-    fails(written(tmp_path, "qid,pid,rank\nq,d,1.5\n", "run.csv"), ":2: rank '1.5' is not an integer", by="rank")
+def test_a_rank_in_a_table_is_an_integer(tmp_path: Path, sized: Sized) -> None:
+    fails(sized(written(tmp_path, "qid,pid,rank\nq,d,1.5\n", "run.csv")), ":2: rank '1.5' is not an integer", by="rank")
 
 
 ROW = '{"qid": "q", "pid": "d", "score": 1}\n'
@@ -327,9 +361,9 @@ BAD_JSON_LINES = {
 
 
 @pytest.mark.parametrize("case", BAD_JSON_LINES)
-def test_bad_json_lines(case: str, tmp_path: Path) -> None:
+def test_bad_json_lines(case: str, tmp_path: Path, sized: Sized) -> None:
     content, message = BAD_JSON_LINES[case]
-    fails(written(tmp_path, content, "run.jsonl"), message)
+    fails(sized(written(tmp_path, content, "run.jsonl")), message)
 
 
 BAD_JSON = {
@@ -356,9 +390,9 @@ BAD_JSON = {
 
 
 @pytest.mark.parametrize("case", BAD_JSON)
-def test_bad_json(case: str, tmp_path: Path) -> None:
+def test_bad_json(case: str, tmp_path: Path, sized: Sized) -> None:
     content, message = BAD_JSON[case]
-    fails(written(tmp_path, content, "run.json"), message)
+    fails(sized(written(tmp_path, content, "run.json")), message)
 
 
 def test_a_mapping_names_what_is_there(tmp_path: Path) -> None:
@@ -380,8 +414,8 @@ def test_msmarco_holds_no_judgments(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.json", "a.jsonl", "a.parquet", "a.arrow", "a.gz", "a.zst", "a"])
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary() | st.text(alphabet='q1 0,\n\t"{}[]:#.e-', max_size=40).map(str.encode))
-def test_no_file_whatever_gives_another_kind_of_error(name: str, content: bytes, tmp_path: Path) -> None:
+def test_no_file_whatever_gives_another_kind_of_error(name: str, content: bytes, tmp_path: Path, sized: Sized) -> None:
     path = written(tmp_path, content, name)
     for read in (read_judgments, read_run):
         with contextlib.suppress(InputError):
-            assert len(read(path)) > 0
+            assert len(read(sized(path))) > 0

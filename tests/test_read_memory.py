@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 import copy
+import json
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import ir_measures
@@ -19,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgauge import evaluate
+from rankgauge import evaluate, evaluate_runs
 from rankgauge.errors import DuplicateError, FormatError, InputError, RankgaugeWarning
 from rankgauge.read import read_judgments, read_run
 
@@ -183,6 +185,60 @@ def test_a_stream_that_breaks() -> None:
 
     with pytest.raises(InputError, match="this Broken cannot be read as a frame"):
         read_run(Broken())
+
+
+class TestDictsOfColumns:
+    """One rule in memory and in a file of JSON."""
+
+    COLUMNS: ClassVar[dict[str, Any]] = {"qid": ["q", "q"], "pid": ["a", "b"], "score": [1.0, 2]}
+    BAD: ClassVar[dict[str, tuple[dict[str, Any], str]]] = {
+        "no score": ({"score": None, "points": [1, 2]}, "no column for the score; found qid, pid, points"),
+        "two queries": ({"topic_id": ["q", "q"]}, "'qid' and 'topic_id' could each be the query_id"),
+        "uneven": (
+            {"pid": ["a"]},
+            r"the columns are not equally long \(qid 2, pid 1, score 2\); give every row a value",
+        ),
+        "a word": ({"score": [1.0, "x"]}, "row 2: score 'x' is not a number"),
+    }
+
+    def either(self, columns: dict[str, Any], folder: Path) -> list[Any]:
+        (folder / "columns.json").write_text(json.dumps(columns))
+        return [columns, folder / "columns.json"]
+
+    def test_they_are_rows(self, tmp_path: Path) -> None:
+        for source in self.either(self.COLUMNS, tmp_path):
+            assert read_run(source).nested == {"q": {"a": 1.0, "b": 2.0}}
+        for source in self.either(self.COLUMNS | {"qid": ["q", 1]}, tmp_path):
+            assert read_run(source).nested == {"q": {"a": 1.0}, "1": {"b": 2.0}}
+
+    def test_any_kind_of_column(self) -> None:
+        for kind in (tuple, np.array, pd.Series, pl.Series, pa.array, lambda each: np.array(each, object)):
+            columns = {name: kind(each) for name, each in self.COLUMNS.items()}
+            assert read_run(columns).nested == {"q": {"a": 1.0, "b": 2.0}}
+
+    def test_names_that_are_given(self, tmp_path: Path) -> None:
+        columns = {"query_id": "q", "doc_id": "d", "score": "points"}
+        table = dict(zip(columns.values(), self.COLUMNS.values(), strict=True))
+        for source in self.either(table, tmp_path):
+            assert read_run(source, columns=columns).nested == {"q": {"a": 1.0, "b": 2.0}}
+            assert evaluate({"q": {"a": 1}}, source, "RR", columns=columns)["RR"] == 0.5
+
+    @pytest.mark.parametrize("case", BAD)
+    def test_what_is_refused(self, case: str, tmp_path: Path) -> None:
+        change, message = self.BAD[case]
+        columns = {name: each for name, each in (self.COLUMNS | change).items() if each is not None}
+        for source in self.either(columns, tmp_path):
+            with pytest.raises(FormatError, match=message):
+                read_run(source)
+
+    def test_systems_may_be_called_as_columns_are(self) -> None:
+        rows = [("q", "a", 1.0), ("q", "b", 2.0)]
+        for runs in ({"query": rows, "document": rows[:1]}, {"query": pd.DataFrame(self.COLUMNS), "document": rows}):
+            assert list(evaluate_runs({"q": {"a": 1}}, runs)) == ["query", "document"]
+
+    def test_an_array_of_no_dimension(self) -> None:
+        with pytest.raises(FormatError, match=r"query 'qid' maps to array\(1\) \(ndarray\); expected"):
+            read_run({"qid": np.array(1), "pid": np.array(1)})
 
 
 class TestDicts:

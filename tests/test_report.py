@@ -8,9 +8,9 @@ import gzip
 import hashlib
 import json
 import re
-import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,7 +22,10 @@ import pytest
 import rankgauge
 from command import Command
 from rankgauge.errors import FormatError, InputError
+from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.read.tables import read_groups_and_numbers, read_texts
+from rankgauge.reports.evidence import Limits
+from rankgauge.reports.facts import Source, gather
 from rankgauge.reports.sections import SECTIONS
 from rankgauge.result import Evaluation
 from rankgauge.show.cells import LEFT, cell_text, minus, number_text
@@ -46,6 +49,13 @@ def made(queries: int = 30, systems: int = 3, *, prefix: str = "q") -> tuple[dic
             run[f"{prefix}{number}"] = dict(zip(docs, scores.tolist(), strict=True))
     del runs["s0"][f"{prefix}3"]
     return judgments, runs
+
+
+def limited(judgments: Any, runs: dict[str, Any], **limits: int) -> rankgauge.Report:
+    """A report that looks at no more than this."""
+    wanted = rankgauge.report(judgments, runs, charts=False).facts.wanted
+    source = Source(JudgmentsSource.of(judgments), {name: RunSource.of(run).kept() for name, run in runs.items()})
+    return rankgauge.Report(gather(source, replace(wanted, limits=Limits(**limits))))
 
 
 class Page(HTMLParser):
@@ -446,9 +456,8 @@ def test_one_query_and_two_systems_are_reported_without_a_test(options: dict[str
         rankgauge.report({"q": {"a": 1}}, runs, baseline="z")
 
 
-def test_files_that_cannot_be_checked_are_reported_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["rankgauge.reports.facts"], "LOOKED_AT", 100)
-    words = rankgauge.report(*made(6, 2), charts=False).to_markdown()
+def test_files_that_cannot_be_checked_are_reported_all_the_same() -> None:
+    words = limited(*made(6, 2), checked=100).to_markdown()
     assert "Only the quick checks were made: the files are large." in words
 
 
@@ -586,19 +595,42 @@ def test_what_could_turn_the_decision_comes_first() -> None:
     assert {doubt.code for doubt in report.facts.comparison.warnings} <= set(codes)
 
 
+def test_cautions_about_other_systems_stand_at_the_end_only() -> None:
+    """Of three systems the verdict is about two; the third is judged less, and left queries unanswered."""
+    judgments = {f"q{n:02}": {"x": 1, "y": 0, "w": 0} for n in range(40)}
+    best = {query: {"x": 3.0, "y": 2.0, "w": 1.0} for query in judgments}
+    next_best = {query: {"y": 3.0, "x": 2.0, "w": 1.0} for query in judgments}
+    last = {query: {"s": 3.0, "t": 2.0, "x": 1.0} for query in list(judgments)[:30]}
+    report = rankgauge.report(judgments, {"next": next_best, "last": last, "best": best}, "nDCG@3", charts=False)
+    assert report.facts.focus == ("best", "next")
+    assert not any("last" in each for each in careful_of(report))
+    told = {row["code"]: row["caution"] for row in table_named(report, "cautions")}
+    assert "for last" in told["judged-unequal"]
+    assert "last answers 30 of 40" in told["unanswered"]
+    two = rankgauge.report(judgments, {"last": last, "best": best}, "nDCG@3", charts=False)
+    assert any("hard on last" in each for each in careful_of(two))
+
+
+@pytest.mark.parametrize(("queries", "section"), [(40, "summary"), (600, "moves")])
+def test_the_differences_are_drawn_once(queries: int, section: str) -> None:
+    judgments = {f"q{n:03}": {"x": 1} for n in range(queries)}
+    runs = {name: {query: {first: 2.0, "x": 1.0} for query in judgments} for name, first in (("a", "x"), ("b", "y"))}
+    report = rankgauge.report(judgments, runs)
+    drawn = [(each.key, block.key) for each in report.sections() for block in each.blocks if isinstance(block, Chart)]
+    assert [key for key, kind in drawn if kind == "differences"] == [section]
+
+
 def careful_of(report: rankgauge.Report) -> list[str]:
     """What the box of warnings says."""
     summary = report.to_dict()["sections"][0]["blocks"]
     return [item for block in summary if block.get("kind") == "warning" for item in block["items"]]
 
 
-@pytest.mark.parametrize("checked", [True, False])
-def test_unanswered_queries_are_warned_of_at_the_top(checked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not checked:
-        monkeypatch.setattr(sys.modules["rankgauge.reports.facts"], "LOOKED_AT", 0)
+@pytest.mark.parametrize("checked", [1_000, 0])
+def test_unanswered_queries_are_warned_of_at_the_top(checked: int) -> None:
     judgments = {f"q{number}": {"a": 1} for number in range(8)}
     runs = {"whole": {key: {"a": 1.0} for key in judgments}, "part": {key: {"a": 1.0} for key in list(judgments)[:3]}}
-    said = [text for text in careful_of(rankgauge.report(judgments, runs, charts=False)) if "answer" in text]
+    said = [text for text in careful_of(limited(judgments, runs, checked=checked)) if "answer" in text]
     assert said == [
         "Queries without an answer count 0 and lower the mean: part answers 3 of 8 (nDCG@10 0.3750, and 1.0000 over "
         "these)."

@@ -19,7 +19,8 @@ def browser() -> Iterator[Any]:
         yield started
 
 
-CHARTS = 13  # with groups and a second judge; the differences of queries are in the summary, too
+CHARTS = 12  # with groups and a second judge
+PAPER = 703, 1017  # pixels of A4 within its margins
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +191,33 @@ def test_the_first_screen_has_the_decision(browser: Any, tmp_path: Path, theme: 
             assert seen.complaints == []
     assert colours["no clear winner"] == colours["no difference"] == colours["too few"]
     assert len({colours["win"], colours["loss"], colours["too few"]}) == 3
+
+
+@pytest.mark.parametrize("case", SCREENS)
+def test_the_first_page_has_the_whole_summary(browser: Any, tmp_path: Path, case: str) -> None:
+    """On paper: sentence, tiles, picture and cautions before the first page ends, and no word on a bar."""
+    file = tmp_path / "report.html"
+    rankgauge.report(*outcome(case)).save(file)
+    with opened(browser, file, PAPER[0], "light", scripts=False) as seen:
+        seen.page.emulate_media(media="print")
+        place = seen.page.locator("#summary").bounding_box()
+        assert place is not None
+        assert place["y"] + place["height"] <= PAPER[1]
+        cut = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).length"
+        tiles = seen.page.locator("#summary .tile")
+        assert tiles.evaluate_all(cut) == 0
+        assert len(tiles.evaluate_all("all => [...new Set(all.map(e => e.offsetTop))]")) == 1
+        picture = seen.page.locator("#summary .still svg")
+        words, bars = picture.locator("text:has-text('better:')"), picture.locator("path[stroke-width='0.7']")
+        assert (words.count(), bars.count() > 0) == (2, True)
+        boxes = "all => all.map(e => e.getBoundingClientRect()).map(b => [b.left, b.top, b.right, b.bottom])"
+        touching = [
+            (word, bar)
+            for word in words.evaluate_all(boxes)
+            for bar in bars.evaluate_all(boxes)
+            if word[0] < bar[2] and bar[0] < word[2] and word[1] < bar[3] and bar[1] < word[3]
+        ]
+        assert touching == []
 
 
 def test_a_caution_leads_to_its_evidence(visit: Seen) -> None:

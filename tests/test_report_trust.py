@@ -12,8 +12,7 @@ import pytest
 import rankgauge
 from command import Command
 from rankgauge.errors import DuplicateError, InputError
-from rankgauge.reports import evidence
-from test_report import Page, check_tables, check_words, made
+from test_report import Page, check_tables, check_words, limited, made
 
 JUDGMENTS, RUNS = made()
 
@@ -155,21 +154,15 @@ def test_a_claim_that_judging_could_turn_round_is_warned_of() -> None:
     assert not any("could turn" in str(block) for block in section_of(settled, "summary")["blocks"])
 
 
-def test_large_data_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "MOST_CELLS", 650)  # two of the three runs have 600 documents at ranks up to 10
-    focused = rankgauge.report(JUDGMENTS, RUNS, charts=False)
+def test_large_data_are_bounded() -> None:
+    focused = limited(JUDGMENTS, RUNS, cells=650)  # two of the three runs have 600 documents at ranks up to 10
     assert {row["run"] for row in table_of(focused, "unjudged")} == set(focused.facts.focus)
     assert "only s2 and s0 were looked at" in str(section_of(focused, "open"))
     (pair,) = table_of(focused, "unjudged-pairs")
     assert (pair["system"], pair["baseline"]) == focused.facts.focus == ("s2", "s0")
     assert pair["difference"] == pytest.approx(focused.facts.first.mean("s2") - focused.facts.first.mean("s0"))
-    monkeypatch.setattr(evidence, "MOST_CELLS", 100)
-    assert "rankgauge judgments works it out" in str(
-        section_of(rankgauge.report(JUDGMENTS, RUNS, charts=False), "open")
-    )
-    monkeypatch.undo()
-    monkeypatch.setattr(evidence, "MOST_PAIRS", 2)
-    few = rankgauge.report(JUDGMENTS, RUNS, charts=False)
+    assert "rankgauge judgments works it out" in str(section_of(limited(JUDGMENTS, RUNS, cells=100), "open"))
+    few = limited(JUDGMENTS, RUNS, pairs=2)
     assert [(row["system"], row["baseline"]) for row in table_of(few, "unjudged-pairs")] == [("s2", "s0"), ("s2", "s1")]
 
 
@@ -267,6 +260,6 @@ def test_cautions_of_small_collections() -> None:
     model = {q: {"a": 2, "b": 1} for q in ("q1", "q2", "q3")}
     run, other = ({q: {one: 2.0, two: 1.0} for q in model} for one, two in ("ab", "ba"))
     made = rankgauge.report(people, {"x": run, "y": other}, second={"model": model})
-    assert "Fewer than 25 queries are judged by humans" in made.to_markdown()
+    assert "No intervals: 2 queries judged by humans are too few." in made.to_markdown()
     one = rankgauge.report({"q1": people["q1"]}, {"x": run, "y": other}, second={"model": {"q1": model["q1"]}})
     assert "on which no difference can be tested" in one.to_markdown()

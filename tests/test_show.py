@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -227,7 +226,7 @@ def test_three_notes_stand_below_a_table_and_the_rest_on_request() -> None:
 
 
 def test_quiet_is_the_table_alone() -> None:
-    alone = replace(NUMBERS, notes=())
+    alone = NUMBERS._replace(notes=())
     blocks = (Text("before"), Bullets(["a bullet"]), NUMBERS, Notes(["a note"] * 5))
     assert formats.render(page(*blocks), "table", Options(quiet=True)) == text(page(alone), Options())
     assert "A note." in text(page(*blocks), Options())
@@ -262,7 +261,7 @@ def test_every_block_has_words() -> None:
         "More (3)",
         "inside",
         "Changes:\n  one",
-        "Warning: Care",
+        "Caution: Care",
     ):
         assert words in plain
     written = markdown(parts, Options())

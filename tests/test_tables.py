@@ -14,12 +14,13 @@ import polars as pl
 import pytest
 
 import rankgauge
+from command import Sized
 from rankgauge.comparison.value_tables import values_of_tables
 from rankgauge.errors import FormatError, InputError
 from rankgauge.measures.aggregates import groups_of
 from rankgauge.read import read_judgments, read_run
-from rankgauge.read import sources as files
 from rankgauge.read.numbers import read_matrix
+from rankgauge.read.sources import SMALL, find_source
 from rankgauge.read.tables import read_groups_and_numbers, read_query_table, read_texts
 from rankgauge.trust.online.units import read_units
 
@@ -38,7 +39,7 @@ def values(path: str) -> Any:
 class Caller(NamedTuple):
     """Who reads a table, and one that it understands."""
 
-    read: Callable[[str], Any]
+    read: Callable[[Any], Any]
     names: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
@@ -75,6 +76,9 @@ CALLERS = {
         units, ("experiment", "delta_nDCG@10", "Delta Conversion"), [("a", 0.5, 0.25), ("b", -1.5, 2), ("c", 4, 8)]
     ),
 }  # fmt: skip
+
+
+BY_SIZE = ("run", "judgments")  # what is read in one way where it is small, and in another where it is big
 
 
 def text(table: Caller, delimiter: str = ",", *, comma: bool = False, quoting: int = csv.QUOTE_MINIMAL) -> str:
@@ -130,19 +134,16 @@ def framed(table: Caller, format: str) -> bytes:
 @pytest.mark.filterwarnings("ignore:.*1 query has no group")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("caller", CALLERS)
-@pytest.mark.parametrize("size", ["small", "big"])
-def test_every_caller_reads_every_shape(
-    caller: str, shape: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_caller_reads_every_shape(caller: str, shape: str, tmp_path: Path) -> None:
     table = CALLERS[caller]
     plain, path = tmp_path / "plain.csv", tmp_path / shape
     plain.write_text(text(table))
     path.write_bytes(SHAPES[shape](table))
     expected = table.read(str(plain))
     assert expected
-    if size == "big":
-        monkeypatch.setattr(files, "SMALL", 0)
     assert table.read(str(path)) == expected
+    if caller in BY_SIZE:
+        assert table.read(find_source(path)._replace(small=0)) == expected
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", " "])
@@ -176,12 +177,7 @@ def test_a_bad_number_is_named_with_its_line(caller: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("caller", CALLERS)
-@pytest.mark.parametrize("size", ["small", "big"])
-def test_a_key_twice_in_an_object_is_refused(
-    caller: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if size == "big":
-        monkeypatch.setattr(files, "SMALL", 0)
+def test_a_key_twice_in_an_object_is_refused(caller: str, tmp_path: Path) -> None:
     table = CALLERS[caller]
     lines = [json.dumps(each) for each in objects(table)]
     for name in table.names:
@@ -191,8 +187,12 @@ def test_a_key_twice_in_an_object_is_refused(
             ("t.jsonl", "\n".join(bad), "t.jsonl:2"), ("t.json", f"[{','.join(bad)}]", "t.json")
         ):  # fmt: skip
             (tmp_path / shape).write_text(content)
-            with pytest.raises(FormatError, match=f"{place}: the key '{name}' is there twice in one object; keep one"):
+            message = f"{place}: the key '{name}' is there twice in one object; keep one"
+            with pytest.raises(FormatError, match=message):
                 table.read(str(tmp_path / shape))
+            if caller in BY_SIZE:
+                with pytest.raises(FormatError, match=message):
+                    table.read(find_source(tmp_path / shape)._replace(small=0))
 
 
 @pytest.mark.parametrize("caller", ["groups", "weights"])
@@ -205,18 +205,16 @@ def test_an_object_of_queries_names_each_once(caller: str, tmp_path: Path) -> No
         CALLERS[caller].read(str(path))
 
 
-@pytest.mark.parametrize("size", ["small", "big"])
 class TestOddText:
     """What the two readers of runs might take differently."""
 
     @pytest.fixture(autouse=True)
-    def size(self, size: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        if size == "big":
-            monkeypatch.setattr(files, "SMALL", 0)
+    def source(self, sized: Sized) -> None:
+        self.sized = sized
 
     def run(self, content: str, path: Path) -> Any:
         (path / "run.csv").write_text(content, newline="")
-        return read_run(path / "run.csv").nested
+        return read_run(self.sized(path / "run.csv")).nested
 
     def test_a_carriage_return_alone_ends_a_line_outside_quotes(self, tmp_path: Path) -> None:
         assert self.run("qid,pid,score\rq,d,1\rq,e,2\r", tmp_path) == {"q": {"d": 1.0, "e": 2.0}}
@@ -237,6 +235,33 @@ class TestOddText:
         with pytest.raises(FormatError, match=r"run\.csv:3: unexpected end of data; a quoted field ends in a quote"):
             self.run('qid,pid,score\nq,d,1\nq,"e,2\n' + "q,f,3\n" * 30_000, tmp_path)
 
+    @pytest.mark.parametrize("cell", ['"a"b"c"', '"say "hi" now"', '"say,"hi"', '""x', '"x" ', '"a""b"c"'])
+    @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+    def test_half_a_quote_in_a_quoted_field(self, cell: str, delimiter: str, tmp_path: Path) -> None:
+        content = f"qid,pid,score,note\nq,d,1,x\nq,{cell},2,y\n".replace(",", delimiter)
+        with pytest.raises(FormatError, match=r"run\.csv:3: .*; a quoted field ends in a quote, and a quote in it is"):
+            self.run(content, tmp_path)
+
+    def test_half_a_quote_in_a_file_that_is_big(self, tmp_path: Path) -> None:
+        content = 'qid,pid,score\nq,"a"b"c",1\n' + "".join(f"q,{doc:032},1\n" for doc in range(250_000))
+        with pytest.raises(FormatError, match=r"run\.csv:2: ',' expected after '\"'"):
+            self.run(content, tmp_path)
+        assert (tmp_path / "run.csv").stat().st_size > SMALL
+
+    @pytest.mark.parametrize(
+        ("cell", "doc"),
+        [
+            ('"a""b"', 'a"b'),
+            ('a"b', 'a"b'),
+            (' "a"', ' "a"'),
+            ('"""a"""', '"a"'),
+            ('"a, b"', "a, b"),
+            ('"a\nb"', "a\nb"),
+        ],
+    )
+    def test_whole_quotes(self, cell: str, doc: str, tmp_path: Path) -> None:
+        assert self.run(f'qid,pid,score\n"q",{cell},1\nq,e,"2"\n', tmp_path) == {"q": {doc: 1.0, "e": 2.0}}
+
     def test_decimal_commas(self, tmp_path: Path) -> None:
         assert self.run("qid;pid;score\nq;d;1,5\nq;e;-,25\nq;f;1,234\nq;g;2\n", tmp_path) == {
             "q": {"d": 1.5, "e": -0.25, "f": 1.234, "g": 2.0}
@@ -250,7 +275,7 @@ class TestOddText:
         path = tmp_path / "run.jsonl"
         path.write_text('{"qid": "q", "pid": "d", "score": 1, "\\u0073core": 2}\n')
         with pytest.raises(FormatError, match=r"run\.jsonl:1: the key 'score' is there twice"):
-            read_run(path)
+            read_run(self.sized(path))
 
     @pytest.mark.parametrize("name", ["t.json", "t.jsonl", "t"])
     def test_json_beyond_all_sense(self, name: str, tmp_path: Path) -> None:
@@ -281,7 +306,6 @@ def test_polars_is_given_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     watch("read_csv")
     watch("read_ndjson")
-    monkeypatch.setattr(files, "SMALL", 0)
     rows = [(f"q{row // 100}", f"d{row}", row % 100) for row in range(20_000)]
     for name, content in {
         "t.csv": "qid,pid,score\n" + "".join(f"{query},{doc},{rank}\n" for query, doc, rank in rows),
@@ -290,7 +314,7 @@ def test_polars_is_given_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "t.jsonl": "".join(f'{{"qid": "{query}", "pid": "{doc}", "score": {rank}}}\n' for query, doc, rank in rows),
     }.items():
         (tmp_path / name).write_text(content)
-        assert len(read_run(tmp_path / name)) == len(rows)
+        assert len(read_run(find_source(tmp_path / name)._replace(small=0))) == len(rows)
     assert kinds == [bytes] * 4
 
 

@@ -10,6 +10,9 @@ import pytest
 
 import rankgauge
 from rankgauge.errors import InputError
+from rankgauge.read.rows import Ask
+from rankgauge.read.sources import find_source
+from rankgauge.read.trec import read_trec
 from rankgauge.show.formats import FORMATS
 from rankgauge.validation.checks import look_inverted
 from rankgauge.validation.validate import CODES, SEVERITIES, Finding, validate
@@ -158,7 +161,7 @@ def test_notes_below_a_table() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:NO JUDGED DOCUMENT WAS RETRIEVED")
-def test_notes_on_the_first_rows_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_on_the_first_rows_of_a_run(tmp_path: Path) -> None:
     for code, words in {
         "RG202": "1 of 1 query",
         "RG203": "1 of 1 query",
@@ -175,8 +178,10 @@ def test_notes_on_the_first_rows_of_a_run(tmp_path: Path, monkeypatch: pytest.Mo
     assert rankgauge.evaluate(qrels, run, protocol={"order": "rank"}).notes == [
         "RG203 ranks start at 0: 1 of 2 queries."
     ]
-    monkeypatch.setattr("rankgauge.read.trec.SAMPLE", 20)
-    assert rankgauge.evaluate(qrels, run).notes == ["RG203 ranks start at 0: the first query."]
+    content = read_trec(find_source(run), Ask("run"), sample=20)
+    sampled = rankgauge.read_run(run)
+    sampled.head, sampled.whole_head = content.head, content.whole_head
+    assert rankgauge.evaluate(qrels, sampled).notes == ["RG203 ranks start at 0: the first query."]
 
 
 def test_notes_on_what_is_held_as_dicts_and_frames() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from rankgauge.errors import InputError, MeasureError
+from rankgauge.read.sources import Source, find_source
 from rankgauge.validation import table
 from rankgauge.validation.validate import Finding, validate
 
@@ -47,10 +48,10 @@ def ragged(rows: list[str], chance: random.Random) -> list[str]:
     return lines
 
 
-def choose_reader(monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
-    """The fast reader for files of any size, or the line reader."""
-    monkeypatch.setattr("rankgauge.read.sources.SMALL", -1 if fast else 1 << 20)
+def choose_reader(monkeypatch: pytest.MonkeyPatch, fast: bool) -> Callable[[Path], Source]:
+    """Files as sources for the fast reader, or for the line reader."""
     monkeypatch.setattr(table, "_fast_run", FAST if fast else lambda file: None)
+    return lambda path: find_source(path)._replace(small=-1 if fast else 1 << 20)
 
 
 def parsed(lines: list[str]) -> list[Line]:
@@ -86,14 +87,14 @@ def expected(rows: list[Line]) -> Iterator[tuple[str, int, int]]:
 @pytest.mark.parametrize("fast", [False, True], ids=["line reader", "fast reader"])
 @pytest.mark.parametrize("untidy", [False, True], ids=["regular", "ragged"])
 def test_what_a_plain_reading_finds(fast: bool, untidy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    choose_reader(monkeypatch, fast)
+    source = choose_reader(monkeypatch, fast)
     path, codes = tmp_path / "a.run", set()
     for seed in range(60):
         chance = random.Random(seed)
         lines = random_run(chance)
         lines = ragged(lines, chance) if untidy else lines
         path.write_text("\n".join(lines) + chance.choice(["\n", ""]))
-        found = [each for each in validate({"q1": {"d1": 1}}, path) if each.code.startswith("RG2")]
+        found = [each for each in validate({"q1": {"d1": 1}}, source(path)) if each.code.startswith("RG2")]
         shown = {(each.code, each.count, int(each.examples[0].split(":")[1])) for each in found}
         wanted = set(expected(parsed(lines)))
         assert {each for each in shown if each[0] != "RG207"} == wanted
@@ -112,8 +113,8 @@ def test_both_readers_say_the_same_to_the_letter(tmp_path: Path, monkeypatch: py
         run.write_text("\n".join(ragged(random_run(chance), chance)))
         said = []
         for fast in (True, False):
-            choose_reader(monkeypatch, fast)
-            said.append(validate(qrels, run))
+            source = choose_reader(monkeypatch, fast)
+            said.append(validate(source(qrels), source(run)))
         assert said[0] == said[1] != []
 
 
@@ -121,8 +122,8 @@ def test_ranks_that_are_no_numbers_are_no_ranks(tmp_path: Path, monkeypatch: pyt
     run = tmp_path / "a.run"
     run.write_text("q Q0 a first 1 A\nq Q0 b second 2 A\n")
     for fast in (True, False):
-        choose_reader(monkeypatch, fast)
-        assert validate({"q": {"b": 1}}, run) == []
+        source = choose_reader(monkeypatch, fast)
+        assert validate({"q": {"b": 1}}, source(run)) == []
 
 
 # ---- pairs that are there twice, in every format ---------------------------------------------------------------------

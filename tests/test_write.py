@@ -191,10 +191,12 @@ def test_ids_that_a_cell_cannot_hold(identifier: str, tmp_path: Path) -> None:
 
 
 def test_ids_that_are_no_text(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="holds half a character"):
+    with pytest.raises(FormatError, match=r"run, query 'q', document '\\ud800': the id .* holds half a character"):
         write(Run({"q": {"\ud800": 1.0}}), tmp_path / "run.txt")
-    with pytest.raises(FormatError, match="cannot be written as UTF-8"):
+    with pytest.raises(FormatError, match=r"run, query '\\ud800': the id '\\ud800' holds half a character"):
         write(Run({"\ud800": {"d": 1.0}}), tmp_path / "run.txt")
+    with pytest.raises(FormatError, match=r"run\.txt: .*\\ud800.* cannot be written as UTF-8"):
+        write(Run({"q": {"d": 1.0}}), tmp_path / "run.txt", tag="\ud800")
     assert os.listdir(tmp_path) == []
 
 

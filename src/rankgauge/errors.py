@@ -22,6 +22,7 @@ from contextvars import ContextVar
 from typing import ClassVar, Final, NamedTuple
 
 __all__ = [
+    "OPTIONS",
     "Doubt",
     "DuplicateError",
     "FormatError",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from importlib import import_module
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -94,7 +93,7 @@ class Shown:
         from rankgauge.show.model import Options
 
         options = Options(digits, only=table, quiet=quiet)
-        return str(render(self.page(**choices), format, replace(options, notes=None) if notes else options))
+        return str(render(self.page(**choices), format, options._replace(notes=None) if notes else options))
 
     # A kind of result whose frame holds more than its table does says so by its own function.
     def to_frame(self, *_: Any, **choices: Any) -> pl.DataFrame:

@@ -96,21 +96,21 @@ class Rows:
         """The scores, a line a query."""
         return Ragged(self.scores, self.sizes)
 
-    def batches(self) -> Iterator[Batch]:
-        """All queries, a few at a time."""
+    def batches(self, cached: int = CACHED) -> Iterator[Batch]:
+        """All queries, a few at a time: of so many elements."""
         uniform = len(self) > 0 and int(self.sizes.min()) == int(self.sizes.max()) > 0
-        yield from self._equal() if uniform and self.ideal is None else self._unequal()
+        yield from (self._equal if uniform and self.ideal is None else self._unequal)(cached)
 
-    def _equal(self) -> Iterator[Batch]:
+    def _equal(self, cached: int) -> Iterator[Batch]:
         """Views: nothing is copied."""
         width = int(self.sizes[0])
         grades, scores = self.grades.reshape(-1, width), self.scores.reshape(-1, width)
-        step = max(1, CACHED // width)
+        step = max(1, cached // width)
         for begin in range(0, len(self), step):
             part = slice(begin, begin + step)
             yield Batch(part, self.sizes[part], grades[part], scores[part], None, True)
 
-    def _unequal(self) -> Iterator[Batch]:
+    def _unequal(self, cached: int) -> Iterator[Batch]:
         order = _by_size(self.sizes)
         sizes = self.sizes[order]
         total = np.cumsum(sizes + 1)
@@ -118,7 +118,7 @@ class Rows:
         while begin < len(order):
             longest = int(SPREAD * sizes[begin]) + 4
             before = int(total[begin - 1]) if begin else 0
-            end = min(np.searchsorted(total, before + CACHED, "right"), np.searchsorted(sizes, longest, "right"))
+            end = min(np.searchsorted(total, before + cached, "right"), np.searchsorted(sizes, longest, "right"))
             lines = order[begin : max(int(end), begin + 1)]
             cells = self.lines.cells(lines)
             ideal = None if self.ideal is None else self.ideal.cells(lines).of(self.ideal.flat)

@@ -121,10 +121,10 @@ class Inputs:
         return replace(protocol, ideal="retrieved") if unknown else protocol
 
     @contextmanager
-    def progress(self) -> Iterator[None]:
+    def progress(self, much: int = MUCH) -> Iterator[None]:
         """A bar over the bytes of all files: on standard error, on a terminal, and only when there is much to read."""
         total = sum(os.path.getsize(path) for path in self.paths if os.path.isfile(path))
-        if total < MUCH or not sys.stderr.isatty():
+        if total < much or not sys.stderr.isatty():
             yield
             return
         sources = [self.judgments, *self.runs.values(), *self.retrieved.values(), *self.judges.values()]

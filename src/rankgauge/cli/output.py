@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -62,12 +62,12 @@ class Output:
     def options(self) -> Options:
         """What a renderer is told: as wide as the terminal, and in colours, only where there is one."""
         options = Options(self.digits, only=self.table, more="--notes", quiet=self.quiet)
-        options = replace(options, notes=None) if self.notes else options
+        options = options._replace(notes=None) if self.notes else options
         if not self.is_terminal:
             return options
         import shutil  # it loads compression, too, which takes a while
 
-        return replace(options, width=shutil.get_terminal_size().columns, colours="NO_COLOR" not in os.environ)
+        return options._replace(width=shutil.get_terminal_size().columns, colours="NO_COLOR" not in os.environ)
 
 
 def deliver(result: Shown, output: Output, **choices: Any) -> None:

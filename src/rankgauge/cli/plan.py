@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.plan import Deviation
     from rankgauge.comparison.values import Values
     from rankgauge.protocol import Protocol
+    from rankgauge.result import Evaluation
 
 __all__ = ["plan_queries"]
 
@@ -104,11 +104,10 @@ def _deviation(
     measure: str | None,
     protocol: Protocol,
     reading: Reading,
-) -> Deviation:
-    """The deviation that was given, or that of the pilot."""
+) -> Deviation | Evaluation:
+    """The deviation that was given, or the pilot."""
     from rankgauge.cli.inputs import Inputs
     from rankgauge.comparison.plan import Deviation, deviation_of
-    from rankgauge.comparison.values import values_of_results
 
     if deviation is not None:
         return Deviation(deviation)
@@ -117,9 +116,7 @@ def _deviation(
     if len(files) < 3:
         raise click.UsageError("a pilot is QRELS and two runs or more: how differences vary takes two systems")
     qrels, *runs = files
-    evaluation = Inputs(reading, qrels, runs).evaluate([measure or DEFAULT], protocol)
-    (values,) = values_of_results(evaluation).values()
-    return replace(deviation_of(values), rules=str(protocol) if protocol.changed else "")
+    return Inputs(reading, qrels, runs).evaluate([measure or DEFAULT], protocol)
 
 
 def _pilot_values(pilot: str, measure: str | None, *, skip: bool) -> Values:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rankgauge.comparison.settings import TUKEYS, Settings
+from rankgauge.comparison.verdict import BETTER, WORSE, units_text
 from rankgauge.errors import Doubt
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ CODES: Final = {
     "few-differences": f"a pair of systems that differ on fewer than {FEW_QUERIES} queries, though on some",
     "skewed": f"skewness / √queries of a pair's differences beyond ± {SKEWED:g}",
     "tie-band": "another order of equal scores could move a difference by more than its size",
-    "judged-unequal": f"the judged shares at the cut-off differ by more than {JUDGED_APART:g}",
+    "judged-unequal": f"judged shares of a pair more than {JUDGED_APART:g} apart, and the less judged did not win",
     "unequal-variances": f"a Tukey method, and deviations of differences more than a factor of {UNEQUAL:g} apart",
     "dropped-queries": "queries without a value for every system were left out",
     "few-flips": "so few flips that no p can fall below the level; under Holm, BH or BY, below their first step",
@@ -41,22 +42,22 @@ CODES: Final = {
 def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
     """What the values alone show."""
     measure = values.measure
-    units = len(values.queries) if values.clusters is None else len(set(values.clusters.tolist()))
+    clusters = None if values.clusters is None else len(set(values.clusters.tolist()))
+    units, words = clusters or len(values.queries), units_text(len(values.queries), clusters)
     if values.dropped:
         query, why = next(iter(values.dropped.items()))
         yield Doubt(
             "dropped-queries", f"{measure}: {len(values.dropped):,} queries were left out, such as {query}: {why}"
         )
     if units < FEW_QUERIES:
-        what = "queries" if values.clusters is None else "clusters of queries"
         yield Doubt(
             "few-queries",
-            f"{measure}: {units} {what} are few; below {FEW_QUERIES} "
+            f"{measure}: {words} {'is' if units == 1 else 'are'} few; below {FEW_QUERIES} "
             "an interval or a p-value is only as good as the differences are symmetric; judge more queries",
         )
     else:
         yield from _few_differences(measure, pairs)
-        yield from _skewed(measure, pairs, units)
+        yield from _skewed(measure, pairs, units, words)
 
 
 def doubts_of_groups(groups: Mapping[str, Sequence[Doubt]]) -> Iterator[Doubt]:
@@ -86,13 +87,13 @@ def _few_differences(measure: str, pairs: Sequence[Pair]) -> Iterator[Doubt]:
         )
 
 
-def _skewed(measure: str, pairs: Sequence[Pair], units: int) -> Iterator[Doubt]:
+def _skewed(measure: str, pairs: Sequence[Pair], units: int, words: str) -> Iterator[Doubt]:
     strong = sorted((p for p in pairs if abs(p.skewness) > SKEWED * np.sqrt(units)), key=lambda p: -abs(p.skewness))
     if strong:
         first = strong[0]
         yield Doubt(
             "skewed",
-            f"{measure}: few of {units} queries decide about {_names(strong)} (skewness {first.skewness:.1f}); "
+            f"{measure}: few of {words} decide about {_names(strong)} (skewness {first.skewness:.1f}); "
             "interval and p are too small; judge more queries",
         )
 
@@ -133,15 +134,30 @@ def _names(pairs: Sequence[Pair]) -> str:
 def doubts_of_results(results: Mapping[str, Result], measure: Measure, pairs: Sequence[Pair]) -> Iterator[Doubt]:
     """What the rankings behind the values show: equal scores, and unequal shares of judged documents."""
     yield from _tie_bands(results, measure, pairs)
+    yield from _judged_unequal(results, measure, pairs)
+
+
+def _judged_unequal(results: Mapping[str, Result], measure: Measure, pairs: Sequence[Pair]) -> Iterator[Doubt]:
+    """The pair whose judged shares are furthest apart, where judging more could turn what was decided about it."""
     cutoff = measure.cutoff if isinstance(measure.cutoff, int) else 10
     shares = {name: result.judged[cutoff] for name, result in results.items() if cutoff in result.judged}
-    if shares and max(shares.values()) - min(shares.values()) > JUDGED_APART:
-        least, most = min(shares, key=lambda name: shares[name]), max(shares, key=lambda name: shares[name])
+    ordered = [sorted((p.a, p.b), key=lambda name: shares[name]) for p in pairs if not _won_unjudged(p, shares)]
+    apart = [(least, most) for least, most in ordered if shares[most] - shares[least] > JUDGED_APART]
+    if apart:
+        least, most = max(apart, key=lambda each: shares[each[1]] - shares[each[0]])
         yield Doubt(
             "judged-unequal",
             f"Judged@{cutoff} is {shares[most]:.3f} for {most} and {shares[least]:.3f} for {least}: what is not judged "
             f"counts as not relevant, which is hard on {least}; judge what it found, or try --unjudged condensed",
         )
+
+
+def _won_unjudged(pair: Pair, shares: Mapping[str, float]) -> bool:
+    """Whether shares are unknown, or the system with fewer judged documents is better all the same."""
+    if not shares.keys() >= {pair.a, pair.b}:
+        return True
+    fewer = shares[pair.a] - shares[pair.b]
+    return (pair.decision == BETTER and fewer < 0) or (pair.decision == WORSE and fewer > 0)
 
 
 def _tie_bands(results: Mapping[str, Result], measure: Measure, pairs: Sequence[Pair]) -> Iterator[Doubt]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from rankgauge.comparison.ranges import too_few, within_range
 from rankgauge.comparison.settings import INTERVALS, METHODS, RANKS, TUKEYS, Settings
-from rankgauge.comparison.verdict import OPPOSITE, decide, smallest_p, verdict
+from rankgauge.comparison.verdict import OPPOSITE, decide, verdict
 from rankgauge.errors import InputError
 from rankgauge.stats import families, paired
 from rankgauge.stats.bootstrap import bootstrap_intervals
@@ -65,6 +66,7 @@ class Pair:
     measure: str = ""
     alpha: float = 0.05
     adjusted: bool = False  # whether p_adjusted is for one pair out of several
+    clusters: int | None = None  # that the queries are in; None: every query is its own
 
     @property
     def verdict(self) -> str:
@@ -204,7 +206,10 @@ def _described(
             exact=bool(exact[number]),
             d_z_interval=(float(effects[number, 0]), float(effects[number, 1])),
             detectable=one * each.error * float(np.sqrt(len(units))),
-            intervals={kind: (float(rows[number, 0]), float(rows[number, 1])) for kind, rows in ends.items()},
+            intervals={
+                kind: values.within_range((float(low[number]), float(high[number])), settings.alpha, len(units), -1.0)
+                for kind, (low, high) in ((kind, rows.T) for kind, rows in ends.items())
+            },
         )
         for number, (each, pair) in enumerate(zip(found, at, strict=True))
     ]
@@ -212,7 +217,7 @@ def _described(
 
 def _can_detect(units: int, settings: Settings) -> bool:
     """Whether any difference can be shown: of all flips two are the furthest from 0, so that no p is below 2 / 2^n."""
-    return units > 1 and (settings.method in TUKEYS or smallest_p(units) <= settings.alpha)
+    return units > 1 and (settings.method in TUKEYS or not too_few(units, settings.alpha))
 
 
 def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], settings: Settings, **known: Any) -> Pair:
@@ -220,7 +225,8 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
     largest = float(max(np.abs(a).max(), np.abs(b).max()))
     wins, ties, losses = paired.wins_ties_losses(a - b, largest)
     interval = values.within_range(paired.t_interval(found, settings.alpha), settings.alpha, len(units), lowest=-1.0)
-    relative, relative_interval = paired.relative_change(found, settings.alpha)
+    relative, ratios = paired.relative_change(found, settings.alpha)
+    relative_interval = within_range(ratios, values.bounded, lowest=-1.0, highest=float("inf"))
     effect, rope = paired.effect_size(found, units), settings.rope
     return Pair(
         values.systems[at[0]],
@@ -243,6 +249,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         within_rope=None if rope is None else paired.posterior(found, -rope, rope),
         tost=None if settings.margin is None else paired.tost(found, settings.margin),
         others=_rank_tests(a - b, settings, largest),
+        clusters=None if values.clusters is None else len(units),
         **known,
     )
 

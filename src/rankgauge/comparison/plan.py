@@ -8,13 +8,15 @@ Everything rests on one number: the standard deviation of the differences betwee
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
+from rankgauge.comparison.values import Values, values_of_results
 from rankgauge.errors import InputError
+from rankgauge.protocol import DEFAULT
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.power import (
@@ -30,7 +32,7 @@ from rankgauge.stats.power import (
 )
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.values import Values
+    from rankgauge.result import Result
 
 __all__ = ["QUESTIONS", "Answer", "Deviation", "Plan", "Question", "Setting", "deviation_of", "plan"]
 
@@ -48,7 +50,13 @@ class Deviation:
     systems: tuple[str, ...] = ()
     smallest: float | None = None  # of the pairs, where there are several
     largest: float | None = None
-    rules: str = ""  # of the pilot's evaluation, where they are not the defaults
+    protocol: Mapping[str, Any] = field(default_factory=dict)  # the rules of the pilot's evaluation, where known
+
+    @property
+    def rules(self) -> str:
+        """The rules that are not at their default, in a word each."""
+        usual = DEFAULT.to_dict()
+        return ", ".join(f"{rule}={value}" for rule, value in self.protocol.items() if value != usual.get(rule))
 
     @property
     def sentence(self) -> str:
@@ -89,7 +97,8 @@ def deviation_of(values: Values) -> Deviation:
     pairs = [float((a - b).std(ddof=1)) for a, b in combinations(values.table.T, 2)]
     range_of_pairs = (min(pairs), max(pairs)) if systems > 2 else (None, None)
     names = tuple(values.systems)
-    return Deviation(math.sqrt(variance), (ends[0], ends[1]), values.measure, queries, names, *range_of_pairs)
+    about = (values.measure, queries, names, *range_of_pairs, values.protocol)
+    return Deviation(math.sqrt(variance), (ends[0], ends[1]), *about)
 
 
 # ---- the questions, in words, and solved for the queries or for the size ---------------------------------------------
@@ -215,7 +224,10 @@ class Plan(Shown):
     def data(self, **choices: Any) -> dict[str, Any]:
         """Everything that JSON holds."""
         pilot, setting = self.deviation, self.setting
-        known = {"measure": pilot.measure, "queries": pilot.queries, "systems": pilot.systems}
+        known = {
+            "measure": pilot.measure, "queries": pilot.queries, "systems": pilot.systems,
+            "protocol": pilot.protocol or None,
+        }  # fmt: skip
         return {
             "deviation": Estimate(pilot.value, *pilot.interval or ()),
             "pilot": known if pilot.systems else None,
@@ -230,7 +242,7 @@ class Plan(Shown):
 
 
 def plan(
-    deviation: float | Deviation,
+    deviation: float | Deviation | Mapping[str, Result],
     *,
     differences: float | Iterable[float] = (),
     margins: float | Iterable[float] = (),
@@ -244,6 +256,7 @@ def plan(
 ) -> Plan:
     """Queries needed for differences, gates and intervals of these sizes; and what sets of queries can show.
 
+    `deviation` is that of the differences between two systems, or a pilot: what `evaluate_runs` gives of two or more.
     Without any size or number, a ladder of usual ones; margins that a system of the expected loss can never keep are
     left out. `systems` are compared in every pair, `with_baseline` each with one of them; `expected` is the true
     difference that a gate will meet.
@@ -251,7 +264,7 @@ def plan(
     >>> plan(0.2, differences=0.02).answers[0].queries
     787
     """
-    given = deviation if isinstance(deviation, Deviation) else Deviation(float(deviation))
+    given = _given(deviation)
     setting = Setting(systems, with_baseline, expected, power, alpha)
     asked = {"difference": _several(differences), "margin": _several(margins), "width": _several(interval_widths)}
     sets = _several(query_counts)
@@ -272,6 +285,18 @@ def plan(
         tuple(_answers(given, setting, {name: asked[name] for name in questions})),
         {number: {q: QUESTIONS[q].size(setting, given.value, number) for q in questions} for number in sets},
     )
+
+
+def _given(deviation: float | Deviation | Mapping[str, Result]) -> Deviation:
+    """The deviation as it was given, or that of a pilot's results."""
+    if isinstance(deviation, Deviation):
+        return deviation
+    if not isinstance(deviation, Mapping):
+        return Deviation(float(deviation))
+    measures = values_of_results(deviation)
+    if len(measures) > 1:
+        raise InputError(f"the pilot has {', '.join(measures)}; evaluate it by one measure")
+    return deviation_of(next(iter(measures.values())))
 
 
 def _answers(deviation: Deviation, setting: Setting, asked: dict[str, list[float]]) -> Iterator[Answer]:

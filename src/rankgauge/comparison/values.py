@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.comparison.verdict import smallest_p
+from rankgauge.comparison.ranges import is_bounded, known_interval
 from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import Protocol
@@ -70,7 +70,7 @@ class Values:
         return float(np.average(self.of(system), weights=self.weights))
 
     def intervals(self, alpha: float = 0.05) -> dict[str, Estimate]:
-        """System → its mean and the t interval of it, within the range of the measure."""
+        """System → its mean and the t interval of it."""
         units = units_of(self.table, self.weights, self.clusters)
         return {
             name: Estimate(self.mean(name), *self.within_range(mean_interval(units, at, alpha), alpha, len(units)))
@@ -78,19 +78,13 @@ class Values:
         }
 
     def within_range(self, interval: Interval, alpha: float, units: int, lowest: float = 0.0) -> Interval:
-        """An interval where the measure can be; none (NaN) of so few units that nothing could be significant."""
-        low, high = interval
-        if smallest_p(units) > alpha:
-            return float("nan"), float("nan")
-        return (max(low, lowest), min(high, 1.0)) if self.bounded else (low, high)
+        """An interval where the measure can be; none (NaN) of too few units."""
+        return known_interval(interval, self.bounded, alpha, units, lowest)
 
     @cached_property
     def bounded(self) -> bool:
-        """Whether the measure lies between 0 and 1, as far as is known."""
-        try:
-            return parse(self.measure).definition.bounded
-        except MeasureError:
-            return False
+        """Whether the measure lies between 0 and 1."""
+        return is_bounded(self.measure, self.table)
 
     def difference(self, a: str, b: str) -> Floats:
         """a − b, query by query."""

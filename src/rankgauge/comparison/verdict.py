@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
 
 __all__ = ["BETTER", "NOT_SIGNIFICANT", "OPPOSITE", "WORSE", "change_text", "decide", "p_text", "percent"]
-__all__ += ["smallest_p", "verdict"]
+__all__ += ["smallest_p", "units_text", "verdict"]
 
 BETTER: Final = "better"
 WORSE: Final = "worse"
@@ -43,9 +43,17 @@ def verdict(pair: Pair, number: Callable[[float], str] = "{:z.4f}".format) -> st
         return f"No difference: {pair.a} and {pair.b} have the same {pair.measure} on every query"
     apart = f"{pair.a} − {pair.b} is {number(pair.difference)} {pair.measure} ({sure})"
     if not isfinite(pair.detectable):
-        few = counted(pair.queries, "query", "queries")
-        return f"Too few queries to tell: {apart}; {few} cannot show a significant difference"
+        few = units_text(pair.queries, pair.clusters)
+        what = "queries" if pair.clusters is None else "clusters of queries"
+        return f"Too few {what} to tell: {apart}; {few} cannot show a significant difference"
     return f"No clear winner: {apart}; minimum detectable effect {number(pair.detectable)}"
+
+
+def units_text(queries: int, clusters: int | None) -> str:
+    """How many there are of what counts as independent: 12 queries, 4 clusters of queries."""
+    if clusters is None:
+        return counted(queries, "query", "queries")
+    return counted(clusters, "cluster of queries", "clusters of queries")
 
 
 def smallest_p(units: int) -> float:

@@ -32,7 +32,12 @@ BATCH = 1 << 17  # judgments looked up together: few enough for their arrays to 
 
 
 def match_columns(
-    judgments: Judgments, run: Run, queries: list[str], protocol: Protocol, grouped: Grouped | None = None
+    judgments: Judgments,
+    run: Run,
+    queries: list[str],
+    protocol: Protocol,
+    grouped: Grouped | None = None,
+    batch: int = BATCH,
 ) -> Parts:
     """Find every judged document in the ranking of its query, and its rank.
 
@@ -46,7 +51,7 @@ def match_columns(
     rows, copies = run_once(run, protocol) if grouped is None else (grouped, None)
     ideal, judged = judged, judged if copies is None else with_copies(judged, copies)
     ranking = _Ranking.of(rows, judged.queries, protocol)
-    found = in_threads(lambda batch: ranking.find(judged, *batch), _batches(judged.query))
+    found = in_threads(lambda ends: ranking.find(judged, *ends), _batches(judged.query, batch))
     query, rank, first, tied, row = (np.concatenate(column) for column in zip(*found, strict=True))
     wanted = judged if protocol.duplicates == "distinct" else ideal
     hits = by_rank(query, rank, first, tied, judged.number[row])
@@ -64,11 +69,11 @@ def _moves(old: list[str], new: list[str]) -> tuple[Ints, Ints]:
     return order, place
 
 
-def _batches(query: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+def _batches(query: NDArray[np.int32], size: int) -> Iterator[tuple[int, int]]:
     """Where to cut the judgments into batches: where the query changes."""
     start = 0
     while start < len(query):
-        end = min(start + BATCH, len(query))
+        end = min(start + size, len(query))
         while end < len(query) and query[end] == query[end - 1]:
             end += 1
         yield start, end

@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = ["match_nested"]
 
-SMALL = 2_000
+SMALL = 2_000  # rows that are quicker sorted
 BATCH = 400_000  # rows looked at together: few enough for their arrays to be used again and again
 NOTHING: Mapping[str, float] = {}
 
 
-def match_nested(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol) -> Parts:
+def match_nested(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol, small: int = SMALL) -> Parts:
     """Look every judged document up in the ranking of its query."""
     tables = list(map(judgments.nested.__getitem__, queries))
     rankings = _rankings(run, queries, protocol)
     whole = Batch(judgments, run, protocol, queries, tables, rankings, sizes_of(tables), sizes_of(rankings))
     ends = whole.retrieved.cumsum()
-    if ends[-1] < SMALL:
+    if ends[-1] < small:
         return ordered(_by_sorting(whole), protocol)
     cuts = sorted(set(np.searchsorted(ends, np.arange(BATCH, ends[-1], BATCH)).tolist()))
     batches = (whole[start:end] for start, end in pairwise([0, *cuts, len(queries)]) if start < end)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import DuplicateError, FormatError
-from rankgauge.read.records import id_text
+from rankgauge.read.records import complex_refused, id_text, is_complex
 from rankgauge.read.rows import LONGEST
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ TOGETHER = 16_000  # results unpacked and looked up in one go
 TOUCHED = 2_000  # the same, where they are touched first: few enough to stay in the cache
 MANY_RESULTS = 12  # from one judgment to so many results on, touching the results first pays
 NOT_FOUND = repeat(float("nan"))
-NOT_A_NUMBER = (struct.error, TypeError, ValueError, OverflowError)
+NOT_A_NUMBER = (struct.error, TypeError, ValueError, OverflowError, np.exceptions.ComplexWarning)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,7 +65,8 @@ def unpack(batch: Batch) -> tuple[Floats, Floats, Floats]:
     grades, found = np.empty((2, int(batch.judged.sum())))
     scores = np.empty(int(batch.retrieved.sum()))
     try:
-        _fill(batch, grades, scores, found)
+        with complex_refused():
+            _fill(batch, grades, scores, found)
         fine = _all_finite(grades) and _all_finite(scores)
     except NOT_A_NUMBER:
         fine = False
@@ -98,7 +99,8 @@ def numbers_of(record: Record, tables: Tables, queries: list[str]) -> Floats:
     """All numbers of these tables in one array; the first that is not a finite number is an error."""
     values = np.empty(sum(map(len, tables)))
     try:
-        _pack(tables, _room(values), 0)
+        with complex_refused():
+            _pack(tables, _room(values), 0)
         fine = _all_finite(values)
     except NOT_A_NUMBER:
         fine = False
@@ -132,10 +134,11 @@ def _all_finite(values: Floats) -> bool:
 def _bad_number(record: Record, tables: Tables, queries: list[str]) -> FormatError:
     for query, table in zip(queries, tables, strict=True):
         for doc, number in table.items():
-            if isinstance(number, (str, bytes)) or not _is_finite(number):
+            if isinstance(number, (str, bytes)) or is_complex(number) or not _is_finite(number):
                 where, shown = f"{record.source}, query {query!r}, document {doc!r}", repr(number)
                 shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
-                return FormatError(f"{where}: {record.number} {shown} is not a finite number")
+                kind = "number" if is_complex(number) else "finite number"
+                return FormatError(f"{where}: {record.number} {shown} is not a {kind}")
     raise AssertionError("unreachable: called only when a number is bad")
 
 

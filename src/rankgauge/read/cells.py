@@ -119,9 +119,9 @@ class Records:
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[BinaryIO]:
+def _opened(source: Source, *, lines: bool = True) -> Iterator[BinaryIO]:
     """The bytes of a file of text. It is decoded ahead of the rows, so a bad line is looked for among the bytes."""
-    with source.open_text() as stream:
+    with source.open_lines() if lines else source.open_text() as stream:
         try:
             yield stream
         except UnicodeDecodeError:
@@ -222,7 +222,7 @@ PAIRS: Final = json.JSONDecoder(object_pairs_hook=tuple)  # keys may be there tw
 
 def parse_json(source: Source, decoder: json.JSONDecoder = OBJECTS) -> Any:
     """What a file of JSON says."""
-    with _opened(source) as stream:
+    with _opened(source, lines=False) as stream:
         return _parsed(stream.read(), decoder, source.name)
 
 

@@ -152,15 +152,16 @@ def kind_of(source: Source, format: str, columns: Mapping[str, str] | None = Non
     if format == "headless":
         header = headless(source.head(), "score")
         return {4: "judgments", 6: "run"}.get(len(header.names)) if header else None
-    return _kind_of_columns(names_in(source, format), columns or {})
+    return _kind_of_columns(names_in(source, format, columns), columns or {})
 
 
-def names_in(source: Source, format: str) -> list[str]:
+def names_in(source: Source, format: str, columns: Mapping[str, str] | None = None) -> list[str]:
     """The names of the columns of a file; none where they have no names."""
     if format in ("trec", "msmarco", "headless", "letor"):
         return []
-    in_columns = format in ("parquet", "arrow")
-    return frames.column_names(source, format) if in_columns else table_rows.column_names(source, format)
+    if format in ("parquet", "arrow"):
+        return frames.column_names(source, format)
+    return table_rows.column_names(source, format, columns)
 
 
 def _kind_of_columns(names: list[str], columns: Mapping[str, str]) -> str | None:

@@ -7,13 +7,16 @@ imported pandas already.
 from __future__ import annotations
 
 import io
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.errors import FormatError, InputError
+from rankgauge.errors import OPTIONS, FormatError, InputError
 from rankgauge.read.names import ask_of, find_columns, number_role
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask, Content, Rows, content_of, no_rows
@@ -28,13 +31,14 @@ __all__ = [
     "frame_columns",
     "frame_format",
     "frame_rows",
-    "is_columns",
     "is_frame",
     "load_frame",
     "numbered",
+    "panics_unseen",
 ]
 __all__ += ["read_columns", "read_frame"]
 
+STDERR = 2
 ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", b"\xff\xff\xff\xff": "arrow"}
 FLOAT_IDS = "turn them into integers or text (pandas makes floats of integers where some are missing)"
@@ -80,12 +84,42 @@ def load_frame(source: Source, format: str, columns: list[str] | None = None, ro
     with source.open() as stream:
         data = stream if source.plain_path else io.BytesIO(stream.read())
         try:
-            return read(data, columns=columns, n_rows=rows)
+            with panics_unseen():
+                return read(data, columns=columns, n_rows=rows)
         except (Exception, pl.exceptions.PanicException) as error:
             # polars raises many kinds for a damaged file, not all of them its own.
             panicked = isinstance(error, pl.exceptions.PanicException)
             reason = "it is damaged" if panicked else next(iter(str(error).splitlines()), type(error).__name__)
             raise InputError(f"{source.name}: not a whole {format} file ({reason}); fetch or write it again") from error
+
+
+@contextmanager
+def panics_unseen() -> Iterator[None]:
+    """While a command runs, what Rust prints as it panics is let go: whoever catches the panic says it in words.
+
+    Whatever else was printed meanwhile comes after. Standard error of another program is not ours to turn away.
+    """
+    import polars as pl
+
+    if OPTIONS.get() is None:
+        yield
+        return
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as held:
+        own = os.dup(STDERR)
+        os.dup2(held.fileno(), STDERR)
+        try:
+            yield
+        except pl.exceptions.PanicException:
+            held.seek(0)
+            held.truncate()
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(own, STDERR)
+            os.close(own)
+            held.seek(0)
+            os.write(STDERR, held.read())
 
 
 def is_frame(source: object) -> bool:
@@ -97,18 +131,6 @@ def is_frame(source: object) -> bool:
     )
 
 
-def is_columns(source: Mapping[Any, Any], ask: Ask) -> bool:
-    """Whether a dict maps the names of columns to them, rather than queries to documents."""
-    columns = [each for each in source.values() if not isinstance(each, Mapping | str) and hasattr(each, "__len__")]
-    if len(columns) < len(source) or len(set(map(len, columns))) != 1 or not all(isinstance(n, str) for n in source):
-        return False
-    try:
-        find_columns(list(source), ask, ask.kind)
-    except FormatError:
-        return False
-    return True
-
-
 def _is(source: object, library: str, name: str) -> bool:
     """Whether a source is of a class of a library, which is not imported for the question."""
     module = sys.modules.get(library)
@@ -116,17 +138,12 @@ def _is(source: object, library: str, name: str) -> bool:
 
 
 def read_frame(source: Any, ask: Ask) -> Content:
-    """A frame in memory."""
+    """A frame in memory, or a dict of columns."""
+    if isinstance(source, Mapping):
+        return _from_columns(source, list(source), ask)
     if _is(source, "pandas", "DataFrame"):
-        return _from_pandas(source, ask)
-    if isinstance(source, Mapping):  # name → column
-        source = {name: list(column) if _is_object(column) else column for name, column in source.items()}
+        return _from_columns(source, list(source.columns), ask)
     return _from_polars(_polars(source, ask.kind), ask, ask.kind)
-
-
-def _is_object(column: Any) -> bool:
-    """Whether a column holds Python's objects, which polars would keep as such."""
-    return getattr(getattr(column, "dtype", None), "kind", "") == "O"
 
 
 def _polars(source: Any, what: str) -> pl.DataFrame:
@@ -141,20 +158,38 @@ def _polars(source: Any, what: str) -> pl.DataFrame:
         raise InputError(f"{what}: this {type(source).__name__} cannot be read as a frame ({error})") from error
 
 
-def _from_pandas(source: Any, ask: Ask) -> Content:
-    """Through Arrow where pandas can; otherwise (no pyarrow, or columns of mixed objects) value by value."""
-    import polars as pl
-
+def _from_columns(source: Any, names: list[str], ask: Ask) -> Content:
+    """Columns at once where polars can; otherwise (no pyarrow, or columns of mixed objects) value by value."""
     from rankgauge.read.memory import read_triples
 
-    ask = ask_of(list(source.columns), ask)
-    wanted = find_columns(list(source.columns), ask, ask.kind)
+    ask = ask_of(names, ask)
+    wanted = find_columns(names, ask, ask.kind)
+    frame = _typed(source, list(dict.fromkeys(wanted)))
+    if frame is not None:
+        return _from_polars(frame, ask, ask.kind)
+    lists = [list(source[name]) for name in wanted]
+    return read_triples(lambda: zip(*lists, strict=True), ask)
+
+
+def _typed(source: Any, names: list[str]) -> pl.DataFrame | None:
+    """A frame whose columns hold values of one kind each; None where there is none."""
+    import polars as pl
+
     try:
-        frame = pl.DataFrame(source[list(dict.fromkeys(wanted))])
-    except Exception:
-        lists = [source[column].tolist() for column in wanted]
-        return read_triples(lambda: zip(*lists, strict=True), ask)
-    return _from_polars(frame, ask, ask.kind)
+        if isinstance(source, Mapping):
+            frame = pl.DataFrame(
+                {name: list(source[name]) if _is_object(source[name]) else source[name] for name in names}
+            )
+        else:
+            frame = pl.DataFrame(source[names])
+    except Exception:  # polars raises many kinds for what it does not take, not all of them its own
+        return None
+    return None if pl.Object in frame.dtypes else frame
+
+
+def _is_object(column: Any) -> bool:
+    """Whether a column holds Python's objects, which polars would keep as such."""
+    return getattr(getattr(column, "dtype", None), "kind", "") == "O"
 
 
 def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Content:

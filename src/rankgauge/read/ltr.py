@@ -45,6 +45,7 @@ class Ltr:
     qid: NDArray[np.int32]
     queries: list[str]
     docs: list[str] | None = None
+    few: int = FEW
 
     def __len__(self) -> int:
         return len(self.grades)
@@ -90,7 +91,7 @@ class Ltr:
             raise FormatError(f"{self.source.name}:{self.line(row)}: label {self.grades[row]:g} {why}")
 
     def _rows(self, numbers: NDArray[np.float64]) -> Nested | Columns:
-        if len(self) > FEW:
+        if len(self) > self.few:
             return Columns(self.queries, self.qid, self._name_series(), numbers)
         nested: dict[str, dict[str, float]] = {query: {} for query in self.queries}
         tables = list(nested.values())
@@ -152,11 +153,11 @@ def read_ltr(source: str | os.PathLike[str] | Source, query_sizes: Any = None) -
 def _labels(file: Source) -> Labels:
     """Small files line by line; big ones fast, and line by line only where that finds anything unusual."""
     if not file.is_small:
-        with file.open_text() as stream:
+        with file.open_lines() as stream:
             labels = read_label_blocks(stream)
         if labels is not None:
             return labels
-    with file.open_text() as stream:
+    with file.open_lines() as stream:
         return _careful(stream, file.name)
 
 

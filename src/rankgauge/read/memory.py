@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.read.names import WhereThere, ask_of, find_columns, number_role
-from rankgauge.read.rankings import Ranking, is_columns_of_rows, is_documents, ranking_in, read_rankings
-from rankgauge.read.records import id_text
+from rankgauge.read.names import WhereThere, ask_of, find_columns, has_role, number_role
+from rankgauge.read.rankings import Ranking, is_documents, ranking_in, read_rankings
+from rankgauge.read.records import check_ids, id_text
 from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, number_of_value
 
 BARE = {list, tuple, set, frozenset, np.ndarray}
 
-__all__ = ["checked_row", "is_of_query", "item_rows", "read_iterable", "read_mapping", "read_triples"]
+__all__ = ["checked_row", "is_columns", "is_of_query", "item_rows", "read_iterable", "read_mapping", "read_triples"]
 __all__ += ["rows_of_columns", "unpacked"]
 
 
@@ -41,9 +41,7 @@ def unpacked(source: Any) -> Any:
 
 
 def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:
-    """A dict of dicts, kept as it is (`match` looks at every number anyway), a dict of rankings, or one of columns."""
-    if is_columns_of_rows(source):
-        return read_iterable(rows_of_columns(source), ask)
+    """A dict of dicts, kept as it is (`match` looks at every number anyway), or a dict of rankings."""
     if ask.columns and not isinstance(ask.columns, WhereThere):
         raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
     kinds = set(map(type, source.values()))
@@ -55,8 +53,8 @@ def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:
     for query, docs in () if kinds <= {dict} else source.items():
         if not isinstance(docs, Mapping):
             raise _no_ranking(query, docs, ask)
-    if isinstance(first, Mapping) and isinstance(next(iter(first.values()), None), np.complexfloating):
-        raise FormatError(f"{ask.kind}: {number_role(ask)} {next(iter(first.values()))!r} is not a number")
+    if ask.kind == "judgments":  # of a run this is looked at where ids are read, which few are
+        check_ids(source, ask.kind)
     return Content(source)
 
 
@@ -76,6 +74,30 @@ def _no_ranking(query: Any, docs: Any, ask: Ask) -> FormatError:
     )
 
 
+def is_columns(source: Mapping[Any, Any], name: str, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether a dict maps the names of columns to them, rather than queries to documents; `columns` are names by role.
+
+    A query and a document are among the names, and every column is a list or an array of cells; all must be equally
+    long.
+    """
+    names = list(map(str, source))
+    named = ((columns or {}).get(role) in names or has_role(role, names) for role in ("query_id", "doc_id"))
+    if not all(named) or not all(map(_is_column, source.values())):
+        return False
+    sizes = {column: len(each) for column, each in source.items()}
+    if len(set(sizes.values())) > 1:
+        lengths = ", ".join(f"{column} {size:,}" for column, size in sizes.items())
+        raise FormatError(f"{name}: the columns are not equally long ({lengths}); give every row a value in each")
+    return True
+
+
+def _is_column(value: Any) -> bool:
+    """Whether this is a list or an array, and what is in it is not: neither rows nor a frame."""
+    if not _holds_several(value) or isinstance(value, (Mapping, Set)) or hasattr(value, "columns"):
+        return False
+    return hasattr(value, "__len__") and not _holds_several(next(iter(value), None))
+
+
 def rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:
     """Column → values as rows."""
     names = list(map(str, columns))
@@ -87,7 +109,7 @@ def read_iterable(source: Iterable[Any], ask: Ask) -> Content:
     again = not isinstance(source, Iterator)
     first = _named(next(iter(source), None)) if again else None
     ask = ask if first is None else ask_of(list(first), ask)
-    rows = Rows(ask.kind, "row", lambda: item_rows(enumerate(source, 1), ask, rows.place), again)
+    rows = Rows(ask.kind, "row", lambda: item_rows(enumerate(source, 1), ask, rows.place, named=True), again)
     return content_of(rows, ask, may_be_empty=True)
 
 
@@ -96,28 +118,30 @@ def read_triples(triples: Callable[[], Iterable[Any]], ask: Ask) -> Content:
 
     def each() -> Iterator[Row]:
         for row, triple in enumerate(triples(), 1):
-            yield checked_row(row, triple, ask, rows.place)
+            yield checked_row(row, triple, ask, rows.place, named=True)
 
     rows = Rows(ask.kind, "row", each)
     return content_of(rows, ask, may_be_empty=True)
 
 
-def item_rows(items: Iterable[tuple[int, Any]], ask: Ask, place: Callable[[int], str]) -> Iterator[Row]:
+def item_rows(
+    items: Iterable[tuple[int, Any]], ask: Ask, place: Callable[[int], str], *, named: bool = False
+) -> Iterator[Row]:
     """Each numbered item as a row; which fields are meant is found out anew only where their names change."""
     names: list[str] = []
     columns: tuple[str, str, str] = ("", "", "")
     for row, item in items:
-        named = _named(item)
-        if named is not None:
-            if not names or names != list(named):
-                names = list(named)
+        cells = _named(item)
+        if cells is not None:
+            if not names or names != list(cells):
+                names = list(cells)
                 columns = find_columns(names, ask, place(row))
-            triple: Sequence[Any] = [named[column] for column in columns]
+            triple: Sequence[Any] = [cells[column] for column in columns]
         elif _is_triple(item) and ask.by == "score" and (not ask.columns or isinstance(ask.columns, WhereThere)):
             triple = item
         else:
             raise FormatError(f"{place(row)}: {_unfit(item, ask)}")
-        yield checked_row(row, triple, ask, place)
+        yield checked_row(row, triple, ask, place, named=named)
 
 
 def _named(item: Any) -> Mapping[str, Any] | None:
@@ -142,8 +166,8 @@ def _is_triple(item: Any) -> bool:
     return isinstance(item, (tuple, list, np.ndarray)) and len(item) == 3
 
 
-def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: Callable[[int], str]) -> Row:
-    """A row whose ids are text and whose number is finite."""
+def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: Callable[[int], str], *, named: bool = False) -> Row:
+    """A row whose ids are text and whose number is finite; an error has the ids too where they are `named`."""
     query, doc, number = triple
     try:
         ids, value = (id_text(query), id_text(doc)), number_of_value(number)
@@ -151,9 +175,13 @@ def checked_row(row: int, triple: Sequence[Any], ask: Ask, place: Callable[[int]
     except FormatError as error:
         floats = isinstance(query, float) or isinstance(doc, float)
         advice = " (pandas makes floats of integers where some are missing)" if floats else ""
-        raise FormatError(f"{place(row)}: {error}{advice}") from None
+        raise FormatError(f"{place(row)}: {error}{advice}{_whose(query, doc, named)}") from None
     except ValueError as error:
-        raise FormatError(f"{place(row)}: {number_role(ask)} {error}") from None
+        raise FormatError(f"{place(row)}: {number_role(ask)} {error}{_whose(query, doc, named)}") from None
+
+
+def _whose(query: Any, doc: Any, named: bool) -> str:
+    return f" (query {query!r}, document {doc!r})" if named else ""
 
 
 def _shown(value: object) -> str:

@@ -11,11 +11,9 @@ from typing import Any, TypeAlias
 
 from rankgauge.errors import InputError
 from rankgauge.read.formats import bare_name
-from rankgauge.read.frames import is_columns
-from rankgauge.read.memory import is_of_query
+from rankgauge.read.memory import is_columns, is_of_query
 from rankgauge.read.readers import RecordSource
 from rankgauge.read.records import Record
-from rankgauge.read.rows import Ask
 from rankgauge.shown import Shown
 
 __all__ = ["Runs", "named", "named_one", "named_paths", "split_name"]
@@ -28,7 +26,7 @@ def named(given: Any, what: str = "systems", alone: str | None = None) -> dict[A
 
     `alone` is the name of a single one that has none; without it, what has no name is refused.
     """
-    if isinstance(given, Mapping) and not _is_single(given):
+    if isinstance(given, Mapping) and not _is_single(given, what):
         return {name if isinstance(name, tuple) else str(name): each for name, each in given.items()}
     several = list(given) if isinstance(given, list | tuple) else [given]
     if several and all(_own_name(each) is not None for each in several):
@@ -48,11 +46,11 @@ def named_one(given: Any, name: str = "") -> tuple[str, Any]:
     return name or own, run
 
 
-def _is_single(given: Mapping[Any, Any]) -> bool:
+def _is_single(given: Mapping[Any, Any], what: str) -> bool:
     """Whether a mapping is a run or a result by itself, and not names of several."""
     if isinstance(given, Shown):
         return hasattr(given, "name")
-    if is_columns(given, Ask("run")):
+    if is_columns(given, what):
         return True
     filled = [each for each in given.values() if not isinstance(each, Sized) or len(each)]
     return bool(filled) and all(is_of_query(each) and not isinstance(each, Shown) for each in filled)

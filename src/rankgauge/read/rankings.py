@@ -6,16 +6,17 @@ The responses of Elasticsearch, OpenSearch and Solr are such lists under other n
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.errors import FormatError
+from rankgauge.errors import FormatError, way
 from rankgauge.read.names import first_of, number_role
 from rankgauge.read.rows import Ask, Content, Row, Rows, gather, no_rows, shortened
 
-__all__ = ["Ranking", "is_columns_of_rows", "is_documents", "ranking_in", "rankings_in_item"]
+__all__ = ["Ranking", "is_documents", "ranking_in", "rankings_in_item"]
 __all__ += ["read_rankings", "refuse_others"]
 
 SEVERAL: Final = (list, tuple, np.ndarray)
@@ -100,6 +101,8 @@ def is_documents(value: Any) -> bool:
     """Whether this is a list of documents: ids, pairs of id and number, or objects that have an id and no query."""
     if not isinstance(value, (*SEVERAL, set, frozenset)) or getattr(getattr(value, "dtype", None), "names", None):
         return False
+    if getattr(value, "ndim", 1) == 0:
+        return False
     first = next(iter(value), "")
     if isinstance(first, Mapping):
         return first_of("doc_id", list(first), "id") is not None and first_of("query_id", list(first)) is None
@@ -162,16 +165,28 @@ def _why(error: Any) -> str:
 def _predicted(loaded: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """MTEB's predictions: subset → split → query → document → score, where there is one of each."""
     parts = {
-        f"{subset}, {split}": rankings
+        (subset, split): rankings
         for subset, splits in loaded.items()
         if subset != PREDICTED_BY and isinstance(splits, Mapping)
         for split, rankings in splits.items()
+        if isinstance(rankings, Mapping)
     }
-    if len(parts) != 1:
-        held = "; ".join(parts) or "none"
-        raise FormatError(f"{name}: holds the predictions of several subsets and splits ({held}); write one to a file")
+    if not parts:
+        raise FormatError(f"{name}: is a file of MTEB's predictions that holds none; let MTEB save them again")
+    if len(parts) > 1:
+        held = "; ".join(map(", ".join, parts))
+        how = _one_of_parts(name, *next(iter(parts)))
+        raise FormatError(f"{name}: holds the predictions of several subsets and splits ({held}); {how}")
     one: Mapping[str, Any] = next(iter(parts.values()))
     return one
+
+
+def _one_of_parts(name: str, subset: str, split: str) -> str:
+    """How to take one subset and split out of a file."""
+    one = f"json.loads(pathlib.Path({name!r}).read_bytes())[{subset!r}][{split!r}]"
+    command = shlex.quote(f"import json, pathlib; print(json.dumps({one}))")
+    in_python = way(f"give one as the run: {one}")
+    return in_python or f"write one to a file: python -c {command} > {shlex.quote(f'{subset}-{split}.json')}"
 
 
 def rankings_in_item(item: Mapping[str, Any], place: str) -> list[Ranking] | None:
@@ -201,10 +216,3 @@ def _beside_query(item: Mapping[str, Any], place: str) -> Ranking | None:
         if isinstance(value, Mapping):
             refuse_others(value, place)
     return found[0] if len(found) == 1 else None
-
-
-def is_columns_of_rows(loaded: Mapping[Any, Any]) -> bool:
-    """Whether this is column → its values: names of columns, and lists of one length."""
-    lists = list(loaded.values())
-    named = first_of("query_id", list(map(str, loaded))) is not None and first_of("doc_id", list(map(str, loaded)))
-    return bool(named) and all(isinstance(each, SEVERAL) for each in lists) and len(set(map(len, lists))) == 1

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 from rankgauge.errors import DuplicateError, FormatError, InputError, ProtocolError, choices, unknown
 from rankgauge.protocol import DEFAULT, REPEATING, RULES, Protocol
 from rankgauge.read.formats import FORMATS, format_named, names_in, recognise
-from rankgauge.read.frames import is_columns, is_frame, read_frame
-from rankgauge.read.memory import read_iterable, read_mapping, unpacked
+from rankgauge.read.frames import is_frame, read_frame
+from rankgauge.read.memory import is_columns, read_iterable, read_mapping, unpacked
 from rankgauge.read.names import WhereThere, check_roles
 from rankgauge.read.records import Columns, Judgments, Record, Run
 from rankgauge.read.rows import Ask, Content, expected_rows
@@ -100,7 +100,7 @@ def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
     if is_frame(source):
         return read_frame(source, ask), ""
     if isinstance(source, Mapping):
-        return (read_frame if is_columns(source, ask) else read_mapping)(source, ask), ""
+        return (read_frame if is_columns(source, ask.kind, ask.columns) else read_mapping)(source, ask), ""
     if isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
         return read_iterable(source, ask), ""
     raise InputError(
@@ -154,10 +154,12 @@ class RecordSource:
         """The names of the columns, none where they have no names; None where it takes reading all to know."""
         if is_frame(self.origin):
             return list(map(str, self.origin.columns))
+        if isinstance(self.origin, Mapping):
+            return list(map(str, self.origin)) if is_columns(self.origin, self.kind, self.columns) else []
         if not self._is_path or not os.path.isfile(self.origin):
-            return [] if isinstance(self.origin, (Mapping, Record)) else None
+            return [] if isinstance(self.origin, Record) else None
         source = find_source(self.origin)
-        return names_in(source, self.format or recognise(source, self.kind, self.columns))
+        return names_in(source, self.format or recognise(source, self.kind, self.columns), self.columns)
 
     @classmethod
     def of(cls, origin: Any, **how: Any) -> Self:

@@ -6,7 +6,9 @@ Hits. A record converts itself when the other form is asked for and keeps what i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, compress, repeat
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
     from rankgauge.errors import InputError
 
-__all__ = ["Columns", "Judgments", "Nested", "Record", "Run", "id_text"]
+__all__ = ["Columns", "Judgments", "Nested", "Record", "Run", "check_ids", "complex_refused", "id_at", "id_text"]
+__all__ += ["is_complex"]
 
 Nested: TypeAlias = "Mapping[str, Mapping[str, float]]"
 
@@ -45,6 +48,14 @@ def id_text(identifier: Any) -> str:
     except ValueError:
         raise FormatError("an id is an integer of too many digits; give it as text") from None
     raise FormatError(f"an id is text or an integer, got {identifier!r} ({type(identifier).__name__})")
+
+
+def id_at(identifier: Any, place: str) -> str:
+    """The same, with its place in the error."""
+    try:
+        return id_text(identifier)
+    except FormatError as error:
+        raise FormatError(f"{place}: {error}") from None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -100,7 +111,7 @@ class Record:
         if isinstance(rows, Columns):
             self._columns = rows
         else:
-            self._nested = _with_text_keys(rows)
+            self._nested = _with_text_keys(rows, self.source)
 
     @property
     def nested(self) -> Nested:
@@ -115,7 +126,7 @@ class Record:
         """The rows as columns (imports polars)."""
         if self._columns is None:
             assert self._nested is not None
-            self._columns = _flatten(self._nested)
+            self._columns = _flatten(self._nested, self.source)
         return self._columns
 
     @property
@@ -137,7 +148,11 @@ class Record:
         if self._nested is not None:
             for query, docs in self._nested.items():
                 for doc, number in docs.items():
-                    yield query, id_text(doc), float(number)
+                    try:
+                        row = query, id_text(doc), number if type(number) is float else _real(number)
+                    except (FormatError, TypeError):
+                        raise _odd_pair(self._nested, self.source) from None
+                    yield row
         else:
             yield from self.columns.triples()
 
@@ -217,14 +232,52 @@ class Run(Record):
         self.ties = ties
 
 
-def _with_text_keys(rows: Nested) -> Nested:
+def _with_text_keys(rows: Nested, source: str) -> Nested:
     """The same mapping where its query ids are text already, else a new one with their decimal spellings."""
-    if set(map(type, rows)) <= {str}:
+    if set(map(type, rows)) <= {str} and "".join(rows).isascii():
         return rows
-    result = {id_text(query): docs for query, docs in rows.items()}
+    result = {id_at(query, f"{source}, query {query!r}"): docs for query, docs in rows.items()}
     if len(result) < len(rows):
         raise FormatError("two query ids have the same spelling, such as 7 and '7'")
     return result
+
+
+def _odd_pair(nested: Nested, source: str) -> FormatError:
+    """The error for the first document whose id is no text or whose number is none."""
+    for query, docs in nested.items():
+        for doc, number in docs.items():
+            place = f"{source}, query {query!r}, document {doc!r}"
+            id_at(doc, place)
+            if is_complex(number) or not hasattr(number, "__float__"):
+                return FormatError(f"{place}: {number!r} is not a number")
+    raise AssertionError("unreachable: called only where there is one")
+
+
+def is_complex(number: object) -> bool:
+    """Whether a number has an imaginary part, which Python's `float` refuses and numpy's drops."""
+    return isinstance(number, (complex, np.complexfloating))
+
+
+def _real(number: Any) -> float:
+    if is_complex(number):
+        raise TypeError
+    return float(number)
+
+
+def check_ids(nested: Nested, source: str) -> None:
+    """Refuse half a character in the id of a document, and name it."""
+    for query, docs in nested.items():
+        if not all(type(doc) is str and doc.isascii() for doc in docs):
+            for doc in docs:
+                id_at(doc, f"{source}, query {query!r}, document {doc!r}")
+
+
+@contextmanager
+def complex_refused() -> Iterator[None]:
+    """Make an error of numpy's warning that an imaginary part is dropped."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        yield
 
 
 def _sorted_rows(record: Record) -> tuple[list[str], list[str], Any]:
@@ -272,13 +325,18 @@ def _nest_in_turn(columns: Columns) -> dict[str, dict[str, float]] | None:
     return result
 
 
-def _flatten(nested: Nested) -> Columns:
+def _flatten(nested: Nested, source: str) -> Columns:
     """Nested dicts → columns."""
     import polars as pl
 
     sizes = np.fromiter(map(len, nested.values()), np.int64, len(nested))
     docs = list(chain.from_iterable(nested.values()))
-    docs = docs if set(map(type, docs)) <= {str} else [id_text(doc) for doc in docs]
     numbers = chain.from_iterable(table.values() for table in nested.values())
     query = np.fromiter(chain.from_iterable(map(repeat, range(len(sizes)), sizes.tolist())), np.int32, len(docs))
-    return Columns(list(nested), query, pl.Series(docs, dtype=pl.String), np.fromiter(numbers, np.float64, len(docs)))
+    try:
+        texts = docs if set(map(type, docs)) <= {str} else [id_text(doc) for doc in docs]
+        with complex_refused():
+            number = np.fromiter(numbers, np.float64, len(docs))
+        return Columns(list(nested), query, pl.Series(texts, dtype=pl.String), number)
+    except (FormatError, TypeError, UnicodeEncodeError, np.exceptions.ComplexWarning):
+        raise _odd_pair(nested, source) from None

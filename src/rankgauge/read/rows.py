@@ -13,7 +13,7 @@ import numpy as np
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, counted, warn, way
 from rankgauge.protocol import REPEATING
-from rankgauge.read.records import Columns, Nested
+from rankgauge.read.records import Columns, Nested, is_complex
 
 __all__ = ["Ask", "Content", "Row", "Rows", "content_of", "decoded", "expected_rows", "finite", "gather"]
 __all__ += ["how_to_mend", "is_number", "negated", "no_rows", "number_of", "number_of_value", "shortened"]
@@ -212,7 +212,7 @@ def negated(rank: float, shown: object) -> float:
 
 def number_of_value(value: Any) -> float:
     """A finite number that is no text; ValueError says what is wrong with it."""
-    if isinstance(value, (str, bytes, np.complexfloating)) or not hasattr(value, "__float__"):
+    if isinstance(value, (str, bytes)) or is_complex(value) or not hasattr(value, "__float__"):
         raise ValueError(f"{value!r} is not a number")
     try:
         return finite(float(value), value)

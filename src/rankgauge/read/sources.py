@@ -12,10 +12,10 @@ from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 from rankgauge.errors import InputError, choices, nearest
 from rankgauge.read.foreign import refuse_address, refuse_foreign
 
-__all__ = ["ENDLESS", "LAYERS", "LONGEST_LINE", "QRELS", "SMALL", "Layer", "Source", "find_source", "layer_of"]
+__all__ = ["LAYERS", "LONGEST_LINE", "QRELS", "SMALL", "Layer", "Source", "find_source", "layer_of"]
 __all__ += ["split_suffixes"]
 
-SMALL: Final = 8 * 1024 * 1024
+SMALL: Final = 8 << 20  # bytes, up to which a file is read row by row, without polars
 HEAD: Final = 64 * 1024
 QRELS: Final = "qrels"  # the folder of judgments in a data set of BEIR
 PREDICTIONS: Final = "_predictions.json"  # how the names of MTEB's files end
@@ -23,7 +23,6 @@ START: Final = 256  # bytes that tell what a file is
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 LONGEST_LINE: Final = 64 << 20  # bytes: a line that is longer is the end of something that is no file of lines
-ENDLESS: Final = f"a line is longer than {LONGEST_LINE >> 20} MiB; expected one row a line"
 NOT_LINES: Final = (b"{", b"[", b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"\x93NUMPY", *UTF_16)
 # How much text a compressed byte stands for, roughly: enough to tell small files from big ones.
 EXPANSION: Final = 4
@@ -47,17 +46,18 @@ class Source(NamedTuple):
     content: bytes = b""
     layer: Layer | None = None
     watch: Callable[[int], object] | None = None
+    small: int = SMALL
+    longest: int = LONGEST_LINE
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are, compressed or not."""
+        return len(self.content) if self.path is None else os.path.getsize(self.path)
 
     @property
     def is_small(self) -> bool:
         """Whether the decompressed bytes are few enough for the plain reader."""
-        size = len(self.content) if self.path is None else os.path.getsize(self.path)
-        return size * (EXPANSION if self.layer else 1) <= SMALL
-
-    @property
-    def is_tiny(self) -> bool:
-        """Whether it is small and not compressed, so that nothing in it can be large."""
-        return self.is_small and self.layer is None
+        return self.size * (EXPANSION if self.layer else 1) <= self.small
 
     @property
     def plain_path(self) -> str | None:
@@ -84,10 +84,24 @@ class Source(NamedTuple):
             return cast(BinaryIO, io.BufferedReader(_Newlines(stream, self.name), HEAD))
         return cast(BinaryIO, stream)
 
+    def open_lines(self) -> BinaryIO:
+        """The same, of a file of lines: one that is too long is an error that names it, before it is held in memory."""
+        stream = self.open_text()
+        if self.layer is None and self.size <= self.longest:
+            return stream
+        return cast(BinaryIO, io.BufferedReader(_Lines(stream, self), HEAD))
+
     def read_text(self) -> bytes:
         """All of what `open_text` gives, at once."""
         with self.open_text() as stream:
             return stream.read()
+
+    def read_lines(self) -> bytes:
+        """The same of a file of lines."""
+        data, part = self.read_text(), max(self.longest // 2, 1)
+        if any(data.find(b"\n", start, start + part) < 0 for start in range(0, len(data) - part, part)):
+            _check_lines(self)  # only a line that is too long need fill a whole part
+        return data
 
     def head(self, size: int = HEAD) -> bytes:
         """The first decompressed bytes, without a byte-order mark."""
@@ -127,6 +141,38 @@ class _Newlines(io.RawIOBase):
         data = self.inner.read(len(buffer)).replace(b"\r", b"\n")
         buffer[: len(data)] = data
         return len(data)
+
+    def close(self) -> None:
+        self.inner.close()
+        super().close()
+
+
+class _Lines(io.RawIOBase):
+    """A stream in which no line is longer than the source allows."""
+
+    def __init__(self, inner: IO[bytes], source: Source) -> None:
+        self.inner, self.source, self.name = inner, source, source.name
+        self.read_before = self.length = 0  # bytes of all, and of the line that has not ended
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.inner.read(min(len(buffer), self.source.longest))
+        first = data.find(b"\n")
+        if self.length + (len(data) if first < 0 else first) > self.source.longest:
+            limit = f"{self.source.longest / (1 << 20):g} MiB"
+            raise InputError(f"{self.name}:{self._line()}: a line is longer than {limit}; expected one row a line")
+        self.length = self.length + len(data) if first < 0 else len(data) - data.rfind(b"\n") - 1
+        self.read_before += len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _line(self) -> int:
+        """The number of the line, which is counted when it is asked for."""
+        with self.source.open_text() as again:
+            steps = range(0, self.read_before, HEAD)
+            return 1 + sum(again.read(min(HEAD, self.read_before - start)).count(b"\n") for start in steps)
 
     def close(self) -> None:
         self.inner.close()
@@ -259,19 +305,16 @@ def find_source(source: str | os.PathLike[str] | Source, empty: str = "expected 
     if not start:
         raise InputError(f"{file.name}: is empty; {empty}")
     refuse_foreign(start, file.name)
-    if b"\n" not in start and b"\0" not in start and not start.startswith(NOT_LINES) and not file.is_tiny:
-        _check_line_end(file)
+    if b"\n" not in start and b"\0" not in start and not start.startswith(NOT_LINES):
+        _check_lines(file, 1)
     return file
 
 
-def _check_line_end(file: Source) -> None:
-    """Refuse a first line that does not end: it would be held in memory several times over."""
-    with file.open_text() as stream:
-        for _ in range(LONGEST_LINE // HEAD):
-            part = stream.read(HEAD)
-            if b"\n" in part or not part:
-                return
-    raise InputError(f"{file.name}: {ENDLESS}")
+def _check_lines(file: Source, number: int = -1) -> None:
+    """Refuse a line that is too long: among so many, or among all."""
+    with file.open_lines() as stream:
+        while number and (part := stream.read(HEAD)):
+            number -= b"\n" in part
 
 
 def _standard_input() -> Source:

@@ -16,10 +16,10 @@ import numpy as np
 
 from rankgauge.errors import FormatError, InputError, counted, warn
 from rankgauge.read.cells import PAIRS, Header, Records, header_of, json_lines, parse_json, text_number
-from rankgauge.read.frames import frame_columns, numbered
-from rankgauge.read.memory import checked_row, item_rows, rows_of_columns
+from rankgauge.read.frames import frame_columns, numbered, panics_unseen
+from rankgauge.read.memory import checked_row, is_columns, item_rows, rows_of_columns
 from rankgauge.read.names import ask_of, find_columns, is_quepid, number_role
-from rankgauge.read.rankings import Ranking, is_columns_of_rows, rankings_in_item, read_rankings, refuse_others
+from rankgauge.read.rankings import Ranking, rankings_in_item, read_rankings, refuse_others
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, shortened
 from rankgauge.read.sources import HEAD, Source
@@ -32,6 +32,8 @@ __all__ += ["read_jsonl"]
 
 # Query → document → number, as far as the first of each shows it, and not what search engines and MTEB write.
 KEY: Final = rb'"(?!took"|responseHeader"|_shards"|hits"|error"|mteb_model_meta")(?:[^"\\]|\\.)*"\s*:\s*'
+QUOTE: Final = ord('"')
+WINDOW: Final = 1 << 20  # bytes that are looked at together
 NESTED: Final = re.compile(rb"\s*\{\s*%b\{\s*(?:\}|%b[^\s\[{])" % (KEY, KEY))
 
 
@@ -58,7 +60,7 @@ def read_json(source: Source, ask: Ask) -> Content:
     if NESTED.match(source.head()):
         return content_of(Rows(source.name, "entry", lambda: _nested_rows(source, ask)), ask)
     loaded = parse_json(source)
-    if isinstance(loaded, Mapping) and is_columns_of_rows(loaded):
+    if isinstance(loaded, Mapping) and is_columns(loaded, source.name, ask.columns):
         loaded = rows_of_columns(loaded)
     if isinstance(loaded, Mapping):
         return read_rankings(_rankings(loaded, source.name), ask, source.name, checked_row)
@@ -73,20 +75,17 @@ def read_json(source: Source, ask: Ask) -> Content:
     return content_of(Rows(source.name, "entry", lambda: item_rows(enumerate(loaded, 1), ask, place)), ask)
 
 
-def column_names(source: Source, format: str) -> list[str]:
+def column_names(source: Source, format: str, columns: Mapping[str, str] | None = None) -> list[str]:
     """The names of the columns, as far as the start of the file shows them; none for a JSON of nested objects."""
     if format in ("csv", "tsv"):
         return header_of(source.head()).names
     if format == "jsonl":
         return next((list(item) for _, item in json_lines(source)), [])
     loaded = parse_json(source)
-    first = loaded[0] if isinstance(loaded, list) and loaded else loaded if is_columns(loaded) else None
+    if isinstance(loaded, Mapping):
+        return list(loaded) if is_columns(loaded, source.name, columns) else []
+    first = loaded[0] if isinstance(loaded, list) and loaded else None
     return list(first) if isinstance(first, dict) else []
-
-
-def is_columns(loaded: Any) -> bool:
-    """Whether a JSON is an object of columns."""
-    return isinstance(loaded, Mapping) and is_columns_of_rows(loaded)
 
 
 # ---- row by row ------------------------------------------------------------------------------------------------------
@@ -161,9 +160,10 @@ def fast_columns(source: Source, ask: Ask, columns: Callable[[Source, Ask, bytes
         return None
     import polars as pl
 
-    data = source.read_text()
+    data = source.read_lines()
     try:
-        return columns(source, ask, data)
+        with panics_unseen():
+            return columns(source, ask, data)
     except (InputError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
 
@@ -182,11 +182,28 @@ def delimited_columns(source: Source, ask: Ask, data: bytes, header: Header | No
     schema: dict[str, type[pl.DataType]] = dict.fromkeys(header.names, pl.String)
     schema[number] = pl.Float64
     quote = '"' if headed or header.delimiter in ",;" else None
+    if quote and not _is_quoted_well(data, header.delimiter.encode()):
+        return None
     frame = pl.read_csv(data, separator=header.delimiter, schema=schema, has_header=headed, quote_char=quote)
     lacking = any((frame[column] == "").any() for column in (query, doc)) or frame[header.names[-1]].null_count()
     blank = quote is None and frame.select(pl.col(query, doc).str.contains(r"\s").any()).row(0)
     odd = lacking or (blank and any(blank)) or _ends_oddly(data, header)
     return None if odd or not len(frame) else frame_columns(frame, ask, source.name)
+
+
+def _is_quoted_well(data: bytes, delimiter: bytes) -> bool:
+    """Whether every quote opens a field, closes it or is doubled in it, or no field is quoted: polars drops others."""
+    cells, structure = np.frombuffer(data, np.uint8), np.frombuffer(delimiter + b"\r\n", np.uint8)
+    quotes = np.concatenate(
+        [np.flatnonzero(cells[start : start + WINDOW] == QUOTE) + start for start in range(0, len(cells), WINDOW)]
+    )
+    begins = np.isin(cells[quotes - 1], structure) | (quotes == 0)
+    if not begins.any():
+        return True
+    ends = np.isin(cells[np.minimum(quotes + 1, len(cells) - 1)], structure) | (quotes == len(cells) - 1)
+    doubled = np.diff(quotes) == 1  # with the next one
+    opened, closed = (begins | np.r_[False, doubled])[::2], (ends | np.r_[doubled, False])[1::2]
+    return len(opened) == len(closed) and bool(opened.all() and closed.all())
 
 
 def _ends_oddly(data: bytes, header: Header) -> bool:

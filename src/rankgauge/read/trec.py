@@ -74,15 +74,15 @@ def layout_for(format: str, ask: Ask) -> Layout:
     return LAYOUTS["run by rank" if ask.kind == "run" and ask.by == "rank" else ask.kind]
 
 
-def read_trec(source: Source, ask: Ask) -> Content:
+def read_trec(source: Source, ask: Ask, sample: int = SAMPLE) -> Content:
     """Judgments of four fields or a run of six."""
     content = _read(source, ask, layout_for("trec", ask), _blocks)
     if ask.kind == "judgments":
         return content
-    head = source.head(SAMPLE)
+    head = source.head(sample)
     fields = fields_of_first_line(head[:LINE])
     tag = fields[5].decode(errors="replace") if len(fields) >= LAYOUTS["run"].width else ""
-    return content._replace(tag=tag, head=head, whole_head=len(head) < SAMPLE)
+    return content._replace(tag=tag, head=head, whole_head=len(head) < sample)
 
 
 def read_msmarco(source: Source, ask: Ask) -> Content:
@@ -149,7 +149,7 @@ def _read(source: Source, ask: Ask, layout: Layout, fast: Callable[[Source, Ask]
 def _blocks(source: Source, ask: Ask) -> Columns | None:
     from rankgauge.read.trec_blocks import read_blocks
 
-    with source.open_text() as stream:
+    with source.open_lines() as stream:
         return read_blocks(stream, ask.kind, ask.by)
 
 
@@ -157,7 +157,7 @@ def line_rows(source: Source, layout: Layout) -> Rows:
     """The rows of a file of lines."""
 
     def each() -> Iterator[Row]:
-        with source.open_text() as stream:
+        with source.open_lines() as stream:
             yield from parsed(stream, layout, source.name)
 
     return Rows(source.name, "line", each)

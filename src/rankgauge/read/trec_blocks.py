@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
-from rankgauge.errors import InputError
 from rankgauge.read.records import Columns
-from rankgauge.read.sources import ENDLESS, LONGEST_LINE
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -43,9 +41,9 @@ FIELDS = {
 TAKEN = {"score": {"number": "number"}, "rank": {"number": "rank"}, "both": {"number": "number", "rank": "rank"}}
 
 
-def read_blocks(stream: BinaryIO, kind: str, by: str = "score") -> Columns | None:
+def read_blocks(stream: BinaryIO, kind: str, by: str = "score", block: int = BLOCK) -> Columns | None:
     """The columns of a TREC file, or None when anything in it is out of the ordinary."""
-    columns = _gathered(stream, kind, by, Growing(np.int64))
+    columns = _gathered(stream, kind, by, Growing(np.int64), block)
     if columns is not None and by == "rank":
         np.negative(columns.number, out=columns.number)
     return columns
@@ -58,12 +56,12 @@ def read_blocks_with_ranks(stream: BinaryIO) -> tuple[Columns, NDArray[np.int64]
     return None if columns is None else (columns, ranks.array)
 
 
-def _gathered(stream: BinaryIO, kind: str, by: str, ranks: Growing) -> Columns | None:
+def _gathered(stream: BinaryIO, kind: str, by: str, ranks: Growing, block: int = BLOCK) -> Columns | None:
     """The blocks end to end; ranks that are read beside the scores go where the caller says."""
     numbers: dict[str, int] = {}
     query, number = Growing(np.int32), Growing(np.float64)
     docs: pl.Series | None = None
-    for frame in ahead(lambda block: _parse(block, FIELDS[kind], by), blocks_of(stream)):
+    for frame in ahead(lambda lines: _parse(lines, FIELDS[kind], by), blocks_of(stream, block)):
         if frame is None:
             return None
         query.add(query_numbers(frame["query"], numbers))
@@ -115,17 +113,15 @@ class Growing:
         return self.room[: self.size]
 
 
-def blocks_of(stream: BinaryIO) -> Iterator[bytes]:
+def blocks_of(stream: BinaryIO, block: int = BLOCK) -> Iterator[bytes]:
     """Blocks of whole lines, the last with a final newline, the first without its byte-order mark."""
     rest, mark = b"", BOM
-    while data := stream.read(BLOCK):
+    while data := stream.read(block):
         data, mark = data.removeprefix(mark), b""
         cut = data.rfind(b"\n") + 1
         if cut:
             yield b"".join((rest, memoryview(data)[:cut]))
             rest = data[cut:]
-        elif len(rest) > LONGEST_LINE:
-            raise InputError(f"{getattr(stream, 'name', 'the file')}: {ENDLESS}")
         else:
             rest += data
     if rest:

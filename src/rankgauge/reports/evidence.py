@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.pairs import each_against_earlier
 from rankgauge.errors import MeasureError, ProtocolError, RankgaugeError, RankgaugeWarning
@@ -30,11 +30,17 @@ if TYPE_CHECKING:
     from rankgauge.result import Result
     from rankgauge.trust.ppi import PredictionPowered
 
-__all__ = ["Evidence", "evidence_of", "funnel_of"]
+__all__ = ["Evidence", "Limits", "evidence_of", "funnel_of"]
 
-MOST_PAIRS: Final = 200  # pairs of runs, beyond which only those of the system in focus are looked at
-MOST_CELLS: Final = 4_000_000  # documents at ranks up to k, beyond which only the systems in focus are, and then none
-MOST_ROWS: Final = 20_000_000  # the same of whole runs, which other judges' values need
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a report looks at; of more it says so, and works on the systems in focus, and then on none."""
+
+    checked: int = 2_000_000  # rows of all runs, up to which every line is checked; the quick checks are always made
+    pairs: int = 200  # pairs of runs
+    cells: int = 4_000_000  # documents at ranks up to k
+    rows: int = 20_000_000  # documents of whole runs, which other judges' values need
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,7 +67,7 @@ def evidence_of(source: Source, wanted: Wanted, results: Mapping[str, Result], f
     agreement, powered, unpowered = None, [], []
     quality, unbounded = _quality(source, wanted, results, focus)
     if source.second:
-        names = _affordable(results, focus, None, MOST_ROWS)
+        names = _affordable(results, focus, None, wanted.limits.rows)
         names.sort(key=lambda name: name != wanted.settings.baseline)  # what others are compared with comes first
         read = {name: source.runs[name].read(wanted.protocol) for name in names}
         agreement = _agreement(source, wanted, read)
@@ -83,7 +89,7 @@ def _quality(
     measure, why = _bounded(wanted, results)
     if measure is None:
         return None, why
-    names = _affordable(results, focus, measure.cutoff, MOST_CELLS)
+    names = _affordable(results, focus, measure.cutoff, wanted.limits.cells)
     if not names:
         return None, "the files are large; rankgauge judgments works it out"
     runs = {name: source.runs[name].read(wanted.protocol) for name in names}
@@ -91,7 +97,7 @@ def _quality(
         sheet = sheet_of_results(source.judgments, runs, {name: results[name] for name in names}, measure)
     except RankgaugeError as error:
         return None, str(error)
-    chosen = _pairs(names, focus, wanted.settings.baseline)
+    chosen = _pairs(names, focus, wanted)
     summary = summarise(source.judgments, wanted.protocol)
     return Quality(summary, str(measure), sheet=sheet, seed=wanted.settings.seed, chosen=chosen), ""
 
@@ -125,12 +131,13 @@ def _retrieved(result: Result, k: Any) -> int:
     return int((found if k is None else found.clip(max=k)).sum())
 
 
-def _pairs(names: list[str], focus: tuple[str, ...], baseline: str | None) -> list[tuple[str, str]]:
+def _pairs(names: list[str], focus: tuple[str, ...], wanted: Wanted) -> list[tuple[str, str]]:
     """The pairs to look at: each system against those before it; with a baseline or many systems, those of one."""
+    baseline = wanted.settings.baseline
     if baseline is not None:
         return [(name, baseline) for name in names if name != baseline]
     every = each_against_earlier(names)
-    return every if len(every) <= MOST_PAIRS else [pair for pair in every if focus[0] in pair]
+    return every if len(every) <= wanted.limits.pairs else [pair for pair in every if focus[0] in pair]
 
 
 # ---- two stages ------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from rankgauge.comparison.values import Values, values_of_results, with_clusters
 from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.explanation.query.explain import Difference, Explanation, difference, explain
-from rankgauge.reports.evidence import Evidence, evidence_of, funnel_of
+from rankgauge.reports.evidence import Evidence, Limits, evidence_of, funnel_of
 from rankgauge.stats import paired
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from rankgauge.validation.validate import Findings
 
 __all__ = ["Explained", "Facts", "Source", "Wanted", "best_first", "gather"]
-
-LOOKED_AT: Final = 2_000_000  # rows of all runs, up to which every line is checked; the quick checks are always made
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +69,7 @@ class Wanted:
     restrict: bool = False
     repeated: str | None = None  # what becomes of pairs that another judge judged more than once
     keep_going: bool = False  # without the runs that cannot be read
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +163,7 @@ def gather(source: Source, wanted: Wanted) -> Facts:
         values,
         comparison,
         _focus(next(iter(values.values())), wanted.settings.baseline),
-        *_checked(source, wanted.measures[0], sum(each.peek.rows for each in results.values() if each.peek)),
+        *_checked(source, wanted, sum(each.peek.rows for each in results.values() if each.peek)),
         [],
         funnel=funnel_of(source, wanted),
     )
@@ -179,16 +178,16 @@ def _units(values: Values) -> int:
     return len(paired.units_of(counted.table, counted.weights, counted.clusters))
 
 
-def _checked(source: Source, measure: Measure, rows: int) -> tuple[Findings | None, str]:
+def _checked(source: Source, wanted: Wanted, rows: int) -> tuple[Findings | None, str]:
     """What the checks found, line by line; None and the reason where they were not made."""
     from rankgauge.validation.validate import validate
 
-    if rows > LOOKED_AT:
+    if rows > wanted.limits.checked:
         return None, "the files are large"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankgaugeWarning)
-            return validate(source.judged, *source.runs.values(), measure=measure), ""
+            return validate(source.judged, *source.runs.values(), measure=wanted.measures[0]), ""
     except RankgaugeError as error:
         return None, str(error)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,11 +66,11 @@ def _example_blocks(facts: Facts, found: Explained) -> Iterator[Block]:
     if found.difference is not None:
         points = number_text(found.difference.points, sign=True)
         caption = f"Documents behind the difference of {points} ({' − '.join(facts.focus)})"
-        yield replace(shares_table(found.difference, named, SHARES), key=f"difference-{query}", caption=caption)
+        yield shares_table(found.difference, named, SHARES)._replace(key=f"difference-{query}", caption=caption)
     for ranking in found.rankings:
         value = f"{ranking.run}: {ranking.measure} {number_text(ranking.value)}"
         caption = "; ".join(filter(None, [value, beside_ideal(ranking)]))
-        yield replace(ranks_table(ranking, named), key=f"ranking-{query}-{ranking.run}", caption=caption)
+        yield ranks_table(ranking, named)._replace(key=f"ranking-{query}-{ranking.run}", caption=caption)
         yield from below(ranking, f"levels-{query}-{ranking.run}")
 
 

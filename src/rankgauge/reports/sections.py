@@ -6,7 +6,6 @@ A section that yields nothing is left out, so a function may be added for facts 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -48,11 +47,17 @@ def summary(facts: Facts) -> Iterator[Block]:
         yield Text(_alone(facts), "lead" if len(facts.focus) < 2 else "warn")
         tiles = [Tile(f"{facts.measure}, {name}", Column("", "number"), values.mean(name)) for name in facts.focus]
         yield Tiles([*tiles, Tile("queries", Column("", "count"), len(values.queries), "evaluated")])
-    if len(facts.focus) == 2 and len(values.queries) <= MOST_BARS:
+    if _has_bars(facts):
         yield chart_of("differences", values, pair=facts.focus)
     else:
         yield chart_of("distribution" if len(values.systems) == 1 else "forest", values)
-    yield from _bulleted(cautions(facts)[:CAUTIONS], len(cautions(facts)))
+    found = cautions(facts)
+    yield from _bulleted([each for each in found if each.decisive][:CAUTIONS], len(found))
+
+
+def _has_bars(facts: Facts) -> bool:
+    """Whether the picture of the summary is the difference on every query."""
+    return len(facts.focus) == 2 and len(facts.first.queries) <= MOST_BARS
 
 
 def _alone(facts: Facts) -> str:
@@ -123,7 +128,9 @@ def headline(facts: Facts) -> Iterator[Block]:
             contests=ranked(range(len(names)), [1 + lettered]) if len(names) > 1 else [],
         )
     if facts.comparison is not None:
-        yield Text(f"{how_decided(facts.comparison)} Decisions at the level {alpha:g}. Intervals: t.", "note")
+        known = not all(is_missing(low) for ends in facts.interval_of.values() for low, _ in ends.values())
+        ends_of = "Intervals: t" if known else "No intervals: too few queries"
+        yield Text(f"{how_decided(facts.comparison)} Significance level {alpha:g}. {ends_of}.", "note")
 
 
 def _significance(facts: Facts, compared: Compared, names: list[str]) -> list[tuple[Column, list[Any]]]:
@@ -247,7 +254,7 @@ def matrix(facts: Facts) -> Iterator[Block]:
         heads = [Column("row − column"), *(Column(short[name], "signed", help=name) for name in names)]
         yield Table("matrix", f"{facts.measure}, every pair", heads, rows, sort=False, notes=[note])
     pairs = pairs_table(comparison, compared.pairs, True, len(compared.pairs))
-    yield replace(pairs, caption=f"{facts.measure}, the pairs in detail")
+    yield pairs._replace(caption=f"{facts.measure}, the pairs in detail")
     yield details_table(comparison, compared.pairs)
     yield Text(f"MDE: {DETECTABLE}.", "note")
 
@@ -320,9 +327,10 @@ def depth_charts(facts: Facts) -> Iterator[Block]:
 
 
 def query_charts(facts: Facts) -> Iterator[Block]:
-    """The two systems in focus, query by query."""
+    """The two systems in focus, query by query; their differences where the summary does not show them."""
     if len(facts.focus) == 2:
-        yield from (chart_of(kind, facts.first, pair=facts.focus) for kind in ("differences", "scatter"))
+        kinds = ["scatter"] if _has_bars(facts) else ["differences", "scatter"]
+        yield from (chart_of(kind, facts.first, pair=facts.focus) for kind in kinds)
 
 
 # ---- the table of sections -------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge import __version__
-from rankgauge.errors import counted
+from rankgauge.comparison.doubts import doubts_of_pairs, doubts_of_results
+from rankgauge.errors import Doubt, counted
 from rankgauge.measures.bands.bands import is_text
 from rankgauge.measures.bands.notes import mean_ends
 from rankgauge.reports.found import open_doubts
@@ -29,6 +30,7 @@ UNANSWERED: Final = "RG302"
 TURNING: Final = ("unjudged", "tie-band", "unanswered", "judged-unequal", "few-queries", "few-differences", "skewed")
 # Code of a doubt → the section that has the evidence, where that is not the one about pairs.
 EVIDENCE: Final = {"tie-band": "ties", "judged-unequal": "judged", "dropped-queries": "every-query"}
+FAMILY: Final = frozenset({"few-flips", "unequal-variances"})  # codes that are about every pair of the family
 SEVERITY: Final = {"error": "bad", "warning": "warn", "note": "quiet"}
 
 
@@ -38,17 +40,18 @@ class Caution(NamedTuple):
     code: str
     text: str
     section: str
+    decisive: bool = True  # whether it is about the two systems of the verdict, and the measure
 
 
 def cautions(facts: Facts) -> list[Caution]:
     """What to be careful about; what could turn the decision comes first."""
     found = [Caution("unjudged", text, "open") for text in open_doubts(facts)]
     doubts = facts.comparison.warnings if facts.comparison is not None else []
-    found += [Caution(each.code, each.text, EVIDENCE.get(each.code, "pairs")) for each in doubts]
+    found += [*_doubts(facts, doubts)]
     if facts.comparison is None and len(facts.results) > 1:
         text = "systems are shown without intervals, tests and verdicts, which need two queries or clusters"
         found.append(Caution("no-test", text, "systems"))
-    found += [Caution("unanswered", text, "judged") for text in _unanswered(facts)]
+    found += [*_unanswered(facts)]
     wide = [note for note in facts.results.ties if note.startswith("Caution")]
     if not any(each.code == "tie-band" for each in doubts):
         found += [Caution("ties", note.removeprefix("Caution, ties: "), "ties") for note in wide]
@@ -56,18 +59,31 @@ def cautions(facts: Facts) -> list[Caution]:
     if errors:
         found.append(Caution("errors", f"the checks of the files found {counted(errors, 'error')}", "checks"))
     found += [Caution(code, text, "checks") for code, text in _warned(facts)]
-    return sorted(found, key=lambda each: TURNING.index(each.code) if each.code in TURNING else len(TURNING))
+    places = {code: place for place, code in enumerate(TURNING)}
+    return sorted(found, key=lambda each: (not each.decisive, places.get(each.code, len(TURNING))))
 
 
-def _unanswered(facts: Facts) -> Iterator[str]:
+def _doubts(facts: Facts, doubts: Sequence[Doubt]) -> Iterator[Caution]:
+    """What the comparison doubts: first of the two systems of the verdict, then of all the others."""
+    decisive: list[Doubt] = []
+    if facts.comparison is not None and facts.versus is not None:
+        decisive += doubts_of_pairs(facts.comparison.first.values, [facts.versus])
+        decisive += doubts_of_results(facts.results, facts.results.first.measure(facts.measure), [facts.versus])
+    for each in dict.fromkeys([*decisive, *doubts]):
+        said = each in decisive or each.code in FAMILY
+        yield Caution(each.code, each.text, EVIDENCE.get(each.code, "pairs"), said)
+
+
+def _unanswered(facts: Facts) -> Iterator[Caution]:
     """Who left queries unanswered that count 0, and the mean over those that were answered."""
-    counted_zero = {n: r for n, r in facts.results.items() if r.protocol.missing == "zero" and r.counts["missing"]}
-    if not counted_zero:
-        return
-    worst = sorted(counted_zero, key=lambda name: -counted_zero[name].counts["missing"])
-    parts = [_answered(facts, name) for name in worst[:NAMED]]
-    more = f"; and {counted(len(worst) - NAMED, 'more system')}" if len(worst) > NAMED else ""
-    yield f"queries without an answer count 0 and lower the mean: {'; '.join(parts)}{more}"
+    missing = {n: r.counts["missing"] for n, r in facts.results.items() if r.protocol.missing == "zero"}
+    worst = sorted(filter(missing.get, missing), key=lambda name: -missing[name])
+    for decisive in (True, False):
+        names = [name for name in worst if (name in facts.focus) is decisive]
+        parts = [_answered(facts, name) for name in names[:NAMED]]
+        more = f"; and {counted(len(names) - NAMED, 'more system')}" if len(names) > NAMED else ""
+        text = f"queries without an answer count 0 and lower the mean: {'; '.join(parts)}{more}"
+        yield from [Caution("unanswered", text, "judged", decisive)] if names else []
 
 
 def _answered(facts: Facts, name: str) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rankgauge.comparison.verdict import p_text, percent
 from rankgauge.errors import InputError, choices
@@ -21,8 +20,7 @@ NO_XML: Final = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # comp
 ENOUGH: Final = 3  # cells of a contest, from which on the second is worth a mark
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A cell as it is shown: its text, kind, note and link as in `Mark`, and the raw value."""
 
     text: str
@@ -139,7 +137,7 @@ def shown_rows(table: Table, options: Options) -> list[list[Cell]]:
     ]
     for contest in table.contests:
         for (at, column), kind in zip(contest, _places([rows[at][column] for at, column in contest]), strict=True):
-            rows[at][column] = replace(rows[at][column], kind=kind or rows[at][column].kind)
+            rows[at][column] = rows[at][column]._replace(kind=kind or rows[at][column].kind)
     return rows
 
 

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.show import model
@@ -53,7 +52,7 @@ def _block_data(block: Block) -> dict[str, Any] | None:
         return kind | {"key": block.key, "title": block.title, "badge": block.badge, "blocks": inner}
     if isinstance(block, model.Chart | model.Picture):
         return None
-    return kind | asdict(block)
+    return kind | block._asdict()
 
 
 # ---- CSV -------------------------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def markdown_text(words: str) -> str:
 def _words(block: model.Text, options: Options) -> str:
     words = markdown_text(block.words)
     if block.kind == "warning":
-        return f"**Careful.** {words}"
+        return f"**Caution.** {words}"
     if block.kind in SIGNS:
         return f"### {SIGNS[block.kind]} {words}"
     return f"**{words}**" if block.kind in ("lead", "head") else words
@@ -54,7 +54,7 @@ def _list(items: Sequence[str], lead: str = "") -> str:
 
 def _bullets(block: model.Bullets, options: Options) -> str:
     title = f"{markdown_text(block.title)}:\n\n" if block.title else ""
-    return title + _list(block.items, "**Careful.** " if block.kind == "warning" else "")
+    return title + _list(block.items, "**Caution.** " if block.kind == "warning" else "")
 
 
 def _tiles(block: model.Tiles, options: Options) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
 from itertools import compress, groupby
 from typing import Any, Final
 
@@ -78,13 +77,13 @@ def _wrapped(line: str, options: Options) -> list[str]:
 
 
 def _words(block: model.Text, options: Options) -> str:
-    lead = "Warning: " if block.kind == "warning" else ""
+    lead = "Caution: " if block.kind == "warning" else ""
     return _coloured(_lines([block.words], options, lead).removesuffix("\n"), block.kind, options) + "\n"
 
 
 def _bullets(block: model.Bullets, options: Options) -> str:
     title = _lines([f"{block.title}:"], options) if block.title else ""
-    return title + _lines(block.items, options, "Warning: " if block.kind == "warning" else "  " if title else "")
+    return title + _lines(block.items, options, "Caution: " if block.kind == "warning" else "  " if title else "")
 
 
 def _noted(notes: Sequence[str], options: Options) -> str:
@@ -144,7 +143,7 @@ def _narrowed(table: Table, rows: list[list[Cell]], width: int) -> tuple[Table, 
 
 
 def _kept(table: Table, grid: list[list[Cell]], kept: list[bool]) -> tuple[Table, list[list[Cell]]]:
-    return replace(table, columns=[*compress(table.columns, kept)]), [[*compress(row, kept)] for row in grid]
+    return table._replace(columns=[*compress(table.columns, kept)]), [[*compress(row, kept)] for row in grid]
 
 
 def _drawn(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> list[list[Cell]]:
@@ -159,7 +158,7 @@ def _drawn(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> lis
 def _bar_cells(cells: Sequence[Cell], width: int) -> list[Cell]:
     bars = _bars([cell.value for cell in cells], width)
     return [
-        replace(cell, text=drawn, kind="loss" if drawn.startswith("░") else "bar")
+        cell._replace(text=drawn, kind="loss" if drawn.startswith("░") else "bar")
         for cell, drawn in zip(cells, bars, strict=True)
     ]
 
@@ -213,8 +212,8 @@ def _folded(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> li
     folded = []
     for *front, last in grid:
         first, *more = textwrap.wrap(last.text, room, break_long_words=False, break_on_hyphens=False) or [""]
-        folded.append([*front, replace(last, text=first)])
-        folded += [[*[Cell("")] * len(front), replace(last, text=words)] for words in more]
+        folded.append([*front, last._replace(text=first)])
+        folded += [[*[Cell("")] * len(front), last._replace(text=words)] for words in more]
     return folded
 
 
@@ -230,8 +229,8 @@ def _shortened(
             over -= widths[at] - room[at]
     heads, *rows = grid
     shown = [cut_apart([row[at].text for row in rows], room[at]) for at in range(len(columns))]
-    cut = [[replace(cell, text=shown[at][cell.text]) for at, cell in enumerate(row)] for row in rows]
-    return [[replace(head, text=short(head.text, room[at])) for at, head in enumerate(heads)], *cut]
+    cut = [[cell._replace(text=shown[at][cell.text]) for at, cell in enumerate(row)] for row in rows]
+    return [[head._replace(text=short(head.text, room[at])) for at, head in enumerate(heads)], *cut]
 
 
 # ---- padding and bars -----------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from rankgauge.read.sources import LAYERS, QRELS, find_source
 from rankgauge.store import schema
 from rankgauge.store.files import Judged, again, labels_of
 from rankgauge.store.parts import Asked, add_all, checked, grade_in, id_in, said, words_in
-from rankgauge.store.store import Document, Judge, Label, Query, Store
 from rankgauge.store.rows import digest
+from rankgauge.store.store import Document, Judge, Label, Query, Store
 
 __all__ = ["add_beir", "add_umbrela"]
 

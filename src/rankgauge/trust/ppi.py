@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
 from rankgauge.comparison.pairs import each_against_earlier
+from rankgauge.comparison.ranges import is_bounded, known_interval
 from rankgauge.errors import InputError, MeasureError, choices, counted, unknown
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import AnyMeasure, Measure, parse
@@ -40,18 +42,9 @@ class Powered:
     model: float
     powered: Estimate
     power: float = 0.0  # λ: how much the model's predictions count
+    narrower: float = 0.0  # by which share the interval is, before it is cut at the ends of the measure's range
     needed: int | None = None
     needed_alone: int | None = None
-
-    @property
-    def narrower(self) -> float:
-        """By which share the interval is narrower than that of people alone."""
-        return 1 - self.powered.width / self.people.width if self.people.width > 0 else 0.0
-
-    @property
-    def worth(self) -> float:
-        """How many queries judged by people alone would be as sure, for each one that is."""
-        return (self.people.width / self.powered.width) ** 2 if self.powered.width > 0 else 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, all but the name."""
@@ -147,14 +140,17 @@ def ppi(
     columns = {}
     for name, run in systems.items():
         columns[name] = _values(human, machine, RunSource.of(run).read(protocol), measure, protocol)
-    found = {name: _powered(name, *each, interval_width, interval, alpha) for name, each in columns.items()}
+    bounded = is_bounded(str(measure), np.concatenate([column for each in columns.values() for column in each]))
+    known = partial(_known, bounded=bounded, alpha=alpha, judged=len(human.queries))
+    found = [known(_powered(name, *each, interval_width, interval, alpha)) for name, each in columns.items()]
     pairs = []
     for a, b in each_against_earlier(columns):
         truth, predicted, others = (one - other for one, other in zip(columns[a], columns[b], strict=True))
-        pairs.append(_powered(f"{a} − {b}", truth, predicted, others, interval_width, interval, alpha))
+        powered = _powered(f"{a} − {b}", truth, predicted, others, interval_width, interval, alpha)
+        pairs.append(known(powered, lowest=-1.0))
     judged, queries = len(human.queries), len(machine.queries)
     settings = interval, alpha, interval_width
-    return PredictionPowered(str(measure), judged, queries, *settings, list(found.values()), pairs, protocol)
+    return PredictionPowered(str(measure), judged, queries, *settings, found, pairs, protocol)
 
 
 def _check(measure: Measure, runs: Any, interval: str, alpha: float, width: float | None) -> None:
@@ -221,12 +217,24 @@ def _powered(
     name: str, truth: Floats, predicted: Floats, others: Floats, width: float | None, interval: str, alpha: float
 ) -> Powered:
     everything, weight = np.concatenate([predicted, others]), power(truth, predicted, others)
+    alone = plain_mean(truth, alpha=alpha, interval=interval)
+    helped = prediction_powered(truth, predicted, others, alpha=alpha, interval=interval, lam=weight)
     return Powered(
         name,
-        plain_mean(truth, alpha=alpha, interval=interval),
+        alone,
         float(everything.mean()),
-        prediction_powered(truth, predicted, others, alpha=alpha, interval=interval, lam=weight),
+        helped,
         weight,
+        1 - helped.width / alone.width if alone.width > 0 else 0.0,
         None if width is None else needed(truth, predicted, others, width, alpha=alpha, interval=interval),
         None if width is None else needed_alone(truth, width, alpha=alpha, interval=interval),
     )
+
+
+def _known(each: Powered, *, bounded: bool, alpha: float, judged: int, lowest: float = 0.0) -> Powered:
+    """The same with intervals within the range of the measure, or with none."""
+    people, powered = (
+        Estimate(one.value, *known_interval(one[1:], bounded, alpha, judged, lowest))
+        for one in (each.people, each.powered)
+    )
+    return replace(each, people=people, powered=powered)

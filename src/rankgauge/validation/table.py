@@ -157,7 +157,7 @@ def _fast_run(file: Source) -> Table | None:
     from rankgauge.read.trec import LAYOUTS, line_rows
     from rankgauge.read.trec_blocks import read_blocks_with_ranks
 
-    with file.open_text() as stream:
+    with file.open_lines() as stream:
         both = read_blocks_with_ranks(stream)
     if both is None:
         return None
@@ -257,7 +257,7 @@ def _lines(file: Source) -> int:
 
 def _lines_with_fields(file: Source) -> Iterator[int]:
     """The numbers of the lines that hold a row."""
-    with file.open_text() as stream:
+    with file.open_lines() as stream:
         for line, text in enumerate(stream, 1):
             start = text.split(None, 1)[:1]
             if start and not start[0].startswith(b"#"):

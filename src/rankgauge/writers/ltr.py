@@ -58,7 +58,7 @@ def rewrite_ltr(source: str | Source, target: str, format: str, query_sizes: Any
     ltr = read_ltr(file, query_sizes)
 
     def rows() -> Iterator[Row]:
-        with file.open_text() as stream:
+        with file.open_lines() as stream:
             for (line, content, comment), query in zip(rows_of(stream), ltr.qid.tolist(), strict=True):
                 _, _, features = split_row(content, f"{file.name}:{line}")
                 yield content.split(None, 1)[0], ltr.queries[query], features, comment.strip()

@@ -10,13 +10,14 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
+from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, choices, counted, warn
 from rankgauge.read.formats import FORMATS, format_named, format_of_suffix
-from rankgauge.read.records import Judgments, Record, Run, id_text
+from rankgauge.read.records import Judgments, Record, Run
 from rankgauge.read.sources import split_suffixes
 
 if TYPE_CHECKING:
@@ -160,13 +161,12 @@ def _not_finite(query: str, doc: str, number: float) -> FormatError:
 
 
 def _sorted_nested(record: Record) -> Iterator[tuple[str, str, float]]:
-    for query, docs in record.nested.items():
-        rows: Iterable[tuple[str, float]] = ((id_text(doc), float(number)) for doc, number in docs.items())
-        if isinstance(record, Run):
-            given = record.ties == "given"
-            rows = sorted(rows, key=lambda row: (row[1], "" if given else row[0]), reverse=True)
-        for doc, number in rows:
-            yield query, doc, number
+    for _, rows in groupby(record, key=itemgetter(0)):
+        if not isinstance(record, Run):
+            yield from rows
+            continue
+        given = record.ties == "given"
+        yield from sorted(rows, key=lambda row: (row[2], "" if given else row[1]), reverse=True)
 
 
 def _sorted_columns(record: Record) -> Iterator[tuple[str, str, float]]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from rankgauge.comparison.doubts import FEW_QUERIES, SKEWED
 from rankgauge.comparison.gate.baseline import read_baseline, values_of
+from rankgauge.comparison.ranges import is_bounded, within_range
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate
@@ -281,7 +282,7 @@ def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) 
 
 def _compared(values: Values, margin: float, new: Saved, old: Saved | None) -> Compared:
     assert old is not None
-    tested, drift = _tested(values.table), _drift(new, old, values.measure, margin)
+    tested, drift = _tested(values.table, values.bounded), _drift(new, old, values.measure, margin)
     answered = tested.answered(values.measure, -margin, "differences")
     return Compared(*answered, tested.means[0], tested.means[1], margin, values.dropped, drift)
 
@@ -292,7 +293,7 @@ def _minimum(new: Saved, measure: str, minimum: float) -> Minimum:
     table = np.array([*new.of_measure(measure).values()])[:, None]
     if not len(table):
         raise InputError(f"no query has a value of {measure}; there is no mean to test")
-    return Minimum(*_tested(table).answered(measure, minimum, "values"), minimum)
+    return Minimum(*_tested(table, is_bounded(measure, table)).answered(measure, minimum, "values"), minimum)
 
 
 class Tested(NamedTuple):
@@ -331,11 +332,11 @@ class Tested(NamedTuple):
             return None
 
 
-def _tested(table: Floats) -> Tested:
+def _tested(table: Floats, bounded: bool = False) -> Tested:
     """What is known of the mean of one column, or of the difference of two.
 
     What is tested is what is shown: the moments get the difference of these means. The one-sided 95 % bounds are the
-    ends of the two-sided 90 % interval; one query has none.
+    ends of the two-sided 90 % interval, where the measure can be; one query has none.
     """
     means = [aggregate("mean", column) for column in table.T]
     two, slack = len(means) == 2, TIE * float(np.abs(table).max())
@@ -343,6 +344,7 @@ def _tested(table: Floats) -> Tested:
     value = 0.0 if two and abs(value) <= slack else value
     found = moments(units_of(table), 0, 1 if two else None)._replace(difference=value)
     ends = t_interval(found, 2 * ALPHA) if found.freedom else NOWHERE
+    ends = within_range(ends, bounded, lowest=-1.0 if two else 0.0)
     return Tested(means, found, Estimate(value, *ends), slack)
 
 
@@ -362,7 +364,8 @@ def _drift(new: Saved, old: Saved, measure: str, margin: float) -> Drift | None:
     replaced = sum(measure in entry["measures"] for entry in old.history)
     if not replaced or not old.first or measure not in old.first:
         return None
-    tested = _tested(values_of(new, old.as_first(), measure).table)
+    values = values_of(new, old.as_first(), measure)
+    tested = _tested(values.table, values.bounded)
     return Drift(tested.means[1], tested.bounds, replaced + 1, tested.answer(-margin))
 
 

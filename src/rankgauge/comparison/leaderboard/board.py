@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rankgauge.comparison.ranges import is_bounded, known_interval, too_few
 from rankgauge.comparison.verdict import BETTER, NOT_SIGNIFICANT, decide
 from rankgauge.errors import InputError
 from rankgauge.stats import macro
@@ -137,7 +138,7 @@ def _ranked(board: Board, names: list[str], tables: list[Floats], ways: Ways) ->
     cells = np.array([table.mean(axis=0) for table in tables])
     points = macro.borda(cells)
     every = list(combinations(range(len(names)), 2))
-    pairs, flips, exact = _pairs(names, tables, every, ways)
+    pairs, flips, exact = _pairs(board.measure, names, tables, every, ways)
     against = [
         (at, to) for to, name in enumerate(names) if name == ways.baseline for at in range(len(names)) if at != to
     ]
@@ -145,18 +146,18 @@ def _ranked(board: Board, names: list[str], tables: list[Floats], ways: Ways) ->
     for (a, b), pair in zip(every, pairs, strict=True):
         apart[a, b] = apart[b, a] = pair.decision != NOT_SIGNIFICANT
     groups = macro.groups_of(len(names), apart)
-    intervals = macro.rank_intervals(tables, alpha=ways.alpha, resamples=ways.resamples, seed=ways.seed)
-    ranges = _ranges(names, pairs)
+    ranks = _rank_intervals(tables, ways)
+    interval_of, ranges = _intervals(board.measure, tables, ways.alpha), _ranges(names, pairs)
     borda_ranks = midranks(-points)
     standings = {
         name: Standing(
             name,
             (),
             float(means[at]),
-            macro.macro_interval([table[:, at] for table in tables], ways.alpha),
+            interval_of([table[:, at] for table in tables]),
             float(np.median(cells[:, at])),
             int(rank),
-            intervals[at],
+            ranks[at],
             ranges[name],
             float(points[at]),
             float(borda_ranks[at]),
@@ -168,25 +169,39 @@ def _ranked(board: Board, names: list[str], tables: list[Floats], ways: Ways) ->
         board,
         standings=standings | board.standings,
         pairs=pairs,
-        against=_pairs(names, tables, against, ways)[0],
+        against=_pairs(board.measure, names, tables, against, ways)[0],
         groups=[[names[at] for at in group] for group in groups],
         flips=flips,
         exact=exact,
     )
 
 
+def _rank_intervals(tables: list[Floats], ways: Ways) -> list[tuple[int, int] | None]:
+    if too_few(sum(map(len, tables)), ways.alpha):
+        return [None] * tables[0].shape[1]
+    return macro.rank_intervals(tables, alpha=ways.alpha, resamples=ways.resamples, seed=ways.seed)
+
+
+def _intervals(
+    measure: str, tables: list[Floats], alpha: float, lowest: float = 0.0
+) -> Callable[[list[Floats]], Interval]:
+    """The interval of a macro-average of columns of these tables, or with lowest=−1 of their differences."""
+    bounded, queries = is_bounded(measure, np.concatenate(tables)), sum(map(len, tables))
+    return lambda columns: known_interval(macro.macro_interval(columns, alpha), bounded, alpha, queries, lowest)
+
+
 def _pairs(
-    names: list[str], tables: list[Floats], at: list[tuple[int, int]], ways: Ways
+    measure: str, names: list[str], tables: list[Floats], at: list[tuple[int, int]], ways: Ways
 ) -> tuple[list[MacroPair], int, bool]:
     """Pairs of systems, one family, and the flips behind the decisions: how many, and whether those are all."""
     if not at:
         return [], 0, False
     flipped = macro.macro_flips(tables, at, flips=ways.flips, seed=ways.seed)
-    pairs = []
+    pairs, interval_of = [], _intervals(measure, tables, ways.alpha, lowest=-1.0)
     for (a, b), p, adjusted in zip(at, flipped.p.tolist(), flipped.adjusted.tolist(), strict=True):
         columns = [table[:, a] - table[:, b] for table in tables]
         difference = float(np.mean([column.mean() for column in columns]))
-        interval, decision = macro.macro_interval(columns, ways.alpha), decide(difference, adjusted, ways.alpha)
+        interval, decision = interval_of(columns), decide(difference, adjusted, ways.alpha)
         pairs.append(MacroPair(names[a], names[b], difference, interval, p, adjusted, decision))
     return pairs, flipped.number, flipped.exact
 

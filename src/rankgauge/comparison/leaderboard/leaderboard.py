@@ -12,6 +12,7 @@ from rankgauge.comparison.doubts import FEW_QUERIES
 from rankgauge.comparison.leaderboard.board import Board, MacroPair, Standing, Ways, board_of
 from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
+from rankgauge.comparison.ranges import too_few
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
 from rankgauge.measures import AnyMeasure, Measure, parse_all
@@ -307,6 +308,9 @@ def _few(leaderboard: Leaderboard) -> Iterator[str]:
             f"Caution, single-query: only one query in {_some(single)}, which does not tell how values scatter there: "
             "no intervals of macro-averages and of ranks; leave it out (--dataset) or judge more queries."
         )
+    queries = sum(leaderboard.first.queries.values())
+    if not single and counts and too_few(queries, leaderboard.ways.alpha):
+        yield f"Caution, few-queries: {queries} queries in all are too few for intervals of macro-averages and ranks."
     few = [f"{name} ({count})" for name, count in leaderboard.first.queries.items() if count < FEW_QUERIES]
     if few:
         yield (

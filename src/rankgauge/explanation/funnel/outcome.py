@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
+from rankgauge.comparison.ranges import too_few
 from rankgauge.errors import InputError, unknown
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System
 from rankgauge.shown import Shown, clean
@@ -151,8 +152,18 @@ class Funnel(Shown):
             for columns in (above, below)
         )
         sampling = self.sampling
-        ends = ratio_intervals(tops, bottoms, alpha=sampling.alpha, resamples=sampling.resamples, seed=sampling.seed)
+        ends = np.full((tops.shape[1], 2), np.nan)
+        if not self.too_few:
+            ends = ratio_intervals(
+                tops, bottoms, alpha=sampling.alpha, resamples=sampling.resamples, seed=sampling.seed
+            )
         return [Estimate(*row) for row in zip(ratios(tops, bottoms).tolist(), *ends.T.tolist(), strict=True)]
+
+    @property
+    def too_few(self) -> bool:
+        """Whether the queries, or clusters of them, are too few for an interval."""
+        clusters = self.sampling.clusters
+        return too_few(len(self.query_ids) if clusters is None else len(np.unique(clusters)), self.sampling.alpha)
 
     def mean(self, name: str, column: str) -> float:
         """The mean of a column over the queries, without its interval."""

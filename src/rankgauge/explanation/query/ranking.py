@@ -7,7 +7,7 @@ document that names it and is among those of the others where its own is, and sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,8 +18,8 @@ from rankgauge.matching.grades import hits_of_grades
 from rankgauge.matching.match import match
 from rankgauge.matching.parts import Parts, assemble, ordered, under_rules
 from rankgauge.protocol import REPEATING, Protocol
-from rankgauge.read import Columns, Judgments, Run
-from rankgauge.read.records import id_text
+from rankgauge.read import Columns, Judgments, Record, Run
+from rankgauge.read.records import id_at
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -193,7 +193,7 @@ def _judged(judgments: Judgments, query: str) -> dict[str, float]:
         from rankgauge.matching.duplicates import judgments_once
 
         return _table(judgments_once(alone))
-    return {id_text(doc): float(grade) for doc, grade in alone.nested[query].items()}
+    return {doc: float(grade) for doc, grade in _with_text_ids(alone, query)}
 
 
 def _scored(run: Run, query: str, protocol: Protocol) -> dict[str, float]:
@@ -205,7 +205,12 @@ def _scored(run: Run, query: str, protocol: Protocol) -> dict[str, float]:
             raise ProtocolError(f"duplicates={protocol.duplicates}: a value is explained for each document once")
         rows, _ = run_once(alone, protocol)
         return _table(rows.columns)
-    return {id_text(doc): score for doc, score in alone.nested[query].items()}
+    return dict(_with_text_ids(alone, query))
+
+
+def _with_text_ids(record: Record, query: str) -> Iterator[tuple[str, float]]:
+    place = f"{record.source}, query {query!r}, document "
+    return ((id_at(doc, f"{place}{doc!r}"), number) for doc, number in record.nested[query].items())
 
 
 def _taken(record: RecordType, query: str) -> RecordType:

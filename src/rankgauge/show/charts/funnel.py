@@ -10,6 +10,7 @@ import numpy as np
 from rankgauge.errors import counted
 from rankgauge.show.charts.source import some_names
 from rankgauge.show.charts.theme import WIDTH, Frame, altair, data, diagonal, told
+from rankgauge.shown import clean
 from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
     alt, frame = altair(), Frame.of(theme, width)
     rows = [
         {"run": name, "part": LABELS[part], "share": funnel[name][part].value, "at": at,
-         "low": funnel[name][part].low, "high": funnel[name][part].high}
+         "low": clean(funnel[name][part].low), "high": clean(funnel[name][part].high)}
         for name in funnel for at, part in enumerate(LABELS)
     ]  # fmt: skip
     shades = [getattr(frame.theme, colour) for colour in PART_COLOURS.values()]
@@ -83,7 +84,7 @@ def funnel_parts(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) ->
     )  # fmt: skip
     words = f"{counted(len(funnel.query_ids), 'query', 'queries')}. Mis-ranked: lost by the reranker; "
     words += "not retrieved: lost before it."
-    return frame.chart([bars, shares], f"{funnel.measure}: where it is reached and lost", words, BAR * len(funnel))
+    return frame.chart([bars, shares], f"{funnel.measure}: value and losses", words, BAR * len(funnel))
 
 
 def funnel_ceiling(funnel: Funnel, *, theme: str = "light", width: int = WIDTH) -> Any:

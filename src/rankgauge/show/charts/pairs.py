@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import groupby, pairwise
+from itertools import count, groupby, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rankgauge.comparison.ranges import too_few
 from rankgauge.comparison.verdict import NOT_SIGNIFICANT, p_text
+from rankgauge.errors import counted
+from rankgauge.show.cells import MISSING
 from rankgauge.show.charts.source import caption, comparison_of, ends_of, pair_of, some_names, values_of
 from rankgauge.show.charts.theme import BOLD_LETTER, WIDTH, Frame, altair, data, diagonal, told
 from rankgauge.stats import power
@@ -27,6 +30,7 @@ MANY: Final = 1_200  # bars, beyond which those in the middle are drawn together
 THIN: Final = 150  # bars, beyond which there is no gap between them
 ENDS: Final = 300  # queries at either end that keep a bar of their own
 LINE: Final = 16  # pixels of a line of words among the marks
+WORDS: Final = 0.2  # of the height of all bars: two lines of words
 NEITHER: Final = "neither"  # is better: beside the keys `a` and `b`, which are no names either
 
 
@@ -56,11 +60,12 @@ def differences(
 
 
 def _around(values: Values, a: str, b: str) -> Any:
-    """A scale with room above and below zero for the words in the corners."""
-    apart = values.difference(a, b)
-    low, high = min(0.0, float(apart.min())), max(0.0, float(apart.max()))
-    span = (high - low) or 1.0
-    return altair().Scale(domain=[min(low, -0.15 * span), max(high, 0.15 * span)])
+    """A scale with room for the words in the corners: above zero and the bars of the right half, below the left."""
+    apart = np.sort(values.difference(a, b))
+    low, high, half = min(0.0, float(apart[0])), max(0.0, float(apart[-1])), len(apart) // 2
+    room = WORDS * ((high - low) or 1.0)
+    over, under = max(0.0, float(apart[-1 - half])), min(0.0, float(apart[half]))
+    return altair().Scale(domain=[min(low, under - room), max(high, over + room)])
 
 
 def _mean_difference(values: Values, a: str, b: str) -> float:
@@ -203,7 +208,7 @@ def matrix(source: Source, measure: Asked = None, *, theme: str = "light", width
     layers = [_cell_boxes(frame, base, rows), *_cell_texts(frame, base, room)]
     words = (
         f"Row − column. Coloured: significant, {'adjusted ' * (len(compared.pairs) > 1)}p ≤ {settings.alpha:g} "
-        f"({settings.method} over {len(compared.pairs):,} pairs); grey: not significant"
+        f"({settings.method} over {counted(len(compared.pairs), 'pair')}); grey: not significant"
     )
     against = ": every pair" if settings.baseline is None else f" − {settings.baseline}"
     height = max(len(lines) * (30 if frame.narrow else 38), 40)
@@ -226,7 +231,8 @@ def _cell(pair: Pair, row: str, column: str, sign: int) -> dict[str, Any]:
     significant = pair.decision != NOT_SIGNIFICANT
     return {
         "row": row, "column": column, "difference": sign * pair.difference + 0.0,
-        "interval": f"{_signed(low)} to {_signed(high)}", "p": pair.p_adjusted, "p_words": p_text(pair.p_adjusted),
+        "interval": f"{_signed(low)} to {_signed(high)}" if low == low else MISSING,
+        "p": pair.p_adjusted, "p_words": p_text(pair.p_adjusted),
         "significant": significant, "short": _signed(sign * pair.difference)[:-1].replace("0.", ".", 1),
         "sign": ("+" if sign * pair.difference > 0 else "−") if significant else "·",
     }  # fmt: skip
@@ -266,7 +272,7 @@ def detectable(
     rows = _curves(chosen, len(values.queries), settings.alpha)
     base = alt.Chart(data(rows)).encode(
         x=alt.X("queries:Q", scale=alt.Scale(type="log", nice=False)).axis(tickCount=5, format=",d", grid=False),
-        y=alt.Y("difference:Q", title=f"detectable difference of {values.measure}"),
+        y=alt.Y("difference:Q", title=f"minimum detectable effect, {values.measure}"),
         color=frame.colour("pair", list(dict.fromkeys(row["pair"] for row in rows))),
         tooltip=[told("pair"), told("queries", ","), told("difference", ".4f")],
     )
@@ -275,20 +281,25 @@ def detectable(
     label = marked.mark_text(align="left", dx=9, dy=-9, fontWeight=600)
     texts = label.encode(text=alt.Text("difference:Q", format=".4f"))
     shown = f"Of {len(chosen):,} pairs those that scatter least, midway and most. " if len(chosen) > 3 else ""
-    words = f"{shown}Power 80 %, paired t-test, two-sided, alpha {settings.alpha:g}. Points: this set"
-    return frame.chart([lines, here, texts], "What so many queries can show", caption(values, words), (260, 320))
+    words = f"{shown}Power 80 %, paired t-test, two-sided, alpha {settings.alpha:g}. "
+    words += "Points: this set" if any(row["here"] for row in rows) else "This set has too few queries"
+    title = "Minimum detectable effect by number of queries"
+    return frame.chart([lines, here, texts], title, caption(values, words), (260, 320))
 
 
 def _curves(pairs: list[Pair], queries: int, alpha: float) -> list[dict[str, Any]]:
-    """A curve per pair; of many pairs those that scatter least, midway and most."""
+    """A curve per pair, from where something could be significant; of many pairs those that scatter least, midway and
+    most."""
     ordered = sorted(pairs, key=lambda pair: pair.deviation)
     if len(ordered) > 3:
         ordered = [ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1]]
-    low, high = min(10, max(2, queries)), max(1000, 10 * queries)
-    steps = sorted({queries, *(round(number) for number in np.geomspace(low, high, 60))})
+    low, high = min(10, queries), max(1000, 10 * queries)
+    fewest = next(number for number in count(2) if not too_few(number, alpha))
+    steps = sorted({queries, *(round(number) for number in np.geomspace(max(low, fewest), high, 60))})
     return [
         {"pair": f"{pair.a} − {pair.b}", "queries": number, "here": number == queries,
          "difference": power.detectable(pair.deviation, number, alpha=alpha)}
         for pair in ordered
         for number in steps
+        if number >= fewest
     ]  # fmt: skip

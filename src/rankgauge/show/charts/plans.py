@@ -34,7 +34,7 @@ def plan(source: Plan, *, theme: str = "light", width: int = WIDTH) -> Any:
     lines = alt.Chart(data(rows)).mark_line(strokeWidth=2.5, clip=True)
     layers = [*_band(frame, source, numbers, x), lines.encode(x=x, y=y, color=colour, tooltip=tooltip)]
     layers += _marks(frame, source, x, y, colour)
-    return frame.chart(layers, "What a number of queries can show", _words(source), (280, 380))
+    return frame.chart(layers, "Sensitivity by number of queries", _words(source), (280, 380))
 
 
 def _asked(source: Plan) -> list[dict[str, Any]]:

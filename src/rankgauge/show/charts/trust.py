@@ -44,15 +44,15 @@ def unjudged(source: Quality, *, theme: str = "light", width: int = WIDTH) -> An
     if not rows:
         raise InputError("this chart shows runs, and there is none; give one or more")
     tooltip = [told("system"), *_range_tooltip(".4f"), told("condensed", ".4f"), told("expected", ".4f")]
-    tooltip += [told("judged", ".1%"), told("open", ",", "open documents")]
+    tooltip += [told("judged", ".1%"), told("open", ",", "unjudged documents")]
     base = alt.Chart(data(rows)).encode(y=system_axis(frame, [row["system"] for row in rows]), tooltip=tooltip)
     layers = _range_marks(base, f"mean {quality.measure}", alt.value(frame.theme.gain))
     marks = (("expected", "diamond", 110, frame.theme.loss), ("condensed", "cross", 55, frame.theme.quiet))
     for field, shape, size, colour in marks:
         mark = base.mark_point(filled=True, shape=shape, size=size, color=colour, opacity=1)
         layers.insert(-2, mark.encode(x=f"{field}:Q"))
-    words = "Bars: over every way to grade the open documents. ● as judged, ◆ expected (optimistic), ✚ condensed"
-    title = f"{quality.measure}: what unjudged documents leave open"
+    words = "Bars: over all grades of unjudged documents. ● as judged, ◆ expected (optimistic), ✚ condensed"
+    title = f"{quality.measure}: best and worst case"
     return frame.chart(layers, title, _caption(quality, words), len(rows) * ROW + 10)
 
 
@@ -66,16 +66,22 @@ def unjudged_pairs(source: Quality, *, theme: str = "light", width: int = WIDTH)
     rows = _comparable(quality)
     shown = sorted(rows[:MOST_PAIRS], key=lambda row: -float(row["value"]))
     axis = frame.names(labelExpr="split(datum.label, '\\n')")
-    tooltip = [told("a"), told("b"), *_range_tooltip("+.4f"), told("open", ",", "open documents"), told("so")]
+    tooltip = [
+        told("a"),
+        told("b"),
+        *_range_tooltip("+.4f"),
+        told("open", ",", "unjudged documents"),
+        told("so", title="verdict"),
+    ]
     y = alt.Y("pair:N", sort=[row["pair"] for row in shown], title=None, axis=axis)
     base = alt.Chart(data(shown)).encode(y=y, tooltip=tooltip)
     colour = alt.condition("datum.settled", alt.value(frame.theme.gain), alt.value(frame.theme.loss))
     zero = alt.Chart(data([{"value": 0}])).mark_rule(color=frame.theme.quiet, strokeDash=[5, 4])
     layers = [zero.encode(x="value:Q"), *_range_marks(base, f"difference of {quality.measure}", colour, "+.4f")]
-    words = "Bars: over every way to grade the open documents, a document having one grade in both runs"
-    words += ". Blue: the order stays; orange: the open documents decide"
+    words = "Bars: over all grades of unjudged documents, each having one grade in both runs"
+    words += ". Blue: the order stays; orange: unjudged documents decide"
     words += _not_shown(len(shown), len(rows), len(quality.pairs))
-    title = f"{quality.measure}, pairs: what unjudged documents leave open"
+    title = f"Differences of {quality.measure}: best and worst case"
     return frame.chart(layers, title, _caption(quality, words), len(shown) * TWO_LINES + 10)
 
 
@@ -154,7 +160,7 @@ def noise(source: LabelNoise | Quality, *, theme: str = "light", width: int = WI
     words = f"{counted(len(found.draws), 'draw')} of the true grades given the labels. ◆ their mean, | as labelled"
     definition = defined(parse(found.measure).definition.summary)
     words += f". At the right the middle 95 % of the draws. {found.measure}: {definition}"
-    return frame.chart(layers, f"{found.measure}: what wrong labels would make of it", words, len(rows) * 80)
+    return frame.chart(layers, f"{found.measure} under label noise", words, len(rows) * 80)
 
 
 # ---- judges ----------------------------------------------------------------------------------------------------------

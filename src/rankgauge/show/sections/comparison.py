@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.settings import ALSO, INTERVALS
@@ -27,6 +28,7 @@ from rankgauge.show.model import (
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared, Comparison
     from rankgauge.comparison.pairs import Pair
+    from rankgauge.comparison.settings import Settings
 
 __all__ = ["DETECTABLE", "details_table", "how_decided", "p_head", "pairs_table", "sections"]
 
@@ -121,7 +123,7 @@ def _details(comparison: Comparison, title: str, whole: Compared, every_pair: bo
         yield systems_table(comparison, title, whole)
         yield details_table(comparison, shown)
     if comparison.settings.beside:
-        yield _beside_table(comparison, shown)
+        yield from _beside_tables(comparison, shown)
 
 
 def clearest(pairs: Sequence[Pair]) -> Sequence[Pair]:
@@ -143,7 +145,7 @@ def systems_table(comparison: Comparison, title: str, compared: Compared) -> Tab
         rows.append([name, system.mean, system.interval, *others])
     queries = counted(len(compared.values.queries), "query", "queries")
     contests = ranked(range(len(rows)), [1])
-    return Table("systems", f"{title}, {queries}", columns, rows, contests=contests)
+    return Table("means", f"{title}, {queries}", columns, rows, contests=contests)
 
 
 def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool, family: int) -> Table:
@@ -183,23 +185,29 @@ def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     return Table("details", "", columns, rows, search=len(rows) > 8)
 
 
-def _beside_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
-    """What was asked for beside the decision, each with what it controls."""
+def _beside_tables(comparison: Comparison, shown: Sequence[Pair]) -> Iterator[Table]:
+    """What was asked for beside the decision, a row each: the other tests with what they control, and intervals."""
     settings = comparison.settings
-    columns = [*PAIR]
-    columns += [Column(f"P(|difference| < {settings.rope:g})", "number", 3)] if settings.rope is not None else []
-    columns += [Column(f"p of TOST ±{settings.margin:g}", "p")] if settings.margin is not None else []
-    columns += [
-        Column(name, "interval") if name in INTERVALS else Column(f"{name} ({ALSO[name]})", "p")
-        for name in settings.also
-    ]
-    return Table("beside", "Beside the decision", columns, [_beside_row(pair, settings.also) for pair in shown])
+    tests = [[pair.a, pair.b, *row] for pair in shown for row in _other_tests(pair, settings)]
+    columns = [*PAIR, Column("method"), Column("controls"), Column("p", "p"), Column("probability", "number", 3)]
+    used = [any(row[at] is not None for row in tests) for at in range(len(columns))]
+    if tests:
+        rows = [[*compress(row, used)] for row in tests]
+        yield Table("beside", "Beside the decision", [*compress(columns, used)], rows)
+    kinds = [name for name in settings.also if name in INTERVALS]
+    if kinds:
+        columns = [*PAIR, Column("method"), interval_column(settings.alpha, "difference")]
+        ends = [[pair.a, pair.b, kind, pair.intervals[kind]] for pair in shown for kind in kinds]
+        yield Table("bootstrap", "Bootstrap intervals of the difference", columns, ends)
 
 
-def _beside_row(pair: Pair, also: Sequence[str]) -> list[Any]:
-    row: list[Any] = [pair.a, pair.b]
-    row += [each for each in (pair.within_rope, pair.tost) if each is not None]
-    return row + [pair.intervals[name] if name in INTERVALS else pair.others[name]["p"] for name in also]
+def _other_tests(pair: Pair, settings: Settings) -> Iterator[list[Any]]:
+    """Method, what it controls, its p or its probability."""
+    if settings.rope is not None:
+        yield [f"|difference| < {settings.rope:g}", "posterior", None, pair.within_rope]
+    if settings.margin is not None:
+        yield [f"TOST ±{settings.margin:g}", "equivalence", pair.tost, None]
+    yield from ([name, ALSO[name], pair.others[name]["p"], None] for name in settings.also if name not in INTERVALS)
 
 
 # ---- as papers print it ----------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import counted
@@ -102,7 +101,7 @@ def _lift_table(funnel: Funnel) -> Table:
     alpha = funnel.sampling.alpha
     columns = [Column("run"), Column("lift", "signed"), interval_column(alpha, "lift", "signed interval")]
     columns += [Column("headroom", "number", aside=True), Column("captured", "share")]
-    columns += [replace(interval_column(alpha, "captured", "share interval"), aside=True)]
+    columns += [interval_column(alpha, "captured", "share interval")._replace(aside=True)]
     columns += [Column(head, "count", aside=head == "unchanged") for head in ("helped", "unchanged", "harmed")]
     rows = []
     for name in funnel:
@@ -215,6 +214,9 @@ def _judged(funnel: Funnel) -> str:
 
 def _interval_note(funnel: Funnel) -> str:
     sampling = funnel.sampling
+    if funnel.too_few:
+        units = "queries" if sampling.clusters is None else "clusters of queries"
+        return f"No intervals: too few {units}."
     drawn = sampling.resamples or resamples_for(len(funnel.query_ids))
     return f"Intervals: BCa bootstrap over queries, paired, {drawn:,} resamples, seed {sampling.seed}."
 

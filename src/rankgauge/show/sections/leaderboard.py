@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent
@@ -29,7 +28,7 @@ def sections(leaderboard: Leaderboard, *, deltas: str = "absolute") -> Iterator[
         if board.complete:
             blocks += [standings_table(leaderboard, board, deltas, marked=marked) for marked in (False, True)]
         cells = cells_table(board)
-        blocks += [replace(cells, formats=TERMINAL), replace(cells, formats=DOCUMENTS, notes=[FACES])]
+        blocks += [cells._replace(formats=TERMINAL), cells._replace(formats=DOCUMENTS, notes=[FACES])]
     blocks += [Notes([*leaderboard.notes()]), Table.of_rows(leaderboard.rows())]
     yield Section("leaderboard", "Leaderboard", blocks)
 
@@ -46,7 +45,7 @@ def standings_table(leaderboard: Leaderboard, board: Board, deltas: str, *, mark
         (Column("macro", "number"), [Mark(each.macro, note=marks.get(each.system, "")) for each in standings]),
         (interval_column(ways.alpha, "macro"), [each.interval for each in standings]),
         *([delta_column(means, ways.baseline, deltas)] if ways.baseline is not None and deltas != "none" else []),
-        (Column("median", "number"), [each.median for each in standings]),
+        (Column("median", "number", aside=True), [each.median for each in standings]),
         (Column("rank", "rank"), [each.rank for each in standings]),
         (Column(f"{level} of ranks", "rank", key="rank"), [each.rank_interval for each in standings]),
         (Column("possible", "rank"), [each.rank_range for each in standings]),

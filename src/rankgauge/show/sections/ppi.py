@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.comparison.ranges import too_few
 from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column
@@ -47,7 +48,10 @@ def _row(each: Powered, powered: PredictionPowered) -> list[Any]:
 
 
 def _notes(powered: PredictionPowered) -> Iterator[str]:
-    yield f"Intervals of {percent(powered.alpha)}: {INTERVALS[powered.interval]}."
+    if too_few(powered.judged, powered.alpha):
+        yield f"No intervals: {powered.judged} queries judged by humans are too few."
+    else:
+        yield f"Intervals of {percent(powered.alpha)}: {INTERVALS[powered.interval]}."
     if powered.width is not None:
         for each in [*powered.systems, *powered.pairs]:
             more = None if each.needed is None else max(0, each.needed - powered.judged)
@@ -57,5 +61,5 @@ def _notes(powered: PredictionPowered) -> Iterator[str]:
     if powered.protocol.changed:
         yield f"Rules: {powered.protocol}."
     yield "Right on average if the human-judged queries are a random sample of all."
-    if powered.judged < FEW:
+    if powered.judged < FEW and not too_few(powered.judged, powered.alpha):
         yield FEW_WORDS

@@ -75,7 +75,7 @@ class Bounds(Shown):
     @property
     def title(self) -> str:
         """What this is about."""
-        return f"{self.name}: what unjudged documents leave open"
+        return f"{self.name}: best and worst case once unjudged documents are judged"
 
     @cached_property
     def mean(self) -> Estimate:
