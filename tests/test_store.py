@@ -14,8 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+import rankgauge
 from command import Command
 from rankgauge.errors import RankgaugeError
 from stores import QRELS, RUN, new_database, stored
@@ -27,6 +31,7 @@ from sqlalchemy import select, text
 from rankgauge.store import schema
 from rankgauge.store.dump import dump, restore
 from rankgauge.store.engine import StoreError, integrity, writing
+from rankgauge.store.packing import packed, unpacked
 from rankgauge.store.project import Project
 from rankgauge.store.store import Answer, Label, Store
 
@@ -377,3 +382,37 @@ def test_the_way_in_is_four_commands(command: Command, tmp_path: Path) -> None:
     *_, last = (step() for step in steps)
     assert last.code == 0
     assert json.loads(last.out)["runs"][0]["run"] == "a"
+
+
+# ---- rankings as bytes -----------------------------------------------------------------------------------------------
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, width=64),
+    st.decimals(-10_000, 10_000, places=4, allow_nan=False).map(float),
+    st.integers(-(2**60), 2**60).map(float),
+)
+IDS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=8)
+
+
+@given(st.lists(st.tuples(IDS, NUMBERS), max_size=30))
+@example([("", -0.0)])
+@example([("", 0.0), ("a", float("inf"))])
+@example([("a", 0.1 + 0.2), ("b", 0.1)])
+def test_a_ranking_comes_back_to_the_last_bit(pairs: list[tuple[str, float]]) -> None:
+    ids, scores = [doc for doc, _ in pairs], [score for _, score in pairs]
+    found, numbers = unpacked(packed(ids, scores))
+    assert found == ids
+    assert numbers.tobytes() == np.array(scores, np.float64).tobytes()
+
+
+@pytest.mark.parametrize("documents", [3, 30_000])
+def test_a_document_that_is_stored_twice_in_a_ranking_is_not_lost(shop: Path, documents: int) -> None:
+    """However many rows: those of a small run and those of a large one are read in two ways."""
+    project = Project(shop)
+    with project.store(write=True) as store:
+        ids = [f"d{n}" for n in range(documents)]
+        store.add_run("s", {}, [Answer("q1", [*ids, "d1"], [*map(float, range(documents, -1, -1))])])
+    with pytest.raises(RankgaugeError, match="'d1' is there twice for query 'q1'"):
+        rankgauge.evaluate({"q1": {"d1": 1}}, project.run("s"))
+    kept = rankgauge.evaluate({"q1": {"d1": 1}}, project.run("s", duplicates="first"), ["RR"], duplicates="first")
+    assert kept["RR"] == 0.5

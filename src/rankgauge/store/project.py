@@ -8,8 +8,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from rankgauge.errors import InputError, choices, counted
 from rankgauge.read import read_run
@@ -17,6 +20,7 @@ from rankgauge.store.labels import Labels
 from rankgauge.trust.judges.sets import POLICIES
 
 if TYPE_CHECKING:
+    from rankgauge.dtypes import Floats
     from rankgauge.read import Judgments, Run
     from rankgauge.result import Evaluation, Result
     from rankgauge.store.history import History
@@ -28,6 +32,7 @@ __all__ = ["Address", "Project", "find_project", "init", "needed"]
 FILE: Final = "rankgauge.toml"
 STORE: Final = "rankgauge.db"
 ADDRESS: Final = "RANKGAUGE_DB"
+MANY: Final = 20_000  # rows of a run, from which on columns are quicker than rows
 TEMPLATE: Final = """# A project of rankgauge. Everything is optional but [project].
 
 [project]
@@ -184,11 +189,7 @@ class Project:
                     f"{found.address} is {found.state}: {lacking}; go on with 'rankgauge search {system}', or take "
                     f"what is there: {found.address}?"
                 )
-            rankings = {
-                answer.query_id: dict(zip(answer.doc_ids, answer.scores, strict=True))
-                for answer in store.answers(found.number)
-            }
-        made = read_run(rankings, **way)
+            made = read_run(_rows([*store.rankings(found.number)]), **way)
         made.source = found.address + "?" * (found.state != "whole")
         made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}
         if found.lacking:
@@ -281,3 +282,21 @@ class Address:
         if self.is_labels:
             raise InputError(f"{self.text}: are labels, and a run is wanted; write @SYSTEM or @SYSTEM:NUMBER")
         return self.project.run(self.name, self.number, partly=self.partly, **way)
+
+
+def _rows(rankings: Sequence[tuple[str, list[str], Floats]]) -> Any:
+    """The rankings as what a run is read from: rows, or a frame where there are many, which is quicker."""
+    queries, docs, scores = zip(*rankings, strict=True) if rankings else ((), (), ())
+    sizes = [*map(len, docs)]
+    if sum(sizes) < MANY:
+        return [(query, *pair) for query, *both in rankings for pair in zip(*both, strict=True)]
+    import polars as pl
+
+    place = np.repeat(np.arange(len(sizes)), sizes)
+    return pl.DataFrame(
+        {
+            "query_id": pl.Series(queries, dtype=pl.String).gather(place),
+            "doc_id": pl.Series([*chain.from_iterable(docs)], dtype=pl.String),
+            "score": np.concatenate(scores),
+        }
+    )

@@ -14,7 +14,18 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from rankgauge.store.engine import StoreError
 
-__all__ = ["MANY", "digest", "id_of", "identifier", "insert_into", "insert_new", "inserted", "now", "parts", "storable"]
+__all__ = [
+    "MANY",
+    "digest",
+    "id_of",
+    "identifier",
+    "insert_into",
+    "insert_new",
+    "inserted",
+    "now",
+    "parts",
+    "storable",
+]
 
 T = TypeVar("T")
 MANY: Final = 10_000  # rows of one statement

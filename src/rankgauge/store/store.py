@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import (
     URL,
@@ -30,8 +29,12 @@ from sqlalchemy import (
 from rankgauge.errors import counted, warn
 from rankgauge.store import schema
 from rankgauge.store.engine import StoreError, address_of, engine_of, reading, shown, writing
+from rankgauge.store.packing import packed, unpacked
 from rankgauge.store.rows import digest, id_of, identifier, insert_into, insert_new, inserted, now, parts, storable
 from rankgauge.store.writer import Within, Writer
+
+if TYPE_CHECKING:
+    from rankgauge.dtypes import Floats
 
 __all__ = ["Answer", "Document", "Judge", "Label", "Pair", "Query", "Rated", "RunRow", "Store", "fingerprint"]
 
@@ -323,11 +326,14 @@ class Store:
 
     def answers(self, run: int) -> Iterator[Answer]:
         """The answers of a run, by the ids of the queries; those that failed are none."""
+        return (Answer(query, docs, scores.tolist()) for query, docs, scores in self.rankings(run))
+
+    def rankings(self, run: int) -> Iterator[tuple[str, list[str], Floats]]:
+        """The same as query, documents and an array of scores."""
         table = schema.answer.c
         asked = select(table.query_id, table.ranking).where(table.run_id == run, table.ranking.is_not(None))
         for query, ranking in self.read(lambda each: each.execute(asked.order_by(table.query_id)).all()):
-            docs, scores = json.loads(zlib.decompress(ranking))
-            yield Answer(query, docs, scores)
+            yield query, *unpacked(ranking)
 
     # ---- judges and labels -------------------------------------------------------------------------------------------
 
@@ -467,8 +473,7 @@ def _answer_row(answer: Answer, source: str) -> dict[str, Any]:
     for each in answer.doc_ids:
         storable(each, f"{source}: query {query!r}: a document's id")
     storable(answer.error, f"{source}: query {query!r}: the error")
-    written = json.dumps([answer.doc_ids, answer.scores], ensure_ascii=False, separators=(",", ":"))
-    ranking = zlib.compress(written.encode(), 1) if answer.error is None else None
+    ranking = packed(answer.doc_ids, answer.scores) if answer.error is None else None
     about = {"milliseconds": answer.milliseconds, "attempts": answer.attempts, "error": answer.error}
     return {"query_id": query, "ranking": ranking, "found": len(answer.doc_ids), **about}
 
