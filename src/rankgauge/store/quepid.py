@@ -78,7 +78,7 @@ def add_snapshot(store: Store, path: str, asked: Asked) -> str:
     """What a search engine answered: the order is Quepid's, for its scores need not be in it."""
     snapshot = parse_json(find_source(path))
     system = asked.system or id_in(snapshot, "name", path)
-    check_system(system)
+    check_system(system, path)
     items = {id_in(item, "query_id", path): item for item in objects(snapshot, "queries", path)}
     found = snapshot["docs"]
     if not isinstance(found, dict):
