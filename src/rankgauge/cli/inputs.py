@@ -186,7 +186,7 @@ class StoredRun(RunSource):
         self.address = address
 
     def _read(self, protocol: Protocol) -> Run:
-        return self.address.run(by=protocol.by, duplicates=protocol.duplicates)
+        return self.address.run(by=protocol.by)
 
 
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------

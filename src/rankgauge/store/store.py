@@ -31,7 +31,7 @@ from rankgauge.store import schema
 from rankgauge.store.engine import StoreError, address_of, engine_of, reading, shown, writing
 from rankgauge.store.packing import packed, unpacked
 from rankgauge.store.rows import digest, id_of, identifier, insert_into, insert_new, inserted, now, parts, storable
-from rankgauge.store.writer import Within, Writer
+from rankgauge.store.writer import Batch, Within, Writer
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
@@ -349,22 +349,10 @@ class Store:
 
     def add_judgments(self, judged: Sequence[tuple[Judge, Label]], source: str) -> int:
         """Labels of several judges, in the order in which they were given; how many were not stored before."""
-        rows = [_label_row(label, source) for _, label in judged]
-
-        def added(connection: Connection) -> int:
-            at = now()
-            numbers: dict[str, int] = {}
-            for (judge, _), row in zip(judged, rows, strict=True):
-                about = {"name": judge.name, "kind": judge.kind, **judge.settings}
-                known = digest(about)
-                if known not in numbers:
-                    storable(judge.name, source)
-                    made = about | {"hash": known, "at": at}
-                    numbers[known] = id_of(connection, schema.judge, ("name", "hash"), made)
-                row.update(judge_id=numbers[known], at=row["at"] or at)
-            return insert_new(connection, schema.judgment, rows, doc_hash=_text_judged())
-
-        return self.writer.write(added)
+        for judge in {judge.name for judge, _ in judged}:
+            storable(judge, source)
+        rows = [(judge, _label_row(label, source)) for judge, label in judged]
+        return int(self.writer.write(Batch(_add_judgments, rows)))
 
     def labels(self, until: int | None = None) -> tuple[list[Rated], int]:
         """The latest label of each pair, judge and repeat, as it was when `until` was the last; the last one there is.
@@ -472,6 +460,9 @@ def _answer_row(answer: Answer, source: str) -> dict[str, Any]:
     query = identifier(answer.query_id, f"{source}: a query's id")
     for each in answer.doc_ids:
         storable(each, f"{source}: query {query!r}: a document's id")
+    if len({*answer.doc_ids}) < len(answer.doc_ids):
+        twice = next(doc for at, doc in enumerate(answer.doc_ids) if doc in answer.doc_ids[:at])
+        raise StoreError(f"{source}: document {twice!r} is there twice for query {query!r}; keep one")
     storable(answer.error, f"{source}: query {query!r}: the error")
     ranking = packed(answer.doc_ids, answer.scores) if answer.error is None else None
     about = {"milliseconds": answer.milliseconds, "attempts": answer.attempts, "error": answer.error}
@@ -486,6 +477,40 @@ def _label_row(label: Label, source: str) -> dict[str, Any]:
     grade = None if label.grade is None else label.grade + 0.0  # SQLite knows no -0.0
     row = label._asdict() | {"grade": grade}
     return row | {"hash_seen": row.pop("doc_hash"), "doc_seen": label.doc_id}
+
+
+def _add_judgments(connection: Connection, several: Sequence[Sequence[tuple[Judge, dict[str, Any]]]]) -> list[int]:
+    """Judgments of several callers, in one statement; of each, how many were not stored before."""
+    at = now()
+    numbers: dict[str, int] = {}
+    keys = [row["key"] for rows in several for _, row in rows]
+    known: set[str] = set()
+    for part in parts(keys):
+        asked = select(schema.judgment.c.key).where(schema.judgment.c.key.in_(part))
+        known.update(connection.scalars(asked))
+    new: list[dict[str, Any]] = []
+    counts = []
+    for rows in several:
+        before = len(new)
+        for judge, row in rows:
+            if row["key"] not in known:
+                known.add(row["key"])
+                new.append(row | {"judge_id": _judge_id(connection, judge, numbers), "at": row["at"] or at})
+        counts.append(len(new) - before)
+    added = insert_into(connection, schema.judgment).on_conflict_do_nothing().values(doc_hash=_text_judged())
+    for part in parts(new):
+        connection.execute(added, part)
+    return counts
+
+
+def _judge_id(connection: Connection, judge: Judge, numbers: dict[str, int]) -> int:
+    """The number of a judge with these settings, who is made if new."""
+    about = {"name": judge.name, "kind": judge.kind, **judge.settings}
+    known = digest(about)
+    if known not in numbers:
+        made = about | {"hash": known, "at": now()}
+        numbers[known] = id_of(connection, schema.judge, ("name", "hash"), made)
+    return numbers[known]
 
 
 def _query_row(query: Query, source: str) -> dict[str, Any]:
