@@ -191,6 +191,7 @@ class Project:
                 )
             made = _run_of([*store.rankings(found.number)], by)
         made.source = found.address + "?" * (found.state != "whole")
+        made.tag = system
         made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}
         if found.lacking:
             made.remarks = [("RG402", f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')}")]
