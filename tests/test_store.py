@@ -30,11 +30,11 @@ pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
 from sqlalchemy import select, text
 
 from rankgauge.store import schema
-from rankgauge.store.dump import dump, restore
 from rankgauge.store.engine import StoreError, integrity, writing
 from rankgauge.store.packing import packed, unpacked
 from rankgauge.store.project import Project
 from rankgauge.store.store import Answer, Label, Store
+from rankgauge.store.transfer.dump import dump, restore
 
 # ---- labels ----------------------------------------------------------------------------------------------------------
 
