@@ -49,6 +49,7 @@ WORDS: dict[str, list[str]] = {
     "dialects": ["qrels.txt", "first.run", "--only", "trec_eval,sklearn"],
 }
 SILENT = {"init", "store", "measures", "rules", "convert", "trec_eval", "completion"}  # they show no result
+SILENT |= {"search"}  # it writes a run
 SILENT |= {"labels", "history"}  # they need a project, and are tested with one
 READ = {"bench": "suite/one/runs/a.run", "align": "experiments.csv"}  # a file that is read; elsewhere qrels.txt
 

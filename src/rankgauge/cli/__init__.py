@@ -44,6 +44,7 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
     "Projects": {
         "init": ("init:make_project", "Make a project, which keeps queries, runs and labels."),
+        "search": ("search:search_system", "Ask a live system every query; keep every answer."),
         "store": ("store:store", "Import, export, dump, restore; what is stored."),
         "labels": ("history:show_labels", "Whose labels are stored, and what they come to."),
         "history": ("history:show_history", "A measure over time, of saved evaluations."),
