@@ -33,6 +33,7 @@ class Server(ThreadingHTTPServer):
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.answers: dict[str, Any] = {}
+        self.status = 200
         self.lock = threading.Lock()
         self.ended = threading.Event()
 
@@ -65,7 +66,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.answer(body.get("query") or body.get("q") or "", body)
+        query = body.get("query") or body.get("q")
+        self.answer(query if isinstance(query, str) else "", body)
 
     def do_GET(self) -> None:
         self.answer(parse_qs(urlsplit(self.path).query).get("q", [""])[0], None)
@@ -79,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.paths.append(self.path)
             first = self.server.requests[query] == 1
         if query in self.server.answers:
-            self.say(self.server.answers[query])
+            self.say(self.server.answers[query], self.server.status)
             return
         misbehave = getattr(self, f"say_{query.replace(' ', '_')}", None)
         self.say(GOOD) if misbehave is None else misbehave(first)

@@ -174,6 +174,8 @@ class Http:
                 else "embed makes a {vector} that is not sent"
             )
             raise InputError(f'{self.where}: {words}; write embed = "module:function", and "{{vector}}" where it goes')
+        if not isinstance(table.get("fields", ""), (str, bool)):
+            raise InputError(f"{self.where}: fields = {table['fields']!r}; expected a path, or false")
         if ("hits" in table) == ("ids" in table):
             raise InputError(f"{self.where}: give the path of hits and of the id in a hit, or of ids (and scores)")
         if "hits" in table and "id" not in table:

@@ -29,7 +29,7 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
         "id": "id",
         "score": "score",
         "fields": "@",
-        "whole": "!responseHeader.partialResults",
+        "whole": "!(responseHeader.partialResults)",
     },
     "vespa": {
         "method": "POST",
@@ -38,7 +38,7 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
         "id": "fields.documentid || id",
         "score": "relevance",
         "fields": "fields",
-        "whole": "root.coverage.full && !root.errors",
+        "whole": "root.coverage.full && !(root.errors)",
     },
     "algolia": {
         "method": "POST",
