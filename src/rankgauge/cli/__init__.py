@@ -37,6 +37,7 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
     "Trust the labels": {
         "validate": ("validate:validate", "Find mistakes in judgments and runs, and their effect."),
+        "pool": ("pool:pool_runs", "What to judge of several runs."),
         "judgments": ("judgments:judgments", "How complete judgments are, and what to judge next."),
         "agree": ("agree:agree", "How well judges agree: people, models, or both."),
         "ppi": ("ppi:ppi", "Human-judged scores from few human and many LLM labels."),
