@@ -155,7 +155,11 @@ def _dice(seed: int, query: str, doc: str) -> int:
 
 
 def _pair(
-    query: str, row: Mapping[str, Any], texts: Mapping[str, Query | str], fields: Mapping[str, Any], names: Sequence[str]
+    query: str,
+    row: Mapping[str, Any],
+    texts: Mapping[str, Query | str],
+    fields: Mapping[str, Any],
+    names: Sequence[str],
 ) -> Pair:
     known = texts.get(query)
     ranks = dict(sorted((names[at], rank) for at, rank in zip(row["by"], row["ranks"], strict=True))) if names else {}
