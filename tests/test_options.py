@@ -207,7 +207,6 @@ def test_a_name_means_the_same_in_every_command() -> None:
         "--margin": "check: also MEASURE=M",
         "--by": "groups of queries; labels: a judge",
         "--order": "a rule; pool: which pairs are taken first",
-        "--depth": "a rule, up to the longest ranking; pool: of each run",
     }
     kinds: dict[str, set[str]] = {}
     for name in sorted({*COMMANDS} - {"trec_eval"}):
