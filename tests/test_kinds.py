@@ -93,6 +93,7 @@ def stored() -> dict[str, Shown]:
     judges = (JudgeCounts(f"ann {EVIL}", "person", 3, 2, 1, {0.0: 1, 2.0: 2}, {"skipped": 1}, 1),)
     counts = dict.fromkeys(("query", "document", "pair", "system", "run", "judge", "judgment", "evaluation"), 1)
     return {
+        "Pool": rankgauge.pool(data()[1], depth=3, take=2, judged=data()[0]),
         "History": History("nDCG@10", tuple(entries)),
         "LabelCounts": LabelCounts(Labels(((f"ann {EVIL}",),)), 1, 2, 1, 1, 1, judges),
         "Status": Status(f"store {EVIL}", "SQLite", 12_345, counts, (EVIL,), (EVIL,), (EVIL,)),
@@ -154,7 +155,7 @@ NAMES = [
     *("Result", "Evaluation", "TieBands", "Comparison", "Check", "Plan", "Leaderboard", "Explanation", "Explanations"),
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
-    *("Report", "History", "LabelCounts", "Status"),
+    *("Report", "History", "LabelCounts", "Status", "Pool"),
 ]
 
 

@@ -49,6 +49,7 @@ WORDS: dict[str, list[str]] = {
     "dialects": ["qrels.txt", "first.run", "--only", "trec_eval,sklearn"],
 }
 SILENT = {"init", "store", "measures", "rules", "convert", "trec_eval", "completion"}  # they show no result
+SILENT |= {"search", "pool"}  # they write a run, and pairs
 SILENT |= {"labels", "history"}  # they need a project, and are tested with one
 READ = {"bench": "suite/one/runs/a.run", "align": "experiments.csv"}  # a file that is read; elsewhere qrels.txt
 
@@ -205,6 +206,7 @@ def test_a_name_means_the_same_in_every_command() -> None:
         "--baseline": "a system by name; check: a file, for it is none of the runs",
         "--margin": "check: also MEASURE=M",
         "--by": "groups of queries; labels: a judge",
+        "--order": "a rule; pool: which pairs are taken first",
     }
     kinds: dict[str, set[str]] = {}
     for name in sorted({*COMMANDS} - {"trec_eval"}):

@@ -23,6 +23,8 @@ from rankgauge.explanation.funnel.funnel import funnel as funnel
 from rankgauge.explanation.funnel.outcome import Funnel as Funnel
 from rankgauge.explanation.query.explain import explain as explain
 from rankgauge.explanation.query.explanation import Explanation as Explanation
+from rankgauge.judge.pool import Pool as Pool
+from rankgauge.judge.pool import pool as pool
 from rankgauge.matching.hits import Hits as Hits
 from rankgauge.matching.match import match as match
 from rankgauge.measures import Measure as Measure

@@ -37,6 +37,7 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
     "Trust the labels": {
         "validate": ("validate:validate", "Find mistakes in judgments and runs, and their effect."),
+        "pool": ("pool:pool_runs", "What to judge of several runs."),
         "judgments": ("judgments:judgments", "How complete judgments are, and what to judge next."),
         "agree": ("agree:agree", "How well judges agree: people, models, or both."),
         "ppi": ("ppi:ppi", "Human-judged scores from few human and many LLM labels."),
@@ -44,6 +45,7 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
     "Projects": {
         "init": ("init:make_project", "Make a project, which keeps queries, runs and labels."),
+        "search": ("search:search_system", "Ask a live system every query; keep every answer."),
         "store": ("store:store", "Import, export, dump, restore; what is stored."),
         "labels": ("history:show_labels", "Whose labels are stored, and what they come to."),
         "history": ("history:show_history", "A measure over time, of saved evaluations."),

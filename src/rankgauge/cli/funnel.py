@@ -10,13 +10,16 @@ import click
 
 from rankgauge.cli.options import FILE, command, protocol_options, reading_options, shared
 from rankgauge.cli.output import deliver, output_options
-from rankgauge.errors import RankgaugeWarning
+from rankgauge.errors import RankgaugeWarning, warn
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rankgauge.cli.inputs import Reading
     from rankgauge.cli.output import Output
     from rankgauge.explanation.funnel.funnel import Funnel
     from rankgauge.protocol import Protocol
+    from rankgauge.read import Run
 
 __all__ = ["funnel_runs"]
 
@@ -100,5 +103,16 @@ def _funnel(
     with inputs.progress():
         judged = inputs.judgments.read()
         stages = [{name: run.read(protocol) for name, run in each.items()} for each in (inputs.retrieved, inputs.runs)]
+    _check_candidates(*stages)
     about: dict[str, Any] = {"protocol": protocol, "weights": weights, "clusters": clusters}
     return funnel(judged, retrieved=stages[0], reranked=stages[1], **about, **asked)
+
+
+def _check_candidates(retrieved: Mapping[str, Run], reranked: Mapping[str, Run]) -> None:
+    """Say where a stored run ranks the candidates of another run than those that are given."""
+    given = {f"@{run.stored['system']}:{run.stored['run']}" for run in retrieved.values() if run.stored}
+    for run in reranked.values():
+        over = run.stored.get("over")
+        if over and given and over not in given:
+            names = ", ".join(sorted(given))
+            warn(f"{run.source} ranks the documents of {over}, and {names} is given; --retrieved {over}")

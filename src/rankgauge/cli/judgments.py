@@ -42,7 +42,7 @@ __all__ = ["judgments"]
 @shared("error_rate", "confusion")
 @click.option("--draws", type=click.IntRange(1), default=1_000, help="Label noise: the number of draws.  [1000]")
 @shared("seed")
-@output_options()
+@output_options(own=("pairs",), suffixes=dict.fromkeys((".jsonl", ".ndjson", ".parquet"), "pairs"))
 @partial(protocol_options, without=("grades",))
 @reading_options
 def judgments(
@@ -63,13 +63,16 @@ def judgments(
     Examples:
       rankgauge judgments qrels.txt
       rankgauge judgments qrels.txt bm25.run reranked.run -m nDCG@10
-      rankgauge judgments qrels.txt a.run b.run --to-judge 50 -o pairs.csv
+      rankgauge judgments qrels.txt a.run b.run --to-judge 50 -o next.jsonl
       rankgauge judgments qrels.txt runs/*.run --leave-one-out
       rankgauge judgments qrels.txt a.run b.run --error-rate 0.1
     """
+    from rankgauge.cli.pool import write_chosen
     from rankgauge.trust.unjudged.choose import ToJudgeList
 
     _check_shown(output.format, **asked)
+    if output.format == "pairs" and to_judge is None:
+        raise click.UsageError("pairs are what --to-judge finds: give --to-judge N, or another format")
     output.refuse_pictures(per_query=per_query, to_judge=to_judge is not None)
     quality = _quality(qrels, runs, **asked)
     if to_judge is None:
@@ -78,6 +81,9 @@ def judgments(
     pairs = quality.to_judge(to_judge, settle or ())
     if not pairs:
         click.echo("note: nothing is left to judge: no open document could move the value", err=True)
+    if output.format == "pairs":
+        write_chosen([(each.query_id, each.doc_id) for each in pairs], [qrels, *runs], output.path)
+        return
     deliver(ToJudgeList(pairs), output)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,13 +103,14 @@ def output_options(
     formats: Sequence[str] = EVERY,
     *,
     own: Sequence[str] = (),
+    suffixes: Mapping[str, str] | None = None,
     default: str = "table",
     required: bool = False,
 ) -> Callable[[Callable[..., Any]], Any]:
     """-o, --format, --digits and --table; the command gets them as one `output`, its format decided.
 
-    `formats`: those that there are here. `own`: formats of this command alone, which it writes itself. `default`: what
-    to print, and to write to a name without a suffix; `required`: there is always a file.
+    `formats`: those that there are here. `own`: formats of this command alone, which it writes itself, and `suffixes`
+    of theirs. `default`: what to print, and to write to a name without a suffix; `required`: there is always a file.
     """
     offered = (*formats, *own)
     add = _declarations(offered, required, default)
@@ -119,7 +120,7 @@ def output_options(
         def with_output(*args: Any, **options: Any) -> Any:
             path, digits, table = options.pop("output"), options.pop("digits", 4), options.pop("table_key", None) or ""
             notes, quiet = options.pop("all_notes", False), options.pop("quiet", False)
-            chosen = chosen_format(path, options.pop("format"), offered, "" if required else default)
+            chosen = chosen_format(path, options.pop("format"), offered, "" if required else default, suffixes or {})
             _refuse_nonsense(path, chosen, table, offered)
             return command(*args, output=Output(path, chosen, digits, table, notes, quiet), **options)
 
@@ -147,13 +148,17 @@ def _declarations(offered: Sequence[str], required: bool, default: str) -> list[
     return options
 
 
-def chosen_format(path: str, format: str | None, offered: Collection[str], default: str) -> str:
+def chosen_format(
+    path: str, format: str | None, offered: Collection[str], default: str, own: Mapping[str, str] | None = None
+) -> str:
     """The format that the suffix names, the one that is asked for where the suffix allows it, or the default."""
     from rankgauge.read.sources import split_suffixes
     from rankgauge.show.formats import format_of
 
     special = path == "-" or (os.path.exists(path) and not os.path.isfile(path))
     suffix = "" if special else split_suffixes(path)[0]
+    if own and suffix in own and format in (None, own[suffix]):
+        return own[suffix]
     if format is None:
         return default if suffix == "" and default else format_of(path, offered)
     named = SUFFIXES.get(suffix, format)

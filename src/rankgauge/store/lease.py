@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import socket
 import threading
 import time
@@ -30,7 +31,8 @@ RENEWALS: Final = 3  # in that time
 class Lease:
     """Held inside a `with` block and renewed meanwhile; where another process holds it, entering is refused.
 
-    One that has run out is taken over, which is said. `check` is for the work inside: it fails if the lease was lost.
+    One that has run out, or whose process on this host has died, is taken over, which is said. `check` is for the work
+    inside: it fails if the lease was lost.
     """
 
     def __init__(self, store: Store, name: str, *, seconds: float = SECONDS, holder: str = "") -> None:
@@ -69,7 +71,7 @@ class Lease:
             connection.execute(insert(schema.lock).values(name=self.name, holder=self.holder, until=until))
             return ""
         mine = found["holder"] == self.holder
-        if not mine and found["until"] > time.time():
+        if not mine and found["until"] > time.time() and not _has_died(found["holder"]):
             left = max(1, round(found["until"] - time.time()))
             raise StoreError(
                 f"{self.name} is in use by {found['holder']}; wait until it is done, or {left} seconds if it has died"
@@ -85,6 +87,20 @@ class Lease:
             except StoreError as error:
                 self._lost = error
                 return
+
+
+def _has_died(holder: str) -> bool:
+    """Whether a holder was a process of this host that is no more."""
+    found = re.search(rf" on {re.escape(socket.gethostname())} \(process (\d+),", holder)
+    if found is None:
+        return False
+    try:
+        os.kill(int(found[1]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
 
 
 def _user() -> str:

@@ -190,9 +190,11 @@ class Project:
                     f"what is there: {found.address}?"
                 )
             made = _run_of([*store.rankings(found.number)], by)
+            over = [row.address for row in store.runs() if row.number == found.over] if found.over else []
         made.source = found.address + "?" * (found.state != "whole")
         made.tag = system
         made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}
+        made.stored = made.stored | ({"over": over[0]} if over else {})
         if found.lacking:
             made.remarks = [("RG402", f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')}")]
         return made

@@ -38,6 +38,7 @@ class RunRow(NamedTuple):
     fingerprint: str | None
     queries: int
     lacking: int
+    over: int | None = None  # the run whose documents it ranks
 
     @property
     def address(self) -> str:
@@ -80,7 +81,7 @@ def run_row(connection: Connection, row: Any) -> RunRow:
         missing = wanted.where(table.error.is_not(None))
     queries, lacking = (int(connection.scalar(each) or 0) for each in (wanted, missing))
     about = (row["run_id"], row["name"], row["state"], row["began"], row["fingerprint"])
-    return RunRow(*about, queries=queries, lacking=lacking)
+    return RunRow(*about, queries=queries, lacking=lacking, over=row["over_run_id"])
 
 
 def answer_row(answer: Answer, source: str) -> dict[str, Any]:

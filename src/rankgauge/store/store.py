@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
@@ -125,6 +126,13 @@ class Store:
             made[query.query_id] = texts.merged(old, row, place, "two texts in this file; keep one")
             places[query.query_id] = place
         return self.writer.write(lambda connection: texts.add_queries(connection, made, places))
+
+    def queries(self) -> list[Query]:
+        """Every query with its text, by the ids."""
+        table = schema.query.c
+        asked = select(table.query_id, table.text, table.need, table.tags).order_by(table.query_id)
+        rows = self.read(lambda each: each.execute(asked).all())
+        return [Query(*row[:3], None if row[3] is None else json.loads(row[3])) for row in rows]
 
     def add_documents(self, rows: Iterable[tuple[Any, ...]], source: str | Iterable[str]) -> int:
         """Documents with their fields; how many are new, or have a new text."""

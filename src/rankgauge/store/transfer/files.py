@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgauge.read import Judgments, Run
 
 __all__ = ["again", "answers_of", "check_system", "import_documents", "import_labels", "import_queries", "import_run"]
-__all__ += ["keyed", "labels_of", "on_purpose"]
+__all__ += ["keyed", "labels_of", "on_purpose", "read_queries"]
 
 Judged: TypeAlias = tuple[Judge, Label]
 
@@ -114,6 +114,20 @@ def import_queries(store: Store, path: str) -> str:
     table = _texts(path, "query_id")
     new = store.add_queries(_queries_in(table), _places(table))
     return f"{counted(new, 'new query', 'new queries')} from {path}"
+
+
+def read_queries(path: str) -> list[Query]:
+    """The queries in a file, which must have texts; each once."""
+    table = _texts(path, "query_id")
+    found: dict[str, Query] = {}
+    for at, query in enumerate(_queries_in(table)):
+        if found.setdefault(query.query_id, query).text != query.text:
+            raise FormatError(f"{table.place(at)}: query {query.query_id!r} has two texts in this file; keep one")
+        if not (query.text or "").strip():
+            raise FormatError(f"{table.place(at)}: query {query.query_id!r} has no text; fill it in")
+    if not found:
+        raise InputError(f"{path}: holds no queries; expected an id and a text on each line")
+    return list(found.values())
 
 
 def _queries_in(table: NamedColumns) -> Iterator[Query]:

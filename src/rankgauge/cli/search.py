@@ -1,0 +1,127 @@
+"""`rankgauge search`: ask a live system every query, and keep each answer when it comes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgauge.cli.options import FILE, MOST, command
+from rankgauge.cli.strict import TARGET
+from rankgauge.errors import InputError, counted, unknown
+
+if TYPE_CHECKING:
+    from rankgauge.store.project import Project
+    from rankgauge.systems.config import Config
+    from rankgauge.systems.search import Outcome
+
+__all__ = ["search_system"]
+
+
+@command("search", usual=("k", "output", "call", "url", "hits", "id", "settings", "again", "allow_missing"))
+@click.argument("system", metavar="SYSTEM")
+@click.argument("queries", required=False, type=FILE, metavar="[QUERIES]")
+@click.option("-k", "k", type=click.IntRange(1, MOST), default=100, help="Documents a query.  [100]")
+@click.option("-o", "--output", type=TARGET, metavar="RUN", help="Write the run to a file, too.")
+@click.option("--call", metavar="MODULE:FUNCTION", help="The system is a function: f(query, k).")
+@click.option("--url", metavar="URL", help="The system answers there, with {query} and {k} in it.")
+@click.option("--hits", metavar="PATH", help="Where the hits are in its answer (JMESPath).")
+@click.option("--id", metavar="PATH", help="Where the id is in a hit.")
+@click.option("--score", metavar="PATH", help="Where the score is in a hit.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of the system's table.")
+@click.option("--again", is_flag=True, help="Start a new run.  [go on with the last]")
+@click.option("--allow-missing", is_flag=True, help="Close the run though queries failed: they have no results.")
+def search_system(
+    system: str, queries: str | None, k: int, output: str | None, again: bool, allow_missing: bool, **given: Any
+) -> None:
+    """Ask a system every query, and keep each answer when it comes.
+
+    SYSTEM is a table of rankgauge.toml ([systems.bm25]), or named here and given by options. QUERIES has ids and
+    texts; without it, a project's last sample is asked. The same command goes on where it stopped. Exit code 4:
+    queries failed, and the run is open. Outside a project nothing is stored, and -o is needed.
+
+    \b
+    Examples:
+      rankgauge search bm25 queries.tsv
+      rankgauge search bm25 -k 1000 -o bm25.run
+      rankgauge search mine queries.tsv --call engine:search -o mine.run
+      rankgauge search shop q.tsv --url 'http://localhost/find?q={query}&n={k}' \\
+        --hits results --id sku --set workers=8
+    """
+    from rankgauge.store.project import needed
+
+    with needed():
+        from rankgauge.systems.search import SearchOpen
+    where, config = _found(system, **given)
+    outcome = _searched(where, config, queries, k, output, again=again, allow_missing=allow_missing)
+    for line in outcome.lines():
+        click.echo(line, err=output == "-")
+    if outcome.lacking and not (outcome.whole or allow_missing):
+        lacking = f"{outcome.lacking:,} of {counted(outcome.queries, 'query', 'queries')} lack an answer"
+        how = "the same command goes on with it; --allow-missing closes it"
+        if where is None:
+            how = f"{output} is not written; with --allow-missing it is, and those queries have no results"
+        address = system if outcome.run is None else f"@{system}:{outcome.run} is open"
+        raise SearchOpen(f"{address}: {lacking}; {how}\n  {outcome.why()}")
+    if output is not None:
+        _write(where, outcome, output)
+
+
+def _found(name: str, settings: tuple[str, ...], **options: Any) -> tuple[Project | None, Config]:
+    """The project, where there is one, and the system: its table with what the options say."""
+    from rankgauge.cli.inputs import project
+    from rankgauge.systems.config import config_of, given_outright
+
+    outright = given_outright(settings, **options)
+    try:
+        where: Project | None = project()
+    except InputError:
+        if click.get_current_context().find_root().params.get("project") is not None or not outright:
+            raise
+        where = None
+    known = where.settings.get("systems", {}) if where is not None else {}
+    known = known if isinstance(known, dict) else {}
+    table = known.get(name, {})
+    file = where.folder / "rankgauge.toml" if where is not None else None
+    if name not in known and not outright:
+        words = f"{file}: there is no [systems.{name}]"
+        how = 'write it, such as kind = "fts5", or give the system by options (--call, --url, --set)'
+        raise InputError(unknown(words, name, known) if known else f"{words}; {how}")
+    place = f"{file}: [systems.{name}]" if name in known else f"system {name!r}"
+    folder = where.folder if where is not None else Path()
+    return where, config_of(name, {**table, **outright} if isinstance(table, dict) else table, place, folder)
+
+
+def _searched(
+    where: Project | None, config: Config, path: str | None, k: int, output: str | None, **how: bool
+) -> Outcome:
+    from rankgauge.store.transfer.files import read_queries
+    from rankgauge.systems.search import search, search_files
+
+    queries = None if path is None else read_queries(path)
+    shown = _progress if sys.stderr.isatty() else None
+    if where is not None:
+        return search(where, config, queries, path or "", k, **how, progress=shown)
+    if queries is None or output is None:
+        raise click.UsageError("outside a project, give QUERIES and -o RUN: nothing is stored here")
+    return search_files(config, queries, k, shown)
+
+
+def _progress(answered: int, queries: int, failed: int) -> None:
+    words = f"{answered:,} of {queries:,} answered" + (f", {failed:,} failed" if failed else "")
+    click.echo(f"\r\033[K{words}", err=True, nl=answered + failed >= queries)
+
+
+def _write(where: Project | None, outcome: Outcome, output: str) -> None:
+    from rankgauge.read import read_run
+    from rankgauge.writers.write import write
+
+    if where is not None:
+        write(where.run(outcome.system, outcome.run), output, tag=outcome.system)
+        return
+    rankings = {
+        query: dict(zip(ranking.doc_ids, ranking.scores, strict=True)) for query, ranking in outcome.rankings.items()
+    }
+    write(read_run(rankings), output, tag=outcome.system)

@@ -1,0 +1,1 @@
+"""Getting labels: what to judge, and by whom."""

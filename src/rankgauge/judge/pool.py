@@ -1,0 +1,168 @@
+"""The pool: which documents of which runs to judge, what counts most in the measure first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, get_args
+
+from rankgauge.errors import InputError, choices
+from rankgauge.judge.pairs import Pair
+from rankgauge.matching.ranking import whole
+from rankgauge.protocol import DEFAULT, Protocol
+from rankgauge.read import JudgmentsSource, RunSource
+from rankgauge.read.named import Runs, named
+from rankgauge.shown import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgauge.store.texts import Query
+
+__all__ = ["Order", "Pool", "pool"]
+
+Order: TypeAlias = Literal["weight", "rank", "rrf", "random"]
+ORDERS: Final = get_args(Order)
+# Document → its fields, or a function from the documents that are wanted to such a mapping.
+Texts: TypeAlias = Mapping[str, Mapping[str, Any]] | Callable[[Collection[str]], Mapping[str, Mapping[str, Any]]]
+RRF: Final = 60  # what reciprocal-rank fusion adds to a rank
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pool(Shown):
+    """Pairs to judge, query by query; within a query in an order that tells nothing.
+
+    `found` counts the pairs within the depth of a run, `judged` those of them that have a grade already; `runs` says
+    how many of the chosen pairs each run found, `textless` names documents whose text is nowhere.
+    """
+
+    shown_by: ClassVar[str] = "pool"
+
+    pairs: tuple[Pair, ...]
+    depth: int
+    take: int | None
+    order: str
+    found: int
+    judged: int
+    runs: dict[str, int]
+    textless: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What was pooled."""
+        return f"Pairs to judge: the first {self.depth} of {', '.join(self.runs)}"
+
+    @property
+    def queries(self) -> int:
+        """How many queries have something to judge."""
+        return len({pair.query_id for pair in self.pairs})
+
+    def data(self) -> dict[str, Any]:
+        """What JSON holds: the counts; the pairs are a file of their own."""
+        names = ("depth", "take", "order", "found", "judged", "queries", "runs", "textless")
+        return {"to_judge": len(self.pairs), **{name: getattr(self, name) for name in names}}
+
+
+def pool(
+    runs: Runs,
+    *,
+    depth: int = 10,
+    take: int | None = None,
+    order: Order = "weight",
+    judged: Any = None,
+    queries: Mapping[str, Query | str] | None = None,
+    documents: Texts | None = None,
+    seed: int = 0,
+    protocol: Protocol = DEFAULT,
+    why: bool = False,
+) -> Pool:
+    """What to judge of several runs: the union of their first `depth` documents, without what is `judged`.
+
+    `take` keeps so many of a query: by `order` those of most weight in nDCG (the sum over runs of 1 / log2(rank + 1)),
+    of the best rank, by reciprocal-rank fusion, or at random. The same runs and seed give the same pairs, in whatever
+    order the runs are given.
+    """
+    if order not in ORDERS:
+        raise InputError(f"order={order!r}; expected {choices(ORDERS)}")
+    for name, value in (("depth", depth), ("take", take)):
+        if value is not None and value < 1:
+            raise InputError(f"{name}={value}: give 1 or more")
+    named_runs = named(runs)
+    union, asked = _union(named_runs, depth, protocol)
+    left = _unjudged(union, asked, judged)
+    chosen = _chosen(left, take, order, asked, seed)
+    texts = queries or {}
+    fields = documents(set(chosen["doc"])) if callable(documents) else documents or {}
+    pairs = [
+        _pair(asked[row["query"]], row, texts, fields, list(named_runs) if why else ())
+        for row in chosen.iter_rows(named=True)
+    ]
+    textless = tuple(dict.fromkeys(pair.doc_id for pair in pairs if not pair.document))
+    counts = {name: sum(at in row for row in chosen["by"].to_list()) for at, name in enumerate(named_runs)}
+    return Pool(tuple(pairs), depth, take, order, len(union), len(union) - len(left), counts, textless)
+
+
+def _union(runs: Mapping[str, Any], depth: int, protocol: Protocol) -> tuple[pl.DataFrame, list[str]]:
+    """Query (its place), document, who has it (`by`) at which `ranks`, its weight; and the queries, in order of ids."""
+    import polars as pl
+
+    ranked = [whole(RunSource.of(each).read(protocol), protocol, depth) for each in runs.values()]
+    asked = sorted({query for each in ranked for query in each.queries})
+    frames = [each.first(depth, asked).with_columns(by=pl.lit(at)) for at, each in enumerate(ranked)]
+    weight = 1 / (pl.col("rank") + 1).log(2)
+    return (
+        pl.concat(frames)
+        .group_by("query", "doc")
+        .agg(
+            "by",
+            ranks="rank",
+            weight=weight.sort().sum(),  # sorted, so that the runs may come in any order
+            best=pl.col("rank").min(),
+            rrf=(1 / (RRF + pl.col("rank"))).sort().sum(),
+        )
+    ), asked
+
+
+def _unjudged(union: pl.DataFrame, asked: Sequence[str], judged: Any) -> pl.DataFrame:
+    """The pairs that have no grade yet."""
+    if judged is None:
+        return union
+    import polars as pl
+
+    judgments = judged.read() if isinstance(judged, JudgmentsSource) else JudgmentsSource.of(judged).read()
+    place = {query: at for at, query in enumerate(asked)}
+    known = [(place[query], doc) for query, doc, _ in judgments if query in place]
+    rows = pl.DataFrame(known, {"query": union.schema["query"], "doc": pl.String}, orient="row")
+    return union.join(rows, on=["query", "doc"], how="anti")
+
+
+def _chosen(left: pl.DataFrame, take: int | None, order: str, asked: Sequence[str], seed: int) -> pl.DataFrame:
+    """So many of every query, query by query; the documents of a query are shuffled by a number of their own."""
+    import polars as pl
+
+    dice = [_dice(seed, asked[query], doc) for query, doc in zip(left["query"], left["doc"], strict=True)]
+    rows = left.with_columns(dice=pl.Series(dice, dtype=pl.UInt64))
+    if take is not None:
+        by = {"weight": -pl.col("weight"), "rank": pl.col("best"), "rrf": -pl.col("rrf"), "random": pl.col("dice")}
+        rows = rows.sort("query", by[order], "dice").group_by("query", maintain_order=True).head(take)
+    return rows.sort("query", "dice")
+
+
+def _dice(seed: int, query: str, doc: str) -> int:
+    """A number of a pair's own, the same in every pool."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}\0{query}\0{doc}".encode(), digest_size=8).digest(), "big")
+
+
+def _pair(
+    query: str,
+    row: Mapping[str, Any],
+    texts: Mapping[str, Query | str],
+    fields: Mapping[str, Any],
+    names: Sequence[str],
+) -> Pair:
+    known = texts.get(query)
+    ranks = dict(sorted((names[at], rank) for at, rank in zip(row["by"], row["ranks"], strict=True))) if names else {}
+    why = {"weight": row["weight"], "ranks": ranks} if names else None
+    words = (known, None) if known is None or isinstance(known, str) else (known.text, known.need)
+    return Pair(query, row["doc"], *words, fields.get(row["doc"], {}), why)

@@ -1,0 +1,107 @@
+"""A system that is a function: `f(query, k)`, or with `batch` `f(queries, k)`."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankgauge.errors import InputError, unknown
+from rankgauge.read.rows import shortened
+from rankgauge.systems.hits import Asked, Failed, Hit, hit_of
+
+if TYPE_CHECKING:
+    from rankgauge.store.project import Project
+    from rankgauge.systems.config import Config
+
+__all__ = ["Call", "called", "function_of"]
+
+IDS = ("id", "doc_id", "docid", "_id")
+SCORES = ("score", "_score")
+FEW = 32  # queries at once, where a batch has no size
+
+
+class Call:
+    """A function in a module that can be imported from the project's folder or the current one."""
+
+    def __init__(self, config: Config, project: Project | None) -> None:
+        self.function = function_of(config.table["call"], config)
+        size = config.table.get("batch", 1)
+        self.several = "batch" in config.table
+        self.batch = FEW if size is True else size
+
+    def ask(self, asked: Sequence[Asked], k: int) -> Sequence[Iterable[Hit]]:
+        """What the function returns: ids, (id, score), or dicts."""
+        if not self.several:
+            return [hits_in(called(self.function, asked[0].text, k))]
+        answers = called(self.function, [each.text for each in asked], k)
+        if not isinstance(answers, Sequence) or isinstance(answers, (str, bytes)) or len(answers) != len(asked):
+            raise Failed(f"the function returned {_shown(answers)}; expected a list of {len(asked)} answers")
+        return [hits_in(each) for each in answers]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def function_of(name: str, config: Config) -> Callable[..., Any]:
+    """The function that `module:function` names; what goes wrong in the module is the user's to mend."""
+    module, _, attribute = name.partition(":")
+    for folder in (os.fspath(config.folder.resolve()), os.getcwd()):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    try:
+        found = importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        words = f"{config.where}: {module!r} cannot be imported ({type(error).__name__}: {error})"
+        hint = "" if not isinstance(error, ModuleNotFoundError) or error.name != module else ", or name another"
+        raise InputError(f"{words}; mend it{hint}") from None
+    function = getattr(found, attribute, None)
+    if not callable(function):
+        there = [each for each in vars(found) if callable(getattr(found, each)) and not each.startswith("_")]
+        words = f"{config.where}: {module} has no function {attribute!r}"
+        raise InputError(unknown(words, attribute, there) if there else f"{words}; define it")
+    return function  # type: ignore[no-any-return]
+
+
+def called(function: Callable[..., Any], *words: Any) -> Any:
+    """What a function of the user's returns; that it raises is no answer, and says where."""
+    try:
+        return function(*words)
+    except Failed:
+        raise
+    except (Exception, SystemExit) as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        place = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})" if trace else ""
+        raise Failed(f"the function raised {type(error).__name__}: {shortened(str(error))}{place}") from None
+
+
+def hits_in(answer: Any) -> Iterator[Hit]:
+    """What a function returned: an iterable of ids, of (id, score) or of dicts; or a dict of id → score."""
+    if isinstance(answer, Mapping):
+        return itertools.starmap(hit_of, answer.items())
+    if answer is None or isinstance(answer, (str, bytes)) or not isinstance(answer, Iterable):
+        raise Failed(f"the function returned {_shown(answer)}; expected a list of ids, (id, score) or dicts")
+    return map(_hit, called(list, answer))
+
+
+def _hit(given: Any) -> Hit:
+    if isinstance(given, Mapping):
+        doc = next((given[name] for name in IDS if name in given), None)
+        if doc is None:
+            raise Failed(f"a hit has no id among {', '.join(map(str, given))}; call it id")
+        score = next((given[name] for name in SCORES if name in given), None)
+        return hit_of(doc, score, {name: each for name, each in given.items() if name not in (*IDS, *SCORES)} or None)
+    if isinstance(given, (tuple, list)):
+        if len(given) != 2:
+            raise Failed(f"a hit is {shortened(str(given))}; expected (id, score)")
+        return hit_of(*given)
+    return hit_of(given)
+
+
+def _shown(answer: Any) -> str:
+    return "None" if answer is None else f"{shortened(str(answer))} ({type(answer).__name__})"

@@ -1,0 +1,238 @@
+"""A system's table, from rankgauge.toml or from options: checked before anything starts."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from rankgauge.errors import InputError, choices, unknown
+from rankgauge.systems.hits import DUPLICATES
+from rankgauge.systems.pool import Limits
+from rankgauge.systems.presets import PRESETS
+
+if TYPE_CHECKING:
+    from rankgauge.store.project import Project
+    from rankgauge.systems.hits import System
+
+__all__ = ["KINDS", "Config", "Documents", "config_of", "documents_of", "given_outright"]
+
+MILLION: Final = 10**6  # bytes of a megabyte
+
+
+class Kind(NamedTuple):
+    """A kind of system: where it is made, what its table must have, and what it may have."""
+
+    made_by: str
+    needs: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+
+
+class Key(NamedTuple):
+    """What a key may hold: a test, and the words for what is expected."""
+
+    fits: Callable[[Any], bool]
+    expected: str
+
+
+def _number(least: float, *, whole: bool = False, above: bool = False) -> Key:
+    def fits(value: Any) -> bool:
+        right = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
+        return right and (value > least if above else value >= least)
+
+    return Key(fits, f"{'a whole' if whole else 'a'} number {'above' if above else 'from'} {least:g}")
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, str) and each for each in value)
+
+
+TEXT: Final = Key(lambda value: isinstance(value, str) and bool(value.strip()), "a text")
+FLAG: Final = Key(lambda value: isinstance(value, bool), "true or false")
+TABLE: Final = Key(lambda value: isinstance(value, dict), "a table")
+
+
+def _one_of(*words: str) -> Key:
+    return Key(lambda value: value in words, choices(f'"{word}"' for word in words))
+
+
+# What may be changed without making another system of it: how hard it is worked.
+LIMITS: Final = {
+    "workers": _number(1, whole=True),
+    "timeout": _number(0, above=True),
+    "retries": _number(0, whole=True),
+    "pause": _number(0),
+    "per_second": _number(0, above=True),
+    "largest": _number(0, above=True),
+}
+HTTP: Final = (
+    *("method", "headers", "params", "body", "hits", "id", "score", "fields", "ids", "scores", "whole"),
+    *("ascending", "embed"),
+)
+FUNCTION: Final = Key(lambda value: isinstance(value, str) and bool(value.partition(":")[2]), '"module:function"')
+KEYS: Final[dict[str, Key]] = {
+    **LIMITS,
+    "kind": TEXT,
+    "duplicates": _one_of(*DUPLICATES),
+    "rerank": TEXT,
+    "candidates": _number(1, whole=True),
+    "call": FUNCTION,
+    "batch": Key(lambda value: value is True or LIMITS["workers"].fits(value), "true, or a whole number from 1"),
+    "command": Key(lambda value: TEXT.fits(value) or _is_texts(value), "a text, or a list of a program and its words"),
+    "url": TEXT,
+    "method": _one_of("GET", "POST"),
+    "headers": TABLE,
+    "params": TABLE,
+    "body": Key(lambda value: isinstance(value, (dict, list, str)), "a table, or JSON as a text"),
+    **dict.fromkeys(("hits", "id", "score", "ids", "scores", "whole"), TEXT),
+    "fields": Key(
+        lambda value: value is False or TEXT.fits(value) or _is_texts(value) or isinstance(value, dict),
+        "a path, a list of names, a table of name = weight, or false",
+    ),
+    "ascending": FLAG,
+    "embed": FUNCTION,
+    "stemming": FLAG,
+    "words": _one_of("any", "all"),
+    "documents": TEXT,
+    "sql": TEXT,
+    "file": TEXT,
+    "format": TEXT,
+    "model": TEXT,
+    "api": _one_of("cohere", "tei"),
+    "text": Key(_is_texts, "a list of fields"),
+}
+KINDS: Final[dict[str, Kind]] = {
+    "fts5": Kind("fts5:Fts5", (), ("fields", "stemming", "words", "documents")),
+    "call": Kind("call:Call", ("call",), ("batch",)),
+    "command": Kind("command:Command", ("command",)),
+    "http": Kind("http:Http", ("url",), HTTP),
+    **{name: Kind("http:Http", ("url",), HTTP) for name in PRESETS},
+    "postgresql": Kind("postgresql:Postgresql", ("url", "sql"), ("embed",)),
+    "run": Kind("filed:Filed", ("file",), ("format",)),
+    "rerank": Kind("rerank:HttpReranker", ("url", "rerank"), ("model", "api", "text", "headers", "batch")),
+}
+COMMON: Final = ("kind", "duplicates", "rerank", "candidates", *LIMITS)
+RERANKERS: Final = {"call": "rerank:CallReranker", "rerank": "rerank:HttpReranker"}
+# A key that only one kind can mean, where the table does not say the kind.
+TELLING: Final = {"call": "call", "command": "command", "sql": "postgresql", "url": "http", "file": "run"}
+
+
+@dataclass(frozen=True)
+class Config:
+    """A checked table: of a system of this name, found at `where`, with paths that start from `folder`."""
+
+    name: str
+    table: Mapping[str, Any]
+    where: str
+    folder: Path
+
+    @property
+    def kind(self) -> str:
+        """What kind of system it is."""
+        return str(self.table["kind"])
+
+    @property
+    def rerank(self) -> str | None:
+        """The system whose candidates it ranks."""
+        return self.table.get("rerank")
+
+    @cached_property
+    def limits(self) -> Limits:
+        """How hard it may be worked."""
+        given = {name: self.table[name] for name in LIMITS if name in self.table}
+        if "largest" in given:
+            given["largest"] = int(given["largest"] * MILLION)
+        return Limits(**given)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes it this system: a change of it is another system under the same name."""
+        return {name: value for name, value in self.table.items() if name not in LIMITS}
+
+    def open(self, project: Project | None) -> System:
+        """The system, ready to be asked."""
+        made_by = RERANKERS[self.kind] if self.rerank else KINDS[self.kind].made_by
+        module, _, name = made_by.partition(":")
+        made: System = getattr(import_module(f"rankgauge.systems.{module}"), name)(self, project)
+        return made
+
+
+def config_of(name: str, table: Any, where: str, folder: Path) -> Config:
+    """The table of a system, checked; what it must have, what it may have, and what each key holds."""
+    if not isinstance(table, dict):
+        raise InputError(f'{where}: expected a table of settings, such as kind = "fts5"')
+    table = dict(table)
+    if "kind" not in table:
+        told = next((kind for key, kind in TELLING.items() if key in table), None)
+        if told is None:
+            raise InputError(f"{where}: has no kind; write kind = {choices(f'{kind!r}' for kind in KINDS)}")
+        table["kind"] = told
+    kind = table["kind"]
+    if kind not in KINDS:
+        raise InputError(unknown(f"{where}: there is no kind {kind!r}", kind, KINDS))
+    row = KINDS[kind]
+    known = (*COMMON, *row.needs, *row.may)
+    for key, value in table.items():
+        if key not in known:
+            raise InputError(unknown(f"{where}: {kind} has no key {key!r}", key, known))
+        if not KEYS[key].fits(value):
+            raise InputError(f"{where}: {key} = {value!r}; expected {KEYS[key].expected}")
+    for key in row.needs:
+        if key not in table:
+            raise InputError(f"{where}: lacks {key}; write {key} = {KEYS[key].expected}")
+    _check_rerank(table, where)
+    return Config(name, table, where, folder)
+
+
+def _check_rerank(table: Mapping[str, Any], where: str) -> None:
+    if "candidates" in table and "rerank" not in table:
+        raise InputError(f'{where}: candidates goes with rerank = "SYSTEM"')
+    if "rerank" in table and table["kind"] not in RERANKERS:
+        known = choices(f"'{kind}'" for kind in RERANKERS)
+        raise InputError(f"{where}: a {table['kind']} system ranks no candidates; expected kind = {known}")
+
+
+def given_outright(settings: Sequence[str], **options: Any) -> dict[str, Any]:
+    """A table of options and of KEY=VALUE, the value as TOML writes it, or else a text."""
+    table = {name: value for name, value in options.items() if value is not None}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set {setting}: expected KEY=VALUE, such as --set workers=8")
+        try:
+            table[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            table[key.strip()] = value
+    return table
+
+
+# ---- documents -------------------------------------------------------------------------------------------------------
+
+
+class Documents(NamedTuple):
+    """Where the texts of documents are: [documents] of rankgauge.toml."""
+
+    path: str
+    id: str | None = None
+    fields: tuple[str, ...] = ()
+
+
+def documents_of(settings: Mapping[str, Any], folder: Path, where: str) -> Documents | None:
+    """The project's documents, where it names any."""
+    table = settings.get("documents")
+    if table is None:
+        return None
+    expected = {"file": TEXT, "id": TEXT, "fields": Key(_is_texts, "a list of names")}
+    place = f"{where}: [documents]"
+    if not isinstance(table, dict) or "file" not in table:
+        raise InputError(f'{place} lacks file; write file = "documents.jsonl"')
+    for key, value in table.items():
+        if key not in expected:
+            raise InputError(unknown(f"{place} has no key {key!r}", key, expected))
+        if not expected[key].fits(value):
+            raise InputError(f"{place}: {key} = {value!r}; expected {expected[key].expected}")
+    return Documents(str(folder / table["file"]), table.get("id"), tuple(table.get("fields", ())))

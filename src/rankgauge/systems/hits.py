@@ -1,0 +1,134 @@
+"""What a system finds, and the ranking it comes to: the order returned is the ranking, for it is what users see."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, Protocol
+
+from rankgauge.errors import FormatError
+from rankgauge.read.records import id_text
+from rankgauge.read.rows import shortened
+
+__all__ = ["DUPLICATES", "Asked", "Failed", "Hit", "Ranking", "System", "hit_of", "ranking_of", "score_of"]
+
+DUPLICATES: Final = ("error", "first", "best")  # what to do with a document that is there twice
+
+
+class Failed(Exception):
+    """A query got no answer; the message is what the user is told."""
+
+
+class Asked(NamedTuple):
+    """A query that is asked; of a second stage, with the candidates that are to be ranked."""
+
+    query_id: str
+    text: str
+    need: str | None = None
+    candidates: Sequence[tuple[str, Mapping[str, Any]]] = ()
+
+
+class Hit(NamedTuple):
+    """A document that was found."""
+
+    doc_id: str
+    score: float | None = None
+    fields: Mapping[str, Any] | None = None
+
+
+class Ranking(NamedTuple):
+    """An answer: documents best first, with scores that fall; `notes` say what became of what the system gave."""
+
+    doc_ids: list[str]
+    scores: list[float]
+    fields: dict[str, Mapping[str, Any]]
+    notes: tuple[str, ...] = ()
+
+
+class System(Protocol):
+    """Whatever can be asked: several queries at once, where it takes several; what it has opened it closes."""
+
+    batch: int
+
+    def ask(self, asked: Sequence[Asked], k: int) -> Sequence[Iterable[Hit]]:
+        """The hits of every query, best first; `Failed` where there is no answer."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections, processes and files."""
+        ...
+
+
+def hit_of(doc: Any, score: Any = None, fields: Any = None) -> Hit:
+    """A hit of what a system gave for it; an id is text or an integer, a score a finite number or none."""
+    try:
+        name = id_text(doc)
+    except FormatError as error:
+        raise Failed(str(error)) from None
+    if not name or "\0" in name:
+        raise Failed(f"a document's id is {name!r}; expected text")
+    return Hit(name, None if score is None else score_of(score, name), fields if isinstance(fields, Mapping) else None)
+
+
+def score_of(score: Any, doc: str) -> float:
+    """A score as a number; a text is none, for it may be anything."""
+    try:
+        if isinstance(score, (str, bytes, bool)):
+            raise TypeError
+        number = float(score)
+    except (TypeError, ValueError, OverflowError):
+        found = f"{shortened(str(score))} ({type(score).__name__})"
+        raise Failed(f"the score of document {doc!r} is {found}; expected a number") from None
+    if not math.isfinite(number):
+        raise Failed(f"the score of document {doc!r} is {number!r}; expected a finite number")
+    return number
+
+
+def ranking_of(hits: Iterable[Hit], k: int, *, duplicates: str = "error", ascending: bool = False) -> Ranking:
+    """The ranking that hits come to, cut at k.
+
+    Scores are kept where they fall with the order (with `ascending`, where they rise: distances, kept as negatives).
+    Where they are missing, equal or against the order, minus the rank takes their place, so that nothing that reads
+    scores changes the order.
+    """
+    found = _once(hits, duplicates, ascending, k + 1)
+    notes = ["more than k"] if len(found) > k else []
+    found = found[:k]
+    scores = [hit.score for hit in found]
+    given = [(-score if ascending else score) + 0.0 for score in scores if score is not None]
+    if len(given) < len(found):
+        notes += ["without scores"]
+    elif any(later >= earlier for earlier, later in pairwise(given)):
+        notes += ["scores not falling"]
+    if len(notes) > notes.count("more than k"):
+        given = [-float(rank) for rank in range(1, len(found) + 1)]
+    fields = {hit.doc_id: hit.fields for hit in found if hit.fields is not None}
+    return Ranking([hit.doc_id for hit in found], given, fields, tuple(notes))
+
+
+def _once(hits: Iterable[Hit], duplicates: str, ascending: bool, most: int) -> list[Hit]:
+    """Every document once: the first, or the best by score; without leave, twice is an error.
+
+    No more are looked at than are needed for `most`: there may be millions.
+    """
+    places: dict[str, int] = {}
+    kept: list[Hit | None] = []
+    for hit in hits:
+        at = places.setdefault(hit.doc_id, len(kept))
+        if at == len(kept):
+            kept.append(hit)
+            if len(kept) == most and duplicates != "best":
+                break
+            continue
+        if duplicates == "error":
+            raise Failed(f'document {hit.doc_id!r} is there twice; mend the system, or write duplicates = "first"')
+        first = kept[at]
+        if duplicates == "best" and first is not None and _better(hit.score, first.score, ascending):
+            places[hit.doc_id], kept[at] = len(kept), None
+            kept.append(hit)
+    return [hit for hit in kept if hit is not None]
+
+
+def _better(score: float | None, other: float | None, ascending: bool) -> bool:
+    return score is not None and (other is None or (score < other if ascending else score > other))

@@ -1,0 +1,100 @@
+"""Templates: {query}, {k}, {need} and {vector} in parsed values, so that a quote in a query breaks nothing; ${NAME}.
+
+${NAME} stands for an environment variable, usually a secret: it is resolved when something is sent, and its value is
+taken out of whatever comes back before anybody sees or stores it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from rankgauge.errors import InputError
+
+__all__ = ["Secrets", "filled", "in_path", "names_in", "placeholders_in"]
+
+PLACES: Final = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)\}|\{(?P<place>query|k|need|vector)(?P<json>:json)?\}", re.ASCII)
+SHORT: Final = 4  # characters, below which a value may stand in any text by chance
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text inside a value, names of fields too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            yield name
+            yield from texts_in(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from texts_in(each)
+
+
+def placeholders_in(value: Any) -> set[str]:
+    """Which of query, k, need and vector a template uses."""
+    return {found["place"] for text in texts_in(value) for found in PLACES.finditer(text)} - {None}
+
+
+def names_in(value: Any) -> set[str]:
+    """Which environment variables a template names."""
+    return {found["name"] for text in texts_in(value) for found in PLACES.finditer(text)} - {None}
+
+
+def filled(template: Any, values: Mapping[str, Any], known: Mapping[str, str] | None = None) -> Any:
+    """A template with its places filled; `"{k}"` alone becomes the number itself, `{query:json}` a text in quotes.
+
+    `known`: the environment variables. What is put in is never read as a template again.
+    """
+    if isinstance(template, Mapping):
+        return {_text(name, values, known): filled(each, values, known) for name, each in template.items()}
+    if isinstance(template, (list, tuple)):
+        return [filled(each, values, known) for each in template]
+    if not isinstance(template, str):
+        return template
+    alone = PLACES.fullmatch(template)
+    if alone and alone["place"] and not alone["json"]:
+        return values[alone["place"]]
+    return _text(template, values, known)
+
+
+def in_path(template: str, values: Mapping[str, Any], known: Mapping[str, str] | None = None) -> str:
+    """An address with its places filled, each as one part of it."""
+    return _text(template, values, known, lambda text: quote(text, safe=""))
+
+
+def _text(
+    template: str,
+    values: Mapping[str, Any],
+    known: Mapping[str, str] | None,
+    written: Callable[[str], str] = str,
+) -> str:
+    def place(found: re.Match[str]) -> str:
+        if found["name"]:
+            return (known or {}).get(found["name"], found[0])
+        value = values[found["place"]]
+        plain = isinstance(value, str) and not found["json"]
+        return written(value if plain else json.dumps(value, ensure_ascii=False))
+
+    return PLACES.sub(place, template)
+
+
+class Secrets:
+    """The environment variables that a template names; that one is not set is an error before anything starts."""
+
+    def __init__(self, template: Any, where: str) -> None:
+        self.values: dict[str, str] = {}
+        for name in sorted(names_in(template)):
+            if not os.environ.get(name):
+                raise InputError(f"{where}: ${{{name}}} is not set; set it in the environment: export {name}=…")
+            self.values[name] = os.environ[name]
+
+    def hidden(self, text: str) -> str:
+        """A text without their values, however these are written."""
+        for name, value in sorted(self.values.items(), key=lambda each: -len(each[1])):
+            for spelt in {value, json.dumps(value)[1:-1], quote(value, safe=""), quote(value)}:
+                text = text.replace(spelt, f"${{{name}}}") if len(spelt) >= SHORT else text
+        return text
