@@ -92,7 +92,8 @@ class Sender:
 
     def _parsed(self, response: Response, content: bytes) -> Any:
         status = response.status_code
-        said = f": {shortened(content)}" if content.strip() else ""
+        text = self.secrets.hidden(content.decode(errors="replace"))  # before it is cut: half a secret is one, too
+        said = f": {shortened(text)}" if text.strip() else ""
         if status in PASSING or status >= 500:
             raise Again(f"the server answered {status}{said}", pause_of(response.headers.get("retry-after")))
         if 300 <= status < 400:
@@ -105,7 +106,7 @@ class Sender:
         if not content.strip():
             raise Failed(f"the server answered {status} without content; expected JSON")
         try:
-            text = self.secrets.hidden(content.decode())
+            content.decode()
             return json.loads(text, parse_constant=_refuse)
         except UnicodeDecodeError as error:
             raise Failed(f"the answer is not UTF-8 text (byte {error.start + 1}); expected JSON") from None
