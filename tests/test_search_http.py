@@ -114,7 +114,7 @@ def test_a_pause_is_one_for_all_workers(server: Server) -> None:
 
 def test_an_hour_is_not_waited_for(server: Server) -> None:
     began = time.monotonic()
-    outcome = asked(server, "429 hour", "q1", "q2", workers=1)
+    outcome = asked(server, "429 hour", "q1", "q2", workers=1, retries=0)
     assert time.monotonic() - began < 5
     assert sum(server.requests.values()) == 1
     assert "busy" in outcome.failed["429 hour"]

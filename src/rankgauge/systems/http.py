@@ -218,6 +218,11 @@ class Http:
 
     def _hit(self, hit: Any) -> Hit:
         parts = {name: self.found[name](hit) for name in ("id", "score", "fields") if name in self.found}
+        if self.paths.get("fields") == "@" and isinstance(
+            hit, Mapping
+        ):  # all but what is of this answer, not of the text
+            own = (self.paths["id"], self.paths.get("score"))
+            parts["fields"] = {name: each for name, each in hit.items() if name not in own and not name.startswith("_")}
         if parts["id"] is None:
             raise Failed(f"id = {self.paths['id']!r} finds nothing in a hit; there are {_keys(hit)}")
         if "score" in parts and parts["score"] is None and self.paths["score"].startswith("to_number"):
