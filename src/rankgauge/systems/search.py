@@ -144,7 +144,10 @@ def search(
 
         def keep(answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
             lease.check()
-            store.together(lambda inside: _add(inside, run, answer, documents))
+            if documents:
+                store.together(lambda inside: _add(inside, run, answer, documents))
+            else:
+                store.add_answer(run, answer)
 
         _ask_all(config, system, [each for each in asked if each.query_id not in before], k, keep, outcome, progress)
         outcome.whole = outcome.lacking == 0 or allow_missing
@@ -155,8 +158,7 @@ def search(
 
 
 def _add(store: Store, run: int, answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
-    if documents:
-        store.add_documents(documents.items(), f"query {answer.query_id!r}")
+    store.add_documents(documents.items(), f"query {answer.query_id!r}")
     store.add_answer(run, answer)
 
 
