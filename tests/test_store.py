@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import rankgauge
 from command import Command
 from rankgauge.errors import RankgaugeError
+from rankgauge.protocol import Order, Protocol
 from stores import QRELS, RUN, new_database, stored
 
 pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
@@ -29,11 +30,11 @@ pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
 from sqlalchemy import select, text
 
 from rankgauge.store import schema
-from rankgauge.store.dump import dump, restore
 from rankgauge.store.engine import StoreError, integrity, writing
 from rankgauge.store.packing import packed, unpacked
 from rankgauge.store.project import Project
 from rankgauge.store.store import Answer, Label, Store
+from rankgauge.store.transfer.dump import dump, restore
 
 # ---- labels ----------------------------------------------------------------------------------------------------------
 
@@ -405,14 +406,25 @@ def test_a_ranking_comes_back_to_the_last_bit(pairs: list[tuple[str, float]]) ->
     assert numbers.tobytes() == np.array(scores, np.float64).tobytes()
 
 
+def test_a_document_that_is_twice_in_a_ranking_is_refused(store: Store) -> None:
+    with pytest.raises(StoreError, match=r"a\.run: document 'b' is there twice for query 'q'; keep one"):
+        store.add_run("s", {}, [Answer("q", ["a", "b", "c", "b"], [4.0, 3.0, 2.0, 1.0])], "a.run")
+    assert store.counts()["run"] == 0
+
+
 @pytest.mark.parametrize("documents", [3, 30_000])
-def test_a_document_that_is_stored_twice_in_a_ranking_is_not_lost(shop: Path, documents: int) -> None:
-    """However many rows: those of a small run and those of a large one are read in two ways."""
+def test_a_run_is_the_same_however_many_rows_it_has(shop: Path, documents: int) -> None:
+    """Those of a small run and those of a large one are read in two ways; a query without documents stays."""
     project = Project(shop)
+    ids = [f"d{n:05}" for n in range(documents)]
+    scores = [1.0, *map(float, range(documents, 1, -1))]  # the first has the lowest score
     with project.store(write=True) as store:
-        ids = [f"d{n}" for n in range(documents)]
-        store.add_run("s", {}, [Answer("q1", [*ids, "d1"], [*map(float, range(documents, -1, -1))])])
-    with pytest.raises(RankgaugeError, match="'d1' is there twice for query 'q1'"):
-        rankgauge.evaluate({"q1": {"d1": 1}}, project.run("s"))
-    kept = rankgauge.evaluate({"q1": {"d1": 1}}, project.run("s", duplicates="first"), ["RR"], duplicates="first")
-    assert kept["RR"] == 0.5
+        store.add_run("s", {}, [Answer("q1", ids, scores), Answer("q2", [], [])])
+    run = project.run("s")
+    assert list(run.queries) == ["q1", "q2"]
+    assert list(run) == [("q1", doc, score) for doc, score in zip(ids, scores, strict=True)]
+    judged = {"q1": {ids[1]: 1}, "q2": {"x": 1}}
+    orders: tuple[tuple[Order, float], ...] = (("score", 1.0), ("rank", 0.5))
+    for by, value in orders:
+        result = rankgauge.evaluate(judged, project.run("s", by=by), ["RR"], protocol=Protocol(order=by))
+        assert result.to_dict()["q1"]["RR"] == value

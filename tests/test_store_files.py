@@ -20,11 +20,11 @@ from sqlalchemy import select
 from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.read import read_judgments
 from rankgauge.store import schema
-from rankgauge.store.dump import dump
-from rankgauge.store.exports import EXPORTS
-from rankgauge.store.imports import KNOWN, Asked, recognise
 from rankgauge.store.project import Project
 from rankgauge.store.store import Answer, Document, Judge, Label, Pair, Query, Store
+from rankgauge.store.transfer.dump import dump
+from rankgauge.store.transfer.exports import EXPORTS
+from rankgauge.store.transfer.imports import KNOWN, Asked, recognise
 from rankgauge.trust.judges.sets import POLICIES
 from stores import new_database
 from stores import stored as tables

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import InputError, choices, counted
-from rankgauge.read import read_run
+from rankgauge.read import Columns, Run
 from rankgauge.store.labels import Labels
 from rankgauge.trust.judges.sets import POLICIES
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
-    from rankgauge.read import Judgments, Run
+    from rankgauge.read import Judgments
     from rankgauge.result import Evaluation, Result
     from rankgauge.store.history import History
     from rankgauge.store.status import LabelCounts, Status
@@ -179,7 +179,7 @@ class Project:
             raise InputError(f"{where}: there are no labels{of or ' yet'}; {ask}")
         return rule
 
-    def run(self, system: str, number: int | None = None, *, partly: bool = False, **way: Any) -> Run:
+    def run(self, system: str, number: int | None = None, *, partly: bool = False, by: str = "score") -> Run:
         """A system's last whole run, or the one of a number; one that is not whole only where `partly` allows it."""
         with self.store() as store:
             found = store.run_of(system, number)
@@ -189,9 +189,10 @@ class Project:
                     f"{found.address} is {found.state}: {lacking}; go on with 'rankgauge search {system}', or take "
                     f"what is there: {found.address}?"
                 )
-            made = read_run(_rows([*store.rankings(found.number)]), **way)
             over = [row.address for row in store.runs() if row.number == found.over] if found.over else []
+            made = _run_of([*store.rankings(found.number)], by)
         made.source = found.address + "?" * (found.state != "whole")
+        made.tag = system
         made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}
         made.stored = made.stored | ({"over": over[0]} if over else {})
         if found.lacking:
@@ -279,26 +280,25 @@ class Address:
             )
         return self.project.labels(self.judge, people=self.name == "people", repeated=repeated, fresh=fresh)
 
-    def run(self, **way: Any) -> Run:
+    def run(self, by: str = "score") -> Run:
         """The run."""
         if self.is_labels:
             raise InputError(f"{self.text}: are labels, and a run is wanted; write @SYSTEM or @SYSTEM:NUMBER")
-        return self.project.run(self.name, self.number, partly=self.partly, **way)
+        return self.project.run(self.name, self.number, partly=self.partly, by=by)
 
 
-def _rows(rankings: Sequence[tuple[str, list[str], Floats]]) -> Any:
-    """The rankings as what a run is read from: rows, or a frame where there are many, which is quicker."""
-    queries, docs, scores = zip(*rankings, strict=True) if rankings else ((), (), ())
-    sizes = [*map(len, docs)]
+def _run_of(rankings: Sequence[tuple[str, list[str], Floats]], by: str) -> Run:
+    """The rankings as a run: nested, or columns where there are many, which is quicker; queries without documents too.
+
+    By rank, the order is the one in which they were stored.
+    """
+    sizes = [len(docs) for _, docs, _ in rankings]
+    numbers = [-np.arange(1.0, len(docs) + 1) if by == "rank" else scores for _, docs, scores in rankings]
     if sum(sizes) < MANY:
-        return [(query, *pair) for query, *both in rankings for pair in zip(*both, strict=True)]
+        pairs = zip(rankings, numbers, strict=True)
+        return Run({query: dict(zip(docs, each.tolist(), strict=True)) for (query, docs, _), each in pairs}, by=by)
     import polars as pl
 
-    place = np.repeat(np.arange(len(sizes)), sizes)
-    return pl.DataFrame(
-        {
-            "query_id": pl.Series(queries, dtype=pl.String).gather(place),
-            "doc_id": pl.Series([*chain.from_iterable(docs)], dtype=pl.String),
-            "score": np.concatenate(scores),
-        }
-    )
+    place = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    docs = pl.Series([*chain.from_iterable(docs for _, docs, _ in rankings)], dtype=pl.String)
+    return Run(Columns([query for query, *_ in rankings], place, docs, np.concatenate(numbers)), by=by)

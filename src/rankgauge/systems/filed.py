@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rankgauge.read import read_run
-from rankgauge.store.files import answers_of
 from rankgauge.store.rows import digest
+from rankgauge.store.transfer.files import answers_of
 from rankgauge.systems.hits import Asked, Failed, Hit
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rankgauge.errors import InputError, RankgaugeError, counted
-from rankgauge.store.files import check_system
 from rankgauge.store.lease import Lease
 from rankgauge.store.store import Answer, Query, Store
+from rankgauge.store.transfer.files import check_system
 from rankgauge.systems import stored
 from rankgauge.systems.documents import fields_of
 from rankgauge.systems.hits import Asked, Failed, Ranking, ranking_of

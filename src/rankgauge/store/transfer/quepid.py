@@ -11,9 +11,9 @@ from typing import Any
 from rankgauge.errors import DuplicateError, FormatError, counted
 from rankgauge.read.cells import parse_json
 from rankgauge.read.sources import find_source
-from rankgauge.store.files import Judged, again, check_system
-from rankgauge.store.parts import EXPORT, Asked, add_all, checked, grade_in, id_in, objects, said, whole
 from rankgauge.store.store import Answer, Document, Judge, Label, Pair, Query, Store
+from rankgauge.store.transfer.files import Judged, again, check_system
+from rankgauge.store.transfer.parts import EXPORT, Asked, add_all, checked, grade_in, id_in, objects, said, whole
 
 __all__ = ["add_book", "add_case", "add_snapshot"]
 
