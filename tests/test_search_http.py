@@ -168,6 +168,16 @@ def test_a_query_is_put_into_parsed_values(server: Server) -> None:
     assert server.paths[0].startswith("/find/say%20%22hi%22%20%5C%20%7Bk%7D%20%24%7BHOME%7D%20%26%20x%3D1%2F%C3%BC?p=")
 
 
+def test_an_address_may_come_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEARCH_AT", server.url)
+    assert asked(server, "fine", url="${SEARCH_AT}/find").rankings["fine"].doc_ids == ABC
+    assert server.paths == ["/find"]
+    monkeypatch.setenv("SEARCH_AT", "ftp://secret.example")
+    failed = asked(server, "fine", url="${SEARCH_AT}/find").failed["fine"]
+    assert failed.startswith("the request cannot be sent (")
+    assert "secret.example" not in failed
+
+
 def test_a_vector_is_made_of_the_query(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "vectors_here.py").write_text(
         "import numpy\ndef embed(text):\n    return numpy.array([len(text), 0.5])\ndef bad(text):\n    return 'x'\n"

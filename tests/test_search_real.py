@@ -160,7 +160,7 @@ def test_postgresql(database: str, tmp_path: Path, command: Command, monkeypatch
 
     init(tmp_path)
     done = asked(WORDS)
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err.count("1 query without documents, such as 'q2'")) == (0, 1)
     assert [row[:2] for row in Project(tmp_path).run("pg")] == [("q1", "1"), ("q3", "1"), ("q3", "2")]
     assert command("store", "export", "@documents", "texts.jsonl").code == 0
     texts = [json.loads(line) for line in (tmp_path / "texts.jsonl").read_text().splitlines()]

@@ -43,6 +43,11 @@ name = {name}
 # [labels]
 # from = ["ann", ["bob", "eve"], "gpt"]
 # policy = "majority"        # of several grades of one rank: majority, mean, first or last
+# Texts, and systems that 'rankgauge search NAME' asks: fts5, call, command, http, elasticsearch, postgresql, …
+# [documents]
+# file = "documents.jsonl"
+# [systems.bm25]
+# kind = "fts5"
 """
 IGNORED: Final = "rankgauge.db*\nout/\n.rankgauge-cache/\n"
 

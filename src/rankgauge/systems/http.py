@@ -41,7 +41,7 @@ class Sender:
             import httpx2
         except ModuleNotFoundError:
             raise InputError(f"{where}: a system behind HTTP needs httpx2: {EXTRA}") from None
-        if not url.startswith(("http://", "https://")):
+        if not url.startswith(("http://", "https://", "${")):
             raise InputError(f"{where}: url = {url!r} is no address; write http://… or https://…")
         for name in ("httpx2", "httpcore2"):  # what they log has addresses and headers, secrets included
             logging.getLogger(name).setLevel(logging.CRITICAL)
