@@ -202,6 +202,7 @@ def test_what_is_wrong_with_a_table_is_said_before_anything_is_sent(server: Serv
         ({"id": None}, "lacks id, the path of the id in a hit"),
         ({"hits": None}, "give the path of hits and of the id in a hit, or of ids"),
         ({"url": "localhost:9200"}, r"url = 'localhost:9200' is no address; write http://"),
+        ({"url": "http://bob:hidden@localhost/{query}"}, r"url has a password, .*; write \$\{NAME\} for it"),
         ({"timeout": 0}, "timeout = 0; expected a number above 0"),
         ({"workers": 2.5}, "workers = 2.5; expected a whole number from 1"),
         ({"hit": "x"}, "http has no key 'hit'; did you mean 'hits'"),
