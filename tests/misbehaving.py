@@ -34,6 +34,7 @@ class Server(ThreadingHTTPServer):
         self.paths: list[str] = []
         self.answers: dict[str, Any] = {}
         self.status = 200
+        self.pause = 0.0
         self.lock = threading.Lock()
         self.ended = threading.Event()
 
@@ -80,6 +81,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.headers.append(dict(self.headers.items()))
             self.server.paths.append(self.path)
             first = self.server.requests[query] == 1
+        self.server.ended.wait(self.server.pause)
         if query in self.server.answers:
             self.say(self.server.answers[query], self.server.status)
             return
@@ -214,6 +216,9 @@ class Handler(BaseHTTPRequestHandler):
         """What it was sent comes back in every part of an answer."""
         sent = " ".join([self.path, *self.headers.values(), json.dumps(self.server.bodies[-1])])
         self.say({"hits": [{"id": "a", "score": 1.0, "title": sent}], "sent": sent})
+
+    def say_echo_in_ids(self, first: bool) -> None:
+        self.say({"hits": [{"id": self.server.bodies[-1]["key"], "score": 1.0}]})
 
     def say_echo_error(self, first: bool) -> None:
         sent = " ".join([self.path, *self.headers.values(), json.dumps(self.server.bodies[-1])])

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sqlite3
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from command import Command
+from command import COMMAND, Command, real
 from misbehaving import serving
 from rankgauge.errors import InputError
 from rankgauge.store.engine import StoreError
@@ -461,3 +464,61 @@ def test_an_address_given_outright(project: Path, command: Command) -> None:
 
 def test_every_key_is_of_a_kind_and_is_checked() -> None:
     assert {key for kind in KINDS.values() for key in (*kind.needs, *kind.may)} | set(COMMON) == set(KEYS)
+
+
+# ---- a terminal, and what is not installed --------------------------------------------------------------------------
+
+
+def test_progress_is_for_a_terminal(here: Path) -> None:
+    ours, theirs = os.openpty()
+    words = ["search", "mine", "queries.tsv", "--call", "engine_here:search", "-o", "mine.run"]
+    done = subprocess.run([*COMMAND, *words], stderr=theirs, stdout=subprocess.PIPE, cwd=here, timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert "\r\033[K3 of 3 answered\r\n" in shown
+    assert real(*words, cwd=here).err.startswith("warning: mine.run: 1 query without documents")
+
+
+def test_ctrl_c_keeps_what_was_answered(project: Path) -> None:
+    slow = "import time\ndef search(query, k):\n    time.sleep(0 if query == 'green' else 20)\n    return ['d1']\n"
+    (project / "slow_here.py").write_text(slow)
+    words = [*COMMAND, "search", "slow", "queries.tsv", "--call", "slow_here:search"]
+    with subprocess.Popen(words, cwd=project, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 30
+        while not _stored(project) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.read().strip() == "interrupted"
+        assert process.wait(10) == 130
+    assert _stored(project) == 1
+
+
+def _stored(project: Path) -> int:
+    with Project(project).store() as store:
+        return store.counts()["answer"]
+
+
+@pytest.mark.parametrize(("module", "words"), [("httpx2", "needs httpx2"), ("jmespath", "need jmespath")])
+def test_without_the_extra_the_message_says_what_to_install(
+    here: Path, monkeypatch: pytest.MonkeyPatch, module: str, words: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError, match=f"{words}: pip install 'rankgauge\\[loop\\]'"):
+        found(["a"], url="http://localhost/{query}", hits="hits", id="id")
+
+
+def test_what_no_database_takes_spoils_no_search(project: Path, command: Command) -> None:
+    (project / "odd_here.py").write_text(
+        "def search(query, k):\n"
+        "    if query == 'green': return ['x' * 1001]\n"
+        "    return [{'id': 'a', 'title': 'NUL \\0 and \\ud800', 'tags': ['\\0']}]\n"
+    )
+    done = command("search", "odd", "queries.tsv", "--call", "odd_here:search")
+    assert done.code == 4
+    assert "1 of 3 queries lack an answer" in done.err
+    assert "expected a text of at most 1,000 bytes, without NUL" in done.err
+    assert command("store", "export", "@documents", "texts.jsonl").code == 0
+    assert json.loads((project / "texts.jsonl").read_text())["fields"] == {"title": "NUL � and �", "tags": ["�"]}

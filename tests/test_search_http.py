@@ -105,16 +105,18 @@ def test_a_document_twice_is_taken_once_where_that_is_allowed(server: Server) ->
 
 
 def test_a_pause_is_one_for_all_workers(server: Server) -> None:
-    asked(server, "429 seconds", *(f"q{at}" for at in range(20)), workers=4)
+    server.pause = 0.05
+    asked(server, "429 seconds", *(f"q{at}" for at in range(40)), workers=4)
     begun = [at for at, query in server.at if query == "429 seconds"]
     others = [at for at, query in server.at if query.startswith("q") and begun[0] + 0.2 < at < begun[0] + 0.9]
     assert begun[1] - begun[0] >= 1.0
     assert others == []
+    assert len([at for at, query in server.at if query.startswith("q") and at > begun[0] + 0.9]) > 20
 
 
 def test_an_hour_is_not_waited_for(server: Server) -> None:
     began = time.monotonic()
-    outcome = asked(server, "429 hour", "q1", "q2", workers=1)
+    outcome = asked(server, "429 hour", "q1", "q2", workers=1, retries=0)
     assert time.monotonic() - began < 5
     assert sum(server.requests.values()) == 1
     assert "busy" in outcome.failed["429 hour"]
@@ -168,6 +170,16 @@ def test_a_query_is_put_into_parsed_values(server: Server) -> None:
     assert server.paths[0].startswith("/find/say%20%22hi%22%20%5C%20%7Bk%7D%20%24%7BHOME%7D%20%26%20x%3D1%2F%C3%BC?p=")
 
 
+def test_an_address_may_come_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEARCH_AT", server.url)
+    assert asked(server, "fine", url="${SEARCH_AT}/find").rankings["fine"].doc_ids == ABC
+    assert server.paths == ["/find"]
+    monkeypatch.setenv("SEARCH_AT", "ftp://secret.example")
+    failed = asked(server, "fine", url="${SEARCH_AT}/find").failed["fine"]
+    assert failed.startswith("the request cannot be sent (")
+    assert "secret.example" not in failed
+
+
 def test_a_vector_is_made_of_the_query(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "vectors_here.py").write_text(
         "import numpy\ndef embed(text):\n    return numpy.array([len(text), 0.5])\ndef bad(text):\n    return 'x'\n"
@@ -190,6 +202,7 @@ def test_what_is_wrong_with_a_table_is_said_before_anything_is_sent(server: Serv
         ({"id": None}, "lacks id, the path of the id in a hit"),
         ({"hits": None}, "give the path of hits and of the id in a hit, or of ids"),
         ({"url": "localhost:9200"}, r"url = 'localhost:9200' is no address; write http://"),
+        ({"url": "http://bob:hidden@localhost/{query}"}, r"url has a password, .*; write \$\{NAME\} for it"),
         ({"timeout": 0}, "timeout = 0; expected a number above 0"),
         ({"workers": 2.5}, "workers = 2.5; expected a whole number from 1"),
         ({"hit": "x"}, "http has no key 'hit'; did you mean 'hits'"),

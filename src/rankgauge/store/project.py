@@ -43,6 +43,11 @@ name = {name}
 # [labels]
 # from = ["ann", ["bob", "eve"], "gpt"]
 # policy = "majority"        # of several grades of one rank: majority, mean, first or last
+# Texts, and systems that 'rankgauge search NAME' asks: fts5, call, command, http, elasticsearch, postgresql, …
+# [documents]
+# file = "documents.jsonl"
+# [systems.bm25]
+# kind = "fts5"
 """
 IGNORED: Final = "rankgauge.db*\nout/\n.rankgauge-cache/\n"
 
@@ -189,8 +194,8 @@ class Project:
                     f"{found.address} is {found.state}: {lacking}; go on with 'rankgauge search {system}', or take "
                     f"what is there: {found.address}?"
                 )
-            made = _run_of([*store.rankings(found.number)], by)
             over = [row.address for row in store.runs() if row.number == found.over] if found.over else []
+            made = _run_of([*store.rankings(found.number)], by)
         made.source = found.address + "?" * (found.state != "whole")
         made.tag = system
         made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Config", "Documents", "config_of", "documents_of", "given_outright"]
 
+PASSWORD: Final = re.compile(r"://[^/@]*:(?!\$\{)[^/@]+@")  # in an address, and not from the environment
 MILLION: Final = 10**6  # bytes of a megabyte
 
 
@@ -185,6 +187,8 @@ def config_of(name: str, table: Any, where: str, folder: Path) -> Config:
         if key not in table:
             raise InputError(f"{where}: lacks {key}; write {key} = {KEYS[key].expected}")
     _check_rerank(table, where)
+    if PASSWORD.search(table.get("url", "")):
+        raise InputError(f"{where}: url has a password, which would be stored; write ${{NAME}} for it, and set NAME")
     return Config(name, table, where, folder)
 
 

@@ -87,8 +87,8 @@ def words_of(text: str) -> list[str]:
 
 
 def expression_of(text: str, weights: Sequence[float], *, every: bool) -> str | None:
-    """A query for SQLite: each word in quotes, so that none is ever syntax; None where there is no word."""
-    words = [f'"{word}"' for word in words_of(text)]
+    """A query for SQLite: each word once, in quotes, so that none is ever syntax; None where there is no word."""
+    words = [f'"{word}"' for word in dict.fromkeys(map(str.lower, words_of(text)))]
     if not words:
         return None
     joined = (" AND " if every else " OR ").join(words)

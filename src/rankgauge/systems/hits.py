@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, Protocol
@@ -13,6 +14,8 @@ from rankgauge.read.rows import shortened
 
 __all__ = ["DUPLICATES", "Asked", "Failed", "Hit", "Ranking", "System", "hit_of", "ranking_of", "score_of"]
 
+LONGEST: Final = 1_000  # bytes of an id, as a store takes it
+UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 DUPLICATES: Final = ("error", "first", "best")  # what to do with a document that is there twice
 
 
@@ -66,9 +69,19 @@ def hit_of(doc: Any, score: Any = None, fields: Any = None) -> Hit:
         name = id_text(doc)
     except FormatError as error:
         raise Failed(str(error)) from None
-    if not name or "\0" in name:
-        raise Failed(f"a document's id is {name!r}; expected text")
-    return Hit(name, None if score is None else score_of(score, name), fields if isinstance(fields, Mapping) else None)
+    if not name or "\0" in name or len(name.encode()) > LONGEST:
+        raise Failed(f"a document's id is {name[:60]!r}; expected a text of at most {LONGEST:,} bytes, without NUL")
+    shown = _storable(fields) if isinstance(fields, Mapping) and fields else None
+    return Hit(name, None if score is None else score_of(score, name), shown)
+
+
+def _storable(value: Any) -> Any:
+    """The fields of a document with � where a text holds what no database takes."""
+    if isinstance(value, str):
+        return UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_storable(str(name)): _storable(each) for name, each in value.items()}
+    return [_storable(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def score_of(score: Any, doc: str) -> float:

@@ -41,7 +41,7 @@ class Sender:
             import httpx2
         except ModuleNotFoundError:
             raise InputError(f"{where}: a system behind HTTP needs httpx2: {EXTRA}") from None
-        if not url.startswith(("http://", "https://")):
+        if not url.startswith(("http://", "https://", "${")):
             raise InputError(f"{where}: url = {url!r} is no address; write http://… or https://…")
         for name in ("httpx2", "httpcore2"):  # what they log has addresses and headers, secrets included
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -92,7 +92,8 @@ class Sender:
 
     def _parsed(self, response: Response, content: bytes) -> Any:
         status = response.status_code
-        said = f": {shortened(content)}" if content.strip() else ""
+        text = self.secrets.hidden(content.decode(errors="replace"))  # before it is cut: half a secret is one, too
+        said = f": {shortened(text)}" if text.strip() else ""
         if status in PASSING or status >= 500:
             raise Again(f"the server answered {status}{said}", pause_of(response.headers.get("retry-after")))
         if 300 <= status < 400:
@@ -105,7 +106,7 @@ class Sender:
         if not content.strip():
             raise Failed(f"the server answered {status} without content; expected JSON")
         try:
-            text = self.secrets.hidden(content.decode())
+            content.decode()
             return json.loads(text, parse_constant=_refuse)
         except UnicodeDecodeError as error:
             raise Failed(f"the answer is not UTF-8 text (byte {error.start + 1}); expected JSON") from None
@@ -217,6 +218,11 @@ class Http:
 
     def _hit(self, hit: Any) -> Hit:
         parts = {name: self.found[name](hit) for name in ("id", "score", "fields") if name in self.found}
+        if self.paths.get("fields") == "@" and isinstance(
+            hit, Mapping
+        ):  # all but what is of this answer, not of the text
+            own = (self.paths["id"], self.paths.get("score"))
+            parts["fields"] = {name: each for name, each in hit.items() if name not in own and not name.startswith("_")}
         if parts["id"] is None:
             raise Failed(f"id = {self.paths['id']!r} finds nothing in a hit; there are {_keys(hit)}")
         if "score" in parts and parts["score"] is None and self.paths["score"].startswith("to_number"):

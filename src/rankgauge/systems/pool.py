@@ -124,8 +124,7 @@ class Pool(Generic[T, R]):
                 return hand, Done(item, None, words.format(seconds=round(self.limits.timeout * 2 + 1)), attempt, 0.0)
             except Again as passing:
                 error, milliseconds = str(passing), _since(began)
-                if attempt <= self.limits.retries:
-                    self._pause(attempt, passing)
+                self._pause(attempt, passing)
             except Failed as final:
                 return hand, Done(item, None, str(final), attempt, _since(began))
             else:
@@ -146,11 +145,11 @@ class Pool(Generic[T, R]):
         if why.after is not None:
             if why.after > self.longest_pause:
                 self.stopped = f"{why}; run the same command again after {why.after:,.0f} seconds"
-                return
-            with self._lock:
-                self._resume = max(self._resume, time.monotonic() + why.after)
-            return
-        time.sleep(self.limits.pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25))
+            else:
+                with self._lock:
+                    self._resume = max(self._resume, time.monotonic() + why.after)
+        elif attempt <= self.limits.retries:
+            time.sleep(self.limits.pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25))
 
     def _count(self, error: str | None) -> None:
         with self._lock:

@@ -144,9 +144,10 @@ def search(
 
         def keep(answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
             lease.check()
-            store.add_answer(run, answer)
             if documents:
-                store.add_documents(documents.items(), f"{config.name}: query {answer.query_id!r}")
+                store.together(lambda inside: _add(inside, run, answer, documents))
+            else:
+                store.add_answer(run, answer)
 
         _ask_all(config, system, [each for each in asked if each.query_id not in before], k, keep, outcome, progress)
         outcome.whole = outcome.lacking == 0 or allow_missing
@@ -154,6 +155,11 @@ def search(
             store.end_run(run, "whole")
         outcome.failed = dict(stored.failures(store, run))
     return outcome
+
+
+def _add(store: Store, run: int, answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
+    store.add_documents(documents.items(), f"query {answer.query_id!r}")
+    store.add_answer(run, answer)
 
 
 def _asked(

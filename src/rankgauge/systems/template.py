@@ -6,6 +6,7 @@ taken out of whatever comes back before anybody sees or stores it.
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -95,6 +96,14 @@ class Secrets:
     def hidden(self, text: str) -> str:
         """A text without their values, however these are written."""
         for name, value in sorted(self.values.items(), key=lambda each: -len(each[1])):
-            for spelt in {value, json.dumps(value)[1:-1], quote(value, safe=""), quote(value)}:
-                text = text.replace(spelt, f"${{{name}}}") if len(spelt) >= SHORT else text
+            if len(value) >= SHORT:
+                text = re.sub("".join(map(_spelt, value)), lambda _, name=name: f"${{{name}}}", text)  # type: ignore[misc]
         return text
+
+
+def _spelt(char: str) -> str:
+    """A pattern of a character as servers write it: plain, in an address, in JSON (once or twice), in a page."""
+    address = "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogateescape"))
+    inside = json.dumps(char)[1:-1]
+    ways = {char, address, address.lower(), inside, json.dumps(inside)[1:-1], html.escape(char), "+" * (char == " ")}
+    return f"(?:{'|'.join(sorted(map(re.escape, ways - {''}), key=len, reverse=True))})"
