@@ -42,7 +42,8 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "ppi": ("ppi:ppi", "Human-judged scores from few human and many LLM labels."),
         "align": ("align:align", "Offline vs. online: does the measure predict the business?"),
     },
-    "Projects": {
+    "Queries and projects": {
+        "sample": ("sample:sample_queries", "Draw queries of a search log, to judge and to measure."),
         "init": ("init:make_project", "Make a project, which keeps queries, runs and labels."),
         "store": ("store:store", "Import, export, dump, restore; what is stored."),
         "labels": ("history:show_labels", "Whose labels are stored, and what they come to."),
@@ -71,6 +72,7 @@ GUESSES: Final = {
     **dict.fromkeys(("kappa", "agreement"), "agree"),
     **dict.fromkeys(("lint", "doctor"), "validate"),
     **dict.fromkeys(("leaderboard", "beir", "mteb"), "bench"),
+    **dict.fromkeys(("draw", "subsample"), "sample"),
     "protocol": "rules",
 }
 

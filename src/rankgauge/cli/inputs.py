@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgauge.result import Evaluation
     from rankgauge.store.project import Address, Project
 
-__all__ = ["Inputs", "Reading", "one_standard_input", "project", "stored"]
+__all__ = ["Inputs", "Reading", "nearest_project", "one_standard_input", "project", "stored"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -150,6 +150,19 @@ def project(context: click.Context | None = None) -> Project:
     from rankgauge.store.project import find_project
 
     return find_project((context or click.get_current_context()).find_root().params.get("project"))
+
+
+def nearest_project() -> Project | None:
+    """The project that the user named, or the nearest one; None where there is none to be found."""
+    from rankgauge.store.project import find_project
+
+    named = click.get_current_context().find_root().params.get("project")
+    try:
+        return find_project(named)
+    except InputError:
+        if named is not None:
+            raise
+        return None
 
 
 def stored(address: str) -> Address:

@@ -11,8 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from rankgauge.errors import InputError, choices, counted
 from rankgauge.read import read_run
+from rankgauge.sampling.sample import Sample
 from rankgauge.store.labels import Labels
 from rankgauge.trust.judges.sets import POLICIES
 
@@ -194,6 +197,27 @@ class Project:
         if found.lacking:
             made.remarks = [("RG402", f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')}")]
         return made
+
+    def add_sample(self, sample: Sample, name: str | None = None) -> str:
+        """Store a sample and its queries, under a name or that of its method and size; the name."""
+        from rankgauge.store.store import Query, Sampled
+
+        called = name or f"{sample.how.get('method', 'sample')}-{len(sample)}"
+        queries = [Query(*row) for row in zip(sample.query_ids, sample.queries, sample.needs, strict=True)]
+        columns = (sample.traffic.tolist(), sample.inclusion.tolist(), sample.strata)
+        rows = [Sampled(*row) for row in zip(sample.query_ids, *columns, strict=True)]
+        with self.store(write=True) as store:
+            store.add_sample(called, sample.how, queries, rows)
+        return called
+
+    def sample(self, name: str) -> Sample:
+        """The stored sample of a name: `evaluate(…, sample=project.sample("traffic-300"))`."""
+        with self.store() as store:
+            rows, queries = store.sampled(name)
+        numbers = (np.array([row.traffic for row in rows]), np.array([row.inclusion for row in rows]))
+        known = [queries[row.query_id] for row in rows]
+        ids, strata = [row.query_id for row in rows], [row.stratum for row in rows]
+        return Sample(f"@{name}", ids, [each.text for each in known], *numbers, strata, [each.need for each in known])
 
     def addresses(self) -> list[str]:
         """Every address of labels and of last runs."""

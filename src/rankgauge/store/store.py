@@ -27,13 +27,14 @@ from sqlalchemy import (
     update,
 )
 
-from rankgauge.errors import counted, warn
+from rankgauge.errors import counted, unknown, warn
 from rankgauge.store import schema
 from rankgauge.store.engine import StoreError, address_of, engine_of, reading, shown, writing
 from rankgauge.store.rows import digest, id_of, identifier, insert_into, insert_new, inserted, now, parts, storable
 from rankgauge.store.writer import Within, Writer
 
-__all__ = ["Answer", "Document", "Judge", "Label", "Pair", "Query", "Rated", "RunRow", "Store", "fingerprint"]
+__all__ = ["Answer", "Document", "Judge", "Label", "Pair", "Query", "Rated", "RunRow", "Sampled"]
+__all__ += ["Store", "fingerprint"]
 
 T = TypeVar("T")
 MIGRATING: Final = 7_231_946_120  # the number of the lock under which PostgreSQL migrates
@@ -46,6 +47,15 @@ class Query(NamedTuple):
     text: str | None = None
     need: str | None = None
     tags: Mapping[str, Any] | None = None
+
+
+class Sampled(NamedTuple):
+    """A query of a sample: its traffic, how likely it was to be drawn, and of what."""
+
+    query_id: str
+    traffic: float
+    inclusion: float
+    stratum: str
 
 
 class Document(NamedTuple):
@@ -252,6 +262,56 @@ class Store:
             identifier(row["query_id"], f"{source}: a query's id")
             identifier(row["doc_id"], f"{source}: a document's id")
         return self.writer.write(lambda connection: insert_new(connection, schema.pair, rows))
+
+    # ---- samples -----------------------------------------------------------------------------------------------------
+
+    def add_sample(self, name: str, how: Mapping[str, Any], queries: Iterable[Query], rows: Sequence[Sampled]) -> int:
+        """A sample under a name, with its queries; its number. A query that is known keeps its text."""
+        storable(name, "the name of the sample")
+        made = {query.query_id: _query_row(query, name) for query in queries}
+        listed = sorted(rows)
+
+        def added(connection: Connection) -> int:
+            table = schema.sample.c
+            known = connection.scalar(select(table.sample_id).where(table.name == name))
+            if known is not None:
+                if sorted(_sampled(connection, known)) == listed:
+                    return int(known)
+                raise StoreError(
+                    f"{self.where}: there is a sample {name!r} of other queries; give this one another name: "
+                    "--name NAME"
+                )
+            for part in parts(list(made)):
+                asked = select(schema.query.c.query_id).where(schema.query.c.query_id.in_(part))
+                for (query,) in connection.execute(asked).all():
+                    made[query] |= {"text": None}  # the most frequent spelling may be another by now
+            _add_queries(connection, made, dict.fromkeys(made, name))
+            row = {"name": name, "how": json.dumps(how, sort_keys=True), "at": now()}
+            number = inserted(connection, schema.sample, row)
+            for part in parts([each._asdict() | {"sample_id": number} for each in listed]):
+                connection.execute(insert(schema.sampled), part)
+            return number
+
+        return self.writer.write(added)
+
+    def samples(self) -> dict[str, int]:
+        """Name of a sample → its number, in the order in which they were stored."""
+        table = schema.sample.c
+        asked = select(table.name, table.sample_id).order_by(table.sample_id)
+        return self.read(lambda each: {str(name): int(number) for name, number in each.execute(asked).all()})
+
+    def sampled(self, name: str) -> tuple[list[Sampled], dict[str, Query]]:
+        """The rows of a sample, and its queries."""
+        number = self.samples().get(name)
+        if number is None:
+            none = "there is none yet: rankgauge sample LOG --n 300"
+            words = f"{self.where}: there is no sample {name!r}"
+            raise StoreError(unknown(words, name, self.samples(), "" if self.samples() else none))
+        rows = self.read(lambda each: _sampled(each, number))
+        table, asked = schema.query.c, schema.sampled.c
+        texts = select(table.query_id, table.text, table.need).join(schema.sampled, asked.query_id == table.query_id)
+        found = self.read(lambda each: each.execute(texts.where(asked.sample_id == number)).all())
+        return rows, {query: Query(query, text, need) for query, text, need in found}
 
     # ---- systems and runs --------------------------------------------------------------------------------------------
 
@@ -460,6 +520,12 @@ def _text_now(doc: Any) -> Any:
 def _text_judged() -> Any:
     """The text that a label is about: the one that it names, or the one that the document has now."""
     return func.coalesce(bindparam("hash_seen", type_=Text), _text_now(bindparam("doc_seen", type_=Text)))
+
+
+def _sampled(connection: Connection, sample: int) -> list[Sampled]:
+    table = schema.sampled.c
+    asked = select(table.query_id, table.traffic, table.inclusion, table.stratum).where(table.sample_id == sample)
+    return [Sampled(*row) for row in connection.execute(asked.order_by(table.query_id)).all()]
 
 
 def _answer_row(answer: Answer, source: str) -> dict[str, Any]:
