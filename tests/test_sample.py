@@ -326,6 +326,12 @@ def test_bad_samples(tmp_path: Path, text: str, message: str) -> None:
         read_sample(tmp_path / "queries.tsv")
 
 
+def test_the_demos_sample_is_the_one_that_its_page_draws() -> None:
+    demo = Path(__file__).parents[1] / "demo"
+    made = sample(demo / "log.csv", 40, columns={"id": "query_id"})
+    assert (demo / "sample.tsv").read_text() == made.to_tsv()
+
+
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 

@@ -131,7 +131,7 @@ class Sample(Shown):
             "how": dict(self.how),
             "log": about,
             "strata": [part._asdict() for part in self.parts],
-            "queries": self.rows(),
+            "drawn": self.rows(),
             "shared": self.shared,
         }
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from rankgauge.errors import InputError, choices, counted
 from rankgauge.read import read_run
+from rankgauge.sampling.log import NONE
 from rankgauge.sampling.sample import Sample
 from rankgauge.store.labels import Labels
 from rankgauge.trust.judges.sets import POLICIES
@@ -214,9 +215,12 @@ class Project:
         """The stored sample of a name: `evaluate(…, sample=project.sample("traffic-300"))`."""
         with self.store() as store:
             rows, queries = store.sampled(name)
+            if any(row.traffic is None or row.inclusion is None for row in rows):
+                words = "is a list of queries without traffic and inclusion, of which nobody knows how they were drawn"
+                raise InputError(f"{store.where}: {name!r} {words}; draw a sample: rankgauge sample LOG --n 300")
         numbers = (np.array([row.traffic for row in rows]), np.array([row.inclusion for row in rows]))
         known = [queries[row.query_id] for row in rows]
-        ids, strata = [row.query_id for row in rows], [row.stratum for row in rows]
+        ids, strata = [row.query_id for row in rows], [row.stratum or NONE for row in rows]
         return Sample(f"@{name}", ids, [each.text for each in known], *numbers, strata, [each.need for each in known])
 
     def addresses(self) -> list[str]:
@@ -291,6 +295,14 @@ class Address:
     def is_labels(self) -> bool:
         """Whether labels are meant."""
         return self.name in ("labels", "people")
+
+    @property
+    def sample(self) -> str | None:
+        """The sample that the run was made for; None where that is a list of queries which nobody drew."""
+        with self.project.store() as store:
+            name = store.run_of(self.name, self.number).sample
+            drawn = name is not None and all(row.inclusion is not None for row in store.sampled(name)[0])
+            return name if drawn else None
 
     def judgments(self, *, repeated: bool = False, fresh: bool = False) -> Judgments:
         """The labels as judgments."""

@@ -50,12 +50,12 @@ class Query(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """A query of a sample: its traffic, how likely it was to be drawn, and of what."""
+    """A query of a sample: its traffic, how likely it was to be drawn, and of what; None where that is not known."""
 
     query_id: str
-    traffic: float
-    inclusion: float
-    stratum: str
+    traffic: float | None = None
+    inclusion: float | None = None
+    stratum: str | None = None
 
 
 class Document(NamedTuple):
@@ -139,6 +139,7 @@ class RunRow(NamedTuple):
     fingerprint: str | None
     queries: int
     lacking: int
+    sample: str | None = None  # that it was made for
 
     @property
     def address(self) -> str:
@@ -269,13 +270,13 @@ class Store:
         """A sample under a name, with its queries; its number. A query that is known keeps its text."""
         storable(name, "the name of the sample")
         made = {query.query_id: _query_row(query, name) for query in queries}
-        listed = sorted(rows)
+        listed = sorted(rows, key=lambda row: row.query_id)
 
         def added(connection: Connection) -> int:
             table = schema.sample.c
             known = connection.scalar(select(table.sample_id).where(table.name == name))
             if known is not None:
-                if sorted(_sampled(connection, known)) == listed:
+                if _sampled(connection, known) == listed:
                     return int(known)
                 raise StoreError(
                     f"{self.where}: there is a sample {name!r} of other queries; give this one another name: "
@@ -359,8 +360,9 @@ class Store:
 
     def runs(self, system: str | None = None) -> list[RunRow]:
         """The runs of a system, or of all, the last first."""
-        wanted = select(schema.run, schema.system.c.name.label("name"))
+        wanted = select(schema.run, schema.system.c.name.label("name"), schema.sample.c.name.label("sample"))
         wanted = wanted.join(schema.system, schema.system.c.system_id == schema.run.c.system_id)
+        wanted = wanted.outerjoin(schema.sample, schema.sample.c.sample_id == schema.run.c.sample_id)
         wanted = wanted.where(schema.system.c.name == system) if system is not None else wanted
         wanted = wanted.order_by(schema.run.c.run_id.desc())
         return self.read(lambda each: [_run_row(each, row) for row in each.execute(wanted).mappings().all()])
@@ -506,7 +508,7 @@ def _run_row(connection: Connection, row: Any) -> RunRow:
         missing = wanted.where(table.error.is_not(None))
     queries, lacking = (int(connection.scalar(each) or 0) for each in (wanted, missing))
     about = (row["run_id"], row["name"], row["state"], row["began"], row["fingerprint"])
-    return RunRow(*about, queries=queries, lacking=lacking)
+    return RunRow(*about, queries=queries, lacking=lacking, sample=row["sample"])
 
 
 def _text_now(doc: Any) -> Any:
