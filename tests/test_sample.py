@@ -368,6 +368,8 @@ def test_in_a_project_the_sample_is_stored(command: Command, tmp_path: Path) -> 
     assert "there is a sample 'traffic-3' of other queries; give this one another name: --name NAME" in again.err
     assert command("sample", "log.csv", "--n", "3", "--name", "june", cwd=tmp_path).code == 0
     assert project.sample("june").queries[-1] == "Red shoes"  # a known query keeps its text
+    kept = command("sample", "log.csv", "--n", "3", "--name", "july", "--keep", "@june", cwd=tmp_path)
+    assert "3 are in @june, 0 are new to judge" in kept.out
     with pytest.raises(RankgaugeError, match="there is no sample 'jun'; did you mean 'june'"):
         project.sample("jun")
     outside = command("sample", tmp_path / "log.csv", "--n", "3", "--name", "x", cwd=tmp_path.parent)

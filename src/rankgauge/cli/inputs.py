@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rankgauge.sampling.sample import Sample
     from rankgauge.store.project import Address, Project
 
-__all__ = ["Inputs", "Reading", "nearest_project", "one_standard_input", "project", "stored"]
+__all__ = ["Inputs", "Reading", "nearest_project", "one_standard_input", "project", "sample_at", "stored"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -121,7 +121,7 @@ class Inputs:
 
         `none` stands for no sample, also where there would be one.
         """
-        found = _sample(given) if given is not None else None if weights is not None else self._stored_sample()
+        found = sample_at(given) if given is not None else None if weights is not None else self._stored_sample()
         if found is None and per is not None:
             raise click.UsageError("--per is for the means of a sample, and there is none; give --sample FILE")
         return {"sample": found, "per": per or "search"}
@@ -160,7 +160,7 @@ class Inputs:
             source.watch = None
 
 
-def _sample(given: str) -> Sample | None:
+def sample_at(given: str) -> Sample | None:
     """The sample in a file, or at an address of the project; None where nobody wants one."""
     from rankgauge.sampling.sample import read_sample
 

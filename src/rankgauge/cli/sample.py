@@ -73,13 +73,14 @@ def sample_queries(log: str, output: Output, name: str | None, allocate: str | N
       rankgauge sample june.csv --n 300 --keep queries.tsv -o june.tsv
       rankgauge eval qrels.txt run.txt --sample queries.tsv
     """
-    from rankgauge.cli.inputs import nearest_project, one_standard_input
+    from rankgauge.cli.inputs import nearest_project, one_standard_input, sample_at
     from rankgauge.sampling.sample import sample
     from rankgauge.show.sections.sample import sentences
 
     one_standard_input([log, asked["pilot"], asked["keep"]])
     named = {role: asked.pop(f"{role}_column") for role in ROLES}
     columns = {role: column for role, column in named.items() if column is not None}
+    asked["keep"] = None if asked["keep"] is None else sample_at(asked["keep"])
     drawn = sample(log, columns=columns, allocate=allocate or "equal", **asked)
     project = nearest_project()
     if project is None and name is not None:

@@ -121,6 +121,8 @@ def _column(table: NamedColumns, role: str, columns: Mapping[str, str]) -> str |
 
 def _count(table: NamedColumns) -> Any:
     def whole(cell: Any) -> int:
+        if isinstance(cell, str) and len(cell) < 16 and cell.isdecimal():
+            return int(cell)
         number = table.number(cell)
         if number < 0 or not number.is_integer() or number > MOST:
             problem = "is negative" if number < 0 else "is too large" if number > MOST else "is a fraction"

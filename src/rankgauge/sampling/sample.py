@@ -171,11 +171,10 @@ def sample(
     taken, inclusion = _drawn(found, names, wanted, method, permanent(found.keys, seed))
     how: dict[str, Any] = {"method": method, "n": len(taken), "seed": seed, "fold": fold}
     how |= {"strata": strata or "traffic", "allocate": allocate} if method == "strata" else {}
-    ids = _ids(found)
     needs = found.columns.get("need") or [None] * len(found)
     made = Sample(
         found.source,
-        [ids[at] for at in taken.tolist()],
+        _ids(found, taken.tolist()),
         [found.queries[at] for at in taken.tolist()],
         found.traffic[taken].astype(np.float64),
         inclusion[taken],
@@ -239,7 +238,7 @@ def _number(log: Log, n: int | None) -> int:
 def _neyman(log: Log, names: list[str], sizes: Iterable[str], pilot: Any) -> dict[str, float]:
     values = read_query_table(pilot, "value")
     of_stratum: dict[str, list[float]] = {name: [] for name in sizes}
-    for query, stratum in zip(_ids(log), names, strict=True):
+    for query, stratum in zip(_ids(log, range(len(log))), names, strict=True):
         if not is_blank(values.get(query)):
             of_stratum[stratum].append(float(values[query]))
     where = np.array(names, object)
@@ -284,11 +283,11 @@ def query_id_of(key: str) -> str:
     return f"{begun.strip('_')}-{blake2b(key.encode(), digest_size=6).hexdigest()}"
 
 
-def _ids(log: Log) -> list[str]:
-    """The ids of all queries: made of their folded texts, or those that the log has, if these are asked for."""
+def _ids(log: Log, places: Iterable[int]) -> list[str]:
+    """The ids of queries: made of their folded texts, or those that the log has, if these are asked for."""
     given = log.columns.get("id")
     if given is None:
-        return [query_id_of(key) for key in log.keys]
+        return [query_id_of(log.keys[at]) for at in places]
     seen: dict[str, str] = {}
     for query, each in zip(log.queries, given, strict=True):
         if each is None:
@@ -298,7 +297,7 @@ def _ids(log: Log) -> list[str]:
                 f"{log.source}: the id {each!r} is that of {seen[each]!r} and of {query!r}; give each its own"
             )
         seen[each] = query
-    return list(seen)
+    return [str(given[at]) for at in places]
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

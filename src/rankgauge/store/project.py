@@ -299,6 +299,8 @@ class Address:
     @property
     def sample(self) -> str | None:
         """The sample that the run was made for; None where that is a list of queries which nobody drew."""
+        if self.is_labels:
+            return None
         with self.project.store() as store:
             name = store.run_of(self.name, self.number).sample
             drawn = name is not None and all(row.inclusion is not None for row in store.sampled(name)[0])
