@@ -260,6 +260,21 @@ def test_compare_has_the_flips_of_these_weights_and_the_interval_of_the_design(c
     assert json.loads(of_values.out)["measures"]["nDCG@10"]["pairs"][0]["p"] == pair.p
 
 
+def test_where_the_interval_and_p_answer_differently_a_caution_says_why() -> None:
+    """The head is known, and its differences cancel: on this log the tail decides, on other searches nothing does."""
+    apart = [0.3, -0.2, 0.1, -0.1, *(0.1 + 0.01 * (at % 3) for at in range(26))]
+    ids = [f"q{at:02}" for at in range(30)]
+    table = {"old": dict.fromkeys(ids, 0.4), "new": {query: 0.4 + each for query, each in zip(ids, apart, strict=True)}}
+    sample = drawn([1000] * 4 + [10] * 26, [1.0] * 4 + [0.1] * 26)
+    found = rankgauge.compare(None, table, sample=sample)
+    assert found.pairs[0].interval[0] > 0
+    assert found.pairs[0].p > 0.05
+    assert "this-log" in [doubt.code for doubt in found.warnings]
+    plain = rankgauge.compare(None, table, weights=dict(zip(ids, sample.traffic / sample.inclusion, strict=True)))
+    assert plain.pairs[0].p == found.pairs[0].p
+    assert "this-log" not in [doubt.code for doubt in plain.warnings]
+
+
 def test_check_bounds_the_mean_of_the_log(command: Command, files: Path) -> None:
     sample = read_sample(files / "strata.tsv")
     judgments, runs = judged()
