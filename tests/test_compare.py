@@ -540,6 +540,7 @@ class TestWarnings:
         assert set(CODES) == {
             *("few-queries", "few-differences", "skewed", "tie-band", "judged-unequal"),
             *("unequal-variances", "dropped-queries", "few-flips"),
+            *("fixed-list", "random-per-search", "this-log", "sample-lacking"),
         }
 
 

@@ -44,6 +44,10 @@ ASKED = {
     "bench": "bench suite --no-cache --baseline a",
     "validate": f"validate qrels.txt {RUNS}",
     "dialects": "dialects qrels.txt a.run",
+    "sample": "sample log.csv --n 3 --keep queries.tsv",
+    "eval --sample": f"eval qrels.txt {RUNS} --sample queries.tsv --by by.tsv",
+    "compare --sample": f"compare qrels.txt {RUNS} --sample queries.tsv --per query",
+    "check --sample": "check qrels.txt b.run --baseline a.run --margin 0.01 --min nDCG@10=0.4 --sample queries.tsv",
     "labels": "labels",
     "history": "history",
     "store status": "store status",
@@ -53,6 +57,13 @@ ASKED = {
 NOT_ENDS = {"min", "max", "lower", "upper", "lowest", "highest", "smallest", "largest", "interval"}
 DIGESTS = {"fingerprints", "definitions", "tables"}  # by what they are of
 OTHER_NAMES = {"query", "queryid", "qid", "doc", "document", "docid"}
+
+
+def other_names(name: str) -> set[str]:
+    """Names that queries and documents do not have; of a sample, `query` is the text beside the `query_id`."""
+    return OTHER_NAMES - {"query"} if name == "sample" else OTHER_NAMES
+
+
 KINDS = {"queries": int, "dropped": int, "measure": str, "run": str, "system": str, "query_id": str, "doc_id": str}
 KINDS |= {"protocol": dict, "pairs": list, "notes": list, "warnings": list, "judges": list}
 
@@ -85,6 +96,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, noise in (("ax", 2), ("ay", 1), ("bx", 2), ("by", 1)):
         run(f"reranked/{name}.run", noise, 6, found[name[0]])
     write("by.tsv", iter(["query_id\tgroup", *(f"{q}\t{'odd' if int(q[1:]) % 2 else 'even'}" for q in queries)]))
+    rows = (f"{q}\t{10 + at}\t{0.3 + at / 100}\ttraffic" for at, q in enumerate(queries))
+    write("queries.tsv", iter(["query_id\ttraffic\tinclusion\tstratum", *rows]))
+    write("log.csv", iter(["query,count", *(f"{q},{at + 1}" for at, q in enumerate(queries))]))
     for dataset in ("one", "two"):
         rows = (f"{q}\t{doc}\t{grade}" for q in queries for doc, grade in judged[q].items())
         write(f"suite/{dataset}/qrels/test.tsv", iter(["query-id\tcorpus-id\tscore", *rows]))
@@ -148,7 +162,7 @@ def test_json_names_the_same_thing_alike(name: str, asked: str, command: Command
         keys = each.keys()
         ends = keys & NOT_ENDS
         assert not ends or "median" in keys or where == "alpha", (where, ends)
-        assert not keys & OTHER_NAMES, (where, keys)
+        assert not keys & other_names(name), (where, keys)
         assert ("low" in keys) == ("high" in keys), (where, keys)
         assert not [key for key in keys if key.endswith("_interval")]
         for key, kind in KINDS.items():
@@ -162,7 +176,7 @@ def test_csv_names_the_same_thing_alike(name: str, asked: str, command: Command,
     if "csv" not in formats_of(asked.split()[0]) and "store" not in asked:
         pytest.skip("this command has no CSV")
     heads = next(csv.reader(io.StringIO(said(command, files, asked, "csv"))))
-    assert not set(heads) & (NOT_ENDS | OTHER_NAMES)
+    assert not set(heads) & (NOT_ENDS | other_names(name))
     for head in heads:
         if head.endswith(("low", "high")):
             both = {head.removesuffix("low").removesuffix("high") + end for end in ("low", "high")}

@@ -135,6 +135,9 @@ def results() -> dict[str, Shown]:
             {"experiment": [*table], "nDCG@10": [row[0] for row in table.values()],
              f"clicks {EVIL}": [row[1] for row in table.values()]}, offline=["nDCG@10"], online=f"clicks {EVIL}",
         ),
+        "Sample": rankgauge.sample(
+            {"query": [f"{EVIL} {at // 2}{'!' * (at % 2)}" for at in range(40)], "count": [*range(1, 41)]}, 15
+        ),
         "Findings": rankgauge.validate(judged, runs[OLD]),
         "DialectList": DialectList([*DIALECTS.values()]),
         "DialectValues": DialectValues(compare(files(), measure, [DIALECTS["sklearn"], DIALECTS["xgboost"]])),
@@ -155,7 +158,7 @@ NAMES = [
     *("Result", "Evaluation", "TieBands", "Comparison", "Check", "Plan", "Leaderboard", "Explanation", "Explanations"),
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
-    *("Report", "History", "LabelCounts", "Status", "Pool"),
+    *("Report", "History", "LabelCounts", "Status", "Pool", "Sample"),
 ]
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 # From the bottom to the top; a module belongs to the longest name that it begins with.
 ROOMS = (
-    "errors dtypes shown stats protocol read writers matching measures dialects validation result arrays evaluate "
-    "dialects.reproduce dialects.answers dialects.trec_eval comparison explanation trust show reports store "
+    "errors dtypes shown stats protocol read writers sampling matching measures dialects validation result arrays "
+    "evaluate dialects.reproduce dialects.answers dialects.trec_eval comparison explanation trust show reports store "
     "systems judge pytest_plugin cli __main__"
 )
 LAYERS = ROOMS.split()

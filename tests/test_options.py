@@ -29,6 +29,7 @@ SECOND = "".join(
 EXPERIMENTS = "experiment,delta_nDCG@10,conversion,se\n" + "".join(
     f"e{at},{at * 0.01},{at * 0.1 + at % 3},0.3\n" for at in range(8)
 )
+LOG = "query,count\nred shoes,5\nhat,3\nbag,1\n"
 
 # Command → what it takes to show a result.
 WORDS: dict[str, list[str]] = {
@@ -46,18 +47,23 @@ WORDS: dict[str, list[str]] = {
     "agree": ["qrels.txt", "others.txt"],
     "ppi": ["qrels.txt", "others.txt", "first.run"],
     "align": ["experiments.csv"],
+    "sample": ["log.csv", "--n", "2"],
     "dialects": ["qrels.txt", "first.run", "--only", "trec_eval,sklearn"],
 }
 SILENT = {"init", "store", "measures", "rules", "convert", "trec_eval", "completion"}  # they show no result
 SILENT |= {"search", "pool"}  # they write a run, and pairs
 SILENT |= {"labels", "history"}  # they need a project, and are tested with one
-READ = {"bench": "suite/one/runs/a.run", "align": "experiments.csv"}  # a file that is read; elsewhere qrels.txt
+READ = {
+    "bench": "suite/one/runs/a.run",
+    "align": "experiments.csv",
+    "sample": "log.csv",
+}  # a file that is read; elsewhere qrels.txt
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     files = {"qrels.txt": QRELS, "others.txt": OTHERS, "first.run": FIRST, "second.run": SECOND}
-    for name, text in {**files, "experiments.csv": EXPERIMENTS}.items():
+    for name, text in {**files, "experiments.csv": EXPERIMENTS, "log.csv": LOG}.items():
         (tmp_path / name).write_text(text)
     for folder in ("qrels", "runs"):
         (tmp_path / "suite" / "one" / folder).mkdir(parents=True)
@@ -205,6 +211,7 @@ def test_a_name_means_the_same_in_every_command() -> None:
         "--format": "each command has its own",
         "--baseline": "a system by name; check: a file, for it is none of the runs",
         "--margin": "check: also MEASURE=M",
+        "--method": "the adjustment for several pairs; sample: how queries are drawn",
         "--by": "groups of queries; labels: a judge",
         "--order": "a rule; pool: which pairs are taken first",
     }

@@ -417,6 +417,7 @@ def test_every_section_is_there_where_there_is_something_to_tell() -> None:
     by = {f"q{number}": "odd" if number % 2 else "even" for number in range(30)}
     experiments = {"offline": [0.01, -0.02, 0.03, 0.0], "online": [0.1, -0.1, 0.5, 0.2]}
     more: dict[str, Any] = {"experiments": experiments, "second": {"other": judgments}}
+    more |= {"sample": {"query_id": list(by), "traffic": [1] * 30, "inclusion": [0.5] * 30}}
     full = rankgauge.report(judgments, runs, by=by, retrieved=runs["s1"], restrict=True, **more)
     assert [section.key for section in full.sections()] == list(SECTIONS)
     alone = rankgauge.report(judgments, {"s1": runs["s1"]}, charts=False)

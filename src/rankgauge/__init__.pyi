@@ -44,6 +44,8 @@ from rankgauge.reports.report import Report as Report
 from rankgauge.reports.report import report as report
 from rankgauge.result import Evaluation as Evaluation
 from rankgauge.result import Result as Result
+from rankgauge.sampling.sample import Sample as Sample
+from rankgauge.sampling.sample import sample as sample
 from rankgauge.show import charts as charts
 from rankgauge.store.project import Project as Project
 from rankgauge.trust.judges.agree import Agreement as Agreement

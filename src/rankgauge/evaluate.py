@@ -25,6 +25,8 @@ from rankgauge.validation.quick import peek
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
+    from rankgauge.sampling.design import Per
+    from rankgauge.sampling.sample import Sample
 
 __all__ = ["evaluate", "evaluate_runs", "measure_hits", "ndcg"]
 
@@ -38,6 +40,8 @@ def evaluate(
     dialect: str | Dialect | None = None,
     weights: Any = None,
     by: Any = None,
+    sample: Any = None,
+    per: Per = "search",
     name: str = "",
     columns: Mapping[str, str] | None = None,
     duplicates: Duplicates | None = None,
@@ -45,12 +49,13 @@ def evaluate(
     """Measure a run against judgments.
 
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
-    groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `dialect`
-    names another tool, whose number is then reproduced: it brings its own definitions and protocol, of which only `rel`
-    can be given. `columns` maps
-    roles (query_id, doc_id, relevance, score, rank) to the names of columns, where judgments and run have them;
-    `duplicates` is the protocol's rule for a document twice in one ranking. Where equal scores decide about more than
-    0.005 of a value, a RankgaugeWarning says so; `result.notes` has all there is to say.
+    groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `sample`
+    is what `rankgauge.sample` drew, or the file of it: values are then means `per` search or query of its log, of which
+    `result.estimate` has the interval. `dialect` names another tool, whose number is then reproduced: it brings its own
+    definitions and protocol, of which only `rel` can be given. `columns` maps roles (query_id, doc_id, relevance,
+    score, rank) to the names of columns, where judgments and run have them; `duplicates` is the protocol's rule for a
+    document twice in one ranking. Where equal scores decide about more than 0.005 of a value, a RankgaugeWarning says
+    so; `result.notes` has all there is to say.
 
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
@@ -58,7 +63,7 @@ def evaluate(
     name, run = named_one(run, name)
     evaluation = evaluate_runs(
         judgments, {name: run}, measures, protocol=protocol, dialect=dialect, weights=weights, by=by,
-        columns=columns, duplicates=duplicates,
+        sample=sample, per=per, columns=columns, duplicates=duplicates,
     )  # fmt: skip
     if dialect is None:
         for message in evaluation.warnings:
@@ -75,6 +80,8 @@ def evaluate_runs(
     dialect: str | Dialect | None = None,
     weights: Any = None,
     by: Any = None,
+    sample: Any = None,
+    per: Per = "search",
     columns: Mapping[str, str] | None = None,
     duplicates: Duplicates | None = None,
     keep_going: bool = False,
@@ -95,6 +102,11 @@ def evaluate_runs(
     parsed = parse_all(measures, parse if tool is None else tool.written)
     groups = groups_of(by, judgments)
     weight = None if weights is None else query_table(weights, "weight")
+    drawn = None
+    if sample is not None:
+        from rankgauge.sampling.design import sample_given
+
+        drawn = sample_given(sample, weights, per)
     source = JudgmentsSource.of(judgments, columns=columns)
     sources = {name: RunSource.of(run, columns=columns) for name, run in named(runs).items()}
     check_mapped(columns or {}, [source, *sources.values()], "columns:")
@@ -102,7 +114,9 @@ def evaluate_runs(
     results: dict[str, Result] = {}
     for name, each in sources.items():
         try:
-            results[name] = _evaluated(name, judged, each, parsed, protocol, tool, weights=weight, groups=groups)
+            results[name] = _evaluated(
+                name, judged, each, parsed, protocol, tool, weights=weight, groups=groups, sample=drawn, per=per
+            )
         except (InputError, MatchError) as error:
             if not keep_going:
                 raise
@@ -153,6 +167,8 @@ def measure_hits(
     *,
     weights: Mapping[str, Any] | None = None,
     groups: Mapping[str, str] | None = None,
+    sample: Sample | None = None,
+    per: Per = "search",
 ) -> Result:
     """The measures of what is matched under the rules; in a dialect under the tool's own, and rounded as it rounds."""
     own = {} if dialect is None else {measure: dialect.own(measure) for measure in measures}
@@ -164,7 +180,7 @@ def measure_hits(
         values = {measure: each.rounded(each.measure(hits[each.protocol])) for measure, each in own.items()}
         _warn_of_undefined_ties(dialect, hits[main])
     queries = hits[main].queries
-    return Result(
+    result = Result(
         "",
         hits[main],
         values,
@@ -173,6 +189,7 @@ def measure_hits(
         dialect=dialect,
         own_hits={measure: hits[each.protocol] for measure, each in own.items()},
     )
+    return result if sample is None else result.of_sample(sample, per)
 
 
 def _warn_of_undefined_ties(dialect: Dialect, hits: Hits) -> None:

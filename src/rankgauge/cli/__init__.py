@@ -43,7 +43,8 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "ppi": ("ppi:ppi", "Human-judged scores from few human and many LLM labels."),
         "align": ("align:align", "Offline vs. online: does the measure predict the business?"),
     },
-    "Projects": {
+    "Queries and projects": {
+        "sample": ("sample:sample_queries", "Draw queries of a search log, to judge and to measure."),
         "init": ("init:make_project", "Make a project, which keeps queries, runs and labels."),
         "search": ("search:search_system", "Ask a live system every query; keep every answer."),
         "store": ("store:store", "Import, export, dump, restore; what is stored."),
@@ -73,6 +74,7 @@ GUESSES: Final = {
     **dict.fromkeys(("kappa", "agreement"), "agree"),
     **dict.fromkeys(("lint", "doctor"), "validate"),
     **dict.fromkeys(("leaderboard", "beir", "mteb"), "bench"),
+    **dict.fromkeys(("draw", "subsample"), "sample"),
     "protocol": "rules",
 }
 

@@ -38,6 +38,7 @@ MARGIN: Final = (
         "baseline",
         "margins",
         "minimums",
+        "sample",
         "inconclusive",
         "markdown",
         "junit",
@@ -54,7 +55,7 @@ MARGIN: Final = (
 @click.option(
     "--baseline", type=FILE, metavar="[NAME=]FILE", help="A run, or what eval --per-query --format json saved."
 )
-@shared("measures", "measures_from")
+@shared("measures", "measures_from", "sample", "per")
 @click.option(
     "--margin", "margins", multiple=True, metavar="[MEASURE=]M", help="The loss that does not matter; no default."
 )
@@ -115,6 +116,8 @@ def _check(
     margins: tuple[str, ...],
     minimums: tuple[str, ...],
     lost: int,
+    sample: str | None,
+    per: str | None,
     protocol: Protocol,
     reading: Reading,
     saved_to: str | None,
@@ -135,10 +138,10 @@ def _check(
     kept = old.values if old is not None and (ratchet or saved_to) else ()
     everything = tuple(dict.fromkeys([*names, *at_least, *kept]))  # a new baseline has all that the old one had
     runs = [run] if old is not None or baseline is None else [run, _apart(baseline, run)]
-    inputs = Inputs(reading, qrels, runs)
+    inputs = Inputs(reading, qrels, runs, tables=[sample])
     if len(runs) > 1:
         list(inputs.runs.values())[1].origin = given  # a pipe gives its bytes once
-    new, *others = inputs.evaluate(everything, protocol).values()
+    new, *others = inputs.evaluate(everything, protocol, **inputs.sample(sample, per=per)).values()
     return check_result(new, old or (Saved.of(others[0]) if others else None), allowed, at_least, lost=lost)
 
 

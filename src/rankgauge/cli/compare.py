@@ -28,9 +28,9 @@ def _labelled(table: dict[str, str]) -> str:
 
 @command(
     "compare",
-    usual=("measures", "baseline", "by", "values", "margin", "details", "output", "format"),
+    usual=("measures", "baseline", "by", "sample", "values", "margin", "details", "output", "format"),
     needs={"deltas": "baseline", **LTR_NEEDS},
-    excludes=[("values", "ltr")],
+    excludes=[("values", "ltr"), ("weights", "sample")],
     hints=LTR_HINTS,
 )
 @click.argument("files", nargs=-1, type=FILE, metavar="[QRELS [NAME=]RUN [NAME=]RUN...]")
@@ -46,7 +46,7 @@ def _labelled(table: dict[str, str]) -> str:
 @click.option("--rope", type=float, metavar="R", help="The probability that the difference is within ± R.")
 @click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help=f"{_labelled(METHODS)}.  [maxt]")
 @click.option("--also", multiple=True, type=click.Choice(list(ALSO)), help=f"Beside the decision: {_labelled(ALSO)}.")
-@shared("alpha", "flips", "seed", "dialect", "by", "weights", "clusters", "keep_going")
+@shared("alpha", "flips", "seed", "dialect", "by", "weights", "sample", "per", "clusters", "keep_going")
 @click.option("--every-pair", is_flag=True, help="Show all pairs, however many.")
 @click.option("--details", is_flag=True, help="Show effect sizes, other tests, power and all cautions.")
 @shared("deltas")
@@ -92,6 +92,8 @@ def _compared(
     dialect: str | None,
     by: str | None,
     weights: str | None,
+    sample: str | None,
+    per: str | None,
     clusters: str | None,
     keep_going: bool,
     **settings: Any,
@@ -104,7 +106,8 @@ def _compared(
     if values and len(files) > 1:
         raise click.UsageError(f"--values takes the place of runs; leave {files[1]} out")
     qrels, *runs = files or (None,)
-    inputs = Inputs(reading, qrels, runs, tables=[*values, by, weights, clusters])
+    inputs = Inputs(reading, qrels, runs, tables=[*values, by, weights, sample, clusters])
+    drawn = inputs.sample(sample, weights, per)
     belonging = query_table(clusters, "cluster") if clusters else None
     if values:
         refuse_rules(protocol, dialect, "values")
@@ -114,10 +117,10 @@ def _compared(
         judged = inputs.judgments.read() if files else None
         groups, skip = groups_of(by, None), protocol.missing == "skip"
         more: dict[str, Any] = {"groups": groups, "clusters": belonging, "skip": skip, "judgments": judged}
-        return compare_tables(values, measures, chosen, weights=weights, **more)
+        return compare_tables(values, measures, chosen, weights=weights, **more, **drawn)
     if len(inputs.runs) < 2:
         raise click.UsageError("give the judgments and two runs or more, --ltr and two --predictions, or --values FILE")
-    about = {"by": by, "weights": weights, "keep_going": keep_going}
+    about = {"by": by, "weights": weights, "keep_going": keep_going, **drawn}
     evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
     if len(evaluation) < 2:
         raise InputError(f"{evaluation.first.name} alone is left, and two runs are needed for a comparison")

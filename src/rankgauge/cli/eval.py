@@ -21,15 +21,15 @@ __all__ = ["evaluate_runs"]
 
 @command(
     "eval",
-    usual=("measures", "per_query", "by", "dialect", "save", "ltr", "predictions", "output", "format"),
+    usual=("measures", "per_query", "by", "sample", "dialect", "save", "ltr", "predictions", "output", "format"),
     needs=LTR_NEEDS,
-    excludes=[("save", "weights"), ("save", "ltr")],
+    excludes=[("save", "weights"), ("save", "ltr"), ("weights", "sample")],
     renamed={"--scores": "--predictions"},
     hints=LTR_HINTS,
 )
 @click.argument("qrels", type=FILE, required=False, metavar="QRELS")
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
-@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "keep_going")
+@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "sample", "keep_going")
 @click.option("--tie-band", is_flag=True, help="Lowest, expected and highest value over orders of equal scores.")
 @click.option("--save", is_flag=True, help="Keep the values in the project's store, for history.")
 @output_options(own=("trec",))
@@ -46,6 +46,7 @@ def evaluate_runs(
     dialect: str | None,
     by: str | None,
     weights: str | None,
+    sample: str | None,
     keep_going: bool,
     save: bool,
     output: Output,
@@ -68,8 +69,8 @@ def evaluate_runs(
     """
     from rankgauge.cli.inputs import Inputs, project
 
-    inputs = Inputs(reading, qrels, runs, tables=[by, weights])
-    about = {"by": by, "weights": weights, "keep_going": keep_going}
+    inputs = Inputs(reading, qrels, runs, tables=[by, weights, sample])
+    about = {"by": by, "weights": weights, "keep_going": keep_going, **inputs.sample(sample, weights)}
     evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
     if save:
         project().save(evaluation)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgauge.errors import InputError, RankgaugeError
+from rankgauge.errors import InputError, RankgaugeError, warn
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import parse, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from rankgauge.read import Judgments, Run
     from rankgauge.read.ltr import Ltr
     from rankgauge.result import Evaluation
+    from rankgauge.sampling.sample import Sample
     from rankgauge.store.project import Address, Project
 
-__all__ = ["Inputs", "Reading", "one_standard_input", "project", "stored"]
+__all__ = ["Inputs", "Reading", "nearest_project", "one_standard_input", "project", "sample_at", "stored"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -115,6 +116,29 @@ class Inputs:
         with self.progress():
             return evaluate_runs(self.judgments, self.runs, parsed, protocol=rules, dialect=dialect, **about)
 
+    def sample(self, given: str | None, weights: str | None = None, per: str | None = None) -> dict[str, Any]:
+        """The sample that was named, or that the stored runs were made for, and whether means are per search or query.
+
+        `none` stands for no sample, also where there would be one.
+        """
+        found = sample_at(given) if given is not None else None if weights is not None else self._stored_sample()
+        if found is None and per is not None:
+            raise click.UsageError("--per is for the means of a sample, and there is none; give --sample FILE")
+        return {"sample": found, "per": per or "search"}
+
+    def _stored_sample(self) -> Sample | None:
+        """The sample that all runs of the project were made for."""
+        runs = [run.address for run in self.runs.values() if isinstance(run, StoredRun)]
+        if not runs or len(runs) < len(self.runs):
+            return None
+        names = {run.sample for run in runs}
+        if names == {None}:
+            return None
+        if len(names) > 1:
+            warn("the runs were made for different queries, so that no sample is used; name one: --sample @NAME")
+            return None
+        return runs[0].project.sample(str(names.pop()))
+
     def rules(self, protocol: Protocol, dialect: str | None = None) -> Protocol:
         """The protocol; of learning-to-rank rows, which are all that is known, the ideal is theirs."""
         unknown = self.rows is not None and dialect is None and protocol.depth is None
@@ -136,6 +160,15 @@ class Inputs:
             source.watch = None
 
 
+def sample_at(given: str) -> Sample | None:
+    """The sample in a file, or at an address of the project; None where nobody wants one."""
+    from rankgauge.sampling.sample import read_sample
+
+    if given == "none":
+        return None
+    return project().sample(given.removeprefix("@")) if given.startswith("@") else read_sample(given)
+
+
 def one_standard_input(paths: Sequence[str | None]) -> None:
     """Standard input gives its bytes once."""
     if paths.count("-") > 1:
@@ -150,6 +183,19 @@ def project(context: click.Context | None = None) -> Project:
     from rankgauge.store.project import find_project
 
     return find_project((context or click.get_current_context()).find_root().params.get("project"))
+
+
+def nearest_project() -> Project | None:
+    """The project that the user named, or the nearest one; None where there is none to be found."""
+    from rankgauge.store.project import find_project
+
+    named = click.get_current_context().find_root().params.get("project")
+    try:
+        return find_project(named)
+    except InputError:
+        if named is not None:
+            raise
+        return None
 
 
 def stored(address: str) -> Address:

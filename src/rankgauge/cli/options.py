@@ -188,6 +188,11 @@ SHARED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
     "documents": _file("--documents", "Document texts, of which the beginnings are shown."),
     "by": _file("--by", "Groups of queries: a table with a query and a group column."),
     "weights": _file("--weights", "Weights of queries: a table with a query and a weight column."),
+    "sample": _file("--sample", "What 'rankgauge sample' drew: means of the whole log, with intervals; or none."),
+    "per": (
+        ("--per",),
+        {"type": click.Choice(["search", "query"]), "help": "With a sample: means per search or per query.  [search]"},
+    ),
     "clusters": _file("--clusters", "Dependent queries: a table with a query and a cluster column."),
     "alpha": (
         ("--alpha",),

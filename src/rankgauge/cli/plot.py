@@ -53,7 +53,7 @@ NEEDS: Final = {
     "scale": tuple(f"kind={kind}" for kind in TRUST),
     "error_rate": "kind=noise",
     "confusion": "kind=noise",
-    **dict.fromkeys(("by", "weights", "baseline", "dialect"), OTHERS),
+    **dict.fromkeys(("by", "weights", "sample", "per", "baseline", "dialect"), OTHERS),
 }
 
 
@@ -73,7 +73,7 @@ def complete_kinds(context: click.Context, parameter: click.Parameter, incomplet
     "plot",
     usual=("measures", "pair", "baseline", "by", "last_k", "second", "error_rate", "theme", "width", "output"),
     needs=NEEDS,
-    excludes=[("error_rate", "confusion")],
+    excludes=[("error_rate", "confusion"), ("weights", "sample")],
     renamed={"--to": "--last-k"},
 )
 @click.argument("kind", callback=known_kind, shell_complete=complete_kinds)
@@ -93,7 +93,7 @@ def complete_kinds(context: click.Context, parameter: click.Parameter, incomplet
 )
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", help="Of a PNG or SVG.  [light]")
 @click.option("--width", type=click.IntRange(240, 4000), default=720, help="Pixels of a PNG or SVG.  [720]")
-@shared("dialect", "by", "weights")
+@shared("dialect", "by", "weights", "sample", "per")
 @protocol_options
 @reading_options
 def plot_runs(kind: str, output: Output, theme: str, width: int, **asked: Any) -> None:
@@ -148,12 +148,13 @@ def _draw(
         more["measure"] = measure
     inputs = Inputs(
         reading, None if second else qrels, runs, judges=(qrels, *second) if second else (),
-        tables=[asked[name] for name in ("by", "weights", "confusion")],
+        tables=[asked[name] for name in ("by", "weights", "sample", "confusion")],
     )  # fmt: skip
     if kind in SOURCES:
         source = SOURCES[kind](inputs, measure or "nDCG@10", **asked)
     else:
         about = {name: asked[name] for name in ("dialect", "by", "weights")}
+        about |= inputs.sample(asked["sample"], asked["weights"], asked["per"])
         source = _source(kind, inputs.evaluate([measure or "nDCG@10"], asked["protocol"], **about), baseline)
     return functools.partial(charts.KINDS[kind], source, **more)
 

@@ -25,9 +25,21 @@ WIDE = 90  # characters of a command that fits on a line
 
 @command(
     "report",
-    usual=("measures", "baseline", "by", "queries", "documents", "retrieved", "second", "output", "format", "title"),
+    usual=(
+        "measures",
+        "baseline",
+        "by",
+        "sample",
+        "queries",
+        "documents",
+        "retrieved",
+        "second",
+        "output",
+        "format",
+        "title",
+    ),
     needs={"candidates": "retrieved", "restrict": "retrieved", "repeated": "second", **LTR_NEEDS},
-    excludes=[("ltr", "retrieved", "second")],
+    excludes=[("ltr", "retrieved", "second"), ("weights", "sample")],
     hints=LTR_HINTS,
 )
 @click.argument("qrels", type=FILE, required=False, metavar="QRELS")
@@ -42,7 +54,7 @@ WIDE = 90  # characters of a command that fits on a line
     "baseline",
     by="Groups of queries: a table with a query and a group column; number columns become business metrics.",
 )
-@shared("weights", "clusters", "queries", "documents", "keep_going")
+@shared("weights", "sample", "per", "clusters", "queries", "documents", "keep_going")
 @click.option(
     "--experiments",
     type=FILE,
@@ -100,9 +112,10 @@ def write_report(
     inputs = Inputs(
         reading, qrels if reading.ltr else None, runs, judges=() if qrels is None else (qrels, *second),
         retrieved=() if retrieved is None else (retrieved,),
-        tables=[asked[name] for name in ("by", "weights", "clusters", "queries", "documents")],
+        tables=[asked[name] for name in ("by", "weights", "sample", "clusters", "queries", "documents")],
     )  # fmt: skip
     (judge, judgments), *others = inputs.judges.items() or [("judgments", inputs.judgments)]
+    asked |= inputs.sample(asked["sample"], asked["weights"], asked["per"])
     asked["protocol"] = inputs.rules(asked["protocol"])
     made = report(
         judgments, inputs.runs, measures or "nDCG@10", judge=judge, second=dict(others),

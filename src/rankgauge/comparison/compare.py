@@ -7,11 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.comparison import Compared, Comparison, System
-from rankgauge.comparison.doubts import doubts_of_family, doubts_of_groups, doubts_of_pairs, doubts_of_results
+from rankgauge.comparison.doubts import (
+    doubts_of_family,
+    doubts_of_groups,
+    doubts_of_pairs,
+    doubts_of_results,
+    doubts_of_sample,
+)
 from rankgauge.comparison.pairs import Family, compare_groups, compare_pairs
 from rankgauge.comparison.settings import Also, Method, Settings
 from rankgauge.comparison.value_tables import on_judgments, values_of_tables
-from rankgauge.comparison.values import Values, values_of_results, with_clusters, without_weightless
+from rankgauge.comparison.values import Values, values_of_results, with_clusters, with_sample, without_weightless
 from rankgauge.comparison.verdict import OPPOSITE
 from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate_runs
@@ -26,6 +32,8 @@ from rankgauge.stats import paired
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.read import Judgments
+    from rankgauge.sampling.design import Per
+    from rankgauge.sampling.sample import Sample
 
 __all__ = [
     "Comparison", "Settings", "Values", "compare", "compare_results", "compare_tables", "compare_values",
@@ -51,6 +59,8 @@ def compare(
     weights: Any = None,
     by: Any = None,
     clusters: Any = None,
+    sample: Any = None,
+    per: Per = "search",
 ) -> Comparison:
     """Compare systems on the same queries: every pair of them, or each against the baseline.
 
@@ -58,26 +68,33 @@ def compare(
     judgments=None these are Results, by names or in a list, or a table of values: a path, a frame, or system → query →
     value. One p decides: that of the sign-flip test, adjusted over the
     family of pairs by `method`; `also` names what to show beside it. The measure is nDCG@10 unless said otherwise;
-    `weights`, `by` (groups) and `clusters` (queries that belong together) are by query. `protocol` and `dialect` are
-    for runs; of a table, `missing="skip"` leaves queries out that lack a value.
+    `weights`, `by` (groups) and `clusters` (queries that belong together) are by query. `sample` is
+    what `rankgauge.sample` drew, or the file of it: means and differences are `per` search or query of its log.
+    `protocol` and `dialect` are for runs; of a table, `missing="skip"` leaves queries out that lack a value.
     """
     also = (also,) if isinstance(also, str) else tuple(also)
     settings = Settings(baseline, method, also, alpha, margin, rope, flips, seed)
     wanted = _measures(measures)
     belonging = None if clusters is None else query_table(clusters, "cluster")
-    protocol = Protocol.of(protocol)
+    protocol, drawn = Protocol.of(protocol), None
+    if sample is not None:
+        from rankgauge.sampling.design import sample_given
+
+        drawn = sample_given(sample, weights, per)
     if judgments is None:
         listed = runs.values() if isinstance(runs, Mapping) else runs if isinstance(runs, list | tuple) else ()
         of_results = bool(listed) and all(isinstance(each, Result) for each in listed)
         refuse_rules(protocol, dialect, "results" if of_results else "values")
         about: dict[str, Any] = {"weights": weights, "groups": groups_of(by, None), "clusters": belonging}
+        about |= {"sample": drawn, "per": per}
         if of_results:
             return compare_results(_several(runs), settings, wanted, **about)
         tables = runs if isinstance(runs, list) else [runs]
         return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **about)
     evaluation = evaluate_runs(
-        judgments, _several(runs), wanted or "nDCG@10", protocol=protocol, dialect=dialect, weights=weights, by=by
-    )
+        judgments, _several(runs), wanted or "nDCG@10", protocol=protocol, dialect=dialect, weights=weights, by=by,
+        sample=drawn, per=per,
+    )  # fmt: skip
     return compare_results(evaluation, settings, clusters=belonging)
 
 
@@ -129,6 +146,8 @@ def compare_values(
     weights: Any = None,
     groups: Mapping[str, str] | None = None,
     clusters: Mapping[str, Any] | None = None,
+    sample: Sample | None = None,
+    per: Per = "search",
 ) -> Comparison:
     """Compare the systems of every table of values, with what is known of their queries beside what they say."""
     measures: dict[str, Compared] = {}
@@ -138,15 +157,20 @@ def compare_values(
             each = replace(each, weights=weights_of(weights, each.queries))
         if groups is not None:
             each = replace(each, groups=masks_of(groups, each.queries))
+        each = with_sample(each, sample, per)
         each = without_weightless(with_clusters(each, clusters))
         if len(each.systems) < 2:
             raise InputError(f"there is only one system, {each.systems[0]}; a comparison needs two or more")
         family, parts = compare_pairs(each, settings), compare_groups(each, settings)
         within = {group: _compared(each.only(each.groups[group]), part, settings) for group, part in parts.items()}
         measures[name] = replace(_compared(each, family, settings), groups=within)
-        doubts += [*doubts_of_pairs(each, family.pairs), *doubts_of_family(name, family, settings)]
+        doubts += [
+            *doubts_of_sample(each, family.pairs),
+            *doubts_of_pairs(each, family.pairs),
+            *doubts_of_family(name, family, settings),
+        ]
         doubts += _doubts_of_groups(name, within, settings)
-    return Comparison(measures, settings, doubts)
+    return Comparison(measures, settings, list(dict.fromkeys(doubts)))
 
 
 def _doubts_of_groups(measure: str, groups: Mapping[str, Compared], settings: Settings) -> Iterator[Doubt]:

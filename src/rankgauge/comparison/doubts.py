@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankgauge.result import Result
 
 __all__ = ["CODES", "doubts_of_family", "doubts_of_groups", "doubts_of_pairs", "doubts_of_results"]
+__all__ += ["doubts_of_sample"]
 
 FEW_QUERIES: Final = 25
 SKEWED: Final = 0.25
@@ -36,6 +37,10 @@ CODES: Final = {
     "unequal-variances": f"a Tukey method, and deviations of differences more than a factor of {UNEQUAL:g} apart",
     "dropped-queries": "queries without a value for every system were left out",
     "few-flips": "so few flips that no p can fall below the level; under Holm, BH or BY, below their first step",
+    "fixed-list": "a sample by `top`: nothing follows about other queries, and there is no interval",
+    "random-per-search": "a mean per search, of a sample in which inclusion does not grow with traffic",
+    "this-log": "the interval over draws of a sample is on one side of 0, and p is not below the level",
+    "sample-lacking": "queries of the sample were not evaluated",
 }
 
 
@@ -58,6 +63,20 @@ def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
     else:
         yield from _few_differences(measure, pairs)
         yield from _skewed(measure, pairs, units, words)
+
+
+def doubts_of_sample(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
+    """What the sample shows, and where the interval and p answer differently: they ask for different things."""
+    if values.design is None:
+        return
+    yield from values.design.doubts()
+    apart = [pair for pair in pairs if pair.p_adjusted > pair.alpha and (pair.interval[0] > 0 or pair.interval[1] < 0)]
+    if apart:
+        yield Doubt(
+            "this-log",
+            f"{values.measure}: on this log {_names(apart)} differ by the interval, in which queries that are in every "
+            "sample are known; p takes these, too, for some of many, and does not show a difference on other searches",
+        )
 
 
 def doubts_of_groups(groups: Mapping[str, Sequence[Doubt]]) -> Iterator[Doubt]:

@@ -224,8 +224,9 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
     a, b = values.table[:, at[0]], values.table[:, at[1]]
     largest = float(max(np.abs(a).max(), np.abs(b).max()))
     wins, ties, losses = paired.wins_ties_losses(a - b, largest)
-    interval = values.within_range(paired.t_interval(found, settings.alpha), settings.alpha, len(units), lowest=-1.0)
-    relative, ratios = paired.relative_change(found, settings.alpha)
+    drawn = values.moments(units, *at)  # over draws of a sample; else what was found
+    interval = values.difference_interval(drawn, settings.alpha, len(units))
+    relative, ratios = paired.relative_change(drawn, settings.alpha)
     relative_interval = within_range(ratios, values.bounded, lowest=-1.0, highest=float("inf"))
     effect, rope = paired.effect_size(found, units), settings.rope
     return Pair(
@@ -236,7 +237,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         interval,
         relative,
         relative_interval if np.isfinite(interval[0]) else paired.NOWHERE,
-        p_t=paired.t_test(found),
+        p_t=paired.t_test(drawn),
         d_z=effect,
         g_z=effect * paired.hedges(found.freedom),
         wins=wins,
@@ -245,9 +246,9 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         both_zero=int(((a == 0) & (b == 0)).sum()),
         deviation=found.error * float(np.sqrt(units.effective)),
         skewness=found.skewness,
-        better=paired.posterior(found, 0.0, float("inf")),
-        within_rope=None if rope is None else paired.posterior(found, -rope, rope),
-        tost=None if settings.margin is None else paired.tost(found, settings.margin),
+        better=paired.posterior(drawn, 0.0, float("inf")),
+        within_rope=None if rope is None else paired.posterior(drawn, -rope, rope),
+        tost=None if settings.margin is None else paired.tost(drawn, settings.margin),
         others=_rank_tests(a - b, settings, largest),
         clusters=None if values.clusters is None else len(units),
         **known,

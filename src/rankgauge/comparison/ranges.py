@@ -8,7 +8,7 @@ from rankgauge.comparison.verdict import smallest_p
 from rankgauge.errors import MeasureError
 from rankgauge.measures import parse
 from rankgauge.stats.estimate import NAN
-from rankgauge.stats.paired import NOWHERE, TIE, Interval
+from rankgauge.stats.paired import TIE, Interval, within_range
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
@@ -23,14 +23,6 @@ def is_bounded(measure: str, values: Floats) -> bool:
     except MeasureError:
         return False
     return bounded and bool((values >= -TIE).all() and (values <= 1 + TIE).all())
-
-
-def within_range(interval: Interval, bounded: bool, lowest: float = 0.0, highest: float = 1.0) -> Interval:
-    """The interval where the measure can be: from 0 for a mean, from −1 for a difference; one without ends stays."""
-    if not bounded or interval == NOWHERE:
-        return interval
-    low, high = (min(max(end, lowest), highest) for end in interval)
-    return low, high
 
 
 def too_few(units: int, alpha: float) -> bool:

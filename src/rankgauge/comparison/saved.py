@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,6 +48,18 @@ class Saved:
     def as_first(self) -> Saved:
         """The first baseline that this one descends from; itself, if it replaced none."""
         return replace(self, values=self.first, first=None, history=[], source="") if self.first else self
+
+    def only(self, queries: Iterable[str]) -> Saved:
+        """The values of these queries alone."""
+        known = set(queries)
+
+        def within(tables: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+            return {
+                measure: {query: value for query, value in table.items() if query in known}
+                for measure, table in tables.items()
+            }
+
+        return replace(self, values=within(self.values), first=None if self.first is None else within(self.first))
 
     def of_measure(self, measure: str) -> dict[str, float]:
         """Query → value of a measure, whichever way it is spelt."""

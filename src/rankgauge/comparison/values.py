@@ -19,13 +19,16 @@ from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import Protocol
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.paired import Interval, mean_interval, units_of
+from rankgauge.stats.paired import Interval, Moments, Units, mean_interval, moments, t_interval, units_of
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.result import Result
+    from rankgauge.sampling.design import Design, Per
+    from rankgauge.sampling.sample import Sample
 
-__all__ = ["Values", "comparable", "one_definition", "values_of_results", "with_clusters", "without_weightless"]
+__all__ = ["Values", "comparable", "one_definition", "values_of_results", "with_clusters", "with_sample"]
+__all__ += ["without_weightless"]
 
 LARGEST: Final = 1e60
 
@@ -45,6 +48,7 @@ class Values:
     definition: str = ""
     protocol: dict[str, Any] = field(default_factory=dict)
     fingerprints: dict[str, Any] = field(default_factory=dict)
+    design: Design | None = None  # of the sample that the queries are, whose weights are theirs
 
     def __post_init__(self) -> None:
         """Refuse values whose squares and fourth powers a float cannot hold: there would be numbers, and wrong ones."""
@@ -70,12 +74,23 @@ class Values:
         return float(np.average(self.of(system), weights=self.weights))
 
     def intervals(self, alpha: float = 0.05) -> dict[str, Estimate]:
-        """System → its mean and the t interval of it."""
+        """System → its mean and the t interval of it; of a sample, over draws of it."""
+        if self.design is not None and self.clusters is None:
+            drawn = {name: self.design.estimate(self.queries, self.of(name), alpha) for name in self.systems}
+            return {
+                name: Estimate(self.mean(name), *self.within_range(each[1:], alpha, len(self.queries)))
+                for name, each in drawn.items()
+            }
         units = units_of(self.table, self.weights, self.clusters)
         return {
             name: Estimate(self.mean(name), *self.within_range(mean_interval(units, at, alpha), alpha, len(units)))
             for at, name in enumerate(self.systems)
         }
+
+    @property
+    def lacking(self) -> str:
+        """Why there are no intervals, where there are none."""
+        return "a fixed list of queries" if self.design is not None and self.design.sample.fixed else "too few queries"
 
     def within_range(self, interval: Interval, alpha: float, units: int, lowest: float = 0.0) -> Interval:
         """An interval where the measure can be; none (NaN) of too few units."""
@@ -89,6 +104,17 @@ class Values:
     def difference(self, a: str, b: str) -> Floats:
         """a − b, query by query."""
         return self.of(a) - self.of(b)
+
+    def moments(self, units: Units, a: int, b: int) -> Moments:
+        """The moments of the difference of two systems, by their places; of a sample, over draws of it."""
+        if self.design is None or self.clusters is not None or self.design.sample.fixed:
+            return moments(units, a, b)
+        return self.design.moments(self.queries, self.table[:, a], self.table[:, b])
+
+    def difference_interval(self, found: Moments, alpha: float, units: int) -> Interval:
+        """The interval of a difference of these moments, where the measure can be; none of a fixed list."""
+        interval = t_interval(found, alpha) if self.design is None else self.design.interval(found, alpha)
+        return self.within_range(interval, alpha, units, lowest=-1.0)
 
     def only(self, chosen: Bools) -> Values:
         """These queries alone; no groups."""
@@ -175,11 +201,17 @@ def _of_results(results: Mapping[str, Result], measure: Measure) -> Values:
         table[counted],
         dropped,
         None if first.weights is None else first._selected(first.weights)[at],
-        groups={name: mask[at] for name, mask in first.groups.items() if mask[at].any()},
+        groups={name: mask for name, mask in _masks(first, at).items() if mask.any()},
         definition=one_definition(str(measure), {name: r.definitions[str(measure)] for name, r in results.items()}),
         protocol=first.protocol.to_dict(),
         fingerprints=first.fingerprints | {"systems": {name: result.fingerprint for name, result in results.items()}},
+        design=first.design,
     )
+
+
+def _masks(result: Result, at: Ints) -> dict[str, Bools]:
+    """Group → which of the queries at these places are in it."""
+    return {name: result._selected(mask)[at] for name, mask in result.groups.items()}
 
 
 def _aligned(results: Mapping[str, Result], measure: Measure, queries: list[str]) -> tuple[Floats, Bools]:
@@ -201,6 +233,19 @@ def _why_dropped(systems: list[str], answered: Any, values: Any) -> str:
         return f"not answered by {', '.join(unanswered)}"
     empty = [name for name, value in zip(systems, values.tolist(), strict=True) if value != value]
     return "has nothing relevant" if len(empty) == len(systems) else f"has no value for {', '.join(empty)}"
+
+
+def with_sample(values: Values, sample: Sample | None, per: Per) -> Values:
+    """The same values of the queries of a sample alone, with their weights."""
+    if sample is None:
+        return values
+    from rankgauge.sampling.design import Design
+
+    design = Design.of(sample, values.queries, per)
+    chosen: Bools = np.array([query in design.place for query in values.queries], bool)
+    inside, groups = values.only(chosen), {name: mask[chosen] for name, mask in values.groups.items()}
+    groups = {name: mask for name, mask in groups.items() if mask.any()}
+    return replace(inside, weights=design.weights(inside.queries), design=design, groups=groups)
 
 
 def without_weightless(values: Values) -> Values:

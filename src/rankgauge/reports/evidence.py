@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.pairs import each_against_earlier
@@ -94,7 +94,9 @@ def _quality(
         return None, "the files are large; rankgauge judgments works it out"
     runs = {name: source.runs[name].read(wanted.protocol) for name in names}
     try:
-        sheet = sheet_of_results(source.judgments, runs, {name: results[name] for name in names}, measure)
+        # What is not in a sample has weight 0.
+        whole = {name: replace(results[name], selected=None) for name in names}
+        sheet = sheet_of_results(source.judgments, runs, whole, measure)
     except RankgaugeError as error:
         return None, str(error)
     chosen = _pairs(names, focus, wanted)
@@ -140,6 +142,16 @@ def _pairs(names: list[str], focus: tuple[str, ...], wanted: Wanted) -> list[tup
     return every if len(every) <= wanted.limits.pairs else [pair for pair in every if focus[0] in pair]
 
 
+def _weights(source: Source, wanted: Wanted) -> Any:
+    """The weights that were given, or those of the sample; 0 for what is judged and not in it."""
+    if wanted.sample is None:
+        return wanted.weights
+    from rankgauge.sampling.design import Design
+
+    queries = source.judgments.queries
+    return dict(zip(queries, Design.of(wanted.sample, queries, wanted.per).weights(queries), strict=True))
+
+
 # ---- two stages ------------------------------------------------------------------------------------------------------
 
 
@@ -158,7 +170,7 @@ def funnel_of(source: Source, wanted: Wanted) -> Funnel | None:
                 candidates=wanted.candidates,
                 restrict=wanted.restrict,
                 protocol=wanted.protocol,
-                weights=wanted.weights,
+                weights=_weights(source, wanted),
                 clusters=wanted.clusters,
                 alpha=wanted.settings.alpha,
                 seed=wanted.settings.seed,

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments, JudgmentsSource, RunSource
     from rankgauge.result import Evaluation, Result
+    from rankgauge.sampling.design import Per
+    from rankgauge.sampling.sample import Sample
     from rankgauge.trust.online.align import Alignment
     from rankgauge.validation.validate import Findings
 
@@ -70,6 +72,8 @@ class Wanted:
     repeated: str | None = None  # what becomes of pairs that another judge judged more than once
     keep_going: bool = False  # without the runs that cannot be read
     limits: Limits = field(default_factory=Limits)
+    sample: Sample | None = None
+    per: Per = "search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,8 @@ class Facts:
 
 def gather(source: Source, wanted: Wanted) -> Facts:
     """Read, match and measure every run, compare them, explain the queries that matter, and check the files."""
-    about = {"protocol": wanted.protocol, "weights": wanted.weights, "by": wanted.groups}
+    about: dict[str, Any] = {"protocol": wanted.protocol, "weights": wanted.weights, "by": wanted.groups}
+    about |= {"sample": wanted.sample, "per": wanted.per}
     results = evaluate_runs(source.judged, source.runs, wanted.measures, keep_going=wanted.keep_going, **about)
     source = replace(source, runs={name: source.runs[name] for name in results})
     values = {name: with_clusters(each, wanted.clusters) for name, each in values_of_results(results).items()}

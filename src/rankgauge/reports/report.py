@@ -20,6 +20,7 @@ from rankgauge.read.tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.facts import Facts, Source, Wanted, gather
 from rankgauge.reports.sections import SECTIONS
 from rankgauge.result import Evaluation
+from rankgauge.sampling.design import Per, sample_given
 from rankgauge.show.data import section_data
 from rankgauge.show.model import Chart, Section
 from rankgauge.shown import Shown, clean
@@ -93,6 +94,8 @@ def report(
     title: str = "",
     by: Any = None,
     weights: Any = None,
+    sample: Any = None,
+    per: Per = "search",
     clusters: Any = None,
     queries: Any = None,
     documents: Any = None,
@@ -122,7 +125,7 @@ def report(
     name and the run; `candidates` and `restrict` are as `funnel` takes them, `keep_going` as `evaluate_runs` does.
     `second` are the judgments of other judges by their names: how well they agree with the first, who is called
     `judge` (else by the stem of the path), and what they would make of the systems; `repeated` as in `agree`.
-    `baseline`, `method`, `alpha`, `flips` and `seed` are those of `compare`.
+    `baseline`, `method`, `alpha`, `flips`, `seed`, `sample` and `per` are those of `compare`.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections()][:2]
@@ -150,6 +153,8 @@ def report(
         restrict,
         repeated,
         keep_going,
+        sample=None if sample is None else sample_given(sample, weights, per),
+        per=per,
     )
     return Report(gather(source, wanted))
 

@@ -20,6 +20,7 @@ from rankgauge.show.cells import interval_column, interval_text, is_missing, num
 from rankgauge.show.marks import decision_mark, letter
 from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, capital, chart_of, ranked
 from rankgauge.show.sections.comparison import DETECTABLE, MOST_BARS, details_table, how_decided, p_head, pairs_table
+from rankgauge.show.sections.evaluation import sample_table
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared
@@ -129,8 +130,16 @@ def headline(facts: Facts) -> Iterator[Block]:
         )
     if facts.comparison is not None:
         known = not all(is_missing(low) for ends in facts.interval_of.values() for low, _ in ends.values())
-        ends_of = "Intervals: t" if known else "No intervals: too few queries"
+        ends_of = "Intervals: t" if known else f"No intervals: {facts.first.lacking}"
         yield Text(f"{how_decided(facts.comparison)} Significance level {alpha:g}. {ends_of}.", "note")
+
+
+def sampled(facts: Facts) -> Iterator[Block]:
+    """The means per search and per query of the log that the queries are a sample of."""
+    design = facts.results.first.design
+    if design is not None:
+        yield sample_table(facts.results)
+        yield Text(f"{design.words} This report: per {design.per}.", "note")
 
 
 def _significance(facts: Facts, compared: Compared, names: list[str]) -> list[tuple[Column, list[Any]]]:
@@ -340,6 +349,7 @@ SECTIONS: Final[dict[str, tuple[str, Callable[[Facts], Iterator[Block]]]]] = {
     "summary": ("Summary", summary),
     "changes": ("Details", changes),
     "systems": ("Systems", headline),
+    "sample": ("Sample", sampled),
     "charts": ("Charts", comparison_charts),
     "pairs": ("All pairs", matrix),
     "groups": ("Groups of queries", groups),

@@ -27,10 +27,18 @@ EXACT: Final = 2_000  # queries, up to which the expectation over orders of equa
 NAMED: Final = 3  # systems or files that a warning names
 UNANSWERED: Final = "RG302"
 # Cautions that can turn a decision, the gravest first; the others follow in the order in which they are found.
-TURNING: Final = ("unjudged", "tie-band", "unanswered", "judged-unequal", "few-queries", "few-differences", "skewed")
+TURNING: Final = (
+    "unjudged", "fixed-list", "random-per-search", "this-log", "sample-lacking", "tie-band", "unanswered",
+    "judged-unequal", "few-queries", "few-differences", "skewed",
+)  # fmt: skip
+SAMPLE: Final = frozenset(
+    {"fixed-list", "random-per-search", "this-log", "sample-lacking"}
+)  # codes that are about all queries
 # Code of a doubt → the section that has the evidence, where that is not the one about pairs.
-EVIDENCE: Final = {"tie-band": "ties", "judged-unequal": "judged", "dropped-queries": "every-query"}
-FAMILY: Final = frozenset({"few-flips", "unequal-variances"})  # codes that are about every pair of the family
+EVIDENCE: Final = {
+    "tie-band": "ties", "judged-unequal": "judged", "dropped-queries": "every-query", **dict.fromkeys(SAMPLE, "sample"),
+}  # fmt: skip
+FAMILY: Final = SAMPLE | {"few-flips", "unequal-variances"}  # codes that are about every pair of the family
 SEVERITY: Final = {"error": "bad", "warning": "warn", "note": "quiet"}
 
 
@@ -46,7 +54,7 @@ class Caution(NamedTuple):
 def cautions(facts: Facts) -> list[Caution]:
     """What to be careful about; what could turn the decision comes first."""
     found = [Caution("unjudged", text, "open") for text in open_doubts(facts)]
-    doubts = facts.comparison.warnings if facts.comparison is not None else []
+    doubts = facts.comparison.warnings if facts.comparison is not None else facts.results.doubts
     found += [*_doubts(facts, doubts)]
     if facts.comparison is None and len(facts.results) > 1:
         text = "systems are shown without intervals, tests and verdicts, which need two queries or clusters"

@@ -12,6 +12,7 @@ from rankgauge.shown import Shown
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
+    from rankgauge.errors import Doubt
     from rankgauge.measures.bands.bands import Band
     from rankgauge.protocol import Protocol
     from rankgauge.result.result import Result
@@ -87,10 +88,16 @@ class Evaluation(Shown, Mapping[str, "Result"]):
 
     @property
     def warnings(self) -> list[str]:
-        """One sentence for every run in which equal scores decide about more than 0.005."""
+        """Why not to trust the sample, and every run in which equal scores decide about more than 0.005."""
         from rankgauge.measures.bands.notes import tie_warnings
 
-        return tie_warnings([*self.values()])
+        return [*(doubt.text for doubt in self.doubts), *tie_warnings([*self.values()])]
+
+    @property
+    def doubts(self) -> list[Doubt]:
+        """Why the means per search and per query should not be trusted as they stand."""
+        designs = [result.design for result in self.values() if result.design is not None]
+        return [*dict.fromkeys(doubt for design in designs for doubt in design.doubts("search"))]
 
     @property
     def measures(self) -> list[Measure]:
@@ -117,6 +124,7 @@ class Evaluation(Shown, Mapping[str, "Result"]):
             "protocol": first.protocol.to_dict(),
             **({"dialect": first.dialect.name} if first.dialect else {}),
             **({"labels": first.judgments.stored} if first.judgments is not None and first.judgments.stored else {}),
+            **({"sample": first.design.data()} if first.design is not None else {}),
             "definitions": first.definitions,
             "notes": self.notes,
             **({"fingerprints": first.fingerprints} if per_query else {}),
@@ -160,12 +168,19 @@ def _per_query_data(result: Result) -> dict[str, dict[str, Any]]:
     return data
 
 
-def _measure_data(result: Result, measure: Measure) -> Mapping[str, float | None]:
+def _measure_data(result: Result, measure: Measure) -> Mapping[str, Any]:
     band = result.undefined.get(measure)
     if band is not None:
         ends = band.mean
         return {"mean": None, "value": None, "low": ends.low, "high": ends.high, "exact": ends.exact}
-    return {"value": result[measure], **result.summary(measure)}
+    return {"value": result[measure], **result.summary(measure), **_sample_data(result, measure)}
+
+
+def _sample_data(result: Result, measure: Measure) -> dict[str, Any]:
+    """The means of a sample, both with their intervals."""
+    if result.design is None:
+        return {}
+    return {"per_search": result.per("search").estimate(measure), "per_query": result.per("query").estimate(measure)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgauge.errors import MeasureError
+from rankgauge.errors import InputError, MeasureError
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import AGGREGATES, aggregate, quantile
 from rankgauge.result.evaluation import Evaluation
 from rankgauge.shown import Shown
+from rankgauge.stats.estimate import Estimate
+from rankgauge.stats.paired import within_range
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from rankgauge.measures.bands.notes import TieNote
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments
+    from rankgauge.sampling.design import Design, Per
+    from rankgauge.sampling.sample import Sample
     from rankgauge.show.model import Page
     from rankgauge.validation.quick import Peek
 
@@ -52,6 +56,7 @@ class Result(Shown, Mapping[str, float]):
     judgments: Judgments | None = None
     peek: Peek | None = None
     own_hits: dict[Measure, Hits] = field(default_factory=dict)
+    design: Design | None = None
 
     # ---- one number -------------------------------------------------------------------------------------------------
 
@@ -115,6 +120,30 @@ class Result(Shown, Mapping[str, float]):
     def summary(self, measure: str | Measure) -> dict[str, float]:
         """Every aggregate of a measure."""
         return {name: self.aggregate(name, measure) for name in AGGREGATES if name != "sum"}
+
+    def of_sample(self, sample: Sample, per: Per) -> Result:
+        """The same values of the queries of a sample alone, as means of its log."""
+        from rankgauge.sampling.design import Design
+
+        design = Design.of(sample, self.hits.queries, per)
+        inside: Bools = np.array([query in design.place for query in self.hits.queries], bool)
+        chosen = None if inside.all() else inside
+        return replace(self, design=design, weights=design.weights(self.hits.queries), selected=chosen)
+
+    def per(self, what: Per) -> Result:
+        """The same result as means per search or per query of the sampled log."""
+        if self.design is None:
+            raise InputError(f"a mean per {what} is that of a log; evaluate with a sample of it: sample=")
+        design = self.design.with_per(what)
+        return replace(self, design=design, weights=design.weights(self.hits.queries))
+
+    def estimate(self, measure: str | Measure, alpha: float = 0.05) -> Estimate:
+        """The value with its interval over draws of the sample; without ends where there is no sample, or no mean."""
+        found = self.measure(measure)
+        if self.design is None or self.own_aggregate(found) != "mean" or found in self.undefined:
+            return Estimate(self[found])
+        ends = self.design.estimate(self.query_ids, self._selected(self.measured[found]), alpha)[1:]
+        return Estimate(self[found], *within_range(ends, found.definition.bounded))
 
     # ---- every query ------------------------------------------------------------------------------------------------
 
@@ -209,16 +238,17 @@ class Result(Shown, Mapping[str, float]):
     def by(self) -> dict[str, Result]:
         """Group of queries → the result of these queries alone."""
         return {
-            name: replace(self, name=name, groups={}, selected=chosen, weights=self.weights)
+            name: replace(self, name=name, groups={}, selected=self._within(chosen))
             for name, chosen in self.groups.items()
+            if self._within(chosen).any()
         }
 
     @property
     def group_of_query(self) -> list[str]:
         """For each query the name of its group, or nothing."""
-        names = [""] * len(self.hits.queries)
+        names = [""] * len(self.query_ids)
         for name, chosen in self.groups.items():
-            for index in np.flatnonzero(chosen).tolist():
+            for index in np.flatnonzero(self._selected(chosen)).tolist():
                 names[index] = name
         return names
 
@@ -341,6 +371,9 @@ class Result(Shown, Mapping[str, float]):
 
     def _selected(self, values: Any) -> Any:
         return values if self.selected is None else values[self.selected]
+
+    def _within(self, chosen: Bools) -> Bools:
+        return chosen if self.selected is None else chosen & self.selected
 
     def _counted(self, measure: Measure) -> tuple[Floats, Floats | None]:
         weights = None if self.weights is None else self._selected(self.weights)

@@ -61,6 +61,7 @@ def format_of(path: str, formats: Collection[str] = FORMATS) -> str:
 
     suffix, _ = split_suffixes(path)
     known = {each: name for each, name in SUFFIXES.items() if name in formats}
+    known |= {f".{name}": name for name in formats if name not in FORMATS}  # a command's own
     if suffix not in known:
         bad = f"no format has the suffix {suffix}" if suffix else "a name without a suffix names no format"
         raise InputError(f"{path}: {bad}; expected {choices(filter(None, known))}")

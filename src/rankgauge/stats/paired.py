@@ -18,12 +18,20 @@ if TYPE_CHECKING:
 __all__ = [
     "NOWHERE", "TIE", "Interval", "Moments", "Units", "added_up", "effect_interval", "effect_size", "hedges",
     "mean_interval", "midranks", "moments", "posterior", "relative_change", "sign_test", "t_interval", "t_test",
-    "tost", "units_of", "wilcoxon", "wins_ties_losses",
+    "tost", "units_of", "wilcoxon", "wins_ties_losses", "within_range",
 ]  # fmt: skip
 
 TIE: Final = 1e-10  # values closer than this, in units of the largest, are equal
 Interval = tuple[float, float]
 NOWHERE: Final[Interval] = (float("-inf"), float("inf"))
+
+
+def within_range(interval: Interval, bounded: bool, lowest: float = 0.0, highest: float = 1.0) -> Interval:
+    """The interval where the measure can be: from 0 for a mean, from −1 for a difference; one without ends stays."""
+    if not bounded or interval == NOWHERE:
+        return interval
+    low, high = (min(max(end, lowest), highest) for end in interval)
+    return low, high
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,9 +70,11 @@ def _row(result: Result) -> dict[str, Any]:
             f"only what the store holds can be saved, and the {what} came from elsewhere; import it first: rankgauge "
             "store import, then eval @labels @SYSTEM --save"
         )
-    if result.weights is not None:
+    if result.weights is not None and result.design is None:
         raise InputError("an evaluation with weights is not saved: its means are not comparable with others")
     rules = {**result.protocol.to_dict(), "dialect": result.dialect.name if result.dialect is not None else None}
+    if result.design is not None:  # other weights, other means
+        rules["sample"] = f"{result.design.sample.source} per {result.design.per}"
     values = {str(measure): result._selected(values) for measure, values in result.measured.items()}
     return {
         "run_id": run["run"],

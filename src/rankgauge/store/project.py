@@ -16,6 +16,8 @@ import numpy as np
 
 from rankgauge.errors import InputError, choices, counted
 from rankgauge.read import Columns, Run
+from rankgauge.sampling.log import NONE
+from rankgauge.sampling.sample import Sample
 from rankgauge.store.labels import Labels
 from rankgauge.trust.judges.sets import POLICIES
 
@@ -204,6 +206,30 @@ class Project:
             made.remarks = [("RG402", f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')}")]
         return made
 
+    def add_sample(self, sample: Sample, name: str | None = None) -> str:
+        """Store a sample and its queries, under a name or that of its method and size; the name."""
+        from rankgauge.store.store import Query, Sampled
+
+        called = name or f"{sample.how.get('method', 'sample')}-{len(sample)}"
+        queries = [Query(*row) for row in zip(sample.query_ids, sample.queries, sample.needs, strict=True)]
+        columns = (sample.traffic.tolist(), sample.inclusion.tolist(), sample.strata)
+        rows = [Sampled(*row) for row in zip(sample.query_ids, *columns, strict=True)]
+        with self.store(write=True) as store:
+            store.add_sample(called, sample.how, queries, rows)
+        return called
+
+    def sample(self, name: str) -> Sample:
+        """The stored sample of a name: `evaluate(…, sample=project.sample("traffic-300"))`."""
+        with self.store() as store:
+            rows, queries = store.sampled(name)
+            if any(row.traffic is None or row.inclusion is None for row in rows):
+                words = "is a list of queries without traffic and inclusion, of which nobody knows how they were drawn"
+                raise InputError(f"{store.where}: {name!r} {words}; draw a sample: rankgauge sample LOG --n 300")
+        numbers = (np.array([row.traffic for row in rows]), np.array([row.inclusion for row in rows]))
+        known = [queries[row.query_id] for row in rows]
+        ids, strata = [row.query_id for row in rows], [row.stratum or NONE for row in rows]
+        return Sample(f"@{name}", ids, [each.text for each in known], *numbers, strata, [each.need for each in known])
+
     def addresses(self) -> list[str]:
         """Every address of labels and of last runs."""
         with self.store() as store:
@@ -276,6 +302,16 @@ class Address:
     def is_labels(self) -> bool:
         """Whether labels are meant."""
         return self.name in ("labels", "people")
+
+    @property
+    def sample(self) -> str | None:
+        """The sample that the run was made for; None where that is a list of queries which nobody drew."""
+        if self.is_labels:
+            return None
+        with self.project.store() as store:
+            name = store.run_of(self.name, self.number).sample
+            drawn = name is not None and all(row.inclusion is not None for row in store.sampled(name)[0])
+            return name if drawn else None
 
     def judgments(self, *, repeated: bool = False, fresh: bool = False) -> Judgments:
         """The labels as judgments."""

@@ -39,6 +39,7 @@ class RunRow(NamedTuple):
     queries: int
     lacking: int
     over: int | None = None  # the run whose documents it ranks
+    sample: str | None = None  # that it was made for
 
     @property
     def address(self) -> str:
@@ -81,7 +82,7 @@ def run_row(connection: Connection, row: Any) -> RunRow:
         missing = wanted.where(table.error.is_not(None))
     queries, lacking = (int(connection.scalar(each) or 0) for each in (wanted, missing))
     about = (row["run_id"], row["name"], row["state"], row["began"], row["fingerprint"])
-    return RunRow(*about, queries=queries, lacking=lacking, over=row["over_run_id"])
+    return RunRow(*about, queries=queries, lacking=lacking, over=row["over_run_id"], sample=row["sample"])
 
 
 def answer_row(answer: Answer, source: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ inconclusive otherwise. A small set of queries therefore makes a gate that canno
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
     from rankgauge.dtypes import Floats
     from rankgauge.result import Result
+    from rankgauge.sampling.design import Design, Per
 
 __all__ = [
     "ANSWERS", "Check", "Compared", "Drift", "Lost", "Minimum", "check", "check_result", "margins_of", "minimums_of",
@@ -134,7 +135,8 @@ class Check(Shown):
     @property
     def warnings(self) -> list[Doubt]:
         """Where the bounds should not be trusted; what is true of a difference and of a mean is said once."""
-        return [*dict.fromkeys(doubt for each in self.tests for doubt in each.doubts)]
+        sampled = self.candidate.design.doubts() if self.candidate.design is not None else []
+        return [*dict.fromkeys([*sampled, *(doubt for each in self.tests for doubt in each.doubts)])]
 
     @property
     def better(self) -> bool:
@@ -152,6 +154,7 @@ class Check(Shown):
             "minimums": {each.measure: _minimum_data(each) for each in self.minimums},
             "lost_most": [asdict(each) | {"difference": each.difference} for each in self.lost_most],
             "warnings": self.warnings,
+            **({"sample": self.candidate.design.data()} if self.candidate.design is not None else {}),
             "protocol": self.protocol,
             "fingerprints": self.fingerprints,
         }
@@ -194,6 +197,8 @@ def check(
     margin: float | Mapping[str, float] | None = None,
     minimums: Mapping[str, float] | None = None,
     protocol: Protocol | Rules = DEFAULT,
+    sample: Any = None,
+    per: Per = "search",
     lost: int = LOST,
     name: str = "",
 ) -> Check:
@@ -202,6 +207,7 @@ def check(
     `baseline` is a run, a result, or a file of `rankgauge eval --per-query --format json`. `margin` is the largest loss
     that does not matter, in units of the measure, for all measures or by measure; it has no default. `measures` are
     compared with the baseline, nDCG@10 if none are given. `minimums` maps measures to the means that they must reach.
+    With a `sample` (see `evaluate`) these are means `per` search or query of its log.
     """
     if baseline is None and (measures is not None or margin is not None):
         raise InputError("measures and margin are for a comparison with a baseline, and there is none; give a baseline")
@@ -210,7 +216,8 @@ def check(
         raise InputError("there is nothing to check: give a baseline with a margin, or a minimum")
     margins = margins_of(_names(measures) if baseline is not None else [], margin)
     judged = read_judgments(judgments)
-    result = evaluate(judged, run, [*dict.fromkeys([*margins, *floors])], protocol=protocol, name=name)
+    drawn = {"sample": sample, "per": per}
+    result = evaluate(judged, run, [*dict.fromkeys([*margins, *floors])], protocol=protocol, name=name, **drawn)
     old = read_baseline(baseline, judged, margins, result.protocol) if baseline is not None else None
     return check_result(result, old, margins, floors, lost=lost)
 
@@ -227,13 +234,20 @@ def check_result(
     result: Result, old: Saved | None, margins: Mapping[str, float], minimums: Mapping[str, float], *, lost: int = LOST
 ) -> Check:
     """The same, for a result and a baseline that are there already."""
-    new = Saved.of(result)
+    new, design = Saved.of(result), result.design
+    if design is not None and design.sample.fixed:
+        raise InputError(
+            f"{design.sample.source} is a fixed list (top), from which nothing follows about other queries: there are "
+            "no bounds to check; draw by traffic, or check without the sample"
+        )
+    if design is not None and old is not None:
+        old = old.only(design.queries)
     tables = {measure: values_of(new, old, measure) for measure in margins} if old is not None else {}
     return Check(
         result.name,
         old.title if old is not None else "",
-        tuple(_compared(tables[measure], margin, new, old) for measure, margin in margins.items()),
-        tuple(_minimum(new, measure, minimum) for measure, minimum in minimums.items()),
+        tuple(_compared(tables[measure], margin, new, old, design) for measure, margin in margins.items()),
+        tuple(_minimum(new, measure, minimum, design) for measure, minimum in minimums.items()),
         tuple(each for values in tables.values() for each in _lost_most(values, lost)),
         result.fingerprints
         | {"candidate": result.fingerprint}
@@ -280,20 +294,23 @@ def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) 
     return {measure: table.get(measure, table.get("", 0.0)) for measure in measures}
 
 
-def _compared(values: Values, margin: float, new: Saved, old: Saved | None) -> Compared:
+def _compared(values: Values, margin: float, new: Saved, old: Saved | None, design: Design | None) -> Compared:
     assert old is not None
-    tested, drift = _tested(values.table, values.bounded), _drift(new, old, values.measure, margin)
+    tested = _tested(values.table, values.bounded, values.queries, design)
+    drift = _drift(new, old, values.measure, margin, design)
     answered = tested.answered(values.measure, -margin, "differences")
     return Compared(*answered, tested.means[0], tested.means[1], margin, values.dropped, drift)
 
 
-def _minimum(new: Saved, measure: str, minimum: float) -> Minimum:
+def _minimum(new: Saved, measure: str, minimum: float, design: Design | None) -> Minimum:
     if not math.isfinite(minimum):
         raise InputError(f"the minimum of {measure} is a number, not {minimum}")
-    table = np.array([*new.of_measure(measure).values()])[:, None]
+    found = new.of_measure(measure)
+    table = np.array([*found.values()])[:, None]
     if not len(table):
         raise InputError(f"no query has a value of {measure}; there is no mean to test")
-    return Minimum(*_tested(table, is_bounded(measure, table)).answered(measure, minimum, "values"), minimum)
+    tested = _tested(table, is_bounded(measure, table), [*found], design)
+    return Minimum(*tested.answered(measure, minimum, "values"), minimum)
 
 
 class Tested(NamedTuple):
@@ -302,6 +319,7 @@ class Tested(NamedTuple):
     `slack` is how far off rounding may have put the bounds.
     """
 
+    queries: int
     means: list[float]
     moments: Moments
     bounds: Estimate
@@ -317,9 +335,9 @@ class Tested(NamedTuple):
         self, measure: str, limit: float, what: str
     ) -> tuple[str, Estimate, str, int, int | None, tuple[Doubt, ...]]:
         """What there is to say of a measure, whatever it is held against."""
-        answer, queries = self.answer(limit), self.moments.freedom + 1
+        answer, doubts = self.answer(limit), tuple(_doubts(measure, self.queries, self.moments, what))
         needed = self._settling(limit) if answer == "inconclusive" else None
-        return measure, self.bounds, answer, queries, needed, tuple(_doubts(measure, self.moments, what))
+        return measure, self.bounds, answer, self.queries, needed, doubts
 
     def _settling(self, limit: float) -> int | None:
         """How many queries like these would settle it, with power 0.80, if what was observed is the truth."""
@@ -327,30 +345,35 @@ class Tested(NamedTuple):
         if freedom < 1 or abs(distance) <= self.slack:
             return None
         try:
-            return queries_needed(self.moments.error * math.sqrt(freedom + 1), abs(distance), sides=1)
+            return queries_needed(self.moments.error * math.sqrt(self.queries), abs(distance), sides=1)
         except InputError:  # more than anyone will ever have
             return None
 
 
-def _tested(table: Floats, bounded: bool = False) -> Tested:
+def _tested(table: Floats, bounded: bool = False, queries: Sequence[str] = (), design: Design | None = None) -> Tested:
     """What is known of the mean of one column, or of the difference of two.
 
     What is tested is what is shown: the moments get the difference of these means. The one-sided 95 % bounds are the
-    ends of the two-sided 90 % interval, where the measure can be; one query has none.
+    ends of the two-sided 90 % interval, where the measure can be; one query has none. Of a sample they are over draws
+    of it.
     """
-    means = [aggregate("mean", column) for column in table.T]
+    weights = None if design is None else design.weights(queries)
+    means = [aggregate("mean", column, weights) for column in table.T]
     two, slack = len(means) == 2, TIE * float(np.abs(table).max())
     value = means[0] - means[1] if two else means[0]
     value = 0.0 if two and abs(value) <= slack else value
-    found = moments(units_of(table), 0, 1 if two else None)._replace(difference=value)
-    ends = t_interval(found, 2 * ALPHA) if found.freedom else NOWHERE
+    if design is None:
+        found = moments(units_of(table), 0, 1 if two else None)._replace(difference=value)
+        ends = t_interval(found, 2 * ALPHA) if found.freedom else NOWHERE
+    else:
+        found = design.moments(queries, table[:, 0], table[:, 1] if two else None)._replace(difference=value)
+        ends = design.interval(found, 2 * ALPHA) if not math.isnan(found.error) else NOWHERE
     ends = within_range(ends, bounded, lowest=-1.0 if two else 0.0)
-    return Tested(means, found, Estimate(value, *ends), slack)
+    return Tested(len(table), means, found, Estimate(value, *ends), slack)
 
 
-def _doubts(measure: str, found: Moments, what: str) -> Iterator[Doubt]:
+def _doubts(measure: str, queries: int, found: Moments, what: str) -> Iterator[Doubt]:
     """Where the bounds should not be trusted as they stand."""
-    queries = found.freedom + 1
     if queries < FEW_QUERIES:
         few = "1 query is" if queries == 1 else f"{queries} queries are"
         yield Doubt("few-queries", f"{measure}: {few} few; below {FEW_QUERIES} bounds are only rough")
@@ -359,13 +382,13 @@ def _doubts(measure: str, found: Moments, what: str) -> Iterator[Doubt]:
         yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")
 
 
-def _drift(new: Saved, old: Saved, measure: str, margin: float) -> Drift | None:
+def _drift(new: Saved, old: Saved, measure: str, margin: float, design: Design | None) -> Drift | None:
     """Against the first baseline, where the present one replaced another."""
     replaced = sum(measure in entry["measures"] for entry in old.history)
     if not replaced or not old.first or measure not in old.first:
         return None
     values = values_of(new, old.as_first(), measure)
-    tested = _tested(values.table, values.bounded)
+    tested = _tested(values.table, values.bounded, values.queries, design)
     return Drift(tested.means[1], tested.bounds, replaced + 1, tested.answer(-margin))
 
 

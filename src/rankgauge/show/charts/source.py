@@ -84,6 +84,8 @@ def caption(values: Values, *more: str, definition: str | None = None) -> str:
     if values.dropped:
         counts += f" ({len(values.dropped):,} left out)"
     weighted = "weighted by query" if values.weights is not None else ""
+    if values.design is not None:
+        weighted = f"means per {values.design.per}, of the sample {values.design.sample.source}"
     said = definition if definition is not None else values.definition
     parts = [counts, weighted, *more, defined(said) if said else f"{values.measure}: values from a table"]
     return ". ".join(part.rstrip(".") for part in parts if part) + "."

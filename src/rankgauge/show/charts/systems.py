@@ -45,7 +45,7 @@ def forest(source: Source, measure: Asked = None, *, theme: str = "light", width
     )
     ends, points, texts = intervals(base, "mean", f"mean {values.measure}", thick=3, size=120)
     texts = texts.encode(color=alt.value(frame.theme.text))
-    words = _interval_words(alpha, rows)
+    words = _interval_words(values, alpha, rows)
     if top is not None and len(top) < len(rows):
         words += "; blue: the best, and what is not significantly different from it"
     title, height = f"{values.measure} of {counted(len(rows), 'system')}", max(1, len(rows)) * ROW + 10
@@ -60,11 +60,11 @@ def _means(values: Values, alpha: float) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -float(row["mean"]))
 
 
-def _interval_words(alpha: float, rows: Sequence[Mapping[str, Any]]) -> str:
+def _interval_words(values: Values, alpha: float, rows: Sequence[Mapping[str, Any]]) -> str:
     """What the lines of a chart are; too few queries have none."""
     lines, lacking = f"Lines: {percent(alpha)} t intervals of each mean", sum(row["low"] is None for row in rows)
     if lacking == len(rows):
-        return "No intervals: too few queries"
+        return f"No intervals: {values.lacking}"
     return f"{lines}; none where queries are too few" if lacking else lines
 
 
@@ -222,6 +222,6 @@ def groups(source: Source, measure: Asked = None, *, theme: str = "light", width
     ends, points, _ = intervals(base, "mean", f"mean {values.measure}", thick=2, size=70)
     points = points.encode(shape=frame.shape("system", names, legend=True))
     height = len(labels) * max(46, 12 * len(names) + 14)
-    words = _interval_words(alpha, rows)
+    words = _interval_words(values, alpha, rows)
     title = f"{values.measure} by group of queries"
     return frame.chart([ends, points], title, caption(values, words), height)

@@ -270,6 +270,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in comparison.warnings)
     yield from comparison.notes
     yield how_decided(comparison)
+    if first.values.design is not None:
+        yield f"{first.values.design.words} Here: per {first.values.design.per}."
     if first.values.weights is not None or first.values.clusters is not None:
         what = "clusters and weights" if first.values.clusters is not None else "weights"
         yield f"With {what} the queries count as much as {first.effective:.1f} independent ones."

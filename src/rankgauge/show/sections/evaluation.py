@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.protocol import SPOKEN
+from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Chart, Column, Later, Notes, Section, Table, chart_of, ranked
 
 if TYPE_CHECKING:
     from rankgauge.result import Evaluation, Result, TieBands
 
-__all__ = ["band_sections", "sections"]
+__all__ = ["band_sections", "sample_table", "sections"]
 
 
 def sections(evaluation: Evaluation, *, per_query: bool = False) -> Iterator[Section]:
@@ -40,6 +41,8 @@ def _measure_columns(evaluation: Evaluation) -> Iterator[Column]:
 
 def _run_table(evaluation: Evaluation) -> Table:
     """The row of each run, then those of its groups of queries; the best run of every measure is marked."""
+    if evaluation.first.design is not None:
+        return sample_table(evaluation)
     grouped = any(result.groups for result in evaluation.values())
     columns = [Column("run"), *([Column("group")] if grouped else []), Column("queries", "count")]
     rows: list[list[Any]] = []
@@ -60,6 +63,22 @@ def _run_table(evaluation: Evaluation) -> Table:
     return Table("values", "", columns, rows, contests=contests)
 
 
+def sample_table(evaluation: Evaluation) -> Table:
+    """Of each run, and of its groups of queries, the mean per search and per query, with intervals."""
+    grouped = any(result.groups for result in evaluation.values())
+    columns = [Column("run"), *([Column("group")] if grouped else []), Column("per"), Column("queries", "count")]
+    for measure, column in zip(evaluation.measures, _measure_columns(evaluation), strict=True):
+        columns += [column, interval_column(0.05, str(measure))]
+    rows: list[list[Any]] = []
+    for result in evaluation.values():
+        for group, part in [("all", result), *result.by.items()]:
+            lead = [result.name, group] if grouped else [result.name]
+            for per, own in (("search", part.per("search")), ("query", part.per("query"))):
+                values = [(own.value_or_band(each), own.estimate(each)[1:]) for each in own.measures]
+                rows.append([*lead, per, own.counts["queries"], *(cell for both in values for cell in both)])
+    return Table("values", "", columns, rows)
+
+
 def _query_table(evaluation: Evaluation) -> Table:
     grouped = any(result.groups for result in evaluation.values())
     columns = [Column("run"), Column("query", "query", key="query_id"), *([Column("group")] if grouped else [])]
@@ -78,6 +97,9 @@ def _query_table(evaluation: Evaluation) -> Table:
 def _notes(evaluation: Evaluation) -> Iterator[str]:
     """What may change the reading first; whose numbers these are, of which queries; the rules, early where unusual."""
     results = [*evaluation.values()]
+    yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in evaluation.doubts)
+    if evaluation.first.design is not None:
+        yield evaluation.first.design.words
     loud = [note for note in evaluation.ties if note.startswith("Caution")]
     yield from loud
     rules = f"Rules: {' '.join(f'{rule}={value}' for rule, value in _rules(evaluation.first))}"

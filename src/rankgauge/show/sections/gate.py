@@ -115,6 +115,8 @@ def _notes(check: Check) -> Iterator[str]:
         yield "lower and upper: one-sided 95 % bounds of the difference. PASS: lower ≥ −margin; FAIL: upper < −margin."
     if check.minimums:
         yield "A minimum: PASS if the one-sided 95 % lower bound of the mean reaches it; FAIL if the upper does not."
+    if check.candidate.design is not None:
+        yield f"{check.candidate.design.words} Here: per {check.candidate.design.per}."
     rules = {rule: check.protocol[rule] for rule in check.candidate.protocol.changed}
     if rules:
         yield f"Rules: {' '.join(f'{rule}={value}' for rule, value in rules.items())}"

@@ -1,0 +1,147 @@
+"""What a sample is worth: the mean per search and per query of a log from values of the queries that were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from rankgauge.errors import Doubt, InputError, counted, unknown
+from rankgauge.sampling.sample import Sample, read_sample
+from rankgauge.stats.design import design_interval, design_moments
+from rankgauge.stats.estimate import NAN, Estimate
+
+if TYPE_CHECKING:
+    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.stats.paired import Moments
+
+__all__ = ["PER", "Design", "Per", "sample_given"]
+
+Per = Literal["search", "query"]
+PER: Final[tuple[Per, ...]] = ("search", "query")
+
+
+def sample_given(sample: Any, weights: Any, per: str = "search") -> Sample:
+    """The sample that is given; it brings the weights of queries."""
+    if per not in PER:
+        raise InputError(unknown(f"there is no mean per {per}", per, PER))
+    if weights is not None:
+        raise InputError("a sample brings the weights of its queries; give either weights or a sample")
+    return read_sample(sample)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A sample, those of its queries that were evaluated, and whether means are per search or per query."""
+
+    sample: Sample
+    queries: list[str]
+    outside: int = 0  # queries that were evaluated and are not in the sample
+    per: Per = "search"
+
+    @classmethod
+    def of(cls, sample: Sample, queries: Sequence[str], per: Per = "search") -> Design:
+        """The design of an evaluation of these queries."""
+        inside = [query for query in queries if query in sample.place]
+        if not inside:
+            raise InputError(
+                f"{sample.source}: none of its queries was evaluated: one is {sample.query_ids[0]!r}, and "
+                f"{next(iter(queries), 'nothing')!r} was evaluated; judgments, runs and sample need the same ids"
+            )
+        return cls(sample, inside, len(queries) - len(inside), per)
+
+    def with_per(self, per: Per) -> Design:
+        """The same for the other mean."""
+        return replace(self, per=per)
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Query that was evaluated → where it is."""
+        return {query: at for at, query in enumerate(self.queries)}
+
+    @cached_property
+    def _at(self) -> Ints:
+        return np.array([self.sample.place[query] for query in self.queries], np.int64)
+
+    @cached_property
+    def _inclusion(self) -> Floats:
+        return self.sample.inclusion[self._at]
+
+    @cached_property
+    def _strata(self) -> Ints:
+        return np.unique(np.array(self.sample.strata)[self._at], return_inverse=True)[1]
+
+    @cached_property
+    def _weights(self) -> Floats:
+        """1 / inclusion, times the traffic for a mean per search."""
+        return (self.sample.traffic[self._at] if self.per == "search" else 1.0) / self._inclusion
+
+    def weights(self, queries: Sequence[str]) -> Floats:
+        """One weight per query; 0 for one that is not in the sample."""
+        known = self._weights.tolist()
+        return np.array([known[self.place[query]] if query in self.place else 0.0 for query in queries])
+
+    def moments(self, queries: Sequence[str], values: Floats, other: Floats | None = None) -> Moments:
+        """The mean of the values of these queries (of their differences), and its standard error."""
+        at = np.array([self.place[query] for query in queries], np.int64)
+        weights = np.zeros(len(self.queries))
+        weights[at] = self._weights[at]
+        columns = []
+        for column in (values, other):
+            columns.append(np.zeros(len(self.queries)))
+            columns[-1][at] = column if column is not None else 0.0
+        return design_moments(columns[0], weights, self._inclusion, self._strata, None if other is None else columns[1])
+
+    def interval(self, found: Moments, alpha: float) -> tuple[float, float]:
+        """The interval of a mean or a difference; none of a fixed list."""
+        return (NAN, NAN) if self.sample.fixed else design_interval(found, alpha)
+
+    def estimate(self, queries: Sequence[str], values: Floats, alpha: float = 0.05) -> Estimate:
+        """The mean of the values, where there is one, with its interval."""
+        known: Bools = ~np.isnan(values)
+        if not known.any():
+            return Estimate(NAN)
+        found = self.moments([query for query, is_one in zip(queries, known, strict=True) if is_one], values[known])
+        return Estimate(found.difference, *self.interval(found, alpha))
+
+    def doubts(self, per: Per | None = None) -> list[Doubt]:
+        """Why the mean, or its interval, should not be trusted as it stands."""
+        sample, found = self.sample, []
+        if sample.fixed:
+            words = "is a fixed list (top): nothing follows about other queries, and there is no interval"
+            found.append(Doubt("fixed-list", f"{sample.source} {words}"))
+        if sample.blind and (per or self.per) == "search":
+            found.append(
+                Doubt(
+                    "random-per-search",
+                    f"{sample.source} was not drawn by traffic: of the mean per search the interval is too narrow, "
+                    "because queries of much traffic were hardly drawn; trust the mean per query, or draw by traffic",
+                )
+            )
+        lacking = [query for query in sample.query_ids if query not in self.place]
+        if lacking:
+            found.append(
+                Doubt(
+                    "sample-lacking",
+                    f"{len(lacking):,} of {counted(len(sample), 'sampled query', 'sampled queries')} were not "
+                    f"evaluated, such as {lacking[0]!r}: the mean is that of queries like the others; judge them",
+                )
+            )
+        return found
+
+    @property
+    def words(self) -> str:
+        """What the means and intervals are, in a line."""
+        traffic, chance = "weights traffic / inclusion", "weights 1 / inclusion"
+        size = f"{len(self.queries):,} of {counted(len(self.sample), 'query', 'queries')}"
+        outside = f"; {self.outside:,} evaluated and not in it, left out" if self.outside else ""
+        how = "" if self.sample.fixed else " Intervals: over draws of the sample, t."
+        return f"Sample: {self.sample.source}, {size}{outside}. Per search: {traffic}; per query: {chance}.{how}"
+
+    def data(self) -> dict[str, Any]:
+        """What JSON holds of it."""
+        about = {"source": self.sample.source, "queries": len(self.sample), "evaluated": len(self.queries)}
+        return about | {"per": self.per, "fixed": self.sample.fixed, "warnings": self.doubts("search")}

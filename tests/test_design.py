@@ -1,0 +1,513 @@
+"""What a sample is worth: means per search and per query, their intervals, and what every command makes of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import rankgauge
+from command import Command
+from rankgauge.errors import InputError, RankgaugeWarning
+from rankgauge.sampling.design import Design
+from rankgauge.sampling.draw import THIRDS, pareto, permanent, proportional, shared_out, thirds
+from rankgauge.sampling.sample import Sample, read_sample
+from rankgauge.stats.design import design_estimate, design_moments
+from rankgauge.stats.paired import mean_interval, units_of
+from rankgauge.store.project import init
+from rankgauge.store.store import Answer, Label
+
+Floats = np.ndarray[Any, Any]
+
+
+def drawn(traffic: Any, inclusion: Any, strata: Any = "traffic", ids: Any = None) -> Sample:
+    names = ids or [f"q{at:02}" for at in range(len(traffic))]
+    strata = [strata] * len(names) if isinstance(strata, str) else strata
+    return read_sample({"query_id": names, "traffic": traffic, "inclusion": inclusion, "stratum": strata})
+
+
+# ---- closed forms, and everything that could have been drawn ---------------------------------------------------------
+
+
+def test_of_a_simple_random_sample_it_is_the_t_interval() -> None:
+    values = np.random.default_rng(1).random(40)
+    found = design_estimate(values, np.full(40, 50.0), np.full(40, 0.02), np.zeros(40, int))
+    expected = stats.t.interval(0.95, 39, values.mean(), stats.sem(values))
+    assert found == pytest.approx((values.mean(), *expected), rel=1e-12)
+
+
+def test_of_strata_it_is_the_textbooks() -> None:
+    """Cochran: the variance is Σ W² s² / n, with the shares W of the strata; degrees of freedom Σ(n − 1)."""
+    random = np.random.default_rng(2)
+    sizes, taken = np.array([900, 90, 10]), np.array([20, 15, 10])  # the last stratum is taken whole
+    strata = np.repeat([0, 1, 2], taken)
+    values, inclusion = random.random(45), (taken / sizes)[strata]
+    found = design_moments(values, 1 / inclusion, inclusion, strata)
+    share = sizes / 1000
+    means, spread = zip(*((values[strata == h].mean(), values[strata == h].var(ddof=1)) for h in range(3)), strict=True)
+    assert found.difference == pytest.approx((share * means).sum(), rel=1e-12)
+    variance = share[0] ** 2 * spread[0] / 20 + share[1] ** 2 * spread[1] / 15
+    assert found.error == pytest.approx(math.sqrt(variance), rel=1e-12)
+    assert found.freedom == 19 + 14
+
+
+def test_over_all_samples_the_mean_is_right_and_the_variance_that_of_drawing_with_replacement() -> None:
+    """Every sample of 3 of 6 and 2 of 4: the estimates average to the truth, the variances to Σ W² S² / n."""
+    random = np.random.default_rng(3)
+    values = [random.random(6), random.random(4)]
+    strata, inclusion = np.array([0, 0, 0, 1, 1]), np.array([0.5] * 5)
+    found = [
+        design_moments(np.concatenate([values[0][[*one]], values[1][[*two]]]), 1 / inclusion, inclusion, strata)
+        for one in itertools.combinations(range(6), 3)
+        for two in itertools.combinations(range(4), 2)
+    ]
+    assert len(found) == 20 * 6
+    assert np.mean([each.difference for each in found]) == pytest.approx(np.concatenate(values).mean(), rel=1e-12)
+    expected = 0.36 * values[0].var(ddof=1) / 3 + 0.16 * values[1].var(ddof=1) / 2
+    assert np.mean([each.error**2 for each in found]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_is_sure_adds_no_doubt_and_a_census_has_none() -> None:
+    values = np.array([0.1, 0.9, 0.4])
+    assert design_estimate(values, np.array([2.0, 1, 1]), np.ones(3), np.zeros(3, int)) == (0.375, 0.375, 0.375)
+    alone = design_estimate(values, np.ones(3), np.array([1.0, 1.0, 0.5]), np.zeros(3, int))
+    assert alone.value == pytest.approx(values.mean())
+    assert math.isnan(alone.low)
+
+
+def test_a_difference_and_what_it_is_relative_to() -> None:
+    random = np.random.default_rng(4)
+    a, b, weights, inclusion = random.random(30), random.random(30), random.random(30) + 0.1, np.full(30, 0.2)
+    strata = np.arange(30) % 3
+    pair = design_moments(a, weights, inclusion, strata, b)
+    alone, other = (design_moments(each, weights, inclusion, strata) for each in (a - b, b))
+    assert pair[:4] == pytest.approx(alone[:4])
+    assert (pair.other, pair.other_variance) == pytest.approx((other.difference, other.error**2))
+    both = design_moments(a, weights, inclusion, strata).error ** 2
+    assert both == pytest.approx(pair.error**2 + pair.other_variance + 2 * pair.covariance)  # a = (a − b) + b
+
+
+def test_a_group_is_a_part_of_what_was_drawn() -> None:
+    """Domain estimation: outside the group z is 0, and counts; by hand for two strata of two queries."""
+    sample = drawn([1, 1, 1, 1], [0.5, 0.5, 0.25, 0.25], ["a", "a", "b", "b"])
+    design = Design.of(sample, sample.query_ids, "query")
+    found = design.estimate(["q00", "q02"], np.array([0.2, 0.8]))
+    mean = (2 * 0.2 + 4 * 0.8) / 6
+    z = (2 / 6 * (0.2 - mean), 4 / 6 * (0.8 - mean))
+    error = math.sqrt(sum(2 * 2 * (each / 2) ** 2 for each in z))
+    half = float(stats.t.ppf(0.975, 2)) * error
+    assert found == pytest.approx((mean, mean - half, mean + half))
+    assert design.estimate(["q00", "q01", "q02"], np.array([0.2, np.nan, 0.8])) == pytest.approx(found)
+
+
+# ---- the commands ----------------------------------------------------------------------------------------------------
+
+QUERIES = [f"q{at:02}" for at in range(40)]
+TRAFFIC = [1000 // (at + 1) for at in range(40)]
+
+
+def judged() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, dict[str, float]]]]:
+    """Judgments of 40 queries and two runs; the second finds more at the head, and less at the tail."""
+    judgments = {query: {f"d{doc}": (at * 7 + doc) % 3 for doc in range(6)} for at, query in enumerate(QUERIES)}
+
+    def run(shift: float) -> dict[str, dict[str, float]]:
+        return {
+            query: {
+                doc: ((at * 5 + int(doc[1:]) * 3) % 11) + shift * grade * (20 - at) / 20 for doc, grade in docs.items()
+            }
+            for at, (query, docs) in enumerate(judgments.items())
+        }
+
+    return judgments, {"old": run(0.0), "new": run(6.0)}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    judgments, runs = judged()
+    lines = "".join(f"{query} 0 {doc} {grade}\n" for query, docs in judgments.items() for doc, grade in docs.items())
+    (tmp_path / "qrels.txt").write_text(lines)
+    for name, run in runs.items():
+        rows = (f"{query} Q0 {doc} 0 {score!r} t\n" for query, docs in run.items() for doc, score in docs.items())
+        (tmp_path / f"{name}.run").write_text("".join(rows))
+    log = "".join(f"{query},{count}\n" for query, count in zip(QUERIES, TRAFFIC, strict=True))
+    (tmp_path / "log.csv").write_text(f"query,count\n{log}")
+    for method in ("traffic", "random", "top", "strata"):
+        made = rankgauge.sample(tmp_path / "log.csv", 20, method=method)
+        (tmp_path / f"{method}.tsv").write_text(made.to_tsv())
+    return tmp_path
+
+
+Per = Literal["search", "query"]
+BOTH: tuple[Per, ...] = ("search", "query")
+
+
+def weighted(result: rankgauge.Result, sample: Sample, per: str) -> float:
+    values = dict(zip(result.per_query["query_id"], result.per_query["nDCG@10"], strict=True))
+    weights = (sample.traffic if per == "search" else 1.0) / sample.inclusion
+    return float(np.average([values[query] for query in sample.query_ids], weights=weights))
+
+
+@pytest.mark.parametrize("method", ["traffic", "strata"])
+def test_eval_prints_both_means_with_intervals(command: Command, files: Path, method: str) -> None:
+    sample = read_sample(files / f"{method}.tsv")
+    judgments, runs = judged()
+    plain = rankgauge.evaluate(judgments, runs["old"])
+    result = rankgauge.evaluate(judgments, runs["old"], sample=sample)
+    data = json.loads(
+        command("eval", "qrels.txt", "old.run", "--sample", f"{method}.tsv", "--format", "json", cwd=files).out
+    )
+    told = data["runs"][0]["measures"]["nDCG@10"]
+    for per in BOTH:
+        own = result.per(per)
+        assert own["nDCG@10"] == pytest.approx(weighted(plain, sample, per), rel=1e-14)
+        weights = (sample.traffic if per == "search" else 1.0) / sample.inclusion
+        values = own.per_query["nDCG@10"].to_numpy()
+        strata = np.unique(sample.strata, return_inverse=True)[1]
+        expected = design_estimate(values, weights, sample.inclusion, strata)
+        assert own.estimate("nDCG@10") == pytest.approx(expected, rel=1e-12)
+        assert told[f"per_{per}"] == pytest.approx(dict(expected._asdict()))
+    assert result["nDCG@10"] == result.per("search")["nDCG@10"] == told["value"] != plain["nDCG@10"]
+    assert (data["sample"]["queries"], data["sample"]["evaluated"], data["runs"][0]["queries"]) == (20, 20, 20)
+    table = command("eval", "qrels.txt", "old.run", "--sample", f"{method}.tsv", cwd=files).out
+    assert table.splitlines()[0].split() == ["run", "per", "queries", "nDCG@10", "95", "%", "interval"]
+    assert [line.split()[:2] for line in table.splitlines()[1:3]] == [["old", "search"], ["old", "query"]]
+    assert "20 evaluated and not in it, left out" in table.replace("\n ", "")
+
+
+def test_without_a_sample_nothing_is_changed(command: Command, files: Path) -> None:
+    """`--sample none` is for a project, and is the same as nothing."""
+    for words in (
+        ["eval", "qrels.txt", "old.run", "new.run", "--format", "json"],
+        ["compare", "qrels.txt", "old.run", "new.run"],
+    ):
+        plain, none = command(*words, cwd=files), command(*words, "--sample", "none", cwd=files)
+        assert plain == none
+        assert "sample" not in plain.out.lower()
+    assert math.isnan(rankgauge.evaluate(judged()[0], judged()[1]["old"]).estimate("nDCG@10").low)
+    with pytest.raises(InputError, match="evaluate with a sample"):
+        rankgauge.evaluate(judged()[0], judged()[1]["old"]).per("search")
+
+
+def test_groups_are_parts_of_the_sample(command: Command, files: Path) -> None:
+    (files / "by.csv").write_text("query_id,group\n" + "".join(f"{q},{'ab'[at % 2]}\n" for at, q in enumerate(QUERIES)))
+    sample = read_sample(files / "traffic.tsv")
+    result = rankgauge.evaluate(*(judged()[0], judged()[1]["old"]), by=str(files / "by.csv"), sample=sample)
+    parts = result.by
+    assert sorted(query for part in parts.values() for query in part.query_ids) == sample.query_ids
+    inside = [query in set(parts["a"].query_ids) for query in sample.query_ids]
+    weights = np.where(inside, sample.traffic / sample.inclusion, 0.0)
+    values = result.per_query["nDCG@10"].to_numpy()
+    expected = design_estimate(values, weights, sample.inclusion, np.zeros(20, int))
+    assert parts["a"].estimate("nDCG@10") == pytest.approx(expected)
+    words = ["qrels.txt", "old.run", "new.run", "--sample", "traffic.tsv", "--by", "by.csv"]
+    assert command("eval", *words, "-q", cwd=files).code == command("eval", *words, cwd=files).code == 0
+    compared = json.loads(command("compare", *words, "--format", "json", cwd=files).out)["measures"]["nDCG@10"]
+    assert compared["groups"]["a"]["systems"]["old"]["mean"]["low"] == pytest.approx(expected.low)
+    assert command("report", *words, "--no-charts", "-o", "r.html", cwd=files).code == 0
+
+
+def test_compare_has_the_flips_of_these_weights_and_the_interval_of_the_design(command: Command, files: Path) -> None:
+    sample = read_sample(files / "traffic.tsv")
+    judgments, runs = judged()
+    inside = {query: judgments[query] for query in sample.query_ids}
+    for per in BOTH:
+        weights = (sample.traffic if per == "search" else 1.0) / sample.inclusion
+        table = dict(zip(sample.query_ids, np.broadcast_to(weights, 20).tolist(), strict=True))
+        same = rankgauge.compare(inside, runs, weights=table).pairs[0]
+        found = rankgauge.compare(judgments, runs, sample=sample, per=per)
+        pair = found.pairs[0]
+        kept = ("p", "p_adjusted", "wins", "ties", "losses", "d_z", "decision")
+        assert [getattr(pair, name) for name in kept] == [getattr(same, name) for name in kept]
+        assert pair.difference == pytest.approx(same.difference)
+        values = found.first.values
+        expected = design_estimate(values.of("new") - values.of("old"), weights, sample.inclusion, np.zeros(20, int))
+        assert pair.interval == pytest.approx(expected[1:])
+        assert (
+            rankgauge.compare(
+                None,
+                [rankgauge.evaluate(judgments, run, name=name) for name, run in runs.items()],
+                sample=sample,
+                per=per,
+            ).pairs[0]
+            == pair
+        )
+        words = [
+            "compare",
+            "qrels.txt",
+            "old.run",
+            "new.run",
+            "--sample",
+            "traffic.tsv",
+            "--per",
+            per,
+            "--format",
+            "json",
+        ]
+        told = json.loads(command(*words, cwd=files).out)["measures"]["nDCG@10"]
+        assert told["pairs"][0]["p"] == pair.p
+        one = rankgauge.evaluate(judgments, runs["old"], sample=sample, per=per).estimate("nDCG@10")
+        assert told["systems"]["old"]["mean"] == pytest.approx(one._asdict())
+    assert command("eval", "qrels.txt", "old.run", "new.run", "-q", "-o", "values.csv", cwd=files).code == 0
+    of_values = command(
+        "compare", "--values", "values.csv", "--sample", "traffic.tsv", "--per", "query", "--format", "json", cwd=files
+    )
+    assert json.loads(of_values.out)["measures"]["nDCG@10"]["pairs"][0]["p"] == pair.p
+
+
+def test_where_the_interval_and_p_answer_differently_a_caution_says_why() -> None:
+    """The head is known, and its differences cancel: on this log the tail decides, on other searches nothing does."""
+    apart = [0.3, -0.2, 0.1, -0.1, *(0.1 + 0.01 * (at % 3) for at in range(26))]
+    ids = [f"q{at:02}" for at in range(30)]
+    table = {"old": dict.fromkeys(ids, 0.4), "new": {query: 0.4 + each for query, each in zip(ids, apart, strict=True)}}
+    sample = drawn([1000] * 4 + [10] * 26, [1.0] * 4 + [0.1] * 26)
+    found = rankgauge.compare(None, table, sample=sample)
+    assert found.pairs[0].interval[0] > 0
+    assert found.pairs[0].p > 0.05
+    assert "this-log" in [doubt.code for doubt in found.warnings]
+    plain = rankgauge.compare(None, table, weights=dict(zip(ids, sample.traffic / sample.inclusion, strict=True)))
+    assert plain.pairs[0].p == found.pairs[0].p
+    assert "this-log" not in [doubt.code for doubt in plain.warnings]
+
+
+def test_check_bounds_the_mean_of_the_log(command: Command, files: Path) -> None:
+    sample = read_sample(files / "strata.tsv")
+    judgments, runs = judged()
+    found = rankgauge.check(judgments, runs["new"], runs["old"], margin=0.01, minimums={"nDCG@10": 0.5}, sample=sample)
+    new, old = (rankgauge.evaluate(judgments, runs[name], sample=sample) for name in ("new", "old"))
+    strata, weights = np.unique(sample.strata, return_inverse=True)[1], sample.traffic / sample.inclusion
+    columns = [each.per_query["nDCG@10"].to_numpy() for each in (new, old)]
+    apart = design_estimate(columns[0] - columns[1], weights, sample.inclusion, strata, 0.1)
+    assert found.compared[0].bounds == pytest.approx(apart)
+    assert found.minimums[0].bounds == pytest.approx(new.estimate("nDCG@10", 0.1))
+    assert (found.compared[0].queries, found.compared[0].dropped) == (20, {})
+    assert found.compared[0].candidate == new["nDCG@10"]
+    words = ["check", "qrels.txt", "new.run", "--margin", "0.01", "--format", "json"]
+    told = json.loads(command(*words, "--baseline", "old.run", "--sample", "strata.tsv", cwd=files).out)
+    assert told["measures"]["nDCG@10"]["difference"] == pytest.approx(found.compared[0].bounds._asdict())
+    assert command("eval", "qrels.txt", "old.run", "-q", "-o", "saved.json", cwd=files).code == 0
+    saved = json.loads(command(*words, "--baseline", "saved.json", "--sample", "strata.tsv", cwd=files).out)
+    assert saved["measures"]["nDCG@10"] == told["measures"]["nDCG@10"]
+
+
+def test_a_mean_per_search_of_a_random_sample_always_carries_a_warning(command: Command, files: Path) -> None:
+    """Also where the sample looks harmless: the head that was not drawn cannot be seen in it."""
+    words = "was not drawn by traffic: of the mean per search the interval is too narrow"
+    harmless = drawn([1] * 20, [0.5] * 20, "random", QUERIES[20:])
+    judgments, runs = judged()
+    for sample in (harmless, read_sample(files / "random.tsv")):
+        with pytest.warns(RankgaugeWarning, match=words):
+            rankgauge.evaluate(judgments, runs["old"], sample=sample)
+        doubts = {per: rankgauge.compare(judgments, runs, sample=sample, per=per).warnings for per in BOTH}
+        assert [any(doubt.code == "random-per-search" for doubt in each) for each in doubts.values()] == [True, False]
+    runs_given = ["qrels.txt", "old.run", "new.run", "--sample", "random.tsv"]
+    for kind in ("table", "json", "csv", "markdown"):
+        outcome = command("eval", *runs_given, "--format", kind, cwd=files)
+        assert words in " ".join((outcome.out + outcome.err).split())
+    assert words in " ".join(command("compare", *runs_given, cwd=files).out.split())
+    assert words in " ".join(
+        command("report", *runs_given, "--no-charts", "--format", "markdown", cwd=files).out.split()
+    )
+    check = command("check", "qrels.txt", "new.run", "--min", "nDCG@10=0.1", "--sample", "random.tsv", cwd=files)
+    assert words in " ".join(check.out.split())
+    assert not read_sample(files / "traffic.tsv").blind
+    assert not read_sample(files / "strata.tsv").blind
+    assert drawn([5, 1, 1], [0.5] * 3, "mine").blind
+
+
+def test_after_top_there_is_no_interval_and_everything_says_so(command: Command, files: Path) -> None:
+    words = "is a fixed list (top): nothing follows about other queries, and there is no interval"
+    judgments, runs = judged()
+    with pytest.warns(RankgaugeWarning, match="is a fixed list"):
+        result = rankgauge.evaluate(judgments, runs["old"], sample=files / "top.tsv")
+    assert math.isnan(result.estimate("nDCG@10").low)
+    runs_given = ["qrels.txt", "old.run", "new.run", "--sample", "top.tsv"]
+    for name in ("eval", "compare", "report"):
+        more = ["--no-charts", "--format", "markdown"] if name == "report" else []
+        outcome = command(name, *runs_given, *more, cwd=files)
+        assert words.replace("(top)", "") in " ".join(outcome.out.split()).replace("(top)", "").replace("\\", "")
+    compared = json.loads(command("compare", *runs_given, "--format", "json", cwd=files).out)["measures"]["nDCG@10"]
+    assert (compared["pairs"][0]["difference"]["low"], compared["systems"]["old"]["mean"]["low"]) == (None, None)
+    refused = command("check", "qrels.txt", "new.run", "--min", "nDCG@10=0.1", "--sample", "top.tsv", cwd=files)
+    assert refused.code == 2
+    assert "there are no bounds to check; draw by traffic" in refused.err
+    drawn_of_top = command("plot", "forest", *runs_given, "-o", "f.svg", cwd=files)
+    assert drawn_of_top.code == 0
+    assert "No intervals: a fixed list of queries" in (files / "f.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["eval", "qrels.txt", "old.run", "--sample", "top.tsv", "--weights", "w.csv"], "--weights and --sample"),
+        (["compare", "qrels.txt", "old.run", "new.run", "--per", "query"], "--per is for the means of a sample"),
+        (["eval", "qrels.txt", "old.run", "--sample", "nowhere.tsv"], "there is no such file"),
+        (["eval", "qrels.txt", "old.run", "--sample", "qrels.txt"], "qrels.txt"),
+        (["eval", "qrels.txt", "old.run", "--sample", "@x"], "there is no project here"),
+        (["eval", "qrels.txt", "old.run", "--sample", "other.tsv"], "none of its queries was evaluated: one is 'x'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(command: Command, files: Path, words: list[str], message: str) -> None:
+    (files / "w.csv").write_text("query_id,weight\nq00,1\n")
+    (files / "other.tsv").write_text("query_id\ttraffic\tinclusion\nx\t1\t1\n")
+    outcome = command(*words, cwd=files)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    with pytest.raises(InputError, match="either weights or a sample"):
+        rankgauge.evaluate(judged()[0], judged()[1]["old"], weights={"q00": 1}, sample=files / "traffic.tsv")
+
+
+def test_queries_that_were_not_judged_are_counted_and_named(command: Command, files: Path) -> None:
+    lines = (files / "qrels.txt").read_text().splitlines(keepends=True)
+    gone = read_sample(files / "traffic.tsv").query_ids[3]
+    (files / "fewer.txt").write_text("".join(line for line in lines if not line.startswith(gone)))
+    outcome = command("eval", "fewer.txt", "old.run", "--sample", "traffic.tsv", cwd=files)
+    said = " ".join(outcome.out.split())
+    assert f"1 of 20 sampled queries were not evaluated, such as '{gone}'" in said
+    assert "19 of 20 queries" in said
+
+
+def test_in_a_project_the_sample_of_the_runs_is_used_by_itself(command: Command, files: Path) -> None:
+    init(files)
+    judgments, runs = judged()
+    sample = rankgauge.sample(files / "log.csv", 20)
+    project = rankgauge.Project(files)
+    name = project.add_sample(sample)
+    with project.store(write=True) as store:
+        store.add_labels(
+            "ann", [Label(q, d, float(g), f"{q} {d}") for q, docs in judgments.items() for d, g in docs.items()]
+        )
+        number = store.samples()[name]
+        for system, run in runs.items():
+            made = store.begin_run(system, {}, sample_id=number)
+            for query in sample.query_ids:
+                docs = sorted(run[query], key=lambda doc: -run[query][doc])
+                store.add_answer(made, Answer(query, docs, [run[query][doc] for doc in docs]))
+            store.end_run(made)
+        store.add_run("all", {}, [Answer(query, [*docs], [*docs.values()]) for query, docs in runs["old"].items()])
+    words = ["eval", "@labels", "@old", "--format", "json"]
+    by_itself = json.loads(command(*words, cwd=files).out)
+    named = json.loads(command(*words, "--sample", f"@{name}", cwd=files).out)
+    assert by_itself == named
+    assert by_itself["sample"]["source"] == f"@{name}"
+    expected = rankgauge.evaluate(judgments, runs["old"], sample=sample).estimate("nDCG@10")
+    assert by_itself["runs"][0]["measures"]["nDCG@10"]["per_search"] == pytest.approx(expected._asdict())
+    assert "sample" not in json.loads(command(*words, "--sample", "none", cwd=files).out)
+    assert "sample" not in json.loads(command("eval", "@labels", "@all", "--format", "json", cwd=files).out)
+    mixed = command("eval", "@labels", "@old", "@all", "--format", "json", cwd=files)
+    assert "made for different queries, so that no sample is used; name one: --sample @NAME" in mixed.err
+    assert command("compare", "@labels", "@old", "@new", "--per", "query", cwd=files).code == 0
+    assert command("eval", "@labels", "@old", "--save", cwd=files).code == 0
+    assert command("eval", "@labels", "@old", "--save", "--sample", "none", cwd=files).code == 0
+    told = command("history", cwd=files)
+    assert "sample" in told.out
+
+
+# ---- the simulation --------------------------------------------------------------------------------------------------
+
+N, TAKEN = 20_000, 300
+
+
+class Population:
+    """A Zipf log of 20,000 queries, the head easier than the tail, and two systems."""
+
+    def __init__(self) -> None:
+        random = np.random.default_rng(7)
+        self.traffic = np.maximum(1, np.round(50_000 / np.arange(1, N + 1)))
+        ease = 0.35 + 0.35 * np.log(self.traffic) / np.log(self.traffic.max())
+        self.old = random.beta(4 * ease, 4 * (1 - ease))
+        self.new = np.clip(self.old + random.normal(0.02, 0.12, N), 0, 1)
+        self.keys = [f"query {at}" for at in range(N)]
+        names = np.array(thirds(self.traffic), object)
+        sizes = {name: int((names == name).sum()) for name in THIRDS}
+        shares = shared_out(TAKEN, dict.fromkeys(THIRDS, 1.0), sizes)
+        places = {name: np.flatnonzero(names == name) for name in THIRDS}
+        everywhere = np.arange(N)
+        self.designs = {
+            "traffic": [(everywhere, proportional(self.traffic, TAKEN), TAKEN)],
+            "random": [(everywhere, proportional(np.ones(N), TAKEN), TAKEN)],
+            "strata": [(at, proportional(self.traffic[at], shares[name]), shares[name]) for name, at in places.items()],
+        }
+
+    def draw(self, method: str, u: Floats) -> tuple[Floats, Floats, Floats]:
+        """The places, inclusion probabilities and strata of a sample."""
+        found = [(at, chance, pareto(chance, u[at], n)) for at, chance, n in self.designs[method]]
+        places = [at[taken] for at, _, taken in found]
+        chances = [chance[taken] for _, chance, taken in found]
+        strata = [np.full(len(at), number) for number, at in enumerate(places)]
+        return np.concatenate(places), np.concatenate(chances), np.concatenate(strata)
+
+    def trial(self, method: str, seeds: range) -> dict[str, Floats]:
+        """For `search` and `query`, a row a draw: estimate, held, width, difference held, width of plain weights."""
+        rows: dict[str, list[list[float]]] = {"search": [], "query": []}
+        for seed in seeds:
+            at, chance, strata = self.draw(method, permanent(self.keys, seed))
+            for per, told in rows.items():
+                every = self.traffic if per == "search" else np.ones(N)
+                weights, truth = every[at] / chance, np.average(self.old, weights=every)
+                apart = np.average(self.new - self.old, weights=every)
+                one = design_estimate(self.old[at], weights, chance, strata)
+                two = design_estimate((self.new - self.old)[at], weights, chance, strata)
+                low, high = mean_interval(units_of(self.old[at][:, None], weights), 0)
+                bias, plain = one.value - truth, self.old[at].mean() - truth
+                held = [one.low <= truth <= one.high, two.low <= apart <= two.high]
+                told.append([bias, held[0], one.width, held[1], high - low, plain])
+        return {per: np.array(told, float) for per, told in rows.items()}
+
+
+@pytest.fixture(scope="module")
+def population() -> Population:
+    return Population()
+
+
+def assert_unbiased(errors: Floats) -> None:
+    assert abs(errors.mean()) < 3 * errors.std(ddof=1) / math.sqrt(len(errors))
+
+
+@pytest.mark.parametrize("method", ["traffic", "strata"])
+def test_a_short_simulation(population: Population, method: str) -> None:
+    found = population.trial(method, range(100))
+    for rows in found.values():
+        assert_unbiased(rows[:, 0])
+        assert rows[:, 1].mean() >= 0.88  # 0.95 less three Monte-Carlo errors; the long one is sharper
+    search = found["search"]
+    assert search[:, 2].mean() < search[:, 4].mean() * 2 / 3
+    assert abs(search[:, 5].mean()) > 0.03  # unweighted, as tools do it
+    assert (np.abs(search[:, 5]) > search[:, 2] / 2).mean() > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["traffic", "strata"])
+def test_the_simulation(population: Population, method: str) -> None:
+    found = population.trial(method, range(1500))
+    for rows in found.values():
+        assert_unbiased(rows[:, 0])
+        assert 0.93 <= rows[:, 1].mean() <= 0.975
+        assert 0.93 <= rows[:, 3].mean() <= 0.98
+    search = found["search"]
+    assert search[:, 2].mean() < search[:, 4].mean() * 2 / 3
+    assert abs(search[:, 5].mean()) > 0.03
+
+
+@pytest.mark.slow
+def test_per_search_a_random_sample_fails_and_per_query_it_holds(population: Population) -> None:
+    found = population.trial("random", range(1500))
+    assert_unbiased(found["query"][:, 0])
+    assert 0.93 <= found["query"][:, 1].mean() <= 0.975
+    assert found["search"][:, 1].mean() < 0.7
+
+
+@pytest.mark.slow
+def test_shares_drawn_are_the_inclusion_probabilities_within_1_percent(population: Population) -> None:
+    (_, chance, n), drawn = population.designs["traffic"][0], np.zeros(N)
+    for seed in range(3000):
+        drawn[pareto(chance, permanent(population.keys, seed), n)] += 1 / 3000
+    for low, high in ((0, 0.005), (0.005, 0.02), (0.02, 0.1), (0.1, 1)):
+        band = (chance >= low) & (chance < high)
+        assert drawn[band].sum() == pytest.approx(chance[band].sum(), rel=0.01)
+    assert drawn[chance == 1].min() == pytest.approx(1)
