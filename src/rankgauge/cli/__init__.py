@@ -72,6 +72,7 @@ GUESSES: Final = {
     **dict.fromkeys(("kappa", "agreement"), "agree"),
     **dict.fromkeys(("lint", "doctor"), "validate"),
     **dict.fromkeys(("leaderboard", "beir", "mteb"), "bench"),
+    **dict.fromkeys(("retrieve", "rerank", "ask"), "search"),
     "protocol": "rules",
 }
 
