@@ -280,6 +280,23 @@ def test_a_corpus_that_is_empty_long_or_missing(here: Path) -> None:
         fts5(["red"])
 
 
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('files = "x"', "rankgauge.toml: [documents] has no key 'files'; did you mean 'file'"),
+        ('id = "sku"', "rankgauge.toml: [documents] lacks file"),
+        ("file = 3", "rankgauge.toml: [documents]: file = 3; expected a text"),
+        ('file = "documents.jsonl"\nid = "sku"', "documents.jsonl:1: has no 'sku' among id, title, text"),
+        ('file = "nowhere.jsonl"', "nowhere.jsonl"),
+    ],
+)
+def test_documents_that_cannot_be_found(project: Path, command: Command, table: str, words: str) -> None:
+    (project / "rankgauge.toml").write_text(f'[project]\n[documents]\n{table}\n[systems.bm25]\nkind = "fts5"\n')
+    done = command("search", "bm25", "queries.tsv")
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
+
+
 def test_the_index_is_beside_the_store_and_follows_the_corpus(project: Path, command: Command) -> None:
     assert command("search", "bm25", "queries.tsv").code == 0
     index = project / "rankgauge.db.fts5-plain"

@@ -19,11 +19,13 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+from sqlalchemy import select
 
 import rankgauge
 from command import COMMAND, Command
 from misbehaving import Server, serving
 from peer_client import Peers
+from rankgauge.store import schema
 from rankgauge.store.project import Project, init
 from rankgauge.systems.stored import answered
 from stores import new_database
@@ -178,6 +180,12 @@ def test_postgresql(database: str, tmp_path: Path, command: Command, monkeypatch
         assert words in done.err
     assert "sql binds none; expected :query and :k" in asked("SELECT 1 AS id").err
     assert ":vector goes with embed" in asked(NEAREST).err
+    monkeypatch.setenv("SEARCH_DATABASE", "postgresql://nobody@127.0.0.1:1/none")
+    assert "PostgreSQL cannot be reached: " in asked(WORDS, "retries=1", "pause=0.01").err
+    with Project(tmp_path).store() as store:
+        run = store.runs("pg")[0].number
+        tries = select(schema.answer.c.attempts).where(schema.answer.c.run_id == run)
+        assert store.read(lambda each: {*each.scalars(tries)}) == {2}
 
 
 # ---- Groonga --------------------------------------------------------------------------------------------------------

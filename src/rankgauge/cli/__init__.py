@@ -75,6 +75,7 @@ GUESSES: Final = {
     **dict.fromkeys(("lint", "doctor"), "validate"),
     **dict.fromkeys(("leaderboard", "beir", "mteb"), "bench"),
     **dict.fromkeys(("draw", "subsample"), "sample"),
+    **dict.fromkeys(("retrieve", "rerank", "ask"), "search"),
     "protocol": "rules",
 }
 

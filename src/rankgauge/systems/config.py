@@ -232,11 +232,11 @@ def documents_of(settings: Mapping[str, Any], folder: Path, where: str) -> Docum
         return None
     expected = {"file": TEXT, "id": TEXT, "fields": Key(_is_texts, "a list of names")}
     place = f"{where}: [documents]"
-    if not isinstance(table, dict) or "file" not in table:
-        raise InputError(f'{place} lacks file; write file = "documents.jsonl"')
-    for key, value in table.items():
+    for key, value in table.items() if isinstance(table, dict) else ():
         if key not in expected:
             raise InputError(unknown(f"{place} has no key {key!r}", key, expected))
         if not expected[key].fits(value):
             raise InputError(f"{place}: {key} = {value!r}; expected {expected[key].expected}")
+    if not isinstance(table, dict) or "file" not in table:
+        raise InputError(f'{place} lacks file; write file = "documents.jsonl"')
     return Documents(str(folder / table["file"]), table.get("id"), tuple(table.get("fields", ())))

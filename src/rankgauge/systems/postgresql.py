@@ -10,7 +10,7 @@ from rankgauge.errors import InputError
 from rankgauge.systems.call import function_of
 from rankgauge.systems.hits import Asked, Failed, Hit, hit_of
 from rankgauge.systems.http import vector_of
-from rankgauge.systems.pool import TimedOut
+from rankgauge.systems.pool import Again, TimedOut
 from rankgauge.systems.template import Secrets, filled
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Postgresql:
 
     def _hits(self, values: dict[str, Any]) -> list[Hit]:
         from sqlalchemy import text
-        from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+        from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
         try:
             with self.engine.begin() as connection:
@@ -77,8 +77,11 @@ class Postgresql:
                 rows = found.fetchall()
         except DBAPIError as error:
             words = self.secrets.hidden(str(error.orig).strip().splitlines()[0] if str(error.orig) else "no reason")
-            if getattr(error.orig, "sqlstate", None) == LATE:
+            state = getattr(error.orig, "sqlstate", None)
+            if state == LATE:
                 raise TimedOut(f"no answer within {self.limits.timeout:g} seconds; allow more: timeout = …") from None
+            if error.connection_invalidated or (state is None and isinstance(error, OperationalError)):
+                raise Again(f"PostgreSQL cannot be reached: {words}") from None
             raise Failed(f"PostgreSQL says: {words}") from None
         except SQLAlchemyError as error:
             raise Failed(self.secrets.hidden(f"PostgreSQL cannot be asked: {error}")) from None
