@@ -42,6 +42,7 @@ SECTION_TITLES = {
     "explain": "Explaining one query",
     "funnel": "Two stages apart",
     "compare": "Comparing systems",
+    "store": "A project's store",
     "scaling": "Scaling",
 }
 

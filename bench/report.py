@@ -15,6 +15,10 @@ from compare_speed import FAMILY_FLIPS, MANY_QUERIES, PAIR_FLIPS, QUERIES, SYSTE
 from measure import Timing, best, memory_ratios, ratios
 from peers import OURS, Tool
 from shapes import SCALING_STEPS, SHAPES
+from store_speed import DEPTH as RUN_DEPTH
+from store_speed import JUDGMENTS as STORED
+from store_speed import QUERIES as RUN_QUERIES
+from store_speed import THREADS as WRITERS
 
 COLUMNS = ("what", "against", "ratio", "rounds", "aim", "", f"{OURS} s", "peer s", f"{OURS} MB", "peer MB")
 SCALING_COLUMNS = ("rows", "tool", "s after start-up", "s in all", "rounds", "start-up s", "peak MB")
@@ -61,6 +65,12 @@ SECTION_NOTES = {
         "and from the two samples. rankgauge's time is that of the whole comparison with intervals, effect sizes and "
         "warnings, scipy's that of its one p-value; the peak is that of the process. All that is found must be the "
         f"same for 1, 2 and 4 threads. The last row is the whole command, from files, {FAMILY_FLIPS:,} flips."
+    ),
+    "store": (
+        f"{STORED:,} judgments that are handed in one by one, each done when it is committed: by {WRITERS} threads, "
+        "whose judgments one writer stores together, against one thread, which commits each by itself. Then a stored "
+        f"run of {RUN_QUERIES:,} queries × {RUN_DEPTH} documents, read and evaluated, against the same run in Parquet, "
+        "in seconds of the processor; the store may be at most 1.5 times as large as the file."
     ),
     "startup": "Fresh processes: the command's `--help`, and the smallest evaluation, nDCG@10 and R@100 from files.",
     "ten": f"Ten runs of {_shape('ten')}: one rankgauge command against one script per run.",

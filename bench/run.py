@@ -27,6 +27,7 @@ from measure import Outcome, best, interleave, say
 from peers import NAMES, OURS, Tool, installed_tools
 from report import COLUMNS, SCALING_COLUMNS, ScalingPoint, comparison_rows, page, plain_table, scaling_rows
 from shapes import DEFAULT_FOLDER, RERANKED, Dataset, dataset
+from store_speed import measure_store
 
 SECTIONS = tuple(cases.SECTION_TITLES)
 DEFAULT_REPORT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
@@ -122,6 +123,11 @@ class Bench:
     def compare(self) -> None:
         """Comparing systems: against scipy, and the whole command."""
         for case, outcome in measure_compare(self.rounds, self.timeout, self.data):
+            self.keep(case, outcome)
+
+    def store(self) -> None:
+        """A project's store: judgments that are committed, and a run against a file."""
+        for case, outcome in measure_store(self.rounds, self.timeout):
             self.keep(case, outcome)
 
     def startup(self) -> None:

@@ -453,7 +453,7 @@ def test_an_error_keeps_what_was_done(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"data set set02, system sys02: .*sys02\.run:1: expected"):
         rankgauge.bench(suite, cache=True, jobs=1)
     bad.write_text(whole)
-    assert [path.suffix for path in (suite / CACHE).iterdir()] == [".npz"] * 8
+    assert [path.suffix for path in (suite / CACHE).iterdir()] == [".cell"] * 8
     found = rankgauge.bench(suite, cache=True).cells
     assert (found.measured, found.reused) == (1, 8)
 
@@ -462,14 +462,14 @@ def test_an_interrupt_keeps_what_was_done(tmp_path: Path) -> None:
     suite = made_suite(tmp_path, 6, 12, queries=150, holes=False, depth=30)
     words = ["bench", str(suite), "--jobs", "1"]
     started = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while started.poll() is None and len(list(suite.glob(f"{CACHE}/*.npz"))) < 2:
+    while started.poll() is None and len(list(suite.glob(f"{CACHE}/*.cell"))) < 2:
         time.sleep(0.005)
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=60)
     assert (started.returncode, out) == (130, b"")
     assert err.decode().strip() == "interrupted"
     kept = list((suite / CACHE).iterdir())
-    assert {path.suffix for path in kept} == {".npz"}
+    assert {path.suffix for path in kept} == {".cell"}
     found = rankgauge.bench(suite, cache=True, flips=10, resamples=10).cells
     assert found.reused == len(kept) >= 2
     assert found.measured == 72 - len(kept) > 0

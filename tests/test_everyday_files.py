@@ -758,11 +758,11 @@ def test_half_a_character_in_a_dict_is_named_wherever_ids_are_read(what: str, ac
 
 
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("number", [2j, np.complex128(2)])
-def test_a_complex_number_is_named_wherever_numbers_are_read(number: Any) -> None:
+@pytest.mark.parametrize("number", [2j, np.complex128(2), "x", 10**5000], ids=["complex", "numpy", "word", "huge"])
+def test_what_is_no_number_is_named_wherever_numbers_are_read(number: Any) -> None:
     run = rankgauge.read_run({"q1": {"d1": 2.0, "d2": number}})
     for act in (run.to_frame, lambda: rankgauge.write(run, "out.run"), lambda: list(run)):
-        with pytest.raises(FormatError, match=r"^run, query 'q1', document 'd2': .* is not a number"):
+        with pytest.raises(FormatError, match=r"^run, query 'q1', document 'd2': score .* is not a (finite )?number"):
             act()
 
 

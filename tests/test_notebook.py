@@ -16,6 +16,7 @@ import pytest
 
 import rankgauge
 from rankgauge import charts
+from rankgauge.store.history import Entry, History
 
 DEMO = Path(__file__).parents[1] / "demo"
 NAMESPACES = "http://www.w3.org/"
@@ -72,6 +73,12 @@ RUNS = {
 }
 
 
+def saved_evaluations() -> Iterator[Entry]:
+    """Two evaluations of one system."""
+    for at in (1, 2):
+        yield Entry(at, "old", f"@old:{at}", f"2026-01-0{at}T00:00:00+00:00", 0.1 * at, None, 6, (), (), "1")
+
+
 def drawn() -> dict[str, Callable[[], Any]]:
     """Every chart of `rankgauge.charts`."""
     results = rankgauge.evaluate_runs(JUDGED, RUNS, by={query: query[-1] for query in JUDGED})
@@ -88,6 +95,7 @@ def drawn() -> dict[str, Callable[[], Any]]:
         **dict.fromkeys(("funnel_ceiling", "funnel_depth", "funnel_parts"), funnel),
         "alignment": rankgauge.align(table, offline="nDCG@10", online="online"),
         "plan": rankgauge.plan(0.2),
+        "history": History("nDCG@10", tuple(saved_evaluations())),
         "ppi": rankgauge.ppi({q: JUDGED[q] for q in ("q0", "q1", "q2")}, JUDGED, RUNS),
     }
     return {name: partial(getattr(charts, name), source) for name, source in sources.items()}

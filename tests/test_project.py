@@ -241,6 +241,42 @@ def test_the_suffix_decides_how_it_is_written(
 # ---- addresses -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "eval @labels @bm25:1 @bm25:2",
+        "compare @labels @bm25:1 @bm25:2",
+        "report @labels @bm25:1 @bm25:2 --no-charts --second @labels:gpt -o page.html",
+        "explain @labels @bm25:1 @bm25:2 --worst 1",
+        "funnel @labels --retrieved @bm25:1 --reranked @bm25:2",
+        "check @labels @bm25:2 --baseline @bm25:1 --margin 0.1 --inconclusive pass",
+        "validate @labels @bm25",
+        "judgments @labels @bm25:1 @bm25:2",
+        "agree @people @labels:gpt",
+        "dialects @labels @bm25 --only trec_eval",
+        "trec_eval @labels @bm25",
+        "convert @bm25 run.txt",
+        "convert @labels:gpt labels.txt",
+        "store export @bm25:1 one.run",
+    ],
+)
+def test_every_command_takes_what_is_stored(command: Command, shop: Path, address: str, words: str) -> None:
+    filled(address)
+    with Store.open(address, write=True) as store:
+        store.add_labels("gpt", labels("gpt", LABELS), "model")
+    done = command(*words.split())
+    assert (done.code, done.err) == (0, "")
+    if words.startswith("trec_eval"):
+        assert done.out.split()[:3] == ["runid", "all", "bm25"]
+
+
+def test_a_file_whose_name_begins_with_an_at_sign_is_still_a_file(command: Command, shop: Path) -> None:
+    (shop / "@x").write_text(QRELS)
+    (shop / "a.run").write_text("q1 Q0 a 1 1 r\n")
+    assert command("eval", "./@x", "a.run").code == 0
+    assert "there is no run of 'x'" in command("eval", "./@x", "@x").err
+
+
 def test_a_shell_completes_addresses(command: Command, shop: Path, address: str) -> None:
     filled(address)
     for typed, found in (
@@ -396,6 +432,41 @@ def test_the_server_is_killed(tmp_path: Path) -> None:
             with Store.open(address) as store:
                 assert store.counts()["judgment"] == 4 * (number + 1)
                 assert {row.judge for row in store.labels()[0]} == {f"judge{n}" for n in range(number + 1)}
+
+
+def test_a_database_that_is_not_there_and_a_password_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    with postgresql() as server:
+        address = server.get_uri()
+        Store.open(address, create=True).close()
+        with pytest.raises(StoreError, match="there is no such database or user; create it: createdb NAME"):
+            Store.open(address.replace("/postgres?", "/nowhere?"), create=True)
+        engine = engine_of(address_of(address))
+        with writing(engine) as connection:
+            connection.execute(text("ALTER USER postgres PASSWORD 'right'"))
+        (server.pgdata / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+        with writing(engine) as connection:
+            connection.execute(text("SELECT pg_reload_conf()"))
+        engine.dispose()
+        plain = address.replace("postgres:@", "postgres@")
+        monkeypatch.delenv("PGPASSWORD", raising=False)
+        deadline = time.time() + 20
+        while _opens(plain) and time.time() < deadline:  # the server reads it again in its own time
+            time.sleep(0.05)
+        with pytest.raises(StoreError, match="a password is needed; set PGPASSWORD"):
+            Store.open(plain)
+        monkeypatch.setenv("PGPASSWORD", "wrong")
+        with pytest.raises(StoreError, match="wrong user or password; set PGPASSWORD"):
+            Store.open(plain)
+        monkeypatch.setenv("PGPASSWORD", "right")
+        Store.open(plain).close()
+
+
+def _opens(address: str) -> bool:
+    try:
+        Store.open(address).close()
+    except StoreError:
+        return False
+    return True
 
 
 def _wait_for_insertion(address: str) -> None:

@@ -612,6 +612,18 @@ def test_cautions_about_other_systems_stand_at_the_end_only() -> None:
     assert any("hard on last" in each for each in careful_of(two))
 
 
+def test_ties_that_cannot_undo_the_difference_stand_at_the_end_only() -> None:
+    judgments = {f"q{n:02}": {"x": 1, "y": 0} for n in range(40)}
+    good = {query: {"x": 2.0, "y": 1.0} for query in judgments}
+    tied = {q: {"x": 1.0, "y": 1.0 if q == "q00" else 2.0} for q in judgments}  # only the first is tied
+    report = rankgauge.report(judgments, {"good": good, "tied": tied}, charts=False)
+    told = {row["code"]: row["caution"] for row in table_named(report, "cautions")}
+    assert told["ties"].startswith("Another order of equal scores")
+    assert not any("Another order" in each for each in careful_of(report))
+    alone = rankgauge.report(judgments, {"tied": tied}, charts=False)
+    assert any("Another order" in each for each in careful_of(alone))
+
+
 @pytest.mark.parametrize(("queries", "section"), [(40, "summary"), (600, "moves")])
 def test_the_differences_are_drawn_once(queries: int, section: str) -> None:
     judgments = {f"q{n:03}": {"x": 1} for n in range(queries)}

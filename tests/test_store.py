@@ -14,10 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+import rankgauge
 from command import Command
 from rankgauge.errors import RankgaugeError
+from rankgauge.protocol import Order, Protocol
 from stores import QRELS, RUN, new_database, stored
 
 pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
@@ -25,10 +30,11 @@ pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
 from sqlalchemy import select, text
 
 from rankgauge.store import schema
-from rankgauge.store.dump import dump, restore
 from rankgauge.store.engine import StoreError, integrity, writing
+from rankgauge.store.packing import packed, unpacked
 from rankgauge.store.project import Project
 from rankgauge.store.store import Answer, Label, Store
+from rankgauge.store.transfer.dump import dump, restore
 
 # ---- labels ----------------------------------------------------------------------------------------------------------
 
@@ -377,3 +383,48 @@ def test_the_way_in_is_four_commands(command: Command, tmp_path: Path) -> None:
     *_, last = (step() for step in steps)
     assert last.code == 0
     assert json.loads(last.out)["runs"][0]["run"] == "a"
+
+
+# ---- rankings as bytes -----------------------------------------------------------------------------------------------
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, width=64),
+    st.decimals(-10_000, 10_000, places=4, allow_nan=False).map(float),
+    st.integers(-(2**60), 2**60).map(float),
+)
+IDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
+
+
+@given(st.lists(st.tuples(IDS, NUMBERS), max_size=30))
+@example([("", -0.0)])
+@example([("", 0.0), ("a", float("inf"))])
+@example([("a", 0.1 + 0.2), ("b", 0.1)])
+def test_a_ranking_comes_back_to_the_last_bit(pairs: list[tuple[str, float]]) -> None:
+    ids, scores = [doc for doc, _ in pairs], [score for _, score in pairs]
+    found, numbers = unpacked(packed(ids, scores))
+    assert found == ids
+    assert numbers.tobytes() == np.array(scores, np.float64).tobytes()
+
+
+def test_a_document_that_is_twice_in_a_ranking_is_refused(store: Store) -> None:
+    with pytest.raises(StoreError, match=r"a\.run: document 'b' is there twice for query 'q'; keep one"):
+        store.add_run("s", {}, [Answer("q", ["a", "b", "c", "b"], [4.0, 3.0, 2.0, 1.0])], "a.run")
+    assert store.counts()["run"] == 0
+
+
+@pytest.mark.parametrize("documents", [3, 30_000])
+def test_a_run_is_the_same_however_many_rows_it_has(shop: Path, documents: int) -> None:
+    """Those of a small run and those of a large one are read in two ways; a query without documents stays."""
+    project = Project(shop)
+    ids = [f"d{n:05}" for n in range(documents)]
+    scores = [1.0, *map(float, range(documents, 1, -1))]  # the first has the lowest score
+    with project.store(write=True) as store:
+        store.add_run("s", {}, [Answer("q1", ids, scores), Answer("q2", [], [])])
+    run = project.run("s")
+    assert list(run.queries) == ["q1", "q2"]
+    assert list(run) == [("q1", doc, score) for doc, score in zip(ids, scores, strict=True)]
+    judged = {"q1": {ids[1]: 1}, "q2": {"x": 1}}
+    orders: tuple[tuple[Order, float], ...] = (("score", 1.0), ("rank", 0.5))
+    for by, value in orders:
+        result = rankgauge.evaluate(judged, project.run("s", by=by), ["RR"], protocol=Protocol(order=by))
+        assert result.to_dict()["q1"]["RR"] == value

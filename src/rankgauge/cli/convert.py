@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rankgauge.cli.inputs import one_standard_input
+from rankgauge.cli.inputs import one_standard_input, stored
 from rankgauge.cli.options import FILE, columns_option, command
 from rankgauge.errors import InputError, choices
 from rankgauge.protocol import RULES
@@ -40,7 +40,7 @@ EXAMPLES += f"\n  lightgbm {LTR_FORMATS['lightgbm']}"
 
 
 @command("convert", epilog=EXAMPLES)
-@click.argument("source", metavar="IN")
+@click.argument("source", type=FILE, metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option("--judgments", "kind", flag_value="judgments", help="IN holds judgments.")
 @click.option("--run", "kind", flag_value="run", help="IN holds a run.")
@@ -78,6 +78,12 @@ def convert(
         one_standard_input([source, ltr, query_sizes])
         ranked = read_ltr(ltr, query_sizes).run(read_scores(source))
         write(ranked, target, format=to_format, tag=tag or "rankgauge")
+        return
+    if source.startswith("@"):
+        address = stored(source)
+        write(
+            address.judgments() if address.is_labels else address.run(), target, format=to_format, tag=tag or source[1:]
+        )
         return
     found = find_source(source)
     name = from_format or recognise(found, kind, columns)

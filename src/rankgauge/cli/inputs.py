@@ -220,6 +220,11 @@ class StoredLabels(JudgmentsSource):
         super().__init__(address.text)
         self.address, self.fresh = address, fresh
 
+    @property
+    def rows(self) -> Judgments:
+        """The labels, which are in no file."""
+        return self.read()
+
     def _read(self, repeated: bool) -> Judgments:
         return self.address.judgments(repeated=repeated, fresh=self.fresh)
 
@@ -231,8 +236,13 @@ class StoredRun(RunSource):
         super().__init__(address.text)
         self.address = address
 
+    @property
+    def rows(self) -> Run:
+        """The run, which is in no file."""
+        return self.read()
+
     def _read(self, protocol: Protocol) -> Run:
-        return self.address.run(by=protocol.by, duplicates=protocol.duplicates)
+        return self.address.run(by=protocol.by)
 
 
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------

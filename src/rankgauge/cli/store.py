@@ -89,9 +89,9 @@ def import_files(
     from rankgauge.store.project import needed
 
     with needed():
-        from rankgauge.store import files as made
-        from rankgauge.store.imports import BEIR, Asked, recognise
         from rankgauge.store.store import Judge
+        from rankgauge.store.transfer import files as made
+        from rankgauge.store.transfer.imports import BEIR, Asked, recognise
 
     asked = Asked(judge, kind, system, split, repeats)
     plain = runs or queries or documents or reading != Reading()
@@ -139,7 +139,7 @@ def export_file(address: str, target: str) -> None:
     from rankgauge.store.project import needed
 
     with needed():
-        from rankgauge.store.exports import EXPORTS, export
+        from rankgauge.store.transfer.exports import EXPORTS, export
     from rankgauge.writers.write import write
 
     if address.removeprefix("@") in EXPORTS:
@@ -159,7 +159,7 @@ def dump_store(target: str) -> None:
     Examples:
       rankgauge store dump shop.tar.gz
     """
-    from rankgauge.store.dump import dump
+    from rankgauge.store.transfer.dump import dump
 
     with _opened() as opened:
         counts = dump(opened, target)
@@ -175,7 +175,7 @@ def restore_store(source: str) -> None:
     Examples:
       rankgauge init again && rankgauge --project again store restore shop.tar.gz
     """
-    from rankgauge.store.dump import restore
+    from rankgauge.store.transfer.dump import restore
 
     with _opened(write=True) as opened:
         counts = restore(opened, source)

@@ -44,6 +44,7 @@ def trec_eval(
       rankgauge trec_eval -m ndcg_cut.10,20 -m P.5 qrels.txt run.txt
       zcat run.gz | rankgauge trec_eval -m map qrels.txt -
     """
+    from rankgauge.cli.inputs import Inputs, Reading
     from rankgauge.dialects.trec_eval import Report, trec_report
     from rankgauge.protocol import Protocol
 
@@ -54,4 +55,5 @@ def trec_eval(
         depth=depth,
     )
     report = Report(measures or ("official",), per_query, not no_summary, documents)
-    click.echo(trec_report(qrels, run, protocol, report), nl=False)
+    inputs = Inputs(Reading(qrels_format="trec", run_format="trec"), qrels, [run])
+    click.echo(trec_report(inputs.judgments, inputs.runs.popitem()[1], protocol, report), nl=False)

@@ -15,7 +15,7 @@ import numpy as np
 from rankgauge.errors import MeasureError, unknown, warn
 from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
-from rankgauge.read import RunSource, read_judgments
+from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.result import Evaluation, Result
 
 if TYPE_CHECKING:
@@ -108,10 +108,10 @@ class Line:
     summary_only: bool = False
 
 
-def trec_report(qrels: str, run: str, protocol: Protocol, report: Report) -> str:
+def trec_report(judgments: JudgmentsSource, run: RunSource, protocol: Protocol, report: Report) -> str:
     """The whole output."""
     lines = list(_lines(report))
-    judged, ranked = read_judgments(qrels, format="trec"), RunSource(run, format="trec").read(protocol)
+    judged, ranked = judgments.read(), run.read(protocol)
     hits = match(judged, ranked, protocol)
     values = {line.measure: _values(line.measure, hits) for line in lines if line.measure is not None}
     result = Result("", hits, values)

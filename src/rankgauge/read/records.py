@@ -28,6 +28,8 @@ __all__ = ["Columns", "Judgments", "Nested", "Record", "Run", "check_ids", "comp
 __all__ += ["is_complex"]
 
 Nested: TypeAlias = "Mapping[str, Mapping[str, float]]"
+# What odd ids and numbers raise.
+ODD = (FormatError, TypeError, ValueError, OverflowError, UnicodeEncodeError, np.exceptions.ComplexWarning)
 
 
 def id_text(identifier: Any) -> str:
@@ -126,7 +128,10 @@ class Record:
         """The rows as columns (imports polars)."""
         if self._columns is None:
             assert self._nested is not None
-            self._columns = _flatten(self._nested, self.source)
+            try:
+                self._columns = _flatten(self._nested)
+            except ODD:
+                raise self._odd_pair() from None
         return self._columns
 
     @property
@@ -150,11 +155,25 @@ class Record:
                 for doc, number in docs.items():
                     try:
                         row = query, id_text(doc), number if type(number) is float else _real(number)
-                    except (FormatError, TypeError):
-                        raise _odd_pair(self._nested, self.source) from None
+                    except ODD:
+                        raise self._odd_pair() from None
                     yield row
         else:
             yield from self.columns.triples()
+
+    def _odd_pair(self) -> FormatError:
+        """The error for the first document whose id is no text or whose number is none."""
+        for query, docs in self.nested.items():
+            for doc, number in docs.items():
+                place = f"{self.source}, query {query!r}, document {doc!r}"
+                id_at(doc, place)
+                try:
+                    _real(number)
+                except OverflowError:
+                    return FormatError(f"{place}: {self.number} of so many digits is not a finite number")
+                except (TypeError, ValueError):
+                    return FormatError(f"{place}: {self.number} {number!r} is not a number")
+        raise AssertionError("unreachable: called only where there is one")
 
     def __len__(self) -> int:
         if self._columns is not None:
@@ -242,17 +261,6 @@ def _with_text_keys(rows: Nested, source: str) -> Nested:
     return result
 
 
-def _odd_pair(nested: Nested, source: str) -> FormatError:
-    """The error for the first document whose id is no text or whose number is none."""
-    for query, docs in nested.items():
-        for doc, number in docs.items():
-            place = f"{source}, query {query!r}, document {doc!r}"
-            id_at(doc, place)
-            if is_complex(number) or not hasattr(number, "__float__"):
-                return FormatError(f"{place}: {number!r} is not a number")
-    raise AssertionError("unreachable: called only where there is one")
-
-
 def is_complex(number: object) -> bool:
     """Whether a number has an imaginary part, which Python's `float` refuses and numpy's drops."""
     return isinstance(number, (complex, np.complexfloating))
@@ -325,7 +333,7 @@ def _nest_in_turn(columns: Columns) -> dict[str, dict[str, float]] | None:
     return result
 
 
-def _flatten(nested: Nested, source: str) -> Columns:
+def _flatten(nested: Nested) -> Columns:
     """Nested dicts → columns."""
     import polars as pl
 
@@ -333,10 +341,7 @@ def _flatten(nested: Nested, source: str) -> Columns:
     docs = list(chain.from_iterable(nested.values()))
     numbers = chain.from_iterable(table.values() for table in nested.values())
     query = np.fromiter(chain.from_iterable(map(repeat, range(len(sizes)), sizes.tolist())), np.int32, len(docs))
-    try:
-        texts = docs if set(map(type, docs)) <= {str} else [id_text(doc) for doc in docs]
-        with complex_refused():
-            number = np.fromiter(numbers, np.float64, len(docs))
-        return Columns(list(nested), query, pl.Series(texts, dtype=pl.String), number)
-    except (FormatError, TypeError, UnicodeEncodeError, np.exceptions.ComplexWarning):
-        raise _odd_pair(nested, source) from None
+    docs = docs if set(map(type, docs)) <= {str} else [id_text(doc) for doc in docs]
+    with complex_refused():
+        number = np.fromiter(numbers, np.float64, len(docs))
+    return Columns(list(nested), query, pl.Series(docs, dtype=pl.String), number)

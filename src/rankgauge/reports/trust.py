@@ -62,7 +62,8 @@ def cautions(facts: Facts) -> list[Caution]:
     found += [*_unanswered(facts)]
     wide = [note for note in facts.results.ties if note.startswith("Caution")]
     if not any(each.code == "tie-band" for each in doubts):
-        found += [Caution("ties", note.removeprefix("Caution, ties: "), "ties") for note in wide]
+        decisive = facts.versus is None  # what could undo a difference is a tie-band
+        found += [Caution("ties", note.removeprefix("Caution, ties: "), "ties", decisive) for note in wide]
     errors = sum(1 for finding in facts.findings or [] if finding.kind.severity == "error")
     if errors:
         found.append(Caution("errors", f"the checks of the files found {counted(errors, 'error')}", "checks"))

@@ -16,6 +16,7 @@ from rankgauge.errors import RankgaugeError
 
 __all__ = ["StoreError", "StoreLost", "address_of", "engine_of", "reading", "told", "writing"]
 
+PAGE: Final = 8192  # bytes: several rankings fit into a page
 WAIT: Final = 30  # seconds for which one process waits for another that writes
 # File systems over a network, by how their names begin: SQLite's log does not work there.
 NETWORK: Final = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "lustre", "gpfs", "beegfs", "fuse.sshfs", "fuse.s3fs")
@@ -59,7 +60,13 @@ def engine_of(url: URL) -> Engine:
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # the transactions are ours: pysqlite does not roll back what makes tables
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={WAIT * 1000}"):
+    for pragma in (
+        f"page_size={PAGE}",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        f"busy_timeout={WAIT * 1000}",
+    ):
         connection.execute(f"PRAGMA {pragma}")
 
 

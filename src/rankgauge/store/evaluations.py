@@ -14,7 +14,7 @@ from rankgauge.shown import clean
 from rankgauge.store import schema
 from rankgauge.store.labels import Labels
 from rankgauge.store.rows import now
-from rankgauge.store.store import fingerprint
+from rankgauge.store.runs import fingerprint
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -8,20 +8,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rankgauge.errors import InputError, choices, counted
-from rankgauge.read import read_run
+from rankgauge.read import Columns, Run
 from rankgauge.sampling.log import NONE
 from rankgauge.sampling.sample import Sample
 from rankgauge.store.labels import Labels
 from rankgauge.trust.judges.sets import POLICIES
 
 if TYPE_CHECKING:
-    from rankgauge.read import Judgments, Run
+    from rankgauge.dtypes import Floats
+    from rankgauge.read import Judgments
     from rankgauge.result import Evaluation, Result
     from rankgauge.store.history import History
     from rankgauge.store.status import LabelCounts, Status
@@ -32,6 +34,7 @@ __all__ = ["Address", "Project", "find_project", "init", "needed"]
 FILE: Final = "rankgauge.toml"
 STORE: Final = "rankgauge.db"
 ADDRESS: Final = "RANKGAUGE_DB"
+MANY: Final = 20_000  # rows of a run, from which on columns are quicker than rows
 TEMPLATE: Final = """# A project of rankgauge. Everything is optional but [project].
 
 [project]
@@ -178,7 +181,7 @@ class Project:
             raise InputError(f"{where}: there are no labels{of or ' yet'}; {ask}")
         return rule
 
-    def run(self, system: str, number: int | None = None, *, partly: bool = False, **way: Any) -> Run:
+    def run(self, system: str, number: int | None = None, *, partly: bool = False, by: str = "score") -> Run:
         """A system's last whole run, or the one of a number; one that is not whole only where `partly` allows it."""
         with self.store() as store:
             found = store.run_of(system, number)
@@ -188,12 +191,9 @@ class Project:
                     f"{found.address} is {found.state}: {lacking}; go on with 'rankgauge search {system}', or take "
                     f"what is there: {found.address}?"
                 )
-            rankings = {
-                answer.query_id: dict(zip(answer.doc_ids, answer.scores, strict=True))
-                for answer in store.answers(found.number)
-            }
-        made = read_run(rankings, **way)
+            made = _run_of([*store.rankings(found.number)], by)
         made.source = found.address + "?" * (found.state != "whole")
+        made.tag = system
         made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}
         if found.lacking:
             made.remarks = [("RG402", f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')}")]
@@ -314,8 +314,25 @@ class Address:
             )
         return self.project.labels(self.judge, people=self.name == "people", repeated=repeated, fresh=fresh)
 
-    def run(self, **way: Any) -> Run:
+    def run(self, by: str = "score") -> Run:
         """The run."""
         if self.is_labels:
             raise InputError(f"{self.text}: are labels, and a run is wanted; write @SYSTEM or @SYSTEM:NUMBER")
-        return self.project.run(self.name, self.number, partly=self.partly, **way)
+        return self.project.run(self.name, self.number, partly=self.partly, by=by)
+
+
+def _run_of(rankings: Sequence[tuple[str, list[str], Floats]], by: str) -> Run:
+    """The rankings as a run: nested, or columns where there are many, which is quicker; queries without documents too.
+
+    By rank, the order is the one in which they were stored.
+    """
+    sizes = [len(docs) for _, docs, _ in rankings]
+    numbers = [-np.arange(1.0, len(docs) + 1) if by == "rank" else scores for _, docs, scores in rankings]
+    if sum(sizes) < MANY:
+        pairs = zip(rankings, numbers, strict=True)
+        return Run({query: dict(zip(docs, each.tolist(), strict=True)) for (query, docs, _), each in pairs}, by=by)
+    import polars as pl
+
+    place = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    docs = pl.Series([*chain.from_iterable(docs for _, docs, _ in rankings)], dtype=pl.String)
+    return Run(Columns([query for query, *_ in rankings], place, docs, np.concatenate(numbers)), by=by)

@@ -14,7 +14,18 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from rankgauge.store.engine import StoreError
 
-__all__ = ["MANY", "digest", "id_of", "identifier", "insert_into", "insert_new", "inserted", "now", "parts", "storable"]
+__all__ = [
+    "MANY",
+    "digest",
+    "id_of",
+    "identifier",
+    "insert_into",
+    "insert_new",
+    "inserted",
+    "now",
+    "parts",
+    "storable",
+]
 
 T = TypeVar("T")
 MANY: Final = 10_000  # rows of one statement
@@ -62,12 +73,9 @@ def inserted(connection: Connection, table: Any, row: Mapping[str, Any]) -> int:
     return int(connection.scalar(insert(table).values(**row).returning(key)) or 0)
 
 
-def insert_new(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]], **computed: Any) -> int:
-    """Insert the rows whose key is new; how many there were. `computed`: columns that the database works out."""
+def insert_new(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]]) -> int:
+    """Insert the rows whose key is new; how many there were."""
     added = insert_into(connection, table).on_conflict_do_nothing()
-    added = added.values(**computed) if computed else added
-    if len(rows) == 1:
-        return len(connection.execute(added.returning(*table.primary_key.columns), rows[0]).all())
     before = connection.scalar(select(func.count()).select_from(table)) or 0
     for part in parts(rows):
         connection.execute(added, part)

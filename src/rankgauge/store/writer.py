@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine
 
 from rankgauge.store.engine import writing
 
-__all__ = ["Within", "Writer"]
+__all__ = ["Batch", "Within", "Writer"]
 
 T = TypeVar("T")
 TOGETHER: Final = 500  # jobs of one transaction
 Job = Callable[[Connection], Any]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A job that is done together with others of its kind: `work` takes what all of them hold and answers each."""
+
+    work: Callable[[Connection, Sequence[Any]], Sequence[Any]]
+    held: Any
+
+    def __call__(self, connection: Connection) -> Any:
+        return self.work(connection, [self.held])[0]
 
 
 class Writer:
@@ -60,7 +73,7 @@ class Writer:
         """One transaction for all; where one job fails, each gets its own, so that it fails alone."""
         try:
             with writing(self.engine) as connection:
-                results = [job(connection) for job, _ in jobs]
+                results = [*_done(connection, [job for job, _ in jobs])]
         except BaseException as error:
             if len(jobs) == 1:
                 jobs[0][1].set_exception(error)
@@ -70,6 +83,15 @@ class Writer:
             return
         for (_, future), result in zip(jobs, results, strict=True):
             future.set_result(result)
+
+
+def _done(connection: Connection, jobs: Sequence[Job]) -> Iterator[Any]:
+    """What becomes of jobs, in their order; those of one kind that follow each other are done together."""
+    for work, group in groupby(jobs, lambda job: job.work if isinstance(job, Batch) else None):
+        if work is None:
+            yield from (job(connection) for job in group)
+        else:
+            yield from work(connection, [job.held for job in group if isinstance(job, Batch)])
 
 
 class Within:

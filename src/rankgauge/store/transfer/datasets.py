@@ -13,10 +13,10 @@ from rankgauge.errors import FormatError, InputError, counted, warn
 from rankgauge.read.cells import json_lines
 from rankgauge.read.sources import LAYERS, QRELS, find_source
 from rankgauge.store import schema
-from rankgauge.store.files import Judged, again, labels_of
-from rankgauge.store.parts import Asked, add_all, checked, grade_in, id_in, said, words_in
 from rankgauge.store.rows import digest
 from rankgauge.store.store import Document, Judge, Label, Query, Store
+from rankgauge.store.transfer.files import Judged, again, labels_of
+from rankgauge.store.transfer.parts import Asked, add_all, checked, grade_in, id_in, said, words_in
 
 __all__ = ["add_beir", "add_umbrela"]
 

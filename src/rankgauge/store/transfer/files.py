@@ -12,6 +12,7 @@ from rankgauge.errors import DuplicateError, FormatError, InputError, counted, w
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read.names import first_of
 from rankgauge.read.tables import TEXTS, NamedColumns, is_blank, read_table
+from rankgauge.store.rows import storable
 from rankgauge.store.store import Answer, Document, Judge, Label, Query, Store
 
 if TYPE_CHECKING:
@@ -79,18 +80,18 @@ def _once(judged: Judgments) -> Iterator[tuple[str, str, float]]:
 
 def import_run(store: Store, path: str, system: str, **how: Any) -> str:
     """The run in a file as a run of a system."""
-    check_system(system)
+    check_system(system, path)
     run = read_run(path, **how)
     number = store.add_run(system, {"source": "file"}, answers_of(run), path)
     return f"run {number} of {system} from {path}: {counted(len(run.queries), 'query', 'queries')}"
 
 
-def check_system(name: str) -> None:
+def check_system(name: str, source: str) -> None:
     """Refuse a name under which no run could be asked for."""
+    storable(name, f"{source}: the name of the system")
     if name in TAKEN or not name.strip() or set(name) & set(":?=@"):
-        raise InputError(
-            f"{name!r} cannot name a system: @{name} would mean something else; give another: --system NAME"
-        )
+        words = f"{source}: {name!r} cannot name a system: @{name} would mean something else"
+        raise InputError(f"{words}; give another: --system NAME")
 
 
 def answers_of(run: Run) -> list[Answer]:

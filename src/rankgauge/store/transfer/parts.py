@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 from rankgauge.errors import DuplicateError, FormatError
 from rankgauge.read.records import id_text
 from rankgauge.read.rows import number_of_value
-from rankgauge.store.files import Judged, keyed, on_purpose
 from rankgauge.store.store import Document, Pair, Query, Store
+from rankgauge.store.transfer.files import Judged, keyed, on_purpose
 
 __all__ = ["EXPORT", "Asked", "add_all", "checked", "grade_in", "id_in", "objects", "said", "whole", "words_in"]
 

@@ -11,9 +11,9 @@ from typing import Any
 from rankgauge.errors import DuplicateError, FormatError, counted
 from rankgauge.read.cells import parse_json
 from rankgauge.read.sources import find_source
-from rankgauge.store.files import Judged, again, check_system
-from rankgauge.store.parts import EXPORT, Asked, add_all, checked, grade_in, id_in, objects, said, whole
 from rankgauge.store.store import Answer, Document, Judge, Label, Pair, Query, Store
+from rankgauge.store.transfer.files import Judged, again, check_system
+from rankgauge.store.transfer.parts import EXPORT, Asked, add_all, checked, grade_in, id_in, objects, said, whole
 
 __all__ = ["add_book", "add_case", "add_snapshot"]
 
@@ -78,7 +78,7 @@ def add_snapshot(store: Store, path: str, asked: Asked) -> str:
     """What a search engine answered: the order is Quepid's, for its scores need not be in it."""
     snapshot = parse_json(find_source(path))
     system = asked.system or id_in(snapshot, "name", path)
-    check_system(system)
+    check_system(system, path)
     items = {id_in(item, "query_id", path): item for item in objects(snapshot, "queries", path)}
     found = snapshot["docs"]
     if not isinstance(found, dict):

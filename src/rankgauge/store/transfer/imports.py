@@ -15,12 +15,12 @@ from rankgauge.errors import FormatError, InputError, choices, counted
 from rankgauge.read.cells import json_format, json_lines, parse_json
 from rankgauge.read.sources import QRELS, find_source
 from rankgauge.store import schema
-from rankgauge.store.datasets import add_beir, add_umbrela
-from rankgauge.store.files import Judged, again
-from rankgauge.store.parts import Asked, grade_in, id_in, whole
-from rankgauge.store.quepid import add_book, add_case, add_snapshot
 from rankgauge.store.rows import storable
 from rankgauge.store.store import Judge, Label, Pair, Store
+from rankgauge.store.transfer.datasets import add_beir, add_umbrela
+from rankgauge.store.transfer.files import Judged, again
+from rankgauge.store.transfer.parts import Asked, grade_in, id_in, whole
+from rankgauge.store.transfer.quepid import add_book, add_case, add_snapshot
 
 __all__ = ["BEIR", "KINDS", "STATES", "Asked", "Known", "recognise"]
 

@@ -1,0 +1,114 @@
+"""Judgments as rows: who gave which grade to which text of a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Text, bindparam, func, select
+
+from rankgauge.store import schema
+from rankgauge.store.rows import digest, id_of, identifier, insert_into, now, parts, storable
+
+__all__ = ["Judge", "Label", "Rated", "add_judgments", "label_row", "text_now"]
+
+
+class Judge(NamedTuple):
+    """Whoever gives grades: a person, a model, a program or nobody knows who, with the settings of the moment."""
+
+    name: str
+    kind: str = "imported"
+    settings: Mapping[str, Any] = {}
+
+
+class Label(NamedTuple):
+    """A grade that a judge gave to a pair; `repeat` counts the times that the judge was asked on purpose."""
+
+    query_id: str
+    doc_id: str
+    grade: float | None
+    key: str
+    repeat: int = 0
+    state: str = "graded"
+    reason: str | None = None
+    ruling: int = 0
+    doc_hash: str | None = None  # the text that was judged; where nobody says, the one that the store has
+    raw: str | None = None
+    reader: str | None = None
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    milliseconds: float | None = None
+    calls: int | None = None
+    at: str | None = None
+
+
+class Rated(NamedTuple):
+    """A stored label, with who gave it; `outdated`: the document has had another text since."""
+
+    query_id: str
+    doc_id: str
+    judge: str
+    kind: str
+    state: str
+    grade: float | None
+    ruling: bool
+    outdated: bool
+
+
+def text_now(doc: Any) -> Any:
+    """The text that a document has now, by its hash: the one that came last."""
+    table = schema.document.c
+    return (
+        select(table.hash).where(table.doc_id == doc).order_by(table.at.desc(), table.hash).limit(1).scalar_subquery()
+    )
+
+
+def _text_judged() -> Any:
+    """The text that a label is about: the one that it names, or the one that the document has now."""
+    return func.coalesce(bindparam("hash_seen", type_=Text), text_now(bindparam("doc_seen", type_=Text)))
+
+
+def label_row(label: Label, source: str) -> dict[str, Any]:
+    for name in ("query_id", "doc_id", "key"):
+        identifier(getattr(label, name), f"{source}: a {name}")
+    for name in ("reason", "raw", "reader", "model"):
+        storable(getattr(label, name), f"{source}: query {label.query_id!r}, document {label.doc_id!r}: the {name}")
+    grade = None if label.grade is None else label.grade + 0.0  # SQLite knows no -0.0
+    row = label._asdict() | {"grade": grade}
+    return row | {"hash_seen": row.pop("doc_hash"), "doc_seen": label.doc_id}
+
+
+def add_judgments(connection: Connection, several: Sequence[Sequence[tuple[Judge, dict[str, Any]]]]) -> list[int]:
+    """Judgments of several callers, in one statement; of each, how many were not stored before."""
+    at = now()
+    numbers: dict[str, int] = {}
+    keys = [row["key"] for rows in several for _, row in rows]
+    known: set[str] = set()
+    for part in parts(keys):
+        asked = select(schema.judgment.c.key).where(schema.judgment.c.key.in_(part))
+        known.update(connection.scalars(asked))
+    new: list[dict[str, Any]] = []
+    counts = []
+    for rows in several:
+        before = len(new)
+        for judge, row in rows:
+            if row["key"] not in known:
+                known.add(row["key"])
+                new.append(row | {"judge_id": _judge_id(connection, judge, numbers), "at": row["at"] or at})
+        counts.append(len(new) - before)
+    added = insert_into(connection, schema.judgment).on_conflict_do_nothing().values(doc_hash=_text_judged())
+    for part in parts(new):
+        connection.execute(added, part)
+    return counts
+
+
+def _judge_id(connection: Connection, judge: Judge, numbers: dict[str, int]) -> int:
+    """The number of a judge with these settings, who is made if new."""
+    about = {"name": judge.name, "kind": judge.kind, **judge.settings}
+    known = digest(about)
+    if known not in numbers:
+        made = about | {"hash": known, "at": now()}
+        numbers[known] = id_of(connection, schema.judge, ("name", "hash"), made)
+    return numbers[known]

@@ -1,0 +1,109 @@
+"""Queries, documents and the pairs that are to be judged, as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, insert, select, update
+
+from rankgauge.errors import warn
+from rankgauge.store import schema
+from rankgauge.store.engine import StoreError
+from rankgauge.store.rows import digest, identifier, insert_into, insert_new, parts, storable
+
+__all__ = ["Document", "Pair", "Query", "add_documents", "add_queries", "document_row", "merged", "query_row"]
+
+
+class Query(NamedTuple):
+    """A query: its text, the need behind it, and whatever else is known of it."""
+
+    query_id: str
+    text: str | None = None
+    need: str | None = None
+    tags: Mapping[str, Any] | None = None
+
+
+class Document(NamedTuple):
+    """A document as judges see it; `at` where it is one of several versions."""
+
+    doc_id: str
+    fields: Mapping[str, Any]
+    at: str | None = None
+
+
+class Pair(NamedTuple):
+    """A document that is to be judged for a query, and where it stood."""
+
+    query_id: str
+    doc_id: str
+    position: int | None = None
+
+
+def query_row(query: Query, source: str) -> dict[str, Any]:
+    identifier(query.query_id, f"{source}: a query's id")
+    for words in (query.text, query.need, *_texts_in(query.tags)):
+        storable(words, f"{source}: query {query.query_id!r}: the text")
+    tags = None if query.tags is None else json.dumps(query.tags, sort_keys=True)
+    return query._asdict() | {"tags": tags, "hash": digest([query.text, query.need])}
+
+
+def document_row(document: Document, source: str, at: str) -> dict[str, Any]:
+    identifier(document.doc_id, f"{source}: a document's id")
+    for words in _texts_in(document.fields):
+        storable(words, f"{source}: document {document.doc_id!r}: the text")
+    written = json.dumps(document.fields, sort_keys=True, default=str)
+    hashed = digest(document.fields)
+    return {"doc_id": document.doc_id, "hash": hashed, "fields": written, "at": document.at or at}
+
+
+def add_documents(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
+    """New texts; one that was there before is the document's text again."""
+    new = insert_new(connection, schema.document, rows)
+    if new < len(rows):
+        again = insert_into(connection, schema.document)
+        later = {"set_": {"at": again.excluded.at}, "where": again.excluded.at > schema.document.c.at}
+        for part in parts(rows):
+            connection.execute(again.on_conflict_do_update(index_elements=["doc_id", "hash"], **later), part)
+    return new
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Every text inside a value of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            yield name
+            yield from _texts_in(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts_in(each)
+
+
+def merged(old: dict[str, Any], new: dict[str, Any], source: str, what: str) -> dict[str, Any]:
+    """A query with what a second source adds to it: its text stays, and so does a need that it has."""
+    differs = {name for name in ("text", "need") if None not in (old[name], new[name]) and old[name] != new[name]}
+    if "text" in differs:
+        raise StoreError(f"{source}: query {new['query_id']!r} has {what}")
+    if "need" in differs:
+        warn(f"{source}: query {new['query_id']!r} has another information need than before, which is left out")
+    row = new | {name: value for name, value in old.items() if value is not None}
+    return row | {"hash": digest([row["text"], row["need"]])}
+
+
+def add_queries(connection: Connection, made: Mapping[str, dict[str, Any]], places: Mapping[str, str]) -> int:
+    table = schema.query.c
+    known: dict[str, dict[str, Any]] = {}
+    for part in parts(list(made)):
+        asked = select(schema.query).where(table.query_id.in_(part))
+        known.update((row["query_id"], dict(row)) for row in connection.execute(asked).mappings())
+    for query, old in known.items():
+        row = merged(old, made[query], places[query], "another text in the store; give the new text a new id")
+        if row != old:
+            connection.execute(update(schema.query).where(table.query_id == query).values(**row))
+    new = [dict(row) for query, row in made.items() if query not in known]
+    for part in parts(new):
+        connection.execute(insert(schema.query), part)
+    return len(new)
