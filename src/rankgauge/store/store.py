@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from sqlalchemy import URL, Connection, Engine, case, func, insert, inspect, literal, select, text
 
 from rankgauge.errors import counted, unknown
-from rankgauge.store import judgments, runs, schema, texts
+from rankgauge.store import judgments, runs, samples, schema, texts
 from rankgauge.store.engine import StoreError, address_of, engine_of, reading, shown, writing
 from rankgauge.store.judgments import Judge, Label, Rated
 from rankgauge.store.packing import unpacked
-from rankgauge.store.rows import identifier, insert_into, insert_new, inserted, now, parts, storable
+from rankgauge.store.rows import identifier, insert_into, insert_new, now, parts, storable
 from rankgauge.store.runs import Answer, RunRow
-from rankgauge.store.samples import Sampled, sampled_rows
+from rankgauge.store.samples import Sampled
 from rankgauge.store.texts import Document, Pair, Query
 from rankgauge.store.writer import Batch, Within, Writer
 
@@ -161,30 +161,11 @@ class Store:
         """A sample under a name, with its queries; its number. A query that is known keeps its text."""
         storable(name, "the name of the sample")
         made = {query.query_id: texts.query_row(query, name) for query in queries}
-        listed = sorted(rows, key=lambda row: row.query_id)
-
-        def added(connection: Connection) -> int:
-            table = schema.sample.c
-            known = connection.scalar(select(table.sample_id).where(table.name == name))
-            if known is not None:
-                if sampled_rows(connection, known) == listed:
-                    return int(known)
-                raise StoreError(
-                    f"{self.where}: there is a sample {name!r} of other queries; give this one another name: "
-                    "--name NAME"
-                )
-            for part in parts(list(made)):
-                asked = select(schema.query.c.query_id).where(schema.query.c.query_id.in_(part))
-                for (query,) in connection.execute(asked).all():
-                    made[query] |= {"text": None}  # the most frequent spelling may be another by now
-            texts.add_queries(connection, made, dict.fromkeys(made, name))
-            row = {"name": name, "how": json.dumps(how, sort_keys=True), "at": now()}
-            number = inserted(connection, schema.sample, row)
-            for part in parts([each._asdict() | {"sample_id": number} for each in listed]):
-                connection.execute(insert(schema.sampled), part)
-            return number
-
-        return self.writer.write(added)
+        number = self.writer.write(lambda connection: samples.add_sample(connection, name, how, made, rows))
+        if number is None:
+            words = f"{self.where}: there is a sample {name!r} of other queries"
+            raise StoreError(f"{words}; give this one another name: --name NAME")
+        return number
 
     def samples(self) -> dict[str, int]:
         """Name of a sample → its number, in the order in which they were stored."""
@@ -194,16 +175,11 @@ class Store:
 
     def sampled(self, name: str) -> tuple[list[Sampled], dict[str, Query]]:
         """The rows of a sample, and its queries."""
-        number = self.samples().get(name)
-        if number is None:
-            none = "there is none yet: rankgauge sample LOG --n 300"
-            words = f"{self.where}: there is no sample {name!r}"
-            raise StoreError(unknown(words, name, self.samples(), "" if self.samples() else none))
-        rows = self.read(lambda each: sampled_rows(each, number))
-        table, asked = schema.query.c, schema.sampled.c
-        worded = select(table.query_id, table.text, table.need).join(schema.sampled, asked.query_id == table.query_id)
-        found = self.read(lambda each: each.execute(worded.where(asked.sample_id == number)).all())
-        return rows, {query: Query(query, text, need) for query, text, need in found}
+        known = self.samples()
+        if name not in known:
+            none = "" if known else "there is none yet: rankgauge sample LOG --n 300"
+            raise StoreError(unknown(f"{self.where}: there is no sample {name!r}", name, known, none))
+        return self.read(lambda each: (samples.sampled(each, known[name]), samples.queries_of(each, known[name])))
 
     # ---- systems and runs --------------------------------------------------------------------------------------------
 
