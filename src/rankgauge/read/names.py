@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final
 
 from rankgauge.errors import FormatError, choices, unknown, way
@@ -52,6 +53,7 @@ def bare(column: object) -> str:
     return normal(column).replace("_", "")
 
 
+@cache
 def _groups(role: str) -> tuple[set[str], ...]:
     """The spellings of a role, the surest first: a column of an earlier group is taken before any of a later one."""
     unsure = UNSURE.get(role, ())
