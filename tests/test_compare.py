@@ -732,7 +732,7 @@ class TestShown:
         turned = json.loads(compare(None, values, baseline="c").show("json"))["measures"]["value"]["pairs"]
         assert [pair["relative"]["value"] for pair in turned] == [None, None]
         for name in [name for name, each in FORMATS.items() if not each.picture]:
-            assert "nan" not in compare(None, values).show(name)
+            assert not re.search(r"\bnan\b", compare(None, values).show(name))  # a word: pages hold base64, too
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------
