@@ -101,7 +101,7 @@ def _project(runs: Sequence[str]) -> Project | None:
 
 def _has_labels(project: Project) -> bool:
     with project.store() as store:
-        return bool(store.counts()["judgment"])
+        return any(row.grade is not None for row in store.labels()[0])
 
 
 def _queries(path: str | None, project: Project | None) -> Mapping[str, Query]:

@@ -25,6 +25,7 @@ __all__ = [
     "now",
     "parts",
     "storable",
+    "texts_in",
 ]
 
 T = TypeVar("T")
@@ -58,6 +59,19 @@ def identifier(words: str, source: str) -> str:
     if size > LONGEST:
         raise StoreError(f"{source} has {size:,} bytes; give it one of at most {LONGEST:,}: {words[:60]!r}")
     return words
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text inside a value, names of fields too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            yield name
+            yield from texts_in(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from texts_in(each)
 
 
 def id_of(connection: Connection, table: Any, unique: tuple[str, ...], row: Mapping[str, Any]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, insert, select, update
 from rankgauge.errors import warn
 from rankgauge.store import schema
 from rankgauge.store.engine import StoreError
-from rankgauge.store.rows import digest, identifier, insert_into, insert_new, parts, storable
+from rankgauge.store.rows import digest, identifier, insert_into, insert_new, parts, storable, texts_in
 
 __all__ = ["Document", "Pair", "Query", "add_documents", "add_queries", "document_row", "merged", "query_row"]
 
@@ -43,7 +43,7 @@ class Pair(NamedTuple):
 
 def query_row(query: Query, source: str) -> dict[str, Any]:
     identifier(query.query_id, f"{source}: a query's id")
-    for words in (query.text, query.need, *_texts_in(query.tags)):
+    for words in (query.text, query.need, *texts_in(query.tags)):
         storable(words, f"{source}: query {query.query_id!r}: the text")
     tags = None if query.tags is None else json.dumps(query.tags, sort_keys=True)
     return query._asdict() | {"tags": tags, "hash": digest([query.text, query.need])}
@@ -51,7 +51,7 @@ def query_row(query: Query, source: str) -> dict[str, Any]:
 
 def document_row(document: Document, source: str, at: str) -> dict[str, Any]:
     identifier(document.doc_id, f"{source}: a document's id")
-    for words in _texts_in(document.fields):
+    for words in texts_in(document.fields):
         storable(words, f"{source}: document {document.doc_id!r}: the text")
     written = json.dumps(document.fields, sort_keys=True, default=str)
     hashed = digest(document.fields)
@@ -67,19 +67,6 @@ def add_documents(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> 
         for part in parts(rows):
             connection.execute(again.on_conflict_do_update(index_elements=["doc_id", "hash"], **later), part)
     return new
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    """Every text inside a value of JSON."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, each in value.items():
-            yield name
-            yield from _texts_in(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts_in(each)
 
 
 def merged(old: dict[str, Any], new: dict[str, Any], source: str, what: str) -> dict[str, Any]:

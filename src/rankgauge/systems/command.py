@@ -17,7 +17,7 @@ from rankgauge.errors import InputError
 from rankgauge.read.rows import shortened
 from rankgauge.systems.call import hits_in
 from rankgauge.systems.hits import Asked, Failed, Hit
-from rankgauge.systems.pool import TimedOut
+from rankgauge.systems.workers import TimedOut
 
 if TYPE_CHECKING:
     from rankgauge.store.project import Project

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rankgauge.errors import InputError, choices, unknown
 from rankgauge.systems.hits import DUPLICATES
-from rankgauge.systems.pool import Limits
 from rankgauge.systems.presets import PRESETS
+from rankgauge.systems.workers import Limits
 
 if TYPE_CHECKING:
     from rankgauge.store.project import Project

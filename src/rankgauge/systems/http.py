@@ -15,16 +15,16 @@ from rankgauge.errors import InputError
 from rankgauge.read.rows import shortened
 from rankgauge.systems.call import called, function_of
 from rankgauge.systems.hits import Asked, Failed, Hit, hit_of
-from rankgauge.systems.pool import Again, TimedOut
 from rankgauge.systems.presets import PRESETS
 from rankgauge.systems.template import Secrets, filled, in_path, placeholders_in
+from rankgauge.systems.workers import Again, TimedOut
 
 if TYPE_CHECKING:
     from httpx2 import Response
 
     from rankgauge.store.project import Project
     from rankgauge.systems.config import Config
-    from rankgauge.systems.pool import Limits
+    from rankgauge.systems.workers import Limits
 
 __all__ = ["Http", "Sender", "expression", "vector_of"]
 

@@ -10,8 +10,8 @@ from rankgauge.errors import InputError
 from rankgauge.systems.call import function_of
 from rankgauge.systems.hits import Asked, Failed, Hit, hit_of
 from rankgauge.systems.http import vector_of
-from rankgauge.systems.pool import Again, TimedOut
 from rankgauge.systems.template import Secrets, filled
+from rankgauge.systems.workers import Again, TimedOut
 
 if TYPE_CHECKING:
     from rankgauge.store.project import Project

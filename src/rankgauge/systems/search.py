@@ -18,7 +18,7 @@ from rankgauge.store.transfer.files import check_system
 from rankgauge.systems import stored
 from rankgauge.systems.documents import fields_of
 from rankgauge.systems.hits import Asked, Failed, Ranking, ranking_of
-from rankgauge.systems.pool import Done, Pool
+from rankgauge.systems.workers import Done, Pool
 
 if TYPE_CHECKING:
     from rankgauge.store.project import Project

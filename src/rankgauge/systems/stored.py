@@ -7,16 +7,16 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from rankgauge.errors import InputError, counted
 from rankgauge.store import schema
-from rankgauge.store.rows import digest, inserted, now, parts
-from rankgauge.store.store import Query, Store
+from rankgauge.store.rows import digest, parts
+from rankgauge.store.store import Query, Sampled, Store
 from rankgauge.systems.hits import Asked
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    pass
 
 __all__ = [
     "Earlier",
@@ -45,16 +45,9 @@ def sample_of(store: Store, queries: Sequence[Query], source: str) -> int:
     for number in _samples(store):
         if _ids_in(store, number) == ids:
             return number
-    name = f"{os.path.basename(source)} {digest(sorted(ids))}"
-    how = json.dumps({"method": "given", "source": os.path.basename(source), "n": len(ids)})
-
-    def added(connection: Connection) -> int:
-        number = inserted(connection, schema.sample, {"name": name, "how": how, "at": now()})
-        for part in parts([{"sample_id": number, "query_id": query} for query in sorted(ids)]):
-            connection.execute(insert(schema.sampled), part)
-        return number
-
-    return store.writer.write(added)
+    name = os.path.basename(source)
+    how = {"method": "given", "source": name, "n": len(ids)}
+    return store.add_sample(f"{name} {digest(sorted(ids))}", how, queries, [*map(Sampled, ids)])
 
 
 def last_sample(store: Store) -> int:

@@ -10,29 +10,17 @@ import html
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
 from rankgauge.errors import InputError
+from rankgauge.store.rows import texts_in
 
 __all__ = ["Secrets", "filled", "in_path", "names_in", "placeholders_in"]
 
 PLACES: Final = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)\}|\{(?P<place>query|k|need|vector)(?P<json>:json)?\}", re.ASCII)
 SHORT: Final = 4  # characters, below which a value may stand in any text by chance
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Every text inside a value, names of fields too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, each in value.items():
-            yield name
-            yield from texts_in(each)
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from texts_in(each)
 
 
 def placeholders_in(value: Any) -> set[str]:
