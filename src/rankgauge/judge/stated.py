@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from rankgauge.judge.scale import Scale
@@ -114,6 +115,7 @@ ADJECTIVES: Final = r"(?:(?:my|the|its|final|overall|relevance|relevancy|passage
 THING: Final = r"(?:the|this|that)\s+(?:\w+\s+)?(?:passage|document|result|page|text)"
 
 
+@cache
 def _ways(key: str) -> list[re.Pattern[str]]:
     """How a sentence names a grade."""
     noun = rf"(?:score|grade|rating|relevance|relevancy|label|judge?ment|verdict|answer|{re.escape(key)})"
