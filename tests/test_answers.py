@@ -229,7 +229,12 @@ NEVER = {
             "0\n\nScore: 1",
             '0\n{"grade": 2}',
         ),
-        *("0\n1\n2\n3", "0 = Irrelevant\n1 = Related\n2 = Highly relevant", "Score: 0 (Perfectly relevant)"),
+        *(
+            "0\n1\n2\n3",
+            "2\n2\n2\n2",
+            "0 = Irrelevant\n1 = Related\n2 = Highly relevant",
+            "Score: 0 (Perfectly relevant)",
+        ),
         *("I would rate the first as a 1 and the second as a 3.", "I would rate it as a 1.\n\nWait, I see. Score: 1"),
         *('Score: 1\n{"grade": 2}', "0 (Related)", "0 (Irrelevant)\n1 (Related)"),
     ],
@@ -390,10 +395,10 @@ def test_no_text_without_a_mark_a_bare_or_a_leading_grade_is_graded(lines: list[
 def test_whatever_is_graded_states_it(parts: list[str]) -> None:
     text = " ".join(parts)
     reading = read_answer(text, GRADED)
-    first = (text.split("</think>")[-1].split() or [""])[0]
+    first = (text.split("</think>")[-1].strip().splitlines() or [""])[0]
     if reading.state == "graded":
         assert f"{reading.grade:g}" in text
-        assert '"grade"' in text or NAMING.search(text) or re.fullmatch(r"\W*\d\W*", first)
+        assert '"grade"' in text or NAMING.search(text) or re.fullmatch(r"\W*[0-3]\W*", first)
 
 
 @given(
@@ -403,6 +408,11 @@ def test_no_reason_can_change_the_grade(reason: str, given: int) -> None:
     text = json.dumps({"reason": reason, "grade": given})
     for answer in (text, f"```json\n{text}\n```", f"<think>3 or 2</think>{text}"):
         assert grade(answer) == given
+
+
+@pytest.mark.parametrize("part", ["{", "{ ", "<think>", "</think>", '"', "I rate ", "1 or ", "the ", '{"a":1}', "2\n"])
+def test_a_loop_of_tokens_fails(part: str) -> None:
+    assert read_answer(part * 20_000 + "so", GRADED).state == "failed"
 
 
 @given(st.text())

@@ -122,11 +122,7 @@ def _spoken(part: Any) -> Any:
 
 # ---- one answer ------------------------------------------------------------------------------------------------------
 
-WORDS: Final = r"(?:think|thinking|thought|reasoning)[>\]]"  # in <> or []
-OPENED: Final = re.compile(rf"[<\[]{WORDS}", re.IGNORECASE)
-CLOSED: Final = re.compile(rf"[<\[]/{WORDS}", re.IGNORECASE)
-THINKING: Final = re.compile(rf"{OPENED.pattern}(?:(?!{OPENED.pattern}).)*?{CLOSED.pattern}", re.DOTALL | re.IGNORECASE)
-TAG: Final = re.compile(rf"[<\[](/?{WORDS})", re.IGNORECASE)
+TAG: Final = re.compile(r"[<\[](?P<end>/?)(?:think|thinking|thought|reasoning)[>\]]", re.IGNORECASE)
 REFUSAL: Final = re.compile(
     r"\W*(?:(?:(?:I['’]m |I am )?(?:very |so )?sorry|I apologi[sz]e|unfortunately)[,.!;:]* (?:but )?)?"
     r"(?:as an? [\w ]{2,30}, )?I(?: cannot| can['’]t| can not| won['’]t| will not| must decline to| refuse to"
@@ -139,12 +135,19 @@ REFUSAL: Final = re.compile(
 
 def without_thinking(text: str) -> str | None:
     """The answer without what the model thought before it; None where it never stopped thinking."""
-    for start, end, _ in reversed(_objects(text)[0]):  # a reason may speak of <think>, a document may hope for it
-        text = text[:start] + TAG.sub(r"‹\1", text[start:end]) + text[end:]
-    while (left := THINKING.sub("", text)) != text:
-        text = left
-    *before, text = CLOSED.split(text)  # servers may leave the beginning of the thinking out, but not two of them
-    return None if len(before) > 1 or OPENED.search(text) else text
+    inside = [(start, end) for start, end, _ in _objects(text)[0]]  # a reason may speak of <think>
+    tags = [tag for tag in TAG.finditer(text) if not any(start < tag.start() < end for start, end in inside)]
+    kept, at, depth, unopened = [""], 0, 0, 0
+    for tag in tags:
+        if not tag["end"]:
+            kept.append(text[at : tag.start()] if not depth else "")
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:  # servers may leave the beginning of the thinking out
+            kept, unopened = [], unopened + 1
+        at = tag.end()
+    return None if depth or unopened > 1 else "".join([*kept, text[at:]])
 
 
 def read_answer(
@@ -207,6 +210,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+BEGUN: Final = re.compile(r"\{\s*(?:[\"'“}]|\Z)")  # other braces are text
 DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
 
 
@@ -216,15 +220,13 @@ def _objects(text: str) -> tuple[list[tuple[int, int, dict[str, Any]]], bool]:
     What is inside of such a one, or after it, may be anything: nothing is read there.
     """
     objects: list[tuple[int, int, dict[str, Any]]] = []
-    at, last = 0, len(text.rstrip()) - 1
-    while (start := text.find("{", at)) >= 0:
+    at = 0
+    while found := BEGUN.search(text, at):
         try:
-            value, at = DECODER.raw_decode(text, start)
-            objects.append((start, at, value))
+            value, at = DECODER.raw_decode(text, found.start())
         except (ValueError, RecursionError):
-            if start == last or re.match(r"\{\s*[\"'“]", text[start : start + 100]):
-                return objects, True
-            at = start + 1
+            return objects, True
+        objects.append((found.start(), at, value))
     return objects, False
 
 

@@ -65,12 +65,13 @@ def _marked(text: str, mark: str | None, scale: Scale) -> Iterator[Found]:
 
 
 def _leading(lines: Sequence[str], scale: Scale) -> Iterator[Found]:
-    """A grade that is the whole answer or its first line; other lines of that kind must agree with it."""
-    bare = [BARE.fullmatch(line) for line in lines]
-    if not bare or not bare[0] or (bare[0]["point"] and len(lines) > 1):  # with a point it may number a list
+    """A grade that is the whole answer or its first line; a column of numbers is a list, or a loop of tokens."""
+    first, *others = [BARE.fullmatch(line) for line in lines] or [None]
+    if not first or (first["point"] and others):  # with a point it may number a list
         return
-    for found in filter(None, bare):
-        yield from _with_name(found, found["name"], scale)
+    yield from _with_name(first, first["name"], scale)
+    if any(others):
+        yield Found(None, " ".join(lines))
 
 
 def _with_name(value: re.Match[str], name: str | None, scale: Scale) -> Iterator[Found]:
