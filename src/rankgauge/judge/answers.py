@@ -110,16 +110,23 @@ def _joined(content: Any) -> str:
     """The text of a content, which may be a list of parts; what a model thought is no part of it."""
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    spoken = (part.get("text") for part in parts if isinstance(part, Mapping) and part.get("type", "text") in SPOKEN)
+    spoken = map(_spoken, content if isinstance(content, list) else [])
     return "".join(text for text in spoken if isinstance(text, str))
+
+
+def _spoken(part: Any) -> Any:
+    if isinstance(part, Mapping):
+        return part.get("text") if part.get("type", SPOKEN[0]) in SPOKEN else None
+    return part
 
 
 # ---- one answer ------------------------------------------------------------------------------------------------------
 
-THINKING: Final = re.compile(r"<(think|thinking)>(?:(?!<\1>).)*?</\1>", re.DOTALL | re.IGNORECASE)
-OPENED: Final = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-CLOSED: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+WORDS: Final = r"(?:think|thinking|thought|reasoning)[>\]]"  # in <> or []
+OPENED: Final = re.compile(rf"[<\[]{WORDS}", re.IGNORECASE)
+CLOSED: Final = re.compile(rf"[<\[]/{WORDS}", re.IGNORECASE)
+THINKING: Final = re.compile(rf"{OPENED.pattern}(?:(?!{OPENED.pattern}).)*?{CLOSED.pattern}", re.DOTALL | re.IGNORECASE)
+TAG: Final = re.compile(rf"[<\[](/?{WORDS})", re.IGNORECASE)
 REFUSAL: Final = re.compile(
     r"\W*(?:(?:(?:I['’]m |I am )?(?:very |so )?sorry|I apologi[sz]e|unfortunately)[,.!;:]* (?:but )?)?"
     r"(?:as an? [\w ]{2,30}, )?I(?: cannot| can['’]t| can not| won['’]t| will not| must decline to| refuse to"
@@ -132,8 +139,8 @@ REFUSAL: Final = re.compile(
 
 def without_thinking(text: str) -> str | None:
     """The answer without what the model thought before it; None where it never stopped thinking."""
-    if _is_object(text):  # an object may speak of <think>
-        return text
+    for start, end, _ in reversed(_objects(text)[0]):  # a reason may speak of <think>, a document may hope for it
+        text = text[:start] + TAG.sub(r"‹\1", text[start:end]) + text[end:]
     while (left := THINKING.sub("", text)) != text:
         text = left
     *before, text = CLOSED.split(text)  # servers may leave the beginning of the thinking out, but not two of them
@@ -149,7 +156,7 @@ def read_answer(
         return _failed(TRUNCATED)
     if not answer.strip():
         return _failed(TRUNCATED if truncated else "the answer is empty")
-    objects, rest, broken = _objects(answer)
+    objects, rest, broken = _apart(answer)
     values = [each[key] for each in objects if key in each]
     found = [Found.of(value, scale) for value in values]
     if truncated and not found:
@@ -203,28 +210,31 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def _is_object(text: str) -> bool:
-    objects, rest, broken = _objects(text)
-    return bool(objects) and not broken and not re.sub(r"```(?:json)?|\s", "", rest)
+def _objects(text: str) -> tuple[list[tuple[int, int, dict[str, Any]]], bool]:
+    """The complete objects of a text (from, to, what it is), and whether one begins that is not complete.
 
-
-def _objects(text: str) -> tuple[list[dict[str, Any]], str, bool]:
-    """The complete objects of a text, what stands around them, and whether one begins that is not complete."""
-    objects: list[dict[str, Any]] = []
-    rest, at, last = [], 0, len(text.rstrip()) - 1
+    What is inside of such a one, or after it, may be anything: nothing is read there.
+    """
+    objects: list[tuple[int, int, dict[str, Any]]] = []
+    at, last = 0, len(text.rstrip()) - 1
     while (start := text.find("{", at)) >= 0:
         try:
-            value, end = DECODER.raw_decode(text, start)
+            value, at = DECODER.raw_decode(text, start)
+            objects.append((start, at, value))
         except (ValueError, RecursionError):
-            if re.match(r"\{\s*[\"'“]", text[start : start + 100]) or start == last:
-                return objects, "", True  # what is inside of it, or after it, may be anything
-            rest.append(text[at : start + 1])
+            if start == last or re.match(r"\{\s*[\"'“]", text[start : start + 100]):
+                return objects, True
             at = start + 1
-            continue
-        objects.append(value)
-        rest += [text[at:start], "\n"]
-        at = end
-    return objects, "".join([*rest, text[at:]]), False
+    return objects, False
+
+
+def _apart(text: str) -> tuple[list[dict[str, Any]], str, bool]:
+    """The complete objects of a text, what stands around them, and whether one begins that is not complete."""
+    objects, broken = _objects(text)
+    ends = [0, *(end for _, end, _ in objects)]
+    starts = [*(start for start, _, _ in objects), len(text)]
+    around = "\n".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+    return [value for _, _, value in objects], "" if broken else around, broken
 
 
 # ---- log-probabilities -----------------------------------------------------------------------------------------------
@@ -270,7 +280,7 @@ def read_preference(response: Any, prompt: Prompt) -> Preference:
 
 def _preferred(said: _Said, prompt: Prompt) -> Preference:
     answer = without_thinking(said.text)
-    objects, rest, broken = _objects(answer or "")
+    objects, rest, broken = _apart(answer or "")
     key = prompt.keys[-1]
     values = [each[key] for each in objects if key in each]
     if answer is None or (said.cut and not values):

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from rankgauge.errors import InputError, choices, unknown
-from rankgauge.judge.shown import harmless
 from rankgauge.judge.scale import GRADED, SCALES, Scale
+from rankgauge.judge.shown import harmless
 from rankgauge.store.rows import digest
 
-__all__ = ["CHOICES", "FOLDER", "PACKAGED", "Prompt"]
+__all__ = ["CHOICES", "FOLDER", "PACKAGED", "Prompt", "packaged"]
 
 FOLDER: Final = "prompts"  # of a project, and of this package
 PACKAGED: Final = ("graded", "short", "criteria", "binary", "digit", "pairwise")
@@ -200,4 +200,4 @@ def _line(line: str, values: Mapping[str, str]) -> str | None:
 def _place(found: re.Match[str], values: Mapping[str, str]) -> str:
     if len(found["open"]) > 1:
         return found[0].replace("{{", "{", 1).replace("}}", "}", 1)
-    return values.get(found["name"], found[0]) + found["close"]
+    return values[found["name"]] + found["close"]

@@ -107,7 +107,7 @@ def _of_file(path: Path, where: str) -> Scale:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f'{path}: {error}; expected lines such as 0 = "Irrelevant"') from None
     inner = table.get("scale", table)
-    return Scale.of(inner if isinstance(inner, Mapping) else [inner], where=str(path))
+    return Scale.of(inner if isinstance(inner, Mapping | list) else {"scale": inner}, where=str(path))
 
 
 def _levels(pairs: Iterable[tuple[Any, Any]], where: str) -> tuple[tuple[float, str], ...]:

@@ -82,7 +82,7 @@ def _cut(text: str, longest: int | None) -> tuple[str, int]:
     if longest is None or len(text) <= longest:
         return text, 0
     end = longest
-    while end > longest - WORD and not text[end].isspace():
+    while end > max(longest - WORD, 0) and not text[end].isspace():
         end -= 1
     kept = text[: end if text[end].isspace() else longest].rstrip()
     return kept, len(text) - len(kept)

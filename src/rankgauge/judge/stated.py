@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from rankgauge.judge.scale import Scale
 
 __all__ = ["Found", "plain", "stated"]
 
-NUMBER: Final = r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?![\w%]|\.[0-9])"
-VALUE: Final = rf"[\"'“‘]?{NUMBER}[\"'”’]?(?:\s*(?:/|out of)\s*(?P<top>[0-9]+(?:\.[0-9]+)?)(?![\w%/]|\.[0-9]))?"
+NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
+VALUE: Final = rf"[\"'“‘]?(?P<number>{NUMBER})[\"'”’]?(?:\s*(?:/|out of)\s*(?P<top>{NUMBER}))?"
 # What may come after a grade that a line names: an end, a name in parentheses, a reason.
 AFTER: Final = (
     r"(?=\s*$|\s*[.,;!](?:\s|$)|\s*\(|\s+[-–—]\s|\s*:\s"
@@ -99,9 +100,7 @@ def _other_scales(lines: Sequence[str], scale: Scale) -> Iterator[Found]:
 # ---- a grade that a line names ---------------------------------------------------------------------------------------
 
 QUOTED: Final = re.compile(r'"([^"]*)(?:"|$)|“([^”]*)(?:”|$)')
-RANGE: Final = re.compile(
-    r"[0-9]+(?:\.[0-9]+)?(?:(?:\s*[-–—,]\s*(?:or |and )?|\s+(?:to|or|and|through)\s+)[0-9]+(?:\.[0-9]+)?)+"
-)
+RANGE: Final = re.compile(rf"{NUMBER}(?:(?:\s*[-–—,]\s*(?:or |and )?|\s+(?:to|or|and|through)\s+){NUMBER})+")
 SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+")
 SUPPOSED: Final = re.compile(r"\b(?:if|unless|otherwise|suppose|example|instance|e\.g)\b", re.IGNORECASE)
 LIMITED: Final = re.compile(
@@ -114,6 +113,7 @@ ADJECTIVES: Final = r"(?:(?:my|the|its|final|overall|relevance|relevancy|passage
 THING: Final = r"(?:the|this|that)\s+(?:\w+\s+)?(?:passage|document|result|page|text)"
 
 
+@cache
 def _ways(key: str) -> list[re.Pattern[str]]:
     """How a sentence names a grade."""
     noun = rf"(?:score|grade|rating|relevance|relevancy|label|judge?ment|verdict|answer|{re.escape(key)})"
@@ -155,7 +155,7 @@ def _named(lines: Sequence[str], key: str, scale: Scale) -> Iterator[Found]:
 def _quoted(found: re.Match[str]) -> str:
     """What was quoted is not said, but for a grade in quotes."""
     inside = found[1] or found[2] or ""
-    grade = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:[-–—:=(].*)?", inside)
+    grade = re.fullmatch(rf"\s*({NUMBER})\s*(?:[-–—:=(].*)?", inside)
     return grade[1] if grade else "“”"
 
 
@@ -175,6 +175,6 @@ def _others(text: str, value: re.Match[str], scale: Scale) -> bool:
     apart = f"{text[: value.start('number')]} {text[value.end() :]}"
     if any(scale.grade_of(top) != scale.grades[-1] for top in re.findall(r"\bout of ([0-9.]*[0-9])", apart)):
         return True
-    numbers = re.findall(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w%]|\.[0-9])", apart)
+    numbers = re.findall(rf"(?<![\w.]){NUMBER}(?![\w%]|\.[0-9])", apart)
     grades = {scale.grade_of(number) for number in numbers} - {None}
     return bool(grades - {scale.grade_of(value["number"])})
