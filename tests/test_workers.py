@@ -121,7 +121,7 @@ def test_what_holds_for_all_stops_all_and_is_nobodys_failure() -> None:
     assert (tried, done, pool.stopped) == ([0], {}, "the key is wrong")
 
 
-def test_the_first_goes_alone_and_then_all_at_once() -> None:
+def test_the_first_goes_alone_then_a_few_then_all() -> None:
     under_way: set[int] = set()
     most = [0]
     first = threading.Event()
@@ -135,8 +135,8 @@ def test_the_first_goes_alone_and_then_all_at_once() -> None:
         if item == 0:
             first.set()
 
-    _, pool = run(work, range(20), QUICK._replace(workers=5), alone=True)
-    assert (most[0], pool.stopped) == (5, None)
+    _, pool = run(work, range(60), QUICK._replace(workers=12), alone=True)
+    assert (most[0], pool.stopped) == (12, None)
 
 
 class Crowd:
@@ -181,6 +181,21 @@ def test_places_are_halved_once_a_wave_and_grow_by_one_for_as_many_successes() -
     for wave in range(1, 9):
         places.halve(wave)
     assert places.number == 1
+
+
+def test_after_the_first_places_rise_with_every_success_until_there_are_too_many() -> None:
+    places = _Places(1, 32)
+    places.grow()
+    assert places.number == 1
+    places.open()
+    assert places.number == 8
+    for _ in range(8):
+        places.grow()
+    places.open()
+    assert places.number == 16
+    places.halve(places.take(lambda: False))
+    places.grow()
+    assert places.number == 8
 
 
 def test_only_too_many_at_once_takes_places_away() -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from rankgauge.errors import InputError
 from rankgauge.read.rows import shortened
+from rankgauge.systems.config import PASSWORD
 from rankgauge.systems.hits import Failed
 from rankgauge.systems.http import BUSY, Sender
 from rankgauge.systems.template import Secrets, filled
@@ -67,8 +68,9 @@ class Ability(NamedTuple):
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> Ability:
-        """From what `to_dict` gave."""
-        return cls(**{**found, "given_up": tuple(found["given_up"])})
+        """From what `to_dict` gave, in whatever version."""
+        known = {name: found[name] for name in cls._fields if name in found}
+        return cls(**known | {"given_up": tuple(found.get("given_up", ()))})
 
     def without(self, name: str) -> Ability:
         """The next best, where something is refused."""
@@ -120,8 +122,10 @@ class Chat:
     ) -> None:
         self.where, self.given, self.parameters = where, model, dict(parameters or {})
         self.base_url = base_url.strip().rstrip("/")
-        if self.base_url.endswith(ENDPOINT):
-            raise InputError(f"{where}: base_url = {base_url!r}; leave {ENDPOINT} out, which is put behind it")
+        if PASSWORD.search(self.base_url):
+            raise InputError(f"{where}: base_url has a password, which would be stored; write ${{NAME}}, and set NAME")
+        if over := re.search(rf"{ENDPOINT}$|[?#].*", self.base_url):
+            raise InputError(f"{where}: base_url = {base_url!r}; leave {over[0]} out, for {ENDPOINT} is put behind it")
         self.headers = _headers(key, where)
         self.secrets = Secrets([self.base_url, self.headers], where)
         for name, value in self.secrets.values.items():
@@ -195,6 +199,8 @@ class Chat:
             body |= _format(ability.rung or RUNGS[0], schema)
         if ability.completion and "max_tokens" in body:
             body["max_completion_tokens"] = body.pop("max_tokens")
+        if "logprobs" in ability.given_up:  # without which there are no likeliest ones
+            body.pop("top_logprobs", None)
         return {name: value for name, value in body.items() if name not in ability.given_up}
 
     def _judged(self, error: Failed, calls: int) -> Failed:

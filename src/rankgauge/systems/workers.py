@@ -26,6 +26,7 @@ R = TypeVar("R")
 IN_A_ROW: Final = 20  # failures, after which there is no use in going on
 LONGEST_PAUSE: Final = 120.0  # seconds that a server may ask for; the user is told of a longer one instead
 GRACE: Final = 0.5  # seconds beyond the time limit, in which whoever works may give up by itself
+FEW: Final = 8  # that follow the first, where it goes alone
 INTERRUPTED: Final = "interrupted"  # why a pool stopped: Ctrl-C
 
 
@@ -203,11 +204,15 @@ def _wait_for(ended: Sequence[threading.Event]) -> None:
 
 
 class _Places:
-    """How many may be under way at once: half as many after a wave of refusals, one more after as many successes."""
+    """How many may be under way at once: half as many after a wave of refusals, one more after as many successes.
+
+    Where the first goes alone a few follow, and then one more after every success until there is a refusal: what a
+    server takes is not known, and a crowd of refusals is how not to find it out.
+    """
 
     def __init__(self, number: int, most: int) -> None:
         self.number, self.most = number, most
-        self._opened = number == most
+        self._alone = self._rising = number < most
         self._taken = self._successes = self._wave = 0
         self._changed = threading.Condition()
 
@@ -225,10 +230,10 @@ class _Places:
             self._changed.notify()
 
     def open(self) -> None:
-        """The first item is done: from now on all places are there."""
+        """The first item is done: others may follow."""
         with self._changed:
-            if not self._opened:
-                self._opened, self.number = True, self.most
+            if self._alone:
+                self._alone, self.number = False, min(FEW, self.most)
                 self._changed.notify_all()
 
     def halve(self, wave: int) -> None:
@@ -236,11 +241,13 @@ class _Places:
         with self._changed:
             if wave == self._wave:
                 self.number, self._wave, self._successes = max(1, self.number // 2), wave + 1, 0
+                self._rising = False
 
     def grow(self) -> None:
+        """One more place, after as many successes as there are."""
         with self._changed:
             self._successes += 1
-            if self._successes >= self.number:
+            if not self._alone and (self._rising or self._successes >= self.number):
                 self.number, self._successes = min(self.most, self.number + 1), 0
                 self._changed.notify()
 
