@@ -58,7 +58,7 @@ def search_system(
     outcome = _searched(where, config, queries, k, output, again=again, allow_missing=allow_missing)
     for line in outcome.lines():
         click.echo(line, err=output == "-")
-    if outcome.lacking and not (outcome.whole or allow_missing):
+    if outcome.lacking and not (outcome.whole or (allow_missing and not outcome.interrupted)):
         lacking = f"{outcome.lacking:,} of {counted(outcome.queries, 'query', 'queries')} lack an answer"
         how = "the same command goes on with it; --allow-missing closes it"
         if where is None:
