@@ -18,12 +18,12 @@ from rankgauge.judge.answers import (
     Expected,
     Preference,
     Reading,
-    both_ways,
     read_answer,
     read_logprobs,
     read_preference,
     read_response,
 )
+from rankgauge.judge.preference import both_ways, prefer
 from rankgauge.judge.prompt import Prompt
 from rankgauge.judge.scale import BINARY, GRADED, Scale
 
@@ -569,3 +569,21 @@ def test_both_ways_round() -> None:
     assert both_ways(a, lost) == lost
     for one, other in ((a, a), (b, b), (a, tie), (tie, b)):
         assert both_ways(one, other) == Preference("failed", None, "the choice turns with the order of the documents")
+
+
+def test_two_documents_are_asked_about_both_ways_round() -> None:
+    asked: list[str] = []
+
+    def longer(text: str, schema: Any) -> dict[str, Any]:
+        """Prefers the longer document, wherever it stands."""
+        assert schema["required"] == ["reason", "preference"]
+        asked.append(text)
+        sizes = [len(part) for part in re.findall(r"<<<<< (?s:.*?)>>>>>", text)]
+        return response(json.dumps({"reason": "so", "preference": "A" if sizes[0] > sizes[1] else "B"}))
+
+    short, long = {"title": "Red"}, {"title": "Red shoes"}
+    assert prefer(longer, "shoes", short, long) == Preference("graded", "B", "so")
+    assert prefer(longer, "shoes", long, short) == Preference("graded", "A", "so")
+    assert len(asked) == 4
+    assert asked[0] == asked[3] != asked[1] == asked[2]
+    assert prefer(lambda *_: response("A"), "shoes", short, long).state == "failed"

@@ -16,7 +16,7 @@ from rankgauge.judge.prompt import CHOICES, Prompt
 from rankgauge.judge.scale import Scale, spelt
 from rankgauge.judge.stated import Found, plain, stated
 
-__all__ = ["READER", "Expected", "Preference", "Reading", "both_ways", "read_answer", "read_logprobs"]
+__all__ = ["READER", "Expected", "Preference", "Reading", "read_answer", "read_logprobs"]
 __all__ += ["read_preference", "read_response", "without_thinking"]
 
 READER: Final = "1"  # to be raised with every change of what is read, so that stored answers can be read again
@@ -300,14 +300,3 @@ def _choice(value: Any) -> str | None:
     """The choice as it is written: A and B as they are, for an a is a word."""
     word = value.strip() if isinstance(value, str) else ""
     return word if word in CHOICES[:2] else CHOICES[2] if word.casefold() == CHOICES[2] else None
-
-
-def both_ways(one: Preference, other: Preference) -> Preference:
-    """What two answers come to, of which `other` was asked with the documents in the other order."""
-    for each in (one, other):
-        if each.choice is None:
-            return each
-    turned = {"A": "B", "B": "A"}.get(str(other.choice), other.choice)
-    if one.choice != turned:
-        return Preference("failed", None, "the choice turns with the order of the documents")
-    return one

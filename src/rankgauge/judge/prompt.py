@@ -85,10 +85,14 @@ class Prompt:
 
     def rendered(self, query: str, need: str | None, document: str, scale: Scale) -> str:
         """The text to send, of a document as `shown_document` makes it; a line whose variables are empty is dropped."""
+        if self.pairwise:
+            raise InputError(f"prompt {self.name}: compares two documents, and a judge grades one; take 'graded'")
         return self._filled({"query": harmless(query), "need": harmless(need or ""), "document": document}, scale)
 
     def rendered_pair(self, query: str, need: str | None, documents: tuple[str, str], scale: Scale) -> str:
         """The text to send of a comparison, of two documents as `shown_pair` makes them."""
+        if not self.pairwise:
+            raise InputError(f"prompt {self.name}: grades one document; to compare two, take 'pairwise'")
         both = dict(zip(PAIR, documents, strict=True))
         return self._filled({"query": harmless(query), "need": harmless(need or ""), **both}, scale)
 
