@@ -344,6 +344,12 @@ def test_the_first_lines_say_the_answers_shape() -> None:
     assert prompt("@answer: digit\n{document}").one_token
 
 
+def test_a_prompt_with_a_mark_asks_for_plain_text() -> None:
+    marked = prompt("@mark: ##final score:\n{document}")
+    assert (marked.plain, marked.one_token, marked.schema(GRADED)) == (True, False, None)
+    assert prompt("@mark: ##final score:\n@answer: grade\n{document}").schema(GRADED) is not None
+
+
 # ---- documents -------------------------------------------------------------------------------------------------------
 
 
