@@ -139,6 +139,13 @@ def test_a_grade_that_is_plainly_stated_is_read(text: str, expected: float) -> N
     assert read_answer(text, GRADED)[:2] == ("graded", expected)
 
 
+def test_two_answers_in_one_must_agree() -> None:
+    for first, one in READ.items():
+        for second, other in READ.items():
+            if one != other and "think" not in second.casefold():
+                assert read_answer(f"{first}\n\n{second}", GRADED).state == "failed"
+
+
 def test_the_reason_comes_with_the_grade() -> None:
     assert read_answer('{"reason": "It is off.", "grade": 0}', GRADED) == Reading("graded", 0.0, "It is off.")
     assert read_answer("0", GRADED) == Reading("graded", 0.0, None)

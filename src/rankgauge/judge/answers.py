@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from rankgauge.judge.prompt import CHOICES, Prompt
 from rankgauge.judge.scale import Scale, spelt
-from rankgauge.judge.stated import Found, plain, stated
+from rankgauge.judge.stated import Found, bare, plain, stated
 
 __all__ = ["READER", "Expected", "Preference", "Reading", "read_answer", "read_logprobs"]
 __all__ += ["read_preference", "read_response", "without_thinking"]
@@ -171,7 +171,7 @@ def read_answer(
         return Reading("refused", None, _short(answer))
     if not found and objects:
         return _failed(f"the answer's JSON has no key {key!r}")
-    return _agreed(found, scale, _reason(objects))
+    return _agreed([*found, *bare(rest, scale)] if found else [], scale, _reason(objects))
 
 
 def _reason(objects: Sequence[Mapping[str, Any]]) -> str | None:

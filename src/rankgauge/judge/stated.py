@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from rankgauge.judge.scale import Scale
 
-__all__ = ["Found", "plain", "stated"]
+__all__ = ["Found", "bare", "plain", "stated"]
 
 NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
 VALUE: Final = rf"[\"'“‘]?(?P<number>{NUMBER})[\"'”’]?(?:\s*(?:/|out of)\s*(?P<top>{NUMBER}))?"
@@ -43,6 +43,12 @@ def stated(rest: str, scale: Scale, mark: str | None, key: str) -> list[Found]:
     lines = [plain(line) for line in rest.strip().splitlines()]
     found = [*_marked(rest, mark, scale), *_leading(lines, scale), *_named(lines, key, scale)]
     return [*found, *_other_scales(lines, scale)] if found else []
+
+
+def bare(rest: str, scale: Scale) -> list[Found]:
+    """The numbers that stand alone on a line anywhere: none of them is a grade, but none may speak against one."""
+    found = (BARE.fullmatch(plain(line)) for line in rest.splitlines())
+    return [Found.of(each["number"], scale, each["top"]) for each in found if each]
 
 
 def plain(line: str) -> str:
