@@ -89,6 +89,7 @@ READ = {
     '{"topic": 3, "exactness": 2, "coverage": 0, "use": 1, "grade": 1}': 1,
     'In a set {x, y} of things: {"grade": 1}': 1,
     '{"grade": 1}\n{"grade": 1}': 1,
+    'Its topic is 3. Its use is 0. {"grade": 1}': 1,
     # alone, or first
     "0": 0,
     " 2 \n": 2,
@@ -159,6 +160,7 @@ def test_the_reason_comes_with_the_grade() -> None:
         "It is about 3 things. ##final score:1 (Related)": 1,
         "##final score: <grade>\n##final score: 1": 1,
         "##final score: 2/3": 2,
+        "The match is 3. The trust is 1. ##final score: 2": 2,
         "##final score: 1 or 2": None,
         "##final score: 1 or 2\n\nScore: 1": None,
         "##final score: 1-2": None,
@@ -243,6 +245,7 @@ NEVER = {
             "Score: 0 (Perfectly relevant)",
         ),
         *("I would rate the first as a 1 and the second as a 3.", "I would rate it as a 1.\n\nWait, I see. Score: 1"),
+        *("I would rate it as a 1. But for its last line it deserves a 2.", "Score: 2. Actually, 1.", "Score: 1\n\n2."),
         *('Score: 1\n{"grade": 2}', "0 (Related)", "0 (Irrelevant)\n1 (Related)"),
     ],
     "somebody else's": [

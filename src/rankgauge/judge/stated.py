@@ -41,8 +41,11 @@ class Found(NamedTuple):
 def stated(rest: str, scale: Scale, mark: str | None, key: str) -> list[Found]:
     """The grades that the text outside of objects states, in any of the ways that count."""
     lines = [plain(line) for line in rest.strip().splitlines()]
-    found = [*_marked(rest, mark, scale), *_leading(lines, scale), *_named(lines, key, scale)]
-    return [*found, *_other_scales(lines, scale)] if found else []
+    marked = [*_marked(rest, mark, scale)]
+    found = [*_leading(lines, scale), *_named(lines, key, scale)]
+    if found and not marked:  # in prose, whatever could be another grade speaks against it
+        found += _ending(lines, scale)
+    return [*marked, *found, *_other_scales(lines, scale)] if marked or found else []
 
 
 def bare(rest: str, scale: Scale) -> list[Found]:
@@ -108,6 +111,9 @@ def _other_scales(lines: Sequence[str], scale: Scale) -> Iterator[Found]:
 
 QUOTED: Final = re.compile(r'"([^"]*)(?:"|$)|“([^”]*)(?:”|$)')
 RANGE: Final = re.compile(rf"{NUMBER}(?:(?:\s*[-–—,]\s*(?:or |and )?|\s+(?:to|or|and|through)\s+){NUMBER})+")
+ENDING: Final = re.compile(
+    rf"\b(?:an?|as|to|is|be|just|only|actually,?)\s+(?P<number>{NUMBER})\s*(?:[.;!]\s|[.;!]?$)", re.I
+)
 SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+")
 SUPPOSED: Final = re.compile(r"\b(?:if|unless|otherwise|suppose|example|instance|e\.g)\b", re.IGNORECASE)
 LIMITED: Final = re.compile(
@@ -115,7 +121,9 @@ LIMITED: Final = re.compile(
     r"[^,]{0,20}$",
     re.IGNORECASE,
 )
-CHANGED: Final = re.compile(r"\b(?:on second thought|reconsider|correction|revis|wait,)", re.IGNORECASE)
+CHANGED: Final = re.compile(
+    r"\b(?:on second thought|reconsider|correction|revis|scratch that|let me re|wait,|actually,)", re.IGNORECASE
+)
 ADJECTIVES: Final = r"(?:(?:my|the|its|final|overall|relevance|relevancy|passage|document)\s+)*"
 THING: Final = r"(?:the|this|that)\s+(?:\w+\s+)?(?:passage|document|result|page|text)"
 
@@ -154,9 +162,21 @@ def _named(lines: Sequence[str], key: str, scale: Scale) -> Iterator[Found]:
     for line in lines:
         if LISTED.match(line):
             continue
-        for sentence in SENTENCE.split(RANGE.sub("…", QUOTED.sub(_quoted, line))):
+        for sentence in SENTENCE.split(_said(line)):
             if not SUPPOSED.search(sentence):
                 yield from _named_in(sentence, ways, scale)
+
+
+def _ending(lines: Sequence[str], scale: Scale) -> Iterator[Found]:
+    """The grades that end a sentence: "but it deserves a 2."."""
+    for found in (found for line in lines for found in ENDING.finditer(_said(line))):
+        if scale.grade_of(found["number"]) is not None:
+            yield Found.of(found["number"], scale)
+
+
+def _said(line: str) -> str:
+    """A line without what it quotes, and without ranges."""
+    return RANGE.sub("…", QUOTED.sub(_quoted, line))
 
 
 def _quoted(found: re.Match[str]) -> str:
