@@ -179,6 +179,11 @@ def test_the_prompts_own_mark(text: str, expected: float | None) -> None:
     assert grade(text, prompt_mark="##final score:") == expected
 
 
+def test_prose_does_not_speak_against_the_mark() -> None:
+    assert grade("The match is 3.\nFinal score: 2", prompt_mark="final score:") == 2
+    assert grade("The match is 3.\nFinal score: 2") is None
+
+
 # ---- what never does -------------------------------------------------------------------------------------------------
 
 NEVER = {

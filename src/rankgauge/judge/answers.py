@@ -236,7 +236,7 @@ def _apart(text: str) -> tuple[list[dict[str, Any]], str, bool]:
     ends = [0, *(end for _, end, _ in objects)]
     starts = [*(start for start, _, _ in objects), len(text)]
     around = "\n".join(text[end:start] for end, start in zip(ends, starts, strict=True))
-    return [value for _, _, value in objects], "" if broken else around, broken
+    return [value for _, _, value in objects], around, broken
 
 
 # ---- log-probabilities -----------------------------------------------------------------------------------------------
