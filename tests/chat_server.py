@@ -47,6 +47,7 @@ class ChatServer:
         self.key: str | None = None
         self.models: list[str] | None = [MODEL]
         self.lengths: random.Random | None = None  # of reasons, in words
+        self.grade_of: Callable[[str], int] | None = None  # where it is no stone that tells
         for name, value in settings.items():
             setattr(self, name, value)
         self.bodies: list[Json] = []
@@ -181,6 +182,8 @@ class Ask:
 
     @property
     def grade(self) -> int:
+        if self.server.grade_of is not None:
+            return self.server.grade_of(self.text)
         found = SPECIMEN.search(self.text)
         return STONES.index(found[2]) if found else 0
 
