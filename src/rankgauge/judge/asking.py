@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from rankgauge.errors import InputError
 from rankgauge.judge import stored
-from rankgauge.judge.answers import READER, Reading, read_logprobs, read_response
+from rankgauge.judge.answers import READER, Reading, read_logprobs, read_responses
 from rankgauge.judge.chat import LONGEST_PAUSE, Ability, Chat
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.money import Budget, Estimate, tokens_of
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rankgauge.store.project import Project
     from rankgauge.store.store import Store
 
-__all__ = ["Question", "ask_judge", "open_pairs", "plan_judge", "questions_of", "read_again", "reading_of"]
+__all__ = ["Question", "ask_judge", "open_pairs", "plan_judge", "questions_of"]
 
 Progress = Callable[[int, int, int, float], None]  # done, of how many, how many failed, what was spent
 REMINDER: Final = (
@@ -181,7 +181,7 @@ class ModelJudge:
         )
 
     def _reading(self, replies: Sequence[_Reply]) -> Reading:
-        return reading_of([each.response for each in replies], self.config)
+        return read_responses([each.response for each in replies], self.scale, self.prompt)
 
     def _reply(self, text: str) -> _Reply:
         """One answer, within the budget: what nobody says the cost of has cost the most that it could."""
@@ -243,12 +243,6 @@ class FunctionJudge:
 
     def close(self) -> None:
         """Nothing is open."""
-
-
-def reading_of(responses: Sequence[Any], config: JudgeConfig) -> Reading:
-    """What stored answers to one question say: the first that can be read, or why the last cannot."""
-    readings = [read_response(each, config.scale, config.prompt) for each in responses]
-    return next((each for each in readings if each.state != "failed"), readings[-1])
 
 
 def _asker(config: JudgeConfig, store: Store) -> ModelJudge | FunctionJudge:
@@ -479,27 +473,3 @@ def plan_judge(project: Project, config: JudgeConfig, pairs: Sequence[Pair], rep
         **({} if config.call else estimate._asdict()),
         **({"calls": len(left)} if config.call else {}),
     }
-
-
-class Changed(NamedTuple):
-    """An answer that is read otherwise than before: state and grade, then and now."""
-
-    query_id: str
-    doc_id: str
-    before: tuple[str, float | None]
-    now: tuple[str, float | None]
-
-
-def read_again(project: Project, config: JudgeConfig) -> list[Changed]:
-    """Read the stored answers of a judge with the reader of today; what changed is stored as new rows, and listed."""
-    changed = []
-    with project.store(write=True) as store:
-        for row in stored.raw_answers(store, config.name):
-            now = reading_of(json.loads(row.raw), config)
-            before = (row.state, row.grade)
-            if (now.state, now.grade) == before:
-                continue
-            changed.append(Changed(row.query_id, row.doc_id, before, (now.state, now.grade)))
-            label = row.label_again(now, READER)
-            store.add_judgments([(Judge(config.name, config.kind, row.settings), label)], config.name)
-    return changed
