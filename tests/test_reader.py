@@ -18,14 +18,14 @@ KNOWN = {"2": "c9d78a5db7000e08"}
 GRADES = ("0", "2", "3", "1.5", "7")
 SAID = (
     "{g}", "{g}.", "**{g}**", "({g})", '"{g}"', "Grade {g}", "Score: {g}", "score = {g}", "**Score:** {g}",
-    "##final score: {g}", "Relevance: {g} (Irrelevant)", "{g} out of 3", "{g}/3", "{g}/10", "{g} of 10", "{g} or 1", "{g}-3",
-    "0–{g}", "{g}th", "- {g}", "{g}. It is", "I rate it {g}.", "I would rate this as a {g}.", "The grade is {g}, not 1.", "not {g}",
-    "at least {g}", "grade: {g}; grade: 1", "Perfectly relevant", "Grade: Related ({g})", "{g} points", "of {g} parts",
-    "20{g}6-01-{g}",
-    '{{"grade": {g}}}', '{{"grade": "{g}"}}', '{{"reason": "as 1", "grade": {g}}}', '{{"score": {g}}}', '{{"grade": {g}',
-    '{{"grade": {g}, "grade": 1}}', '```json\n{{"grade": {g}}}\n```', '{{"grade": {g}}}\n{{"grade": 1}}',
-    "<think>it is 1</think>{g}", "<think>{g}", "it is 1</think>\n{g}", "[thinking]1[/thinking] Grade: {g}",
-    "I cannot rate this. {g}", "I'm sorry, but I can't help. Score: {g}", "Final grade: {g}\n\n1", "1\n\nFinal grade: {g}",
+    "##final score: {g}", "Relevance: {g} (Irrelevant)", "{g} out of 3", "{g}/3", "{g}/10", "{g} of 10", "{g} or 1",
+    "{g}-3", "0–{g}", "{g}th", "- {g}", "{g}. It is", "I rate it {g}.", "I would rate this as a {g}.",
+    "The grade is {g}, not 1.", "not {g}", "at least {g}", "grade: {g}; grade: 1", "Perfectly relevant",
+    "Grade: Related ({g})", "{g} points", "of {g} parts", "20{g}6-01-{g}", '{{"grade": {g}}}', '{{"grade": "{g}"}}',
+    '{{"reason": "as 1", "grade": {g}}}', '{{"score": {g}}}', '{{"grade": {g}', '{{"grade": {g}, "grade": 1}}',
+    '```json\n{{"grade": {g}}}\n```', '{{"grade": {g}}}\n{{"grade": 1}}', "<think>it is 1</think>{g}", "<think>{g}",
+    "it is 1</think>\n{g}", "[thinking]1[/thinking] Grade: {g}", "I cannot rate this. {g}",
+    "I'm sorry, but I can't help. Score: {g}", "Final grade: {g}\n\n1", "1\n\nFinal grade: {g}",
 )  # fmt: skip
 AROUND = (
     "{}", "\n\n{}\n", "{}\n\nThe passage has 3 parts and was written in 2019.", "The passage is about 2 stones.\n{}",
@@ -43,8 +43,10 @@ def corpus() -> Iterator[Any]:
         yield read_answer(text, Scale.of(["0", "0.5", "1", "1.5"]), key="score")[:2]
     for prompt, content, finish in product(("graded", "digit"), contents(), ("stop", "length", "content_filter", None)):
         for more in ({}, {"refusal": "No."}, {"tool_calls": [{"id": "a"}]}, {"reasoning_content": "3"}):
-            choice = {"message": {"content": content, **more}, "finish_reason": finish}
-            for choices in ([choice], [choice, choice], [choice, {"message": {"content": "1"}}], [{}], []):
+            choice: dict[str, Any] = {"message": {"content": content, **more}, "finish_reason": finish}
+            one: dict[str, Any] = {"message": {"content": "1"}}
+            several: tuple[list[Any], ...] = ([choice], [choice, choice], [choice, one], [{}], [])
+            for choices in several:
                 yield read_response({"choices": choices}, GRADED, Prompt.of(prompt))[:2]
     for tokens in ({"2": -0.1, " 1": -2.5, "▁3": -5.0}, {"\n": -0.1, "2": -1.0}, {"x": 0.0}, {"2": 0.5, "0.5": -1.0}):
         content = [{"token": token, "logprob": chance, "top_logprobs": None} for token, chance in tokens.items()]
@@ -67,5 +69,5 @@ def test_the_readers_version_is_of_what_it_reads() -> None:
 
 
 def test_no_two_versions_read_the_same() -> None:
-    assert READER == max(KNOWN, key=int)
+    assert max(KNOWN, key=int) == READER
     assert len({*KNOWN.values()}) == len(KNOWN)
