@@ -33,6 +33,11 @@ def specimen(name: str, grade: int) -> str:
     return f"Specimen {name} is {STONES[grade]}."
 
 
+def _grade_of(text: str) -> int:
+    found = SPECIMEN.search(text)
+    return STONES.index(found[2]) if found else 0
+
+
 class Hangup(Exception):
     """The connection is to be closed."""
 
@@ -47,6 +52,7 @@ class ChatServer:
         self.key: str | None = None
         self.models: list[str] | None = [MODEL]
         self.lengths: random.Random | None = None  # of reasons, in words
+        self.grade_of: Callable[[str], int] = _grade_of
         for name, value in settings.items():
             setattr(self, name, value)
         self.bodies: list[Json] = []
@@ -181,8 +187,7 @@ class Ask:
 
     @property
     def grade(self) -> int:
-        found = SPECIMEN.search(self.text)
-        return STONES.index(found[2]) if found else 0
+        return self.server.grade_of(self.text)
 
     @property
     def first(self) -> bool:
@@ -504,6 +509,28 @@ async def _200_with_a_wrong_key(ask: Ask) -> None:
     await ask.plain(200, {"error": {"message": "User not found.", "code": 401}})
 
 
+@named
+async def _200_with_a_refusal(ask: Ask) -> None:
+    if "response_format" in ask.body:
+        await ask.plain(200, {"error": {"message": "response_format is not supported", "code": 400}})
+    else:
+        await ask.say(ask.fair)
+
+
+@named
+async def _200_with_a_bad_request(ask: Ask) -> None:
+    await ask.plain(200, {"error": {"message": "bad request", "code": 400}})
+
+
+@named
+async def error_in_a_choice(ask: Ask) -> None:
+    """Cut off in the middle by the server, with a wrong grade so far."""
+    message = {"role": "assistant", "content": str((ask.grade + 1) % 4)}
+    error = {"code": 502, "message": "upstream closed"}
+    await ask.answer({"choices": [{"index": 0, "message": message, "finish_reason": "error", "error": error}]})
+
+
+PERSONALITIES["error in a choice once"] = once(error_in_a_choice)
 PERSONALITIES["no choices once"] = once(no_choices)
 PERSONALITIES["200 with an error once"] = once(_200_with_an_error)
 
@@ -566,7 +593,7 @@ async def too_long(ask: Ask) -> None:
 async def does_not_say(ask: Ask) -> None:
     """Why it takes nothing, though what it was sent comes back."""
     if ask.name.endswith("0"):
-        await ask.plain(400, {"message": "bad request", "got": ask.text + " temperature"})
+        await ask.plain(400, {"message": f"bad request: {ask.text}", "got": ask.text + " temperature"})
     else:
         await ask.say(ask.fair)
 

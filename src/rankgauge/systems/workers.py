@@ -75,12 +75,19 @@ class Pool(Generic[T, R]):
     """Works items off; `stopped` says why some were not tried.
 
     `alone`: the first item goes alone, so that what it shows (a wrong key, what a server cannot do) costs once.
+    `steps`: what takes as long as an answer may, and is done for an item one after another.
     """
 
     def __init__(
-        self, limits: Limits, in_a_row: int = IN_A_ROW, longest_pause: float = LONGEST_PAUSE, *, alone: bool = False
+        self,
+        limits: Limits,
+        in_a_row: int = IN_A_ROW,
+        longest_pause: float = LONGEST_PAUSE,
+        *,
+        alone: bool = False,
+        steps: int = 1,
     ) -> None:
-        self.limits, self.in_a_row, self.longest_pause = limits, in_a_row, longest_pause
+        self.limits, self.in_a_row, self.longest_pause, self.steps = limits, in_a_row, longest_pause, steps
         self.stopped: str | None = None
         self._lock = threading.Lock()
         self._places = _Places(1 if alone else limits.workers, limits.workers)
@@ -138,7 +145,7 @@ class Pool(Generic[T, R]):
                     return hand, Done(item, None, error, attempt - 1, milliseconds) if attempt > 1 else None
                 began = time.perf_counter()
                 try:
-                    result = hand.do(item, self.limits.timeout + GRACE)
+                    result = hand.do(item, self.limits.timeout * self.steps + GRACE)
                 except TimeoutError:
                     words = f"no answer within {self.limits.timeout:g} seconds; allow more: timeout = "
                     words += f"{self.limits.timeout * 2 + 1:.0f}"
