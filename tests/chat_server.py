@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
+from urllib.parse import quote
 
 __all__ = ["MODEL", "PERSONALITIES", "STONES", "ChatServer", "chatting", "specimen"]
 
@@ -495,6 +496,14 @@ PERSONALITIES["empty once"] = once(saying(" \n"))
 
 
 @named
+async def prose_then_nothing(ask: Ask) -> None:
+    await (PERSONALITIES["prose"] if ask.first else unavailable)(ask)
+
+
+PERSONALITIES["prose, then nothing"] = PERSONALITIES.pop("prose then nothing")
+
+
+@named
 async def no_choices(ask: Ask) -> None:
     await ask.answer({"choices": []}, 0)
 
@@ -601,6 +610,27 @@ async def does_not_say(ask: Ask) -> None:
 @named
 async def no_JSON(ask: Ask) -> None:
     await ask.plain(200, 'data: {"choices": []}')
+
+
+def echoed(ask: Ask) -> str:
+    """What it was sent as a secret, written in several ways."""
+    sent = ask.server.headers[-1].get("authorization", "")
+    return f"{sent} {json.dumps(sent)} {quote(sent)} {sent.lower()} {sent.removeprefix('Bearer ')}"
+
+
+@named
+async def echo(ask: Ask) -> None:
+    await ask.say(json.dumps(ask.object | {"reason": echoed(ask)}), model=echoed(ask))
+
+
+@named
+async def echo_in_an_error(ask: Ask) -> None:
+    await ask.plain(400, {"message": echoed(ask)})
+
+
+@named
+async def echo_in_a_refusal(ask: Ask) -> None:
+    await ask.refuse(401, echoed(ask))
 
 
 # ---- what holds for every question -----------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ LIMITS: Final = Limits(workers=8, timeout=120.0, retries=4)  # of a judge: five 
 LONGEST_PAUSE: Final = 600.0  # seconds that a server may ask for
 RUNGS: Final = ("json_schema", "json_object", "text")  # how an answer is asked for, from the strictest down
 TOPS: Final = (20, 5)  # likeliest tokens to ask for; some servers give five at most
+LIMIT: Final = "max_completion_tokens"  # what newer servers call max_tokens
 DEFAULT_KEY: Final = "OPENAI_API_KEY"
 NAME: Final = re.compile(r"\$\{[A-Za-z_]\w*\}", re.ASCII)
 ENDPOINT: Final = "/chat/completions"
@@ -55,13 +56,13 @@ class Ability(NamedTuple):
 
     rung: str | None = None
     given_up: tuple[str, ...] = ()
-    completion: bool = False  # the limit of an answer is called max_completion_tokens, not max_tokens
+    completion: bool = False  # the limit of an answer is called so, not max_tokens
     tops: int = TOPS[0]
 
     @property
     def limited(self) -> bool:
         """Whether the length of an answer can be limited."""
-        return "max_completion_tokens" not in self.given_up
+        return LIMIT not in self.given_up
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -107,6 +108,8 @@ class Reply(NamedTuple):
 class Chat:
     """Asks a model; `parameters` go with every question (temperature, seed, max_tokens, …).
 
+    `limited`: the limit of an answer's length is not given up.
+
     An error is `Failed` (of this question alone), `Again` (worth another attempt) or `Stop` (of every question); its
     `calls` and `tokens` say what it cost: None where nobody knows, for the connection broke.
     """
@@ -120,6 +123,8 @@ class Chat:
         limits: Limits = LIMITS,
         where: str = "judge",
         ability: Ability | None = None,
+        *,
+        limited: bool = False,
     ) -> None:
         self.where, self.given, self.parameters = where, model, dict(parameters or {})
         self.base_url = base_url.strip().rstrip("/")
@@ -132,7 +137,8 @@ class Chat:
         for name, value in self.secrets.values.items():
             _check_sendable(name, value, where)
         self.sender = Sender(limits, self.secrets, self.base_url, where, "base_url")
-        self.ability = ability or Ability()
+        self.limited = limited
+        self.ability = ability if ability is not None and (ability.limited or not limited) else Ability()
         self._lock = threading.Lock()
 
     @cached_property
@@ -169,8 +175,8 @@ class Chat:
                 break
             except Failed as error:
                 name = _refused(error, body, text)
-                if name is None:
-                    raise self._told(error, calls, text) from None
+                if name is None or (name == LIMIT and self.limited):
+                    raise self._told(error, calls, text, name) from None
                 ability = ability.without(name)
         if schema is not None and ability.rung is None:
             ability = ability._replace(rung=RUNGS[0])
@@ -195,22 +201,24 @@ class Chat:
         body = {"model": self.model, "messages": [{"role": "user", "content": text}], **self.parameters}
         if one_token:
             body |= {"max_tokens": 1}
-            body.pop("max_completion_tokens", None)
+            body.pop(LIMIT, None)
         if logprobs:
             body |= {"logprobs": True, "top_logprobs": ability.tops}
         if schema is not None:
             body |= _format(ability.rung or RUNGS[0], schema)
         if ability.completion and "max_tokens" in body:
-            body["max_completion_tokens"] = body.pop("max_tokens")
+            body[LIMIT] = body.pop("max_tokens")
         if "logprobs" in ability.given_up:  # without which there are no likeliest ones
             body.pop("top_logprobs", None)
         return {name: value for name, value in body.items() if name not in ability.given_up}
 
-    def _told(self, error: Failed, calls: int, prompt: str) -> Failed:
+    def _told(self, error: Failed, calls: int, prompt: str, needed: str | None) -> Failed:
         """An error as what it is: of one question, of a moment, or of every question."""
         said = f"the server answered {error.status}: {shortened(error.text)}"
         words = ""
-        if error.status in FATAL:
+        if needed is not None:
+            words = f"{said}; without {needed}, a limit of its answers, no budget holds"
+        elif error.status in FATAL:
             served = f"; served are {_listed(self.served)}" if error.status == 404 and self.served else ""
             words = f"{said}; {FATAL[error.status]}{served}"
         elif any(map(NO_QUOTA.search, _said(_without(prompt, error.text)))):
