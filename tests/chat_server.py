@@ -62,6 +62,7 @@ class ChatServer:
         self.statuses: Counter[int] = Counter()
         self.asked: Counter[str] = Counter()  # how often each specimen
         self.at: list[float] = []
+        self.slept = 0.0  # as long as answers took at least, which on a busy machine is more than the delay
         self.tokens_in = self.tokens_out = self.now = self.most = 0
         self.port = 0
         self._loop = asyncio.new_event_loop()
@@ -140,7 +141,9 @@ class ChatServer:
         elif self.at_once is not None and self.now > self.at_once:
             await ask.refuse(429, "Rate limit reached: too many at once", code="rate_limit_exceeded")
         else:
+            began = time.monotonic()
             await asyncio.sleep(self.delay)
+            self.slept += time.monotonic() - began
             await PERSONALITIES[self.personality](ask)
 
 

@@ -129,6 +129,20 @@ def test_what_holds_for_all_stops_all_and_is_nobodys_failure() -> None:
     assert (tried, done, pool.stopped) == ([0], {}, "the key is wrong")
 
 
+def test_what_was_tried_before_all_was_stopped_is_kept() -> None:
+    """It may have cost something."""
+    errors: Any = iter([Again("broken off"), Stop("no quota")])
+
+    def work(item: int) -> int:
+        raise next(errors)
+
+    done, pool = run(work, range(5), QUICK._replace(workers=1))
+    assert (pool.stopped, {item: each[1:4] for item, each in done.items()}) == (
+        "no quota",
+        {0: (None, "broken off", 1)},
+    )
+
+
 def test_the_first_goes_alone_then_a_few_then_all() -> None:
     under_way: set[int] = set()
     most = [0]

@@ -386,8 +386,8 @@ class _Pass:
             self._count(each, row.state, row.grade, row.reason)
             labels.append(row.label(each, each.key(name)))
         self.counts["before"] = len(labels)
-        new = [label for label in labels if label.key not in stored.keys(self.store, [each.key for each in labels])]
-        if new:
+        have = stored.keys(self.store, [label.key for label in labels])
+        if new := [label for label in labels if label.key not in have]:
             self.store.add_judgments([(self.asker.judge, label) for label in new], name)
 
     def run(self, questions: Sequence[Question]) -> None:
@@ -422,11 +422,7 @@ class _Pass:
             if said is not None:
                 self._add_up(said)
             if self.progress is not None:
-                self.progress(len(self.done), self.questions, len(self.errors) + self._lost, self.cost)
-
-    @property
-    def _lost(self) -> int:
-        return sum(state != "graded" for state, _, _ in self.done.values())
+                self.progress(len(self.done), self.questions, len(self.errors) + self.counts["open"], self.cost)
 
     def _label(self, question: Question, said: Said, milliseconds: float) -> Label:
         attempt = self.known[question.answer].attempts if question.answer in self.known else 0
@@ -448,6 +444,7 @@ class _Pass:
 
     def _count(self, question: Question, state: str, grade: float | None, reason: str | None) -> None:
         self.done[(*question.pair[:2], question.repeat)] = (state, grade, reason)
+        self.counts["open"] += state != "graded"
 
     def _add_up(self, said: Said) -> None:
         self.counts["calls"] += said.calls

@@ -142,7 +142,7 @@ class Pool(Generic[T, R]):
         for attempt in range(1, self.limits.retries + 2):
             with self._place() as wave:
                 if self.stopped is not None:
-                    return hand, Done(item, None, error, attempt - 1, milliseconds) if attempt > 1 else None
+                    return hand, _tried(item, error, attempt - 1, milliseconds)
                 began = time.perf_counter()
                 try:
                     result = hand.do(item, self.limits.timeout * self.steps + GRACE)
@@ -156,7 +156,7 @@ class Pool(Generic[T, R]):
                         self._places.halve(wave)
                 except Stop as fatal:
                     self.stopped = str(fatal)
-                    return hand, None
+                    return hand, _tried(item, error, attempt - 1, milliseconds)
                 except Failed as final:
                     return hand, Done(item, None, str(final), attempt, _since(began))
                 else:
@@ -289,6 +289,11 @@ class _Hand(Generic[T, R]):
                 future.set_result(self.work(item))
             except BaseException as error:
                 future.set_exception(error)
+
+
+def _tried(item: T, error: str, attempts: int, milliseconds: float) -> Done[T, Any] | None:
+    """What became of an item that is not tried again; nothing where it never was."""
+    return Done(item, None, error, attempts, milliseconds) if attempts else None
 
 
 def _since(began: float) -> float:
