@@ -144,6 +144,24 @@ def test_a_model_judges_and_is_asked_once_ever(folder: Path, strict: ChatServer)
     assert (changed.calls, strict.calls) == (2, 14)
 
 
+def test_stored_answers_are_looked_up_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each of them: a pass of many that goes on would never begin."""
+    from rankgauge.judge import stored as looked
+
+    times: list[int] = []
+    keys = looked.keys
+
+    def counted(store: Any, wanted: Any) -> set[str]:
+        times.append(len(wanted))
+        return keys(store, wanted)
+
+    monkeypatch.setattr(looked, "keys", counted)
+    mine = judge_config("mine", {"call": "mine:grade"}, "judge 'mine'", Path())
+    for _ in range(2):
+        ask_judge(Project("."), mine, [*map(pair, range(12))])
+    assert times == [0, 12]
+
+
 def test_replay_needs_no_server(folder: Path, command: Command) -> None:
     with chatting("strict") as server:
         words = ["judge", "pairs.jsonl", "--judge", "gpt", "--base-url", server.url, "--model", MODEL]
