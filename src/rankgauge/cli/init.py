@@ -15,8 +15,9 @@ __all__ = ["make_project"]
 def make_project(folder: str, db: str | None) -> None:
     """Make a project: a folder with a store for queries, runs and judgments.
 
-    Commands find the project from any folder inside it, and take @labels and @SYSTEM wherever they take a file. A
-    password is never written: set PGPASSWORD, or RANKGAUGE_DB for the whole address.
+    Commands find the project from any folder inside it, and take @labels and @SYSTEM wherever they take a file. The
+    folder prompts has what LLM judges are asked, to be changed at will. A password is never written: set PGPASSWORD,
+    or RANKGAUGE_DB for the whole address.
 
     \b
     Examples:
@@ -26,5 +27,8 @@ def make_project(folder: str, db: str | None) -> None:
     from rankgauge.store.project import init, needed
 
     with needed():
+        from rankgauge.judge.prompt import copy_prompts
+
         project = init(folder, db)
+    copy_prompts(project.folder)
     click.echo(f"{project.folder}: a new project; next: rankgauge store import QRELS --judge NAME")
