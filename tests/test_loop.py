@@ -22,7 +22,8 @@ from command import Command
 from peer_client import Peers
 from rankgauge import Project
 from rankgauge.errors import InputError
-from rankgauge.steps.loop import STEPS, LoopOpen, loop, plan_loop
+from rankgauge.steps.loop import STEPS, loop, plan_loop
+from rankgauge.steps.looped import LoopOpen
 from test_search_real import cranfield
 
 SETTINGS = """
@@ -198,7 +199,7 @@ def test_a_part_of_the_steps(folder: Path, command: Command) -> None:
     assert said.err.count("(as before)") == 3
     with pytest.raises(InputError, match="report comes after pool"):
         loop(folder, start="report", until="pool")
-    with pytest.raises(InputError, match="no step 'serach'.*did you mean 'search'"):
+    with pytest.raises(InputError, match=r"no step 'serach'.*did you mean 'search'"):
         loop(folder, only="serach")
 
 
@@ -266,7 +267,7 @@ def test_an_open_search_stops_the_loop(folder: Path, command: Command) -> None:
 def test_a_judge_that_stops_stops_the_loop(folder: Path) -> None:
     with chatting("no quota") as server:
         changed(folder, '[judges.ruler]\ncall = "engine_here:grade"', f'[judges.ruler]\nbase_url = "{server.url}"')
-        with pytest.raises(LoopOpen, match="ruler: .* have no grade; go on: rankgauge loop"):
+        with pytest.raises(LoopOpen, match=r"ruler: .* have no grade; go on: rankgauge loop"):
             loop(folder)
         assert server.calls == 1
 
@@ -321,6 +322,21 @@ def test_there_is_no_project(tmp_path: Path, command: Command) -> None:
     assert "is no project, it has no rankgauge.toml; make one: rankgauge init" in said.err
     (tmp_path / "other.toml").write_text("")
     assert "the file of a project is called rankgauge.toml" in command("loop", tmp_path / "other.toml").err
+
+
+def test_an_example_to_begin_with(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    made = command("init", "help", "--example", cwd=tmp_path)
+    assert made.out == "help: a new project; next: rankgauge loop help\n"
+    assert command("loop", "help", cwd=tmp_path).code == 0
+    assert (tmp_path / "help/out/report.html").is_file()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/log.csv").write_text("mine")
+    refused = command("init", "other", "--example", cwd=tmp_path)
+    assert (refused.code, "other/log.csv: is there already" in refused.err) == (2, True)
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["log.csv"]
+    monkeypatch.delitem(sys.modules, "mine")
 
 
 # ---- real texts ------------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ _WHERE = {
     "Judgments": "read",
     "LabelNoise": "trust.judgments.noise",
     "Leaderboard": "comparison.leaderboard.leaderboard",
-    "Looped": "steps.loop",
+    "Looped": "steps.looped",
     "Ltr": "read.ltr",
     "MatchError": "errors",
     "Measure": "measures",

@@ -13,7 +13,7 @@ from rankgauge.steps.loop import STEPS, loop, plan_loop
 
 if TYPE_CHECKING:
     from rankgauge.cli.output import Output
-    from rankgauge.steps.loop import Step
+    from rankgauge.steps.looped import Step
 
 __all__ = ["run_loop"]
 

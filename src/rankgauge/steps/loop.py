@@ -4,74 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import Final
 
-from rankgauge.errors import InputError, RankgaugeError, choices, unknown
-from rankgauge.shown import Shown
+from rankgauge.errors import InputError, choices, unknown
+from rankgauge.steps.looped import Looped, Progress, Step
 from rankgauge.store.project import FILE, Project, needed
 
-if TYPE_CHECKING:
-    from rankgauge.comparison.comparison import Comparison
-    from rankgauge.judge.judged import Judged
-    from rankgauge.result import Evaluation
-
-__all__ = ["STEPS", "LoopOpen", "Looped", "Step", "loop", "plan_loop"]
+__all__ = ["STEPS", "loop", "plan_loop"]
 
 STEPS: Final = ("sample", "search", "pool", "judge", "evaluate", "compare", "report")
-Told = Callable[["Step"], None]
-Progress = Callable[[str, int, int, int], None]  # system or judge, how much is done, of how much, how much failed
-
-
-class LoopOpen(RankgaugeError):
-    """A step has not come to its end."""
-
-    exit_code: ClassVar[int] = 4
-
-
-class Step(NamedTuple):
-    """What became of a step: `kept` where its inputs have not changed, and nothing was done."""
-
-    name: str
-    words: str
-    kept: bool = False
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Looped(Shown):
-    """What came of the loop: its steps, and what they found, as far as it went."""
-
-    shown_by: ClassVar[str] = "looped"
-
-    project: str
-    steps: tuple[Step, ...]
-    pooled: int = 0
-    judged: tuple[Judged, ...] = ()
-    evaluation: Evaluation | None = None
-    comparison: Comparison | None = None
-    report: str | None = None
-
-    @property
-    def title(self) -> str:
-        """Whose loop it is."""
-        return f"The loop of {self.project}"
-
-    @property
-    def failed(self) -> int:
-        """Pairs that a judge could not grade."""
-        return sum(each.open for each in self.judged)
-
-    def data(self) -> dict[str, Any]:
-        """What JSON holds."""
-        return {
-            "project": self.project,
-            "steps": [step._asdict() for step in self.steps],
-            "judged": [each.data() for each in self.judged],
-            "evaluation": None if self.evaluation is None else self.evaluation.data(),
-            "comparison": None if self.comparison is None else self.comparison.to_dict(),
-            "report": self.report,
-        }
+Told = Callable[[Step], None]
 
 
 def loop(

@@ -22,7 +22,7 @@ from rankgauge.judge.pool import Pool, pool
 from rankgauge.judge.stored import keep_texts
 from rankgauge.read.tables import TEXTS
 from rankgauge.sampling.sample import sample
-from rankgauge.steps.loop import Looped, LoopOpen, Step
+from rankgauge.steps.looped import Looped, LoopOpen, Step
 from rankgauge.steps.settings import Settings
 from rankgauge.store import schema
 from rankgauge.store.rows import digest, insert_into, now, written
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rankgauge.read import Judgments, Run
     from rankgauge.result import Evaluation
     from rankgauge.sampling.sample import Sample
-    from rankgauge.steps.loop import Progress
+    from rankgauge.steps.looped import Progress
 
 __all__ = ["Work", "opened_work", "planned"]
 

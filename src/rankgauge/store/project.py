@@ -41,6 +41,8 @@ TEMPLATE: Final = """# A project of rankgauge. Everything is optional but [proje
 name = {name}
 # The store: a file beside this one by default; {variable} in the environment goes first. No password belongs here.
 {db}
+"""
+REST: Final = """\
 # Which judges are heard, the first first; judges in brackets are of one rank. Without it: people, programs, models.
 # [labels]
 # from = ["ann", ["bob", "eve"], "gpt"]
@@ -80,8 +82,8 @@ def find_project(folder: str | os.PathLike[str] | None = None) -> Project:
     )
 
 
-def init(folder: str | os.PathLike[str], db: str | None = None) -> Project:
-    """Make a project: the file, the folders, the store. A folder that has one is refused."""
+def init(folder: str | os.PathLike[str], db: str | None = None, rest: str = REST) -> Project:
+    """Make a project: the file, which ends with `rest`, the folders, the store. A folder that has one is refused."""
     from rankgauge.store.engine import address_of
     from rankgauge.store.store import Store
 
@@ -103,7 +105,7 @@ def init(folder: str | os.PathLike[str], db: str | None = None) -> Project:
         if not (here / ".gitignore").exists():
             (here / ".gitignore").write_text(IGNORED, encoding="utf-8")
         text = TEMPLATE.format(name=f'"{name}"', variable=ADDRESS, db=line)
-        (here / FILE).write_text(text, encoding="utf-8")
+        (here / FILE).write_text(text + rest, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{error.filename or here}: {error.strerror}; choose a folder that can be written") from None
     return Project(here)

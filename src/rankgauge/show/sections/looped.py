@@ -12,7 +12,7 @@ from rankgauge.show.model import Bullets, Column, Notes, Section, Table
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
     from rankgauge.result import Evaluation
-    from rankgauge.steps.loop import Looped
+    from rankgauge.steps.looped import Looped
 
 __all__ = ["sections"]
 

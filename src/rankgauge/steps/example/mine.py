@@ -2,7 +2,9 @@
 
 import re
 
-COMMON = frozenset("a an and are can do for from how i in is it me my of on or the to was what when where with you".split())
+COMMON = frozenset(
+    re.findall(r"\w+", "a an and are can do for from how i in is it me my of on or the to what with you")
+)
 
 
 def words(text: str) -> set[str]:
