@@ -22,6 +22,8 @@ from rankgauge.dialects.answers import Conventions, DialectList, DialectValues
 from rankgauge.dialects.reproduce import Files, Told, compare, search
 from rankgauge.explanation.query.explain import worst_queries
 from rankgauge.explanation.query.explanation import Explanations, difference
+from rankgauge.judge.judged import Judged
+from rankgauge.judge.scale import Scale
 from rankgauge.measures import parse
 from rankgauge.read import RunSource, read_judgments
 from rankgauge.show.formats import FORMATS
@@ -94,6 +96,23 @@ def stored() -> dict[str, Shown]:
     counts = dict.fromkeys(("query", "document", "pair", "system", "run", "judge", "judgment", "evaluation"), 1)
     return {
         "Pool": rankgauge.pool(data()[1], depth=3, take=2, judged=data()[0]),
+        "Judged": Judged(
+            f"gpt {EVIL}",
+            "model",
+            Scale.of({0: f"bad {EVIL}", 1: "good"}),
+            4,
+            outcomes={
+                (EVIL, "d1", 0): ("graded", 1.0, EVIL),
+                ("q", EVIL, 0): ("failed", None, EVIL),
+                ("q", EVIL, 1): ("failed", None, EVIL),
+            },
+            errors={("q", EVIL): EVIL},
+            silent=((EVIL, EVIL),),
+            cost=0.123,
+            currency=EVIL,
+            calls=3,
+            models=(EVIL, "other"),
+        ),
         "History": History("nDCG@10", tuple(entries)),
         "LabelCounts": LabelCounts(Labels(((f"ann {EVIL}",),)), 1, 2, 1, 1, 1, judges),
         "Status": Status(f"store {EVIL}", "SQLite", 12_345, counts, (EVIL,), (EVIL,), (EVIL,)),
@@ -158,7 +177,7 @@ NAMES = [
     *("Result", "Evaluation", "TieBands", "Comparison", "Check", "Plan", "Leaderboard", "Explanation", "Explanations"),
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
-    *("Report", "History", "LabelCounts", "Status", "Pool", "Sample"),
+    *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "Sample"),
 ]
 
 

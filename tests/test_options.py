@@ -51,7 +51,7 @@ WORDS: dict[str, list[str]] = {
     "dialects": ["qrels.txt", "first.run", "--only", "trec_eval,sklearn"],
 }
 SILENT = {"init", "store", "measures", "rules", "convert", "trec_eval", "completion"}  # they show no result
-SILENT |= {"search", "pool"}  # they write a run, and pairs
+SILENT |= {"search", "pool", "judge"}  # they write a run, pairs and labels
 SILENT |= {"labels", "history"}  # they need a project, and are tested with one
 READ = {
     "bench": "suite/one/runs/a.run",

@@ -150,7 +150,7 @@ def test_a_function_that_hangs_is_left_behind(here: Path) -> None:
 
 
 def test_several_queries_at_once(here: Path) -> None:
-    outcome = found(["red shoes", "blue hat", "green"], call="engine_here:batch", batch=2)
+    outcome = found(["red shoes", "blue hat", "green"], call="engine_here:batch", batch=2, workers=1)
     assert {query: ranking.doc_ids for query, ranking in outcome.rankings.items()} == {
         "red shoes": ["d1", "d2"],
         "blue hat": ["d1", "d2"],
@@ -553,7 +553,7 @@ def test_a_secret_that_is_written_out_is_refused(project: Path, command: Command
     given += [each for word in words for each in ("--set", word)]
     done = command("search", "web", "queries.tsv", *given, *(() if "url" in table else ("--url", "http://localhost/")))
     assert done.code == 2
-    assert f"{what}, which would be stored; put it into the environment, and write ${{NAME}} for it" in done.err
+    assert f"{what}, which would be stored; write ${{NAME}} for it, and set NAME in the environment" in done.err
     assert "hunter2" not in done.err + done.out
     with Project(project).store() as store:
         assert store.runs() == []
@@ -589,19 +589,28 @@ def test_progress_is_for_a_terminal(here: Path) -> None:
     assert real(*words, cwd=here).err.startswith("warning: mine.run: 1 query without documents")
 
 
-def test_ctrl_c_keeps_what_was_answered(project: Path) -> None:
-    slow = "import time\ndef search(query, k):\n    time.sleep(0 if query == 'green' else 20)\n    return ['d1']\n"
-    (project / "slow_here.py").write_text(slow)
-    words = [*COMMAND, "search", "slow", "queries.tsv", "--call", "slow_here:search"]
-    with subprocess.Popen(words, cwd=project, stderr=subprocess.PIPE, text=True) as process:
+@pytest.mark.parametrize(("seconds", "times", "code", "stored"), [(2, 1, 4, 2), (20, 2, 130, 1)])
+def test_ctrl_c_waits_for_what_is_under_way_and_twice_does_not(
+    project: Path, seconds: int, times: int, code: int, stored: int
+) -> None:
+    slow = f"import time\ndef search(query, k):\n    time.sleep(0 if query == 'red shoes' else {seconds})\n"
+    (project / "slow_here.py").write_text(slow + "    return ['d1']\n")
+    words = ["search", "slow", "queries.tsv", "--call", "slow_here:search", "--set", "workers=1", "--allow-missing"]
+    with subprocess.Popen([*COMMAND, *words], cwd=project, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 30
         while not _stored(project) and time.monotonic() < deadline:
             time.sleep(0.05)
+        time.sleep(0.2)  # the second query is under way
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
-        assert process.stderr.read().strip() == "interrupted"
-        assert process.wait(10) == 130
-    assert _stored(project) == 1
+        first = process.stderr.readline()
+        assert first.startswith("warning: interrupted: nothing more is asked, what is under way is waited for")
+        for _ in range(times - 1):
+            process.send_signal(signal.SIGINT)
+        rest = process.stderr.read().strip()
+        assert process.wait(10) == code
+    assert _stored(project) == stored
+    assert (rest == "interrupted") if times == 2 else ("1 of 3 queries lack" in rest and "stopped: interrupted" in rest)
 
 
 def _stored(project: Path) -> int:

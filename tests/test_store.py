@@ -192,7 +192,8 @@ def test_versions(store: Store, address: str, monkeypatch: pytest.MonkeyPatch) -
         ("a column", lambda each: each.execute(text("ALTER TABLE query ADD x TEXT"))),
     ]
     monkeypatch.setattr(schema, "MIGRATIONS", steps)
-    with pytest.raises(StoreError, match="version 1, and this rankgauge needs version 2; bring it up to date"):
+    now = len(steps) - 1
+    with pytest.raises(StoreError, match=f"version {now}, and this rankgauge needs version {now + 1}; bring it up to"):
         Store.open(address)
     opened: list[Store] = []
     threads = [threading.Thread(target=lambda: opened.append(Store.open(address, write=True))) for _ in range(4)]
@@ -202,12 +203,27 @@ def test_versions(store: Store, address: str, monkeypatch: pytest.MonkeyPatch) -
         thread.join()
     assert len(opened) == 4
     with Store.open(address) as newer:
-        assert newer.read(lambda each: each.scalars(select(schema.migration.c.number)).all()) == [1, 2]
+        assert newer.read(lambda each: each.scalars(select(schema.migration.c.number)).all()) == [*range(1, now + 2)]
     for each in opened:
         each.close()
-    monkeypatch.setattr(schema, "MIGRATIONS", steps[:1])
-    with pytest.raises(StoreError, match="version 2, and this rankgauge knows version 1; upgrade rankgauge"):
+    monkeypatch.setattr(schema, "MIGRATIONS", steps[:now])
+    with pytest.raises(StoreError, match=f"version {now + 1}, and this rankgauge knows version {now}; upgrade rank"):
         Store.open(address, write=True)
+
+
+def test_a_store_of_the_first_version_is_brought_up_to_date(store: Store, address: str) -> None:
+    store.add_labels("ann", [Label("q", "a", 1.0, "k")])
+    with writing(store.engine) as connection:
+        for step in ("DROP INDEX judgment_answer", "DROP TABLE judge_check", "DELETE FROM migration WHERE number = 2"):
+            connection.execute(text(step))
+        for column in ("answer", "cut", "expected", "mass"):
+            connection.execute(text(f"ALTER TABLE judgment DROP COLUMN {column}"))
+    with pytest.raises(StoreError, match="version 1, and this rankgauge needs version"):
+        Store.open(address)
+    with Store.open(address, write=True) as upgraded:
+        assert upgraded.add_labels("ann", [Label("q", "b", 2.0, "l", answer="x", cut=3, expected=1.5, mass=0.5)]) == 1
+        assert [(row.doc_id, row.grade) for row in upgraded.labels()[0]] == [("a", 1.0), ("b", 2.0)]
+        assert upgraded.counts()["judge_check"] == 0
 
 
 def test_a_migration_that_fails_leaves_the_old_tables(
@@ -290,7 +306,7 @@ def test_a_dump_that_was_cut_or_changed_restores_nothing(store: Store, tmp_path:
             with pytest.raises(StoreError, match=r"a\.tar"):
                 restore(new, str(path))
             assert not any(new.counts().values())
-    contents = whole.replace(b'"version": 1', b'"version": 9')
+    contents = whole.replace(b'"version": %d' % len(schema.MIGRATIONS), b'"version": 9')
     path.write_bytes(contents)
     with (
         Store.open(f"sqlite:///{tmp_path / 'new.db'}", create=True) as new,

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from rankgauge.errors import RankgaugeWarning
 from rankgauge.systems.hits import Failed
-from rankgauge.systems.workers import Again, Done, Limits, Pool
+from rankgauge.systems.workers import INTERRUPTED, Again, Busy, Done, Limits, Pool, Stop, _Places
 
 QUICK = Limits(workers=3, timeout=0.2, retries=2, pause=0.01)
 
@@ -107,3 +108,160 @@ def test_a_pause_that_is_too_long_stops_all() -> None:
     done, pool = run(work, range(10), QUICK._replace(workers=1))
     assert len(done) == 1
     assert pool.stopped == "later; run the same command again after 200 seconds"
+
+
+def test_what_holds_for_all_stops_all_and_is_nobodys_failure() -> None:
+    tried: list[int] = []
+
+    def work(item: int) -> int:
+        tried.append(item)
+        raise Stop("the key is wrong")
+
+    done, pool = run(work, range(10), alone=True)
+    assert (tried, done, pool.stopped) == ([0], {}, "the key is wrong")
+
+
+def test_the_first_goes_alone_then_a_few_then_all() -> None:
+    under_way: set[int] = set()
+    most = [0]
+    first = threading.Event()
+
+    def work(item: int) -> None:
+        assert item == 0 or first.is_set()
+        under_way.add(item)
+        most[0] = max(most[0], len(under_way))
+        time.sleep(0.03)
+        under_way.remove(item)
+        if item == 0:
+            first.set()
+
+    _, pool = run(work, range(60), QUICK._replace(workers=12), alone=True)
+    assert (most[0], pool.stopped) == (12, None)
+
+
+class Crowd:
+    """Something that takes only so many at once."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.now, self.calls, self.refused = most, 0, 0, 0
+        self.lock = threading.Lock()
+
+    def __call__(self, item: int) -> int:
+        with self.lock:
+            self.calls += 1
+            if self.now >= self.most:
+                self.refused += 1
+                raise Busy("too many")
+            self.now += 1
+        time.sleep(0.01)
+        with self.lock:
+            self.now -= 1
+        return item
+
+
+def test_whoever_is_asked_too_much_at_once_is_asked_less_at_once() -> None:
+    crowd = Crowd(8)
+    done, pool = run(crowd, range(400), Limits(workers=32, retries=4, pause=0.01), alone=True)
+    assert (len(done), {each.error for each in done.values()}, pool.stopped) == (400, {None}, None)
+    assert crowd.refused <= 0.1 * crowd.calls
+
+
+def test_places_are_halved_once_a_wave_and_grow_by_one_for_as_many_successes() -> None:
+    places = _Places(16, 16)
+    waves = [places.take(lambda: False) for _ in range(16)]
+    for wave in waves:
+        places.leave()
+        places.halve(wave)
+    assert places.number == 8
+    for _ in range(7):
+        places.grow()
+    assert places.number == 8
+    places.grow()
+    assert places.number == 9
+    for wave in range(1, 9):
+        places.halve(wave)
+    assert places.number == 1
+
+
+def test_after_the_first_places_rise_with_every_success_until_there_are_too_many() -> None:
+    places = _Places(1, 32)
+    places.grow()
+    assert places.number == 1
+    places.open()
+    assert places.number == 8
+    for _ in range(8):
+        places.grow()
+    places.open()
+    assert places.number == 16
+    places.halve(places.take(lambda: False))
+    places.grow()
+    assert places.number == 8
+
+
+def test_only_too_many_at_once_takes_places_away() -> None:
+    def work(item: int) -> int:
+        if item % 2:
+            raise Again("broken")
+        return item
+
+    _, pool = run(work, range(12), QUICK._replace(workers=4))
+    assert pool._places.number == 4
+
+
+def test_no_attempt_is_made_while_a_server_has_asked_for_a_pause() -> None:
+    asked: list[float] = []
+    ends = [0.0]
+
+    def work(item: int) -> int:
+        asked.append(time.monotonic())
+        if item == 0 and not ends[0]:
+            ends[0] = time.monotonic() + 0.3
+            raise Busy("later", after=0.3)
+        time.sleep(0.02)
+        return item
+
+    began = time.monotonic()
+    done, _ = run(work, range(30), QUICK._replace(workers=4))
+    assert {each.error for each in done.values()} == {None}
+    assert not [at for at in asked if began + 0.1 < at < ends[0] - 0.01]
+
+
+def test_an_interruption_ends_the_asking_and_keeps_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+
+    def work(item: int) -> int:
+        begun.set()
+        time.sleep(0.1)
+        return item
+
+    def wait_for(workers: Any) -> None:
+        monkeypatch.undo()
+        begun.wait(5)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rankgauge.systems.workers._wait_for", wait_for)
+    with pytest.warns(RankgaugeWarning, match="Ctrl-C again stops at once"):
+        done, pool = run(work, range(100), QUICK._replace(timeout=5))
+    assert pool.stopped == INTERRUPTED
+    assert 1 <= len(done) <= 3
+    assert all(each.result == item for item, each in done.items())
+
+
+def test_an_interruption_does_not_wait_for_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+
+    def work(item: int) -> int:
+        begun.set()
+        raise Again("later", after=60) if item % 2 else Again("broken")
+
+    def wait_for(workers: Any) -> None:
+        monkeypatch.undo()
+        begun.wait(5)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rankgauge.systems.workers._wait_for", wait_for)
+    began = time.monotonic()
+    with pytest.warns(RankgaugeWarning):
+        done, _ = run(work, range(100), QUICK._replace(pause=60))
+    assert time.monotonic() - began < 5
+    assert {each.error for each in done.values()} <= {"later", "broken"}

@@ -19,7 +19,7 @@ from rankgauge.errors import RankgaugeError, RankgaugeWarning, unknown
 __all__ = ["main"]
 
 FAULT: Final = 70  # the exit code of a fault in rankgauge itself, as sysexits.h has it
-OTHERS: Final = "Other tools, files, look up"
+OTHERS: Final = "What is stored, other tools, files, look up"
 # What a person wants → command → where it is, and one line of help.
 GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Measure and compare": {
@@ -35,23 +35,24 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "check": ("check:check_run", "A gate for CI: PASS, FAIL or INCONCLUSIVE against a baseline."),
         "plan": ("plan:plan_queries", "How many queries to judge; the minimum detectable effect."),
     },
+    "From queries to labels": {
+        "init": ("init:make_project", "Make a project, which keeps queries, runs and labels."),
+        "sample": ("sample:sample_queries", "Draw queries of a search log, to judge and to measure."),
+        "search": ("search:search_system", "Ask a live system every query; keep every answer."),
+        "pool": ("pool:pool_runs", "What to judge of several runs."),
+        "judge": ("judge:judge_pairs", "Have a model or a function grade pairs; keep every answer."),
+        "store": ("store:store", "Import, export, dump, restore; what is stored."),
+    },
     "Trust the labels": {
         "validate": ("validate:validate", "Find mistakes in judgments and runs, and their effect."),
-        "pool": ("pool:pool_runs", "What to judge of several runs."),
         "judgments": ("judgments:judgments", "How complete judgments are, and what to judge next."),
         "agree": ("agree:agree", "How well judges agree: people, models, or both."),
         "ppi": ("ppi:ppi", "Human-judged scores from few human and many LLM labels."),
         "align": ("align:align", "Offline vs. online: does the measure predict the business?"),
     },
-    "Queries and projects": {
-        "sample": ("sample:sample_queries", "Draw queries of a search log, to judge and to measure."),
-        "init": ("init:make_project", "Make a project, which keeps queries, runs and labels."),
-        "search": ("search:search_system", "Ask a live system every query; keep every answer."),
-        "store": ("store:store", "Import, export, dump, restore; what is stored."),
+    OTHERS: {
         "labels": ("history:show_labels", "Whose labels are stored, and what they come to."),
         "history": ("history:show_history", "A measure over time, of saved evaluations."),
-    },
-    OTHERS: {
         "dialects": ("dialects:dialects", "The score that 31 other tools report; find a convention."),
         "trec_eval": ("trec_eval:trec_eval", "A drop-in for trec_eval: its options, its output."),
         "convert": ("convert:convert", "Turn judgments or a run into another format."),

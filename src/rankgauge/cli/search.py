@@ -65,7 +65,7 @@ def search_system(
         click.echo(line, err=output == "-")
     if where is not None:
         outcome.check()
-    elif not allow_missing:
+    elif not allow_missing or outcome.interrupted:
         outcome.check(f"{output} is not written; with --allow-missing it is, and those queries have no results")
     if output is not None:
         _write(where, outcome, output)

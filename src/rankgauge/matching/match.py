@@ -33,7 +33,7 @@ def match(judgments: Any, run: Any, protocol: Protocol | Rules = DEFAULT) -> Hit
     path for nested dicts and one for columns; both give equal Hits.
     """
     judged, protocol = read_judgments(judgments), Protocol.of(protocol)
-    ranked = RunSource.of(run).read(protocol)
+    ranked = run if isinstance(run, Run) and run.by == protocol.by else RunSource.of(run).read(protocol)
     hits = settled(find(judged, ranked, protocol), protocol)
     warn_if_nothing_found(judged, ranked, hits)
     return hits

@@ -7,8 +7,9 @@ there, and which is the executable specification of the order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import islice, pairwise, repeat
+from collections.abc import Mapping, Sequence
+from itertools import groupby, islice, pairwise, repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from rankgauge.matching.order import as_float32, descending_within, sort_within,
 from rankgauge.matching.parts import GROUPED, Parts, joined, ordered
 from rankgauge.matching.unpack import Batch, numbers_of, sizes_of, text_keys, unpack
 from rankgauge.protocol import NARROW
-from rankgauge.read.records import id_text
+from rankgauge.read.records import complex_refused, id_text
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Ints
@@ -33,6 +34,11 @@ NOTHING: Mapping[str, float] = {}
 
 def match_nested(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol, small: int = SMALL) -> Parts:
     """Look every judged document up in the ranking of its query."""
+    with complex_refused():
+        return _matched(judgments, run, queries, protocol, small)
+
+
+def _matched(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol, small: int) -> Parts:
     tables = list(map(judgments.nested.__getitem__, queries))
     rankings = _rankings(run, queries, protocol)
     whole = Batch(judgments, run, protocol, queries, tables, rankings, sizes_of(tables), sizes_of(rankings))
@@ -121,25 +127,31 @@ def _place_in_ties(batch: Batch, queries: list[int], docs: list[str], scores: li
 def _by_sorting(batch: Batch) -> Parts:
     """The same by sorting each ranking: the specification of the order, and quicker for a few rows."""
     grades = numbers_of(batch.judgments, batch.tables, batch.queries)
-    numbers_of(batch.run, batch.rankings, batch.queries)
-    rows: list[tuple[int, int, int, int, float]] = []
-    for number, (table, ranking) in enumerate(zip(batch.tables, batch.rankings, strict=True)):
-        pairs = _ordered(text_keys(ranking), batch.protocol)
-        place = {doc: rank for rank, (_, doc) in enumerate(pairs, 1)}
-        for doc, grade in text_keys(table).items():
-            rank = place.get(doc)
-            if rank is not None:
-                first, tied = _group(pairs, rank)
-                rows.append((number, first if batch.protocol.ties in GROUPED else rank, first, tied, grade))
-    columns = np.array(rows, np.float64).reshape(-1, 5).T
-    query, rank_of, first_of, tied_of = columns[:4].astype(np.int64)
-    judged_query = np.repeat(np.arange(len(batch.tables)), batch.judged)
-    return Parts(batch.retrieved, judged_query, grades, query, rank_of, first_of, tied_of, columns[4])
+    scores = iter(numbers_of(batch.run, batch.rankings, batch.queries).tolist())
+    found: list[int] = []  # how many judged documents each query has found
+    ranks: list[int] = []
+    firsts: list[int] = []
+    sizes: list[int] = []
+    found_grades: list[float] = []
+    for table, ranking in zip(batch.tables, batch.rankings, strict=True):
+        pairs = _ordered([*zip(islice(scores, len(ranking)), text_keys(ranking), strict=True)], batch.protocol)
+        grade_at = [*map(text_keys(table).get, map(itemgetter(1), pairs))]
+        judged = [rank for rank, grade in enumerate(grade_at, 1) if grade is not None]
+        first, size = _groups(pairs)
+        found.append(len(judged))
+        ranks += judged
+        firsts += map(first.__getitem__, judged)
+        sizes += map(size.__getitem__, judged)
+        found_grades += [grade for grade in grade_at if grade is not None]
+    numbers = np.arange(len(batch.tables))
+    group = np.array(firsts, np.int64)
+    rank_of = group.copy() if batch.protocol.ties in GROUPED else np.array(ranks, np.int64)
+    rows = (np.repeat(numbers, found), rank_of, group, np.array(sizes, np.int64), np.array(found_grades, np.float64))
+    return Parts(batch.retrieved, np.repeat(numbers, batch.judged), grades, *rows)
 
 
-def _ordered(ranking: Mapping[str, float], protocol: Protocol) -> list[tuple[float, str]]:
-    """The ranking in its order: score descending, ties by document id descending, ascending, or as given."""
-    pairs = [(float(score), doc) for doc, score in ranking.items()]
+def _ordered(pairs: list[tuple[float, str]], protocol: Protocol) -> list[tuple[float, str]]:
+    """Scores and documents in their order: score descending, ties by document id descending, ascending, or as given."""
     if protocol.ties == "reversed":
         pairs.reverse()
     if protocol.ties in ("given", "reversed"):
@@ -149,11 +161,13 @@ def _ordered(ranking: Mapping[str, float], protocol: Protocol) -> list[tuple[flo
     return sorted(pairs, reverse=True)
 
 
-def _group(pairs: list[tuple[float, str]], rank: int) -> tuple[int, int]:
-    """The first rank of the documents that share the score at this rank, and how many they are."""
-    score, first, last = pairs[rank - 1][0], rank, rank
-    while first > 1 and pairs[first - 2][0] == score:
-        first -= 1
-    while last < len(pairs) and pairs[last][0] == score:
-        last += 1
-    return first, last - first + 1
+def _groups(pairs: list[tuple[float, str]]) -> tuple[Sequence[int], Sequence[int]]:
+    """For every rank the first of the documents that share its score, and how many they are; for rank 0 anything."""
+    if len({*map(itemgetter(0), pairs)}) == len(pairs):
+        return range(len(pairs) + 1), [1] * (len(pairs) + 1)
+    first, sizes = [0], [0]
+    for _, group in groupby(pairs, key=itemgetter(0)):
+        size = len([*group])
+        first += [len(first)] * size
+        sizes += [size] * size
+    return first, sizes

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import DuplicateError, FormatError
-from rankgauge.read.records import complex_refused, id_text, is_complex
+from rankgauge.read.records import id_text, is_complex
 from rankgauge.read.rows import LONGEST
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def unpack(batch: Batch) -> tuple[Floats, Floats, Floats]:
     grades, found = np.empty((2, int(batch.judged.sum())))
     scores = np.empty(int(batch.retrieved.sum()))
     try:
-        with complex_refused():
-            _fill(batch, grades, scores, found)
+        _fill(batch, grades, scores, found)
         fine = _all_finite(grades) and _all_finite(scores)
     except NOT_A_NUMBER:
         fine = False
@@ -99,8 +98,7 @@ def numbers_of(record: Record, tables: Tables, queries: list[str]) -> Floats:
     """All numbers of these tables in one array; the first that is not a finite number is an error."""
     values = np.empty(sum(map(len, tables)))
     try:
-        with complex_refused():
-            _pack(tables, _room(values), 0)
+        _pack(tables, _room(values), 0)
         fine = _all_finite(values)
     except NOT_A_NUMBER:
         fine = False

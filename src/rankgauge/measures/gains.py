@@ -74,9 +74,9 @@ def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False)
         gained = GAINS["linear" if pairs is not None else gain](grade)
         if signed and rel is None and gain != "binary":
             return gained
-        floor = grade >= (rel if rel is not None else 0)
         if pairs is None:
-            return np.where(floor & (grade > 0), gained, 0.0)
+            return np.where(grade > 0 if rel is None else (grade > 0) & (grade >= rel), gained, 0.0)
+        floor = grade >= (rel if rel is not None else 0)
         mapped = gained.astype(np.float64, copy=True)
         for level, value in pairs.items():
             mapped[grade == level] = value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, choices, unknown, way
@@ -72,13 +72,20 @@ def format_of_suffix(suffix: str) -> str | None:
 
 def bare_name(path: str) -> str:
     """`runs/bm25.v2.jsonl.gz` → `bm25.v2`: the file's name without the suffixes of formats and of compression."""
-    tables = [*(each.suffixes for each in FORMATS.values()), *(layer.suffixes for layer in LAYERS)]
-    known = {suffix for suffixes in tables for suffix in suffixes}
+    if not path:
+        return path
+    known = _suffixes()
     name = os.path.basename(path)
     rest, suffix = os.path.splitext(name)
     while rest and suffix.lower() in known:
         name, (rest, suffix) = rest, os.path.splitext(rest)
     return name
+
+
+@cache
+def _suffixes() -> frozenset[str]:
+    tables = [*(each.suffixes for each in FORMATS.values()), *(layer.suffixes for layer in LAYERS)]
+    return frozenset(suffix for suffixes in tables for suffix in suffixes)
 
 
 def recognise(source: Source, kind: str | None, columns: Mapping[str, str] | None = None) -> str:

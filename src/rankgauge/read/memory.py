@@ -80,6 +80,8 @@ def is_columns(source: Mapping[Any, Any], name: str, columns: Mapping[str, str] 
     A query and a document are among the names, and every column is a list or an array of cells; all must be equally
     long.
     """
+    if isinstance(next(iter(source.values()), None), dict):
+        return False  # as nearly always, and soon known
     names = list(map(str, source))
     named = ((columns or {}).get(role) in names or has_role(role, names) for role in ("query_id", "doc_id"))
     if not all(named) or not all(map(_is_column, source.values())):

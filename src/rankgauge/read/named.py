@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from typing import Any, TypeAlias
+from itertools import islice
+from typing import Any, Final, TypeAlias
 
 from rankgauge.errors import InputError
 from rankgauge.read.formats import bare_name
@@ -19,6 +20,7 @@ from rankgauge.shown import Shown
 __all__ = ["Runs", "named", "named_one", "named_paths", "split_name"]
 
 Runs: TypeAlias = Mapping[str, Any] | Sequence[Any] | str | os.PathLike[str]
+LOOKED_AT: Final = 100  # entries of a mapping, to tell queries from names; whoever reads it looks at every one
 
 
 def named(given: Any, what: str = "systems", alone: str | None = None) -> dict[Any, Any]:
@@ -52,8 +54,8 @@ def _is_single(given: Mapping[Any, Any], what: str) -> bool:
         return hasattr(given, "name")
     if is_columns(given, what):
         return True
-    filled = [each for each in given.values() if not isinstance(each, Sized) or len(each)]
-    return bool(filled) and all(is_of_query(each) and not isinstance(each, Shown) for each in filled)
+    first = [each for each in islice(given.values(), LOOKED_AT) if not isinstance(each, Sized) or len(each)]
+    return bool(first) and all(is_of_query(each) and not isinstance(each, Shown) for each in first)
 
 
 def _own_name(source: Any) -> str | None:

@@ -91,12 +91,12 @@ class Evaluation(Shown, Mapping[str, "Result"]):
         """Why not to trust the sample, and every run in which equal scores decide about more than 0.005."""
         from rankgauge.measures.bands.notes import tie_warnings
 
-        return [*(doubt.text for doubt in self.doubts), *tie_warnings([*self.values()])]
+        return [*(doubt.text for doubt in self.doubts), *tie_warnings([*self.results.values()])]
 
     @property
     def doubts(self) -> list[Doubt]:
         """Why the means per search and per query should not be trusted as they stand."""
-        designs = [result.design for result in self.values() if result.design is not None]
+        designs = [result.design for result in self.results.values() if result.design is not None]
         return [*dict.fromkeys(doubt for design in designs for doubt in design.doubts("search"))]
 
     @property

@@ -42,6 +42,10 @@ class Label(NamedTuple):
     milliseconds: float | None = None
     calls: int | None = None
     at: str | None = None
+    answer: str | None = None  # the key of what was asked: the same question has the same answer
+    cut: int | None = None  # characters of the document that were not shown
+    expected: float | None = None  # grade, over the probabilities of an answer of one token
+    mass: float | None = None  # of probability on the grades of the scale
 
 
 class Rated(NamedTuple):

@@ -27,6 +27,7 @@ __all__ = [
     "row_count",
     "storable",
     "texts_in",
+    "written",
 ]
 
 T = TypeVar("T")
@@ -42,8 +43,12 @@ def now() -> str:
 
 def digest(value: Any) -> str:
     """A hash of anything that JSON can hold, the same everywhere."""
-    written = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(written(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def written(value: Any) -> str:
+    """Anything as JSON, the same everywhere."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def storable(words: T, source: str) -> T:

@@ -20,6 +20,8 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    inspect,
+    text,
 )
 
 __all__ = ["MIGRATIONS", "STORED", "TABLES", "migration"]
@@ -89,7 +91,13 @@ judgment = Table(
     Column("key", Text, nullable=False, unique=True),
     Column("model", Text), Column("tokens_in", Integer), Column("tokens_out", Integer), Column("cost", Double),
     Column("milliseconds", Double), Column("calls", Integer), Column("at", Text, nullable=False),
-    Index("judgment_pair", "query_id", "doc_id"),
+    Column("answer", ID), Column("cut", Integer), Column("expected", Double), Column("mass", Double),
+    Index("judgment_pair", "query_id", "doc_id"), Index("judgment_answer", "answer"),
+)  # fmt: skip
+judge_check = Table(  # what was found where a judge was put to the test
+    "judge_check", TABLES, Column("check_id", Integer, primary_key=True),
+    Column("judge_id", ForeignKey("judge.judge_id"), nullable=False), Column("kind", Text, nullable=False),
+    Column("found", Text, nullable=False), Column("at", Text, nullable=False),
 )  # fmt: skip
 ability = Table(
     "ability", TABLES, Column("base_url", ID, primary_key=True), Column("model", ID, primary_key=True),
@@ -116,5 +124,20 @@ def _first(connection: Connection) -> None:
     TABLES.create_all(connection)
 
 
+def _answers(connection: Connection) -> None:
+    """Answers of models by their own key, what they cut and how sure they were; checks of judges."""
+    there = {column["name"] for column in inspect(connection).get_columns("judgment")}
+    for column in (judgment.c.answer, judgment.c.cut, judgment.c.expected, judgment.c.mass):
+        if column.name not in there:
+            kind = column.type.compile(connection.dialect)
+            connection.execute(text(f"ALTER TABLE judgment ADD COLUMN {column.name} {kind}"))
+    for index in judgment.indexes:
+        index.create(connection, checkfirst=True)
+    TABLES.create_all(connection)
+
+
 # Number − 1 → what the step is called, and what it does.
-MIGRATIONS: Final[list[tuple[str, Callable[[Connection], None]]]] = [("the first tables", _first)]
+MIGRATIONS: Final[list[tuple[str, Callable[[Connection], None]]]] = [
+    ("the first tables", _first),
+    ("answers of models, and checks of judges", _answers),
+]

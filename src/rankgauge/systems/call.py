@@ -7,13 +7,15 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgauge.errors import InputError, unknown
 from rankgauge.read.rows import shortened
 from rankgauge.systems.hits import Asked, Failed, Hit, hit_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rankgauge.store.project import Project
     from rankgauge.systems.config import Config
 
@@ -22,6 +24,18 @@ __all__ = ["Call", "called", "function_of"]
 IDS = ("id", "doc_id", "docid", "_id")
 SCORES = ("score", "_score")
 FEW = 32  # queries at once, where a batch has no size
+
+
+class Configured(Protocol):
+    """Where a table was found, and the folder that its paths start from."""
+
+    @property
+    def where(self) -> str:
+        """For messages."""
+
+    @property
+    def folder(self) -> Path:
+        """The project's folder."""
 
 
 class Call:
@@ -46,7 +60,7 @@ class Call:
         """Nothing is open."""
 
 
-def function_of(name: str, config: Config) -> Callable[..., Any]:
+def function_of(name: str, config: Configured) -> Callable[..., Any]:
     """The function that `module:function` names; what goes wrong in the module is the user's to mend."""
     module, _, attribute = name.partition(":")
     for folder in (os.fspath(config.folder.resolve()), os.getcwd()):

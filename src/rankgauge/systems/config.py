@@ -20,12 +20,32 @@ if TYPE_CHECKING:
     from rankgauge.store.project import Project
     from rankgauge.systems.hits import System
 
-__all__ = ["KINDS", "Config", "Documents", "config_of", "documents_of", "given_outright", "system_of"]
+__all__ = [
+    "FLAG",
+    "FUNCTION",
+    "KINDS",
+    "LIMITS",
+    "TABLE",
+    "TEXT",
+    "Config",
+    "Documents",
+    "Key",
+    "check_keys",
+    "config_of",
+    "documents_of",
+    "given_outright",
+    "is_texts",
+    "limits_in",
+    "number",
+    "one_of",
+    "system_of",
+]
 
 PASSWORD: Final = re.compile(r"://[^/@]*:(?!\$\{)[^/@]+@")  # in an address, and not from the environment
 PARAMETER: Final = re.compile(r"[?&]([^=&]+)=([^&]*)")  # name and value, in an address
 # A header or parameter that opens doors, by how its name ends.
 SECRET: Final = re.compile(r"(authorization|\bkey|[-_]key|apikey|token|secret|password|cookie)$", re.IGNORECASE)
+USUAL: Final = Limits()
 MILLION: Final = 10**6  # bytes of a megabyte
 
 
@@ -44,7 +64,9 @@ class Key(NamedTuple):
     expected: str
 
 
-def _number(least: float, *, whole: bool = False, above: bool = False) -> Key:
+def number(least: float, *, whole: bool = False, above: bool = False) -> Key:
+    """A number from, or above, the least."""
+
     def fits(value: Any) -> bool:
         right = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
         return right and (value > least if above else value >= least)
@@ -52,7 +74,8 @@ def _number(least: float, *, whole: bool = False, above: bool = False) -> Key:
     return Key(fits, f"{'a whole' if whole else 'a'} number {'above' if above else 'from'} {least:g}")
 
 
-def _is_texts(value: Any) -> bool:
+def is_texts(value: Any) -> bool:
+    """Whether this is a list of texts."""
     return isinstance(value, list) and bool(value) and all(isinstance(each, str) and each for each in value)
 
 
@@ -61,18 +84,19 @@ FLAG: Final = Key(lambda value: isinstance(value, bool), "true or false")
 TABLE: Final = Key(lambda value: isinstance(value, dict), "a table")
 
 
-def _one_of(*words: str) -> Key:
+def one_of(*words: str) -> Key:
+    """One of these words."""
     return Key(lambda value: value in words, choices(f'"{word}"' for word in words))
 
 
 # What may be changed without making another system of it: how hard it is worked.
 LIMITS: Final = {
-    "workers": _number(1, whole=True),
-    "timeout": _number(0, above=True),
-    "retries": _number(0, whole=True),
-    "pause": _number(0),
-    "per_second": _number(0, above=True),
-    "largest": _number(0, above=True),
+    "workers": number(1, whole=True),
+    "timeout": number(0, above=True),
+    "retries": number(0, whole=True),
+    "pause": number(0),
+    "per_second": number(0, above=True),
+    "largest": number(0, above=True),
 }
 HTTP: Final = (
     *("method", "headers", "params", "body", "hits", "id", "score", "fields", "ids", "scores", "whole"),
@@ -82,33 +106,33 @@ FUNCTION: Final = Key(lambda value: isinstance(value, str) and bool(value.partit
 KEYS: Final[dict[str, Key]] = {
     **LIMITS,
     "kind": TEXT,
-    "duplicates": _one_of(*DUPLICATES),
+    "duplicates": one_of(*DUPLICATES),
     "rerank": TEXT,
-    "candidates": _number(1, whole=True),
+    "candidates": number(1, whole=True),
     "call": FUNCTION,
     "batch": Key(lambda value: value is True or LIMITS["workers"].fits(value), "true, or a whole number from 1"),
-    "command": Key(lambda value: TEXT.fits(value) or _is_texts(value), "a text, or a list of a program and its words"),
+    "command": Key(lambda value: TEXT.fits(value) or is_texts(value), "a text, or a list of a program and its words"),
     "url": TEXT,
-    "method": _one_of("GET", "POST"),
+    "method": one_of("GET", "POST"),
     "headers": TABLE,
     "params": TABLE,
     "body": Key(lambda value: isinstance(value, (dict, list, str)), "a table, or JSON as a text"),
     **dict.fromkeys(("hits", "id", "score", "ids", "scores", "whole"), TEXT),
     "fields": Key(
-        lambda value: value is False or TEXT.fits(value) or _is_texts(value) or isinstance(value, dict),
+        lambda value: value is False or TEXT.fits(value) or is_texts(value) or isinstance(value, dict),
         "a path, a list of names, a table of name = weight, or false",
     ),
     "ascending": FLAG,
     "embed": FUNCTION,
     "stemming": FLAG,
-    "words": _one_of("any", "all"),
+    "words": one_of("any", "all"),
     "documents": TEXT,
     "sql": TEXT,
     "file": TEXT,
     "format": TEXT,
     "model": TEXT,
-    "api": _one_of("cohere", "tei"),
-    "text": Key(_is_texts, "a list of fields"),
+    "api": one_of("cohere", "tei"),
+    "text": Key(is_texts, "a list of fields"),
 }
 KINDS: Final[dict[str, Kind]] = {
     "fts5": Kind("fts5:Fts5", (), ("fields", "stemming", "words", "documents")),
@@ -148,10 +172,7 @@ class Config:
     @cached_property
     def limits(self) -> Limits:
         """How hard it may be worked."""
-        given = {name: self.table[name] for name in LIMITS if name in self.table}
-        if "largest" in given:
-            given["largest"] = int(given["largest"] * MILLION)
-        return Limits(**given)
+        return limits_in(self.table)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -164,6 +185,24 @@ class Config:
         module, _, name = made_by.partition(":")
         made: System = getattr(import_module(f"rankgauge.systems.{module}"), name)(self, project)
         return made
+
+
+def check_keys(table: Mapping[str, Any], keys: Mapping[str, Key], where: str, what: str = "") -> None:
+    """Refuse a key that is not known, and a value that does not fit its key."""
+    for key, value in table.items():
+        if key not in keys:
+            of = f": {what}" if what else ""
+            raise InputError(unknown(f"{where}{of} has no key {key!r}", key, keys))
+        if not keys[key].fits(value):
+            raise InputError(f"{where}: {key} = {value!r}; expected {keys[key].expected}")
+
+
+def limits_in(table: Mapping[str, Any], usual: Limits = USUAL) -> Limits:
+    """How hard others may be worked, as a table says."""
+    given = {name: table[name] for name in LIMITS if name in table}
+    if "largest" in given:
+        given["largest"] = int(given["largest"] * MILLION)
+    return usual._replace(**given)
 
 
 def config_of(name: str, table: Any, where: str, folder: Path) -> Config:
@@ -180,12 +219,7 @@ def config_of(name: str, table: Any, where: str, folder: Path) -> Config:
     if kind not in KINDS:
         raise InputError(unknown(f"{where}: there is no kind {kind!r}", kind, KINDS))
     row = KINDS[kind]
-    known = (*COMMON, *row.needs, *row.may)
-    for key, value in table.items():
-        if key not in known:
-            raise InputError(unknown(f"{where}: {kind} has no key {key!r}", key, known))
-        if not KEYS[key].fits(value):
-            raise InputError(f"{where}: {key} = {value!r}; expected {KEYS[key].expected}")
+    check_keys(table, {key: KEYS[key] for key in (*COMMON, *row.needs, *row.may)}, where, kind)
     for key in row.needs:
         if key not in table:
             raise InputError(f"{where}: lacks {key}; write {key} = {KEYS[key].expected}")
@@ -207,7 +241,7 @@ def _check_secrets(table: Mapping[str, Any], where: str) -> None:
 
 
 def _refuse_secret(where: str, what: str) -> NoReturn:
-    how = "put it into the environment, and write ${NAME} for it"
+    how = "write ${NAME} for it, and set NAME in the environment"
     raise InputError(f"{where}: {what}, which would be stored; {how}")
 
 
@@ -257,6 +291,7 @@ class Documents(NamedTuple):
     path: str
     id: str | None = None
     fields: tuple[str, ...] = ()
+    show: tuple[str, ...] = ()  # what judges see, in this order; all of them where it is empty
 
 
 def documents_of(settings: Mapping[str, Any], folder: Path, where: str) -> Documents | None:
@@ -264,13 +299,12 @@ def documents_of(settings: Mapping[str, Any], folder: Path, where: str) -> Docum
     table = settings.get("documents")
     if table is None:
         return None
-    expected = {"file": TEXT, "id": TEXT, "fields": Key(_is_texts, "a list of names")}
+    names = Key(is_texts, "a list of names")
     place = f"{where}: [documents]"
-    for key, value in table.items() if isinstance(table, dict) else ():
-        if key not in expected:
-            raise InputError(unknown(f"{place} has no key {key!r}", key, expected))
-        if not expected[key].fits(value):
-            raise InputError(f"{place}: {key} = {value!r}; expected {expected[key].expected}")
+    if isinstance(table, dict):
+        check_keys(table, {"file": TEXT, "id": TEXT, "fields": names, "show": names}, place)
     if not isinstance(table, dict) or "file" not in table:
         raise InputError(f'{place} lacks file; write file = "documents.jsonl"')
-    return Documents(str(folder / table["file"]), table.get("id"), tuple(table.get("fields", ())))
+    return Documents(
+        str(folder / table["file"]), table.get("id"), tuple(table.get("fields", ())), tuple(table.get("show", ()))
+    )

@@ -74,7 +74,7 @@ def _id_column(names: list[str], documents: Documents, place: str) -> str:
 def corpus_hash(documents: Documents) -> str:
     """A hash of the file and of what is taken from it."""
     find_source(documents.path)  # says what is wrong with the path
-    made = hashlib.sha256(repr(documents[1:]).encode())
+    made = hashlib.sha256(repr((documents.id, documents.fields)).encode())
     with open(documents.path, "rb") as stream:
         while part := stream.read(1 << 20):
             made.update(part)

@@ -20,7 +20,16 @@ DUPLICATES: Final = ("error", "first", "best")  # what to do with a document tha
 
 
 class Failed(Exception):
-    """A query got no answer; the message is what the user is told."""
+    """A query got no answer; the message is what the user is told.
+
+    Of a server: `status` and `text` of what it answered, 0 where no connection came about; `calls` that were made, and
+    `tokens` in and out that they cost, where that is known.
+    """
+
+    status: int | None = None
+    text: str = ""
+    calls: int = 1
+    tokens: tuple[int, int] | None = None
 
 
 class Asked(NamedTuple):

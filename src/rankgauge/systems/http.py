@@ -17,7 +17,7 @@ from rankgauge.systems.call import called, function_of
 from rankgauge.systems.hits import Asked, Failed, Hit, hit_of
 from rankgauge.systems.presets import PRESETS
 from rankgauge.systems.template import Secrets, filled, in_path, placeholders_in
-from rankgauge.systems.workers import Again, TimedOut
+from rankgauge.systems.workers import Again, Busy, TimedOut
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Http", "Sender", "expression", "vector_of"]
 
-PASSING: Final = (408, 409, 425, 429)  # and 5xx: worth another attempt
+BUSY: Final = 429  # too many at once
+PASSING: Final = (408, 409, 425, BUSY)  # and 5xx: worth another attempt
 SENT: Final = ("url", "params", "headers", "body")
 EXTRA: Final = "pip install 'rankgauge[loop]'"
 
@@ -36,16 +37,16 @@ EXTRA: Final = "pip install 'rankgauge[loop]'"
 class Sender:
     """Sends requests and gives back the JSON of the answer; whatever else comes back is an error with words."""
 
-    def __init__(self, limits: Limits, secrets: Secrets, url: str, where: str) -> None:
+    def __init__(self, limits: Limits, secrets: Secrets, url: str, where: str, name: str = "url") -> None:
         try:
             import httpx2
         except ModuleNotFoundError:
-            raise InputError(f"{where}: a system behind HTTP needs httpx2: {EXTRA}") from None
+            raise InputError(f"{where}: what is behind HTTP needs httpx2: {EXTRA}") from None
         if not url.startswith(("http://", "https://", "${")):
-            raise InputError(f"{where}: url = {url!r} is no address; write http://… or https://…")
-        for name in ("httpx2", "httpcore2"):  # what they log has addresses and headers, secrets included
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        self.library, self.limits, self.secrets = httpx2, limits, secrets
+            raise InputError(f"{where}: {name} = {url!r} is no address; write http://… or https://…")
+        for library in ("httpx2", "httpcore2"):  # what they log has addresses and headers, secrets included
+            logging.getLogger(library).setLevel(logging.CRITICAL)
+        self.library, self.limits, self.secrets, self.name = httpx2, limits, secrets, name
         self.client = httpx2.Client(
             follow_redirects=False,  # the headers would go with it
             timeout=limits.timeout,
@@ -55,7 +56,13 @@ class Sender:
     def send(self, method: str, url: str, **parts: Any) -> Any:
         """What the server says, as JSON."""
         try:
-            return self._parsed(*self._answer(method, url, **parts))
+            response, content = self._answer(method, url, **parts)
+            text = self.secrets.hidden(content.decode(errors="replace"))  # before it is cut: half a secret is one, too
+            try:
+                return self._parsed(response, content, text)
+            except Failed as error:
+                error.status, error.text = response.status_code, text
+                raise
         except Failed as error:
             error.args = (self.secrets.hidden(str(error)),)
             raise
@@ -75,30 +82,31 @@ class Sender:
                         raise self._late()
                 return response, bytes(content)
         except errors.ConnectTimeout:
-            raise Again(f"the server did not take the connection within {self.limits.timeout:g} seconds") from None
+            raise _unsent(f"the server did not take the connection within {self.limits.timeout:g} seconds") from None
         except errors.TimeoutException:
             raise self._late() from None
         except errors.ConnectError as error:
-            raise Again(f"no server answers there ({error}); start it, or check url") from None
+            raise _unsent(f"no server answers there ({error}); start it, or check {self.name}") from None
         except errors.DecodingError as error:
             raise Failed(f"the answer cannot be unpacked ({error}); check the server") from None
         except (errors.UnsupportedProtocol, errors.InvalidURL, errors.LocalProtocolError) as error:
-            raise Failed(f"the request cannot be sent ({error}); check url and headers") from None
+            raise Failed(f"the request cannot be sent ({error}); check {self.name} and headers") from None
         except errors.TransportError as error:
             raise Again(f"the connection broke ({str(error) or type(error).__name__})") from None
 
     def _late(self) -> TimedOut:
         return TimedOut(f"no whole answer within {self.limits.timeout:g} seconds; allow more: timeout = …")
 
-    def _parsed(self, response: Response, content: bytes) -> Any:
+    def _parsed(self, response: Response, content: bytes, text: str) -> Any:
         status = response.status_code
-        text = self.secrets.hidden(content.decode(errors="replace"))  # before it is cut: half a secret is one, too
         said = f": {shortened(text)}" if text.strip() else ""
         if status in PASSING or status >= 500:
-            raise Again(f"the server answered {status}{said}", pause_of(response.headers.get("retry-after")))
+            passing = Busy if status == BUSY else Again
+            raise passing(f"the server answered {status}{said}", pause_of(response.headers.get("retry-after")))
         if 300 <= status < 400:
             to = response.headers.get("location", "")
-            raise Failed(f"the server redirects ({status}) to {to!r}, which is not followed; write that address as url")
+            words = f"the server redirects ({status}) to {to!r}, which is not followed"
+            raise Failed(f"{words}; write that address as {self.name}")
         if status in (401, 403):
             raise Failed(f"the server refuses us ({status}{said}); give what it wants in headers, from ${{NAME}}")
         if status >= 400:
@@ -116,6 +124,12 @@ class Sender:
     def close(self) -> None:
         """Let go of the connections."""
         self.client.close()
+
+
+def _unsent(words: str) -> Again:
+    error = Again(words)
+    error.status = 0
+    return error
 
 
 def _refuse(name: str) -> Any:

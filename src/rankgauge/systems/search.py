@@ -18,7 +18,7 @@ from rankgauge.store.transfer.files import check_system
 from rankgauge.systems import stored
 from rankgauge.systems.documents import fields_of
 from rankgauge.systems.hits import Asked, Failed, Ranking, ranking_of
-from rankgauge.systems.workers import Done, Pool
+from rankgauge.systems.workers import INTERRUPTED, Done, Pool
 
 if TYPE_CHECKING:
     from rankgauge.store.project import Project
@@ -66,6 +66,11 @@ class Outcome:
     def lacking(self) -> int:
         """How many queries have no answer."""
         return self.queries - self.before - len(self.milliseconds)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was ended by Ctrl-C, so that what lacks an answer was not even asked."""
+        return self.stopped == INTERRUPTED
 
     def lines(self) -> list[str]:
         """How it went: what was asked, how long it took, what to know."""
@@ -154,7 +159,7 @@ def search(
             store.add_answer(run, answer, documents)
 
         _ask_all(config, system, [each for each in asked if each.query_id not in before], k, keep, outcome, progress)
-        outcome.whole = outcome.lacking == 0 or allow_missing
+        outcome.whole = outcome.lacking == 0 or (allow_missing and not outcome.interrupted)
         if outcome.whole:
             store.end_run(run, "whole")
         outcome.failed = dict(stored.failures(store, run))

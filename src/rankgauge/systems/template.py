@@ -80,12 +80,16 @@ class Secrets:
             if not os.environ.get(name):
                 raise InputError(f"{where}: ${{{name}}} is not set; set it in the environment: export {name}=…")
             self.values[name] = os.environ[name]
+        long = [(name, value) for name, value in self.values.items() if len(value) >= SHORT]
+        self._spelt = [
+            (re.compile("".join(map(_spelt, value))), f"${{{name}}}")
+            for name, value in sorted(long, key=lambda each: -len(each[1]))
+        ]
 
     def hidden(self, text: str) -> str:
         """A text without their values, however these are written."""
-        for name, value in sorted(self.values.items(), key=lambda each: -len(each[1])):
-            if len(value) >= SHORT:
-                text = re.sub("".join(map(_spelt, value)), lambda _, name=name: f"${{{name}}}", text)  # type: ignore[misc]
+        for value, name in self._spelt:
+            text = value.sub(name, text)
         return text
 
 

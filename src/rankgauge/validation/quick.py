@@ -7,10 +7,11 @@ ranks from 0, a query's own id, ids written differently), and says how many quer
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -40,6 +41,7 @@ LOOKED_AT: Final = 2_000  # queries, to tell whether it is worth looking at all 
 QUERIES: Final = 20  # that are peeked at, or fewer if they have more rows than this
 ROWS: Final = 2_000
 MOST_ROWS: Final = 1_000_000  # of a run whose scores are looked at as 32-bit numbers, too
+T = TypeVar("T", bound=Sized)
 WIDTH: Final = 6  # query Q0 doc rank score tag
 MOST_DOCUMENTS: Final = 2_000  # documents of the run whose spelling is tried in other ways
 
@@ -125,15 +127,20 @@ def _narrow(judgments: Judgments, run: Run, hits: Hits) -> Hits | None:
     if rules.order != "score" or rules.scores != "float64" or len(run) > MOST_ROWS:
         return None
     if run.is_columns:
-        query, score = run.columns.query, run.columns.number
+        close = len(same_in_32_bits(run.columns.query, run.columns.number)) > 0
     else:
-        first = [np.fromiter(map(float, docs.values()), np.float64) for docs in islice(run.nested.values(), QUERIES)]
-        query = np.repeat(np.arange(len(first)), [*map(len, first)])
-        score = np.concatenate([np.sort(each) for each in first]) if first else np.zeros(0)
-    if not len(same_in_32_bits(query, score)):
+        close = any(map(_meet_in_32_bits, _first(run.nested).values()))
+    if not close:
         return None
     with warnings.catch_warnings(action="ignore", category=RankgaugeWarning):
         return match(judgments, run, replace(rules, scores="float32"))
+
+
+def _meet_in_32_bits(ranking: Mapping[str, float]) -> bool:
+    """Whether scores of a ranking that are different numbers are the same in 32 bits."""
+    scores = ranking.values()
+    different = len({*array("f", scores)})
+    return different < len(scores) and different < len({*scores})
 
 
 def reversal(hits: Hits, measure: Measure) -> str:
@@ -211,9 +218,9 @@ def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
     )  # fmt: skip
 
 
-def _first(nested: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:
+def _first(nested: Mapping[str, T]) -> dict[str, T]:
     """The first queries with their documents, as few as hold enough rows."""
-    result: dict[str, Collection[str]] = {}
+    result: dict[str, T] = {}
     rows = 0
     for query, docs in islice(nested.items(), QUERIES):
         if rows >= ROWS:

@@ -48,10 +48,12 @@ def open_values(result: Result) -> Iterator[TieNote]:
     """The values whose first four decimals depend on the order of equal scores."""
     if result.dialect is not None and result.dialect.undefined_ties:
         return  # the band stands in the table itself
-    for measure in result.measures:
+    tied = {id(hits): hits.tied > 1 for hits in (result.hits, *result.own_hits.values()) if not hits.averaged}
+    tied = {number: rows for number, rows in tied.items() if rows.any()}
+    for measure in result.measures if tied else ():
         _, hits = result.computed(measure)
-        if not is_text(measure) and not hits.averaged and (hits.tied > 1).any():
-            share = float((hits.tied > 1).mean())
+        if id(hits) in tied and not is_text(measure):
+            share = float(tied[id(hits)].mean())
             note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), share)
             if f"{note.low:.4f}" != f"{note.high:.4f}":
                 yield note

@@ -1,0 +1,332 @@
+"""`rankgauge judge`: what is asked, what is kept, and what is never asked again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
+pytest.importorskip("httpx2", reason="httpx2 is not installed")
+
+from chat_server import MODEL, STONES, ChatServer, chatting, specimen
+from command import Command
+from rankgauge import Project
+from rankgauge.errors import InputError
+from rankgauge.judge.asking import REMINDER, ask_judge, plan_judge, questions_of, read_again
+from rankgauge.judge.config import find_judge, judge_config
+from rankgauge.judge.money import Budget, Prices
+from rankgauge.judge.pairs import Pair
+from rankgauge.systems.workers import Stop
+
+PRICES = {"input": 0.25, "output": 2.0, "per": 1_000_000, "currency": "$"}
+
+
+def pair(number: int) -> Pair:
+    fields = {"title": f"Stone {number}", "text": specimen(f"s{number}", number % len(STONES))}
+    return Pair(f"q{number % 3}", f"d{number}", f"stones {number % 3}", None, fields)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    assert command("init", tmp_path / "stones").code == 0
+    monkeypatch.chdir(tmp_path / "stones")
+    lines = [
+        {"query_id": each.query_id, "query": each.query, "doc_id": each.doc_id, "document": each.document}
+        for each in map(pair, range(12))
+    ]
+    Path("pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    Path("mine.py").write_text(
+        "asked = []\n"
+        "def grade(query, document):\n"
+        "    asked.append((query['query_id'], document['doc_id']))\n"
+        f"    return next(n for n, stone in enumerate({STONES}) if stone in document['text']), 'a stone'\n"
+        "def odd(query, document):\n"
+        "    return {'d1': 7, 'd2': None, 'd3': 1.5, 'd4': True, 'd5': '2'}.get(document['doc_id'], 0)\n"
+        "def broken(query, document):\n"
+        "    raise ValueError('no stone')\n"
+    )
+    return tmp_path / "stones"
+
+
+@pytest.fixture
+def strict() -> Iterator[ChatServer]:
+    with chatting("strict") as server:
+        yield server
+
+
+def config(server: ChatServer, **more: Any) -> Any:
+    table = {"base_url": server.url, "model": MODEL, "pause": 0.01, **more}
+    return judge_config("petra", table, "judge 'petra'", Path())
+
+
+def stored(folder: Path, asked: str) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(folder / "rankgauge.db") as connection:
+        return connection.execute(asked).fetchall()
+
+
+# ---- a function ------------------------------------------------------------------------------------------------------
+
+
+def test_a_function_judges_and_is_not_asked_twice(folder: Path, command: Command) -> None:
+    said = command("judge", "pairs.jsonl", "--judge", "mine", "--call", "mine:grade", "-o", "labels.txt")
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith("mine graded 12 of 12 pairs.\n")
+    labels = [line.split() for line in Path("labels.txt").read_text().splitlines()]
+    assert {(doc, int(grade)) for _, _, doc, grade in labels} == {(f"d{n}", n % 4) for n in range(12)}
+    asked = sys.modules["mine"].asked
+    assert len(asked) == 12
+    again = command("judge", "pairs.jsonl", "--judge", "mine", "--call", "mine:grade")
+    assert again.out.startswith("mine graded 12 of 12 pairs; nothing was asked, for all answers are stored.")
+    assert len(asked) == 12
+    assert "mine" in command("labels").out
+    ((kind, reason),) = set(stored(folder, "SELECT kind, reason FROM judgment JOIN judge USING (judge_id)"))
+    assert (kind, reason) == ("program", "a stone")
+
+
+def test_what_is_no_grade_stays_open(folder: Path, command: Command) -> None:
+    said = command("judge", "pairs.jsonl", "--judge", "odd", "--call", "mine:odd")
+    assert said.code == 4
+    assert "odd: 4 of 12 pairs have no grade; the same command goes on" in said.err
+    assert 'failed: the function gave "7"; expected 0, 1, 2 or 3' in " ".join(said.out.split())
+    grades = dict(stored(folder, "SELECT doc_id, grade FROM judgment"))
+    assert [grades[f"d{n}"] for n in range(1, 6)] == [None, None, None, None, 2.0]
+    assert {grades[f"d{n}"] for n in (0, 6, 7, 8, 9, 10, 11)} == {0.0}
+    counted = json.loads(command("labels", "--format", "json").out)["judges"][0]
+    assert (counted["graded"], counted["states"]) == (8, {"failed": 4})
+
+
+def test_a_function_that_raises_leaves_nothing(folder: Path, command: Command) -> None:
+    said = command("judge", "pairs.jsonl", "--judge", "bad", "--call", "mine:broken")
+    assert said.code == 4
+    assert 'no answer: the function raised ValueError: "no stone" (mine.py:8)' in " ".join(said.out.split())
+    assert stored(folder, "SELECT COUNT(*) FROM judgment") == [(0,)]
+
+
+def test_the_pool_is_judged_where_no_file_is_named(folder: Path, command: Command) -> None:
+    assert "the pool is empty" in command("judge", "--judge", "mine", "--call", "mine:grade").err
+    assert command("judge", "pairs.jsonl", "--judge", "mine", "--call", "mine:grade").code == 0
+    said = command("judge", "--judge", "mine", "--call", "mine:grade")
+    assert said.out.startswith("mine graded 12 of 12 pairs; nothing was asked")
+    other = command("judge", "--judge", "odd", "--call", "mine:odd")
+    assert (other.code, other.out) == (
+        0, "Every pair of the pool has a grade; to have this judge grade them, too, give PAIRS.\n",
+    )  # fmt: skip
+
+
+# ---- a model ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_judges_and_is_asked_once_ever(folder: Path, strict: ChatServer) -> None:
+    pairs = [*map(pair, range(12))]
+    judged = ask_judge(Project("."), config(strict), pairs)
+    assert (judged.graded, judged.calls, strict.calls) == (12, 12, 12)
+    assert {key[1]: grade for key, (_, grade, _) in judged.outcomes.items()} == {f"d{n}": n % 4 for n in range(12)}
+    rows = stored(folder, "SELECT state, calls, model, reader, raw IS NULL, tokens_in > 0 FROM judgment")
+    assert set(rows) == {("graded", 1, MODEL, rows[0][3], 0, 1)}
+    again = ask_judge(Project("."), config(strict), pairs)
+    assert (again.graded, again.before, again.calls, strict.calls) == (12, 12, 0, 12)
+    renamed = judge_config("other", dict(config(strict).table), "judge 'other'", Path())
+    assert ask_judge(Project("."), renamed, pairs).calls == 0  # the same question has an answer
+    assert len(Project(".").labels("other")) == 12
+    assert strict.calls == 12
+    changed = ask_judge(Project("."), config(strict, temperature=1), pairs[:2])
+    assert (changed.calls, strict.calls) == (2, 14)
+
+
+def test_replay_needs_no_server(folder: Path, command: Command) -> None:
+    with chatting("strict") as server:
+        words = ["judge", "pairs.jsonl", "--judge", "gpt", "--base-url", server.url, "--model", MODEL]
+        first = command(*words, "-o", "one.txt")
+        assert first.code == 0
+    gone = command(*words, "-o", "two.txt")
+    assert gone.code == 0
+    assert Path("one.txt").read_bytes() == Path("two.txt").read_bytes()
+    replayed = command(*words, "--set", "replay=true", "--repeats", "2")
+    assert replayed.code == 0  # every pair has a grade
+    assert "12 calls" not in replayed.out
+    assert command(*words, "--set", "replay=true", "--set", "seed=3").code == 4  # nobody asked so
+
+
+def test_the_same_text_is_asked_once(folder: Path, strict: ChatServer) -> None:
+    one = pair(1)
+    judged = ask_judge(Project("."), config(strict), [one, one._replace(doc_id="copy")])
+    assert (judged.graded, strict.calls) == (2, 1)
+
+
+def test_a_dry_run_sends_and_stores_nothing(folder: Path, strict: ChatServer, command: Command) -> None:
+    plan = plan_judge(Project("."), config(strict, prices=PRICES), [*map(pair, range(12))], repeats=2)
+    text = questions_of(config(strict), [pair(0)])[0][0].text
+    assert (plan["pairs"], plan["answered"], plan["calls"]) == (12, 0, 24)
+    assert plan["tokens_in"] == pytest.approx(24 * len(text) / 4, rel=0.05)
+    assert plan["cost"] == pytest.approx((plan["tokens_in"] * 0.25 + plan["tokens_out"] * 2) / 1e6)
+    assert (strict.calls, stored(folder, "SELECT COUNT(*) FROM judgment")) == (0, [(0,)])
+    ask_judge(Project("."), config(strict, prices=PRICES), [*map(pair, range(3))])
+    after = plan_judge(Project("."), config(strict, prices=PRICES), [*map(pair, range(12))])
+    assert (after["answered"], after["calls"]) == (3, 9)
+    assert after["tokens_in"] == pytest.approx(9 * strict.tokens_in / 3)
+    words = ("--base-url", strict.url, "--model", MODEL, "--dry-run")
+    said = command("judge", "pairs.jsonl", "--judge", "petra", *words).out
+    assert said.startswith("petra: 12 pairs, 3 answers stored, 9 calls to make, about")
+
+
+def test_repeats_are_stored_singly(folder: Path, strict: ChatServer) -> None:
+    judged = ask_judge(Project("."), config(strict), [pair(1), pair(2)], repeats=5)
+    assert (judged.calls, judged.consistency, judged.graded) == (10, 1.0, 2)
+    assert stored(folder, "SELECT repeat, COUNT(*) FROM judgment GROUP BY repeat") == [(n, 2) for n in range(5)]
+
+
+def test_an_unreadable_answer_is_asked_for_once_more(folder: Path) -> None:
+    with chatting("prose") as server:
+        judged = ask_judge(Project("."), config(server), [pair(1)])
+        assert (judged.states["failed"], judged.calls) == (1, 2)
+        assert server.bodies[1]["messages"][0]["content"].endswith(REMINDER.format(grades="0, 1, 2, 3"))
+        assert ask_judge(Project("."), config(server), [pair(1)]).calls == 0  # left to somebody else
+        assert ask_judge(Project("."), config(server), [pair(1)], again=True).calls == 2
+    assert stored(folder, "SELECT COUNT(*), MAX(grade) FROM judgment") == [(2, None)]
+
+
+def test_stored_answers_are_read_again(folder: Path, strict: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask_judge(Project("."), config(strict), [*map(pair, range(4))])
+    assert read_again(Project("."), config(strict)) == []
+    with sqlite3.connect(folder / "rankgauge.db") as connection:  # as an older reader had it
+        connection.execute("UPDATE judgment SET state = 'failed', grade = NULL, reader = '0' WHERE doc_id = 'd3'")
+    changed = read_again(Project("."), config(strict))
+    assert [(each.doc_id, each.before, each.now) for each in changed] == [("d3", ("failed", None), ("graded", 3.0))]
+    assert strict.calls == 4
+    assert stored(folder, "SELECT grade FROM judgment WHERE doc_id = 'd3' ORDER BY judgment_id") == [(None,), (3.0,)]
+    assert read_again(Project("."), config(strict)) == []
+    assert dict(Project(".").labels("petra").nested["q0"]) == {"d0": 0.0, "d3": 3.0}
+
+
+def test_pairs_without_a_text_are_counted_and_not_asked(folder: Path, strict: ChatServer, command: Command) -> None:
+    judged = ask_judge(Project("."), config(strict), [pair(1), pair(2)._replace(document={}), Pair("q9", "d9")])
+    assert (judged.graded, judged.open, len(judged.silent), strict.calls) == (1, 2, 2, 1)
+    assert "2 pairs have no grade (q2 d2, q9 d9): no text to judge" in judged.show()
+
+
+def test_a_long_document_is_cut_and_that_is_stored(folder: Path, strict: ChatServer) -> None:
+    long = pair(1)._replace(document={"text": specimen("s1", 1) + " and so on" * 1000})
+    judged = ask_judge(Project("."), config(strict, longest=200), [long])
+    assert (judged.graded, judged.cut) == (1, 1)
+    ((cut,),) = stored(folder, "SELECT cut FROM judgment")
+    assert cut > 9_000
+    assert len(strict.bodies[0]["messages"][0]["content"]) < 3_000
+
+
+def test_fields_are_shown_as_the_project_says(folder: Path, strict: ChatServer) -> None:
+    Path("docs.jsonl").write_text(json.dumps({"doc_id": "d1", "text": specimen("s1", 1), "secret": "price 7"}) + "\n")
+    with Path("rankgauge.toml").open("a") as file:
+        file.write('[documents]\nfile = "docs.jsonl"\nshow = ["text"]\n')
+    ask_judge(Project("."), config(strict), [Pair("q1", "d1", "stones")])
+    sent = strict.bodies[0]["messages"][0]["content"]
+    assert specimen("s1", 1) in sent
+    assert "price" not in sent
+
+
+# ---- money -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_budget_is_kept_over_several_passes(folder: Path, strict: ChatServer) -> None:
+    cost = {"prices": PRICES, "workers": 1}
+    first = ask_judge(Project("."), config(strict, **cost), [pair(0)])
+    assert first.cost == pytest.approx((strict.tokens_in * 0.25 + strict.tokens_out * 2) / 1e6)
+    with pytest.raises(InputError, match=r"the budget of \$0\.0010 has no room for another answer"):
+        ask_judge(Project("."), config(strict, **cost, budget=0.001), [pair(1)])
+    most = 0.006
+    judged = ask_judge(Project("."), config(strict, **cost, budget=most), [*map(pair, range(40))])
+    spent = (strict.tokens_in * 0.25 + strict.tokens_out * 2) / 1e6
+    assert judged.stopped is not None
+    assert "the budget of $0.0060 has no room" in judged.stopped
+    assert spent <= most
+    assert 1 < judged.graded < 40
+
+
+def test_what_is_under_way_is_reserved() -> None:
+    budget = Budget(Prices.of(PRICES, "prices"), 1.0)
+    with budget.reserve(1_000_000, 250_000) as spending:
+        assert budget.reserved == 0.75
+        spending.cost = 0.5
+    assert (budget.reserved, budget.spent) == (0.0, 0.5)
+    with budget.reserve(1_000_000, 0), pytest.raises(ZeroDivisionError), budget.reserve(400_000, 0):
+        raise ZeroDivisionError
+    assert budget.spent == pytest.approx(0.85)  # what nobody says the cost of has cost the most
+    with pytest.raises(Stop, match="raise budget"), budget.reserve(1_000_000, 0):
+        raise AssertionError
+
+
+# ---- what is wrong ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({}, "has no server; write base_url"),
+        ({"model": "m"}, "has no server"),
+        ({"base_url": "http://x/v1", "modle": "m"}, "has no key 'modle'; did you mean 'model'"),
+        ({"base_url": "http://x/v1", "prompt": "nope"}, "there is no prompt 'nope'"),
+        ({"base_url": "http://x/v1", "scale": {"1": "yes"}}, "has one grade, 1; a scale has two or more"),
+        ({"base_url": "http://x/v1", "prices": {"input": 1, "output": 2}}, "have no unit"),
+        ({"base_url": "http://x/v1", "prices": "prices.json"}, "expected a table: { input"),
+        ({"base_url": "http://x/v1", "prices": {"input": -1, "output": 2, "per": 1000}}, "input = -1; expected a num"),
+        ({"base_url": "http://x/v1", "budget": 3.0}, "a budget needs prices"),
+        ({"base_url": "http://x/v1", "budget": 0}, "budget = 0; expected a number above 0"),
+        ({"call": "mine:grade", "model": "m"}, "a judge that is a function (call) has no model"),
+        ({"call": "mine"}, "call = 'mine'; expected \"module:function\""),
+        ("gpt", "expected a table of settings"),
+    ],
+)
+def test_a_table_that_is_wrong(folder: Path, table: Any, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        judge_config("x", table, "f.toml: [judges.x]", Path())
+    assert said in str(error.value)
+    assert str(error.value).startswith(("f.toml: [judges.x]", "there is no prompt"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ('{"query_id": "q", "query": "x"}\n', "pairs.jsonl:1: has no doc_id"),
+        ('{"query_id": "q", "doc_id": "d"}\n' * 2, "document 'd' of query 'q' is there twice; keep one"),
+        ("", "is empty; expected one row a line"),
+        ("q1 0 d1 2\n", "rankgauge judgments pairs.jsonl"),
+    ],
+)
+def test_pairs_that_are_wrong(folder: Path, command: Command, lines: str, said: str) -> None:
+    Path("pairs.jsonl").write_text(lines)
+    done = command("judge", "pairs.jsonl", "--judge", "mine", "--call", "mine:grade")
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_judge_that_is_not_there(folder: Path, command: Command) -> None:
+    assert "name the judge: --judge NAME" in command("judge", "pairs.jsonl").err
+    assert "there is no [judges.gpt]; write it" in command("judge", "pairs.jsonl", "--judge", "gpt").err
+    with Path("rankgauge.toml").open("a") as file:
+        file.write('[judges.words]\ncall = "mine:grade"\n')
+    assert "did you mean 'words'" in command("judge", "pairs.jsonl", "--judge", "word").err
+    assert command("judge", "pairs.jsonl").out.startswith("words graded 12 of 12 pairs.")  # the only one
+    assert find_judge(Project("."), "words").call == "mine:grade"
+
+
+def test_two_judges_at_once_and_a_second_process(folder: Path, command: Command) -> None:
+    from rankgauge.store.lease import Lease
+
+    with Path("rankgauge.toml").open("a") as file:
+        file.write('[judges.one]\ncall = "mine:grade"\n[judges.two]\ncall = "mine:odd"\n')
+    said = command("judge", "pairs.jsonl", "--judge", "one", "--judge", "two")
+    assert said.code == 4
+    assert "one graded 12 of 12 pairs." in said.out
+    assert "two graded 8 of 12 pairs." in said.out
+    with Project(".").store(write=True) as store, Lease(store, "judge one", holder="eve on another host"):
+        refused = command("judge", "pairs.jsonl", "--judge", "one")
+    assert (refused.code, "judge one is in use by eve" in refused.err) == (2, True)
