@@ -165,8 +165,10 @@ def test_replay_needs_no_server(folder: Path, command: Command) -> None:
         words = ["judge", "pairs.jsonl", "--judge", "gpt", "--base-url", server.url, "--model", MODEL]
         first = command(*words, "-o", "one.txt")
         assert first.code == 0
+        assert server.calls == 12
     gone = command(*words, "-o", "two.txt")
     assert gone.code == 0
+    assert gone.out.startswith("gpt graded 12 of 12 pairs; nothing was asked, for all answers are stored.")
     assert Path("one.txt").read_bytes() == Path("two.txt").read_bytes()
     replayed = command(*words, "--set", "replay=true", "--repeats", "2")
     assert replayed.code == 0  # every pair has a grade
