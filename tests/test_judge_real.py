@@ -1,7 +1,10 @@
-"""Judging, really run: kill -9, two processes at once."""
+"""Judging, really run: kill -9, two processes at once, a key."""
 
 from __future__ import annotations
 
+import html
+import json
+import logging
 import os
 import random
 import signal
@@ -11,17 +14,21 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 pytest.importorskip("httpx2", reason="httpx2 is not installed")
 
-from chat_server import MODEL, STONES, ChatServer, chatting, specimen
+from sqlalchemy import select
+
+from chat_server import MODEL, PERSONALITIES, STONES, ChatServer, chatting, specimen
 from command import Command
 from rankgauge import Project
 from rankgauge.judge.pairs import Pair, write_pairs
 from rankgauge.store.project import init
+from rankgauge.store.schema import judgment
 
 MANY, KILLS, WORKERS = 600, 20, 32
 # A process for every line that comes in, which has imported everything. It is told how the pass of the command goes on.
@@ -139,3 +146,45 @@ def test_kill_9_loses_nothing_and_asks_nothing_again(
         prepare(tmp_path / "calm", server, MANY)
         assert command("judge", "pairs.jsonl", "--judge", "petra", cwd=tmp_path / "calm").code == 0
     assert disturbed == labels(tmp_path / "calm") == {f"d{at}": ("graded", at % 4) for at in range(MANY)}
+
+
+# ---- a key ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_nowhere(
+    shop: Path, command: Command, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is sent in a header and in the address, and comes back in answers, models, errors, pages and redirects."""
+    key = 'pl4nted/s3cret&"key"+1<'
+    monkeypatch.setenv("PETRAS_KEY", key)
+    caplog.set_level(logging.DEBUG)
+    shown = []
+    with chatting() as server:
+        prepare(shop, server, 6, base_url=server.url.replace("/v1", "/${PETRAS_KEY}/v1"), key="${PETRAS_KEY}", pause=0)
+        for personality in sorted(name for name in PERSONALITIES if name.startswith("echo ")):
+            server.personality = personality
+            shown.append(command("judge", "pairs.jsonl", "--judge", "petra", "--again"))
+            assert shown[-1].code == 4
+        server.models = [f"one of {key}", f"another of {key}"]
+        shown.append(command("judge", "pairs.jsonl", "--judge", "petra", "--set", "model="))
+        assert shown[-1].code == 2
+        server.personality = "echo"
+        words = ["judge", "pairs.jsonl", "--judge", "petra", "--again"]
+        shown += [command(*words, "--dry-run"), command(*words, "-o", "labels.txt"), command(*words, "--reparse")]
+    assert {each["authorization"] for each in server.headers} == {f"Bearer {key}"}
+    assert all("s3cret" in path for path in server.paths)
+    shown += [command("store", "status"), command("labels", "--format", "json"), command("store", "dump", "dump.tar")]
+    shown += [command("eval", "@labels", "a.run", "--format", "json"), command("history")]
+    shown.append(command("report", "@labels", "a.run", "-o", "report.html", "--no-charts"))
+    said = [*(done.out + done.err for done in shown), caplog.text]
+    assert "Bearer ${PETRAS_KEY}" in "".join(said)
+    files = {path.name: path.read_bytes() for path in shop.rglob("*") if path.is_file()}
+    assert {"dump.tar", "labels.txt", "report.html"} <= files.keys()
+    with Project(shop).store() as store:
+        stored = store.read(lambda connection: [str(row) for row in connection.execute(select(judgment)).all()])
+    assert len(stored) > 6
+    assert "${PETRAS_KEY}" in "".join(stored)
+    spellings = [key, quote(key), quote_plus(key), quote(key, safe=""), json.dumps(key)[1:-1], html.escape(key)]
+    for spelt in [*spellings, "s3cret"]:
+        assert [text for text in [*said, *stored] if spelt in text] == []
+        assert [name for name, content in files.items() if spelt.encode() in content] == []

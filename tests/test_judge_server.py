@@ -301,17 +301,3 @@ def test_the_command_says_what_stopped_it_and_what_to_do(project: Project, comma
         assert "petra: 12 of 12 pairs have no grade" in done.err
         assert 'stopped: the server answered 401: "{"error": {"message": "Incorrect API key provided."' in done.err
         assert done.err.rstrip().endswith('; give its key: key = "${NAME}", and set NAME')
-
-
-def test_a_key_is_nowhere(project: Project, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PETRAS_KEY", "sk-petra/1234 567".replace(" ", "+"))
-    write_pairs(pairs(), "pairs.jsonl")
-    words = ["judge", "pairs.jsonl", "--judge", "petra", "--model", MODEL, "--set", "key=${PETRAS_KEY}"]
-    for personality in ("echo", "echo in an error", "echo in a refusal"):
-        with chatting(personality) as server:
-            done = command(*words, "--base-url", server.url, "--set", "pause=0", "--again")
-            assert server.headers[0]["authorization"] == "Bearer sk-petra/1234+567"
-            assert "sk-petra" not in done.out + done.err
-            assert "PETRAS_KEY" in done.out + done.err or done.code == 0
-    for path in project.folder.rglob("*"):
-        assert not path.is_file() or b"sk-petra" not in path.read_bytes()
