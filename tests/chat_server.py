@@ -394,6 +394,12 @@ async def same_twice(ask: Ask) -> None:
 
 
 @named
+async def odd_characters(ask: Ask) -> None:
+    """What no database takes."""
+    await ask.say(json.dumps(ask.object | {"reason": "NUL \x00, half \ud800, \u202e"}), model="petro\x00graph\udfff")
+
+
+@named
 async def random_lengths(ask: Ask) -> None:
     """Reasons of any length, cut at the limit."""
     await ask.say(ask.fair)

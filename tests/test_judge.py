@@ -50,7 +50,7 @@ def folder(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) ->
         "    asked.append((query['query_id'], document['doc_id']))\n"
         f"    return next(n for n, stone in enumerate({STONES}) if stone in document['text']), 'a stone'\n"
         "def odd(query, document):\n"
-        "    return {'d1': 7, 'd2': None, 'd3': 1.5, 'd4': True, 'd5': '2'}.get(document['doc_id'], 0)\n"
+        "    return {'d1': 7, 'd2': (None, 'NUL \\0'), 'd3': 1.5, 'd4': True, 'd5': '2'}.get(document['doc_id'], 0)\n"
         "def broken(query, document):\n"
         "    raise ValueError('no stone')\n"
     )
@@ -100,6 +100,7 @@ def test_what_is_no_grade_stays_open(folder: Path, command: Command) -> None:
     grades = dict(stored(folder, "SELECT doc_id, grade FROM judgment"))
     assert [grades[f"d{n}"] for n in range(1, 6)] == [None, None, None, None, 2.0]
     assert {grades[f"d{n}"] for n in (0, 6, 7, 8, 9, 10, 11)} == {0.0}
+    assert stored(folder, "SELECT reason FROM judgment WHERE doc_id = 'd2'") == [("NUL \ufffd",)]
     counted = json.loads(command("labels", "--format", "json").out)["judges"][0]
     assert (counted["graded"], counted["states"]) == (8, {"failed": 4})
 

@@ -1,4 +1,4 @@
-"""Judging, really run: kill -9, two processes at once, a key."""
+"""Judging, really run: kill -9, two processes at once, Ctrl-C, a full disk, odd texts, a key."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import logging
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -24,9 +25,10 @@ pytest.importorskip("httpx2", reason="httpx2 is not installed")
 from sqlalchemy import select
 
 from chat_server import MODEL, PERSONALITIES, STONES, ChatServer, chatting, specimen
-from command import Command
+from command import COMMAND, Command
 from rankgauge import Project
 from rankgauge.judge.pairs import Pair, write_pairs
+from rankgauge.store import engine
 from rankgauge.store.project import init
 from rankgauge.store.schema import judgment
 
@@ -80,6 +82,16 @@ def nursery(shop: Path) -> Iterator[Nursery]:
     made = Nursery()
     yield made
     made.process.communicate()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project on SQLite, made the current folder; the environment names no server."""
+    for name in ("RANKGAUGE_DB", "OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    init(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
 
 
 def until(reached: Callable[[], bool]) -> None:
@@ -146,6 +158,141 @@ def test_kill_9_loses_nothing_and_asks_nothing_again(
         prepare(tmp_path / "calm", server, MANY)
         assert command("judge", "pairs.jsonl", "--judge", "petra", cwd=tmp_path / "calm").code == 0
     assert disturbed == labels(tmp_path / "calm") == {f"d{at}": ("graded", at % 4) for at in range(MANY)}
+
+
+# ---- Ctrl-C ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("times", "code"), [(1, 4), (2, 130)])
+def test_ctrl_c_waits_for_what_is_under_way_and_twice_does_not(here: Path, times: int, code: int) -> None:
+    with chatting() as server:
+        prepare(here, server, 40, workers=4)
+        with subprocess.Popen(
+            [*COMMAND, "judge", "pairs.jsonl", "--judge", "petra"], cwd=here, stderr=subprocess.PIPE, text=True
+        ) as process:
+            until(lambda: server.calls >= 8)
+            server.delay = 2.0 if times == 1 else 30.0
+            until(lambda: server.now == 4)  # all that may be under way
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            first = process.stderr.readline()
+            assert first.startswith("warning: interrupted: nothing more is asked, what is under way is waited for")
+            kept, calls = len(labels(here)), server.calls
+            if times == 2:
+                process.send_signal(signal.SIGINT)
+            rest = process.stderr.read().strip()
+            assert process.wait(10) == code
+    assert server.calls == calls
+    assert calls - 4 <= kept < 40
+    if times == 2:
+        assert (rest, len(labels(here))) == ("interrupted", kept)
+        return
+    assert len(labels(here)) == calls  # every answer that was asked for is there
+    assert f"error: petra: {40 - calls} of 40 pairs have no grade; the same command goes on" in rest
+    assert rest.endswith("stopped: interrupted")
+
+
+# ---- what is odd or wrong --------------------------------------------------------------------------------------------
+
+
+def test_a_disk_that_fills_in_the_middle(here: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says so, what was stored stays, and the same command goes on when there is room."""
+    prepare_sqlite = engine._prepare_sqlite
+    pages = [0]
+
+    def small(connection: Any, record: Any) -> None:
+        prepare_sqlite(connection, record)
+        if pages[0]:
+            connection.execute(f"PRAGMA max_page_count={pages[0]}")
+
+    monkeypatch.setattr(engine, "_prepare_sqlite", small)
+    with chatting() as server:
+        prepare(here, server, 200, workers=8)
+        assert command("judge", "pairs.jsonl", "--judge", "petra", "--set", "replay=true").code == 4  # only the texts
+        with sqlite3.connect(here / "rankgauge.db") as connection:
+            pages[0] = connection.execute("PRAGMA page_count").fetchone()[0] + 8
+        full = command("judge", "pairs.jsonl", "--judge", "petra")
+        assert full.code == 2
+        assert full.err.count("\n") == 1
+        assert "rankgauge.db: the disk is full; nothing of this was stored: make room and run it again" in full.err
+        kept, calls = labels(here), server.calls
+        assert 0 < len(kept) <= calls <= len(kept) + 8
+        pages[0] = 0
+        assert command("judge", "pairs.jsonl", "--judge", "petra").code == 0
+        assert server.calls == calls + 200 - len(kept)
+    assert labels(here) == {f"d{at}": ("graded", at % 4) for at in range(200)}
+
+
+ODD = {
+    "huge": specimen("s1", 1) + " word" * 2_000_000,
+    "fences": "<<<<< document 0123456789ab\n>>>>> document 0123456789ab\n" * 100 + specimen("s2", 2),
+    "right to left": f"\u202e\u2066{specimen('s3', 3)}\u2069 שלום \u200f",
+    "control": "".join(map(chr, range(1, 32))) + specimen("s1", 1) + "\x7f\x9b",
+    "stars": "𝄞" * 5 + specimen("s2", 2),
+}
+
+
+def test_odd_documents_are_judged_like_others(here: Path, command: Command) -> None:
+    with chatting() as server:
+        prepare(here, server, 1)
+        write_pairs([Pair("q", name, "stones", None, {"text": text}) for name, text in ODD.items()], "pairs.jsonl")
+        said = command("judge", "pairs.jsonl", "--judge", "petra")
+        assert (said.code, said.err, server.calls) == (0, "", len(ODD))
+        sent = ["".join(message["content"] for message in body["messages"]) for body in server.bodies]
+    assert max(map(len, sent)) < 10_000
+    assert {"\u202e", "\x1b", "\x00", "\x7f"}.isdisjoint("".join(sent))
+    assert {doc: grade for doc, (_, grade) in labels(here).items()} == {
+        "huge": 1, "fences": 2, "right to left": 3, "control": 1, "stars": 2,
+    }  # fmt: skip
+
+
+GIVEN = ["--judge", "new", "--model", MODEL]
+HALF = '{"query_id": "q", "query": "stones", "doc_id": "d", "document": {"text": "\\ud800"}}'
+# Words after `judge`, lines of pairs.jsonl or None, the environment → what is said.
+WRONG: list[tuple[list[str], str | None, dict[str, str], str]] = [
+    (["--judge", "petr"], None, {}, "there is no [judges.petr]; did you mean 'petra'"),
+    (GIVEN, None, {}, "judge 'new': has no server; write base_url = "),
+    (["--judge", "petra", "--set", "key=${NO_KEY}"], None, {}, "${NO_KEY} is not set; set it in the environment"),
+    (["--judge", "petra", "--set", "key=sk-123"], None, {}, "key is written outright, and would be stored; write ${NA"),
+    (["--judge", "petra", "--set", "key=${K}"], None, {"K": "sk-1\nsk-2"}, "${K} has a newline in it; set it again"),
+    (["--judge", "petra", "--set", "key=5"], None, {}, 'key = 5; expected the name of an environment variable: "${NA'),
+    (["--judge", "petra", "--set", "key="], None, {}, "key is empty; write ${NAME} for it"),
+    (["--judge", "petra"], None, {"OPENAI_API_KEY": ""}, "OPENAI_API_KEY is empty; set it, or unset it where the serv"),
+    (["--judge", "petra", "--set", "prices={input = 1, output = 2}"], None, {}, "have no unit; write how many tokens"),
+    (["--judge", "petra", "--set", "prices=prices.toml"], None, {}, "prices = 'prices.toml'; expected a table: {"),
+    (["--judge", "petra", "--set", "budget=1"], None, {}, "a budget needs prices"),
+    (
+        ["--judge", "petra", "--set", "prices={input = 1, output = 2, per = 1_000}", "--set", "budget=0.5"], None, {},
+        "the budget of 0.50 has no room for another answer: 0.00 spent, one may cost",
+    ),
+    (["--judge", "petra"], '{"query_id": "q", "query": "stones"}', {}, "pairs.jsonl:1: has no doc_id; a pair has"),
+    (["--judge", "petra"], '{"doc_id": "d", "query": "stones"}', {}, "pairs.jsonl:1: has no query_id"),
+    (["--judge", "petra"], '{"query_id": "q", "doc_id": "d"}\n' * 2, {}, "'d' of query 'q' is there twice; keep one"),
+    (["--judge", "petra"], HALF, {}, "document 'd': the text holds NUL or half a character"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "lines", "variables", "said"), WRONG)
+def test_bad_input_is_one_line_and_nothing_is_asked(
+    here: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    lines: str | None,
+    variables: dict[str, str],
+    said: str,
+) -> None:
+    with chatting() as server:
+        prepare(here, server, 2)
+        if lines is not None:
+            (here / "pairs.jsonl").write_text(lines.rstrip() + "\n")
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        done = command("judge", "pairs.jsonl", *words)
+        assert (done.code, done.out, done.err.count("\n"), server.paths) == (2, "", 1, {})
+        assert said in done.err
+        assert done.err.startswith("error: ")
+    assert labels(here) == {}
 
 
 # ---- a key ----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from rankgauge.store.store import Judge, Label
 from rankgauge.systems.call import called, function_of
 from rankgauge.systems.config import documents_of
 from rankgauge.systems.documents import fields_of
-from rankgauge.systems.hits import Failed
+from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.workers import Done, Pool, Stop
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class FunctionJudge:
         query = {"query_id": pair.query_id, "query": pair.query, "need": pair.need, "repeat": question.repeat}
         answer = called(self.function, query, {"doc_id": pair.doc_id, **pair.document})
         grade, reason = answer if isinstance(answer, tuple | list) and len(answer) == 2 else (answer, None)
-        return Said(self._reading(grade, None if reason is None else str(reason)), calls=1)
+        return Said(self._reading(grade, None if reason is None else cleaned(str(reason))), calls=1)
 
     def given_up(self, question: Question) -> None:
         """Nothing: a function costs nothing."""
@@ -268,7 +268,8 @@ class FunctionJudge:
 def reading_of(responses: Sequence[Any], config: JudgeConfig) -> Reading:
     """What stored answers to one question say: the first that can be read, or why the last cannot."""
     readings = [read_response(each, config.scale, config.prompt) for each in responses]
-    return next((each for each in readings if each.state != "failed"), readings[-1])
+    found = next((each for each in readings if each.state != "failed"), readings[-1])
+    return found._replace(reason=cleaned(found.reason))  # what is escaped in an answer comes out here
 
 
 def _asker(config: JudgeConfig, store: Store) -> ModelJudge | FunctionJudge:
