@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import random
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -221,6 +222,18 @@ def test_a_disk_that_fills_in_the_middle(here: Path, command: Command, monkeypat
         assert command("judge", "pairs.jsonl", "--judge", "petra").code == 0
         assert server.calls == calls + 200 - len(kept)
     assert labels(here) == {f"d{at}": ("graded", at % 4) for at in range(200)}
+
+
+def test_a_file_that_may_not_grow(here: Path) -> None:
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6))  # noqa: E731
+    with chatting() as server:
+        prepare(here, server, 400, workers=8)
+        line = [*COMMAND, "judge", "pairs.jsonl", "--judge", "petra"]
+        done = subprocess.run(line, preexec_fn=limit, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert "the disk takes no more (a quota, a limit of file sizes, a fault); make room" in done.stderr
+        assert server.calls - 8 <= len(labels(here)) < 400
 
 
 ODD = {
