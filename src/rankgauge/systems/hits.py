@@ -78,9 +78,9 @@ def hit_of(doc: Any, score: Any = None, fields: Any = None) -> Hit:
         name = id_text(doc)
     except FormatError as error:
         raise Failed(str(error)) from None
-    if not name or "\0" in name or len(name.encode()) > LONGEST:
+    if not name or "\0" in name or (len(name) > LONGEST // 4 and len(name.encode()) > LONGEST):
         raise Failed(f"a document's id is {name[:60]!r}; expected a text of at most {LONGEST:,} bytes, without NUL")
-    shown = cleaned(fields) if isinstance(fields, Mapping) and fields else None
+    shown = cleaned(fields) if fields and isinstance(fields, Mapping) else None
     return Hit(name, None if score is None else score_of(score, name), shown)
 
 
@@ -96,7 +96,7 @@ def cleaned(value: Any) -> Any:
 def score_of(score: Any, doc: str) -> float:
     """A score as a number; a text is none, for it may be anything."""
     try:
-        if isinstance(score, (str, bytes, bool)):
+        if type(score) is not float and isinstance(score, (str, bytes, bool)):
             raise TypeError
         number = float(score)
     except (TypeError, ValueError, OverflowError):
