@@ -25,7 +25,7 @@ from rankgauge.store.store import Judge, Label
 from rankgauge.systems.call import called, function_of
 from rankgauge.systems.config import documents_of
 from rankgauge.systems.documents import fields_of
-from rankgauge.systems.hits import Failed
+from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.workers import Done, Pool, Stop
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class FunctionJudge:
         query = {"query_id": pair.query_id, "query": pair.query, "need": pair.need, "repeat": question.repeat}
         answer = called(self.function, query, {"doc_id": pair.doc_id, **pair.document})
         grade, reason = answer if isinstance(answer, tuple | list) and len(answer) == 2 else (answer, None)
-        return Said(self._reading(grade, None if reason is None else str(reason)), calls=1)
+        return Said(self._reading(grade, None if reason is None else cleaned(str(reason))), calls=1)
 
     def given_up(self, question: Question) -> None:
         """Nothing: a function costs nothing."""

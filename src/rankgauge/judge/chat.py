@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from rankgauge.errors import InputError
 from rankgauge.read.rows import shortened
 from rankgauge.systems.config import PASSWORD
-from rankgauge.systems.hits import Failed
+from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.http import BUSY, Sender
 from rankgauge.systems.template import Secrets, filled
 from rankgauge.systems.workers import Again, Busy, Limits, Stop
@@ -265,7 +265,7 @@ def _format(rung: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reply(answer: Any, calls: int) -> Reply:
     """A whole answer; one that lacks what an answer has is worth another attempt."""
-    response: dict[str, Any] = answer if isinstance(answer, dict) else {}
+    response: dict[str, Any] = cleaned(answer) if isinstance(answer, dict) else {}
     usage = response.get("usage")
     tokens = [_number(usage.get(name)) if isinstance(usage, dict) else None for name in USAGE]
     if lack := _lack(response):
