@@ -363,7 +363,8 @@ class _Pass:
             self._count(each, row.state, row.grade, row.reason)
             labels.append(row.label(each, each.key(name)))
         self.counts["before"] = len(labels)
-        new = [label for label in labels if label.key not in stored.keys(self.store, [each.key for each in labels])]
+        there = stored.keys(self.store, [each.key for each in labels])
+        new = [label for label in labels if label.key not in there]
         if new:
             self.store.add_judgments([(self.asker.judge, label) for label in new], name)
 
@@ -452,6 +453,7 @@ class _Pass:
             thin=self.thin,
             seconds=self.seconds,
             stopped=self.stopped,
+            settings=self.asker.judge.settings,
         )
 
 
