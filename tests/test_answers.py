@@ -18,12 +18,12 @@ from rankgauge.judge.answers import (
     Expected,
     Preference,
     Reading,
-    both_ways,
     read_answer,
     read_logprobs,
     read_preference,
     read_response,
 )
+from rankgauge.judge.preference import both_ways, prefer
 from rankgauge.judge.prompt import Prompt
 from rankgauge.judge.scale import BINARY, GRADED, Scale
 
@@ -89,6 +89,7 @@ READ = {
     '{"topic": 3, "exactness": 2, "coverage": 0, "use": 1, "grade": 1}': 1,
     'In a set {x, y} of things: {"grade": 1}': 1,
     '{"grade": 1}\n{"grade": 1}': 1,
+    'Its topic is 3. Its use is 0. {"grade": 1}': 1,
     # alone, or first
     "0": 0,
     " 2 \n": 2,
@@ -139,6 +140,13 @@ def test_a_grade_that_is_plainly_stated_is_read(text: str, expected: float) -> N
     assert read_answer(text, GRADED)[:2] == ("graded", expected)
 
 
+def test_two_answers_in_one_must_agree() -> None:
+    for first, one in READ.items():
+        for second, other in READ.items():
+            if one != other and "think" not in second.casefold():
+                assert read_answer(f"{first}\n\n{second}", GRADED).state == "failed"
+
+
 def test_the_reason_comes_with_the_grade() -> None:
     assert read_answer('{"reason": "It is off.", "grade": 0}', GRADED) == Reading("graded", 0.0, "It is off.")
     assert read_answer("0", GRADED) == Reading("graded", 0.0, None)
@@ -152,6 +160,7 @@ def test_the_reason_comes_with_the_grade() -> None:
         "It is about 3 things. ##final score:1 (Related)": 1,
         "##final score: <grade>\n##final score: 1": 1,
         "##final score: 2/3": 2,
+        "The match is 3. The trust is 1. ##final score: 2": 2,
         "##final score: 1 or 2": None,
         "##final score: 1 or 2\n\nScore: 1": None,
         "##final score: 1-2": None,
@@ -168,6 +177,11 @@ def test_the_reason_comes_with_the_grade() -> None:
 )
 def test_the_prompts_own_mark(text: str, expected: float | None) -> None:
     assert grade(text, prompt_mark="##final score:") == expected
+
+
+def test_prose_does_not_speak_against_the_mark() -> None:
+    assert grade("The match is 3.\nFinal score: 2", prompt_mark="final score:") == 2
+    assert grade("The match is 3.\nFinal score: 2") is None
 
 
 # ---- what never does -------------------------------------------------------------------------------------------------
@@ -229,8 +243,14 @@ NEVER = {
             "0\n\nScore: 1",
             '0\n{"grade": 2}',
         ),
-        *("0\n1\n2\n3", "0 = Irrelevant\n1 = Related\n2 = Highly relevant", "Score: 0 (Perfectly relevant)"),
+        *(
+            "0\n1\n2\n3",
+            "2\n2\n2\n2",
+            "0 = Irrelevant\n1 = Related\n2 = Highly relevant",
+            "Score: 0 (Perfectly relevant)",
+        ),
         *("I would rate the first as a 1 and the second as a 3.", "I would rate it as a 1.\n\nWait, I see. Score: 1"),
+        *("I would rate it as a 1. But for its last line it deserves a 2.", "Score: 2. Actually, 1.", "Score: 1\n\n2."),
         *('Score: 1\n{"grade": 2}', "0 (Related)", "0 (Irrelevant)\n1 (Related)"),
     ],
     "somebody else's": [
@@ -390,10 +410,10 @@ def test_no_text_without_a_mark_a_bare_or_a_leading_grade_is_graded(lines: list[
 def test_whatever_is_graded_states_it(parts: list[str]) -> None:
     text = " ".join(parts)
     reading = read_answer(text, GRADED)
-    first = (text.split("</think>")[-1].split() or [""])[0]
+    first = (text.split("</think>")[-1].strip().splitlines() or [""])[0]
     if reading.state == "graded":
         assert f"{reading.grade:g}" in text
-        assert '"grade"' in text or NAMING.search(text) or re.fullmatch(r"\W*\d\W*", first)
+        assert '"grade"' in text or NAMING.search(text) or re.fullmatch(r"\W*[0-3]\W*", first)
 
 
 @given(
@@ -403,6 +423,11 @@ def test_no_reason_can_change_the_grade(reason: str, given: int) -> None:
     text = json.dumps({"reason": reason, "grade": given})
     for answer in (text, f"```json\n{text}\n```", f"<think>3 or 2</think>{text}"):
         assert grade(answer) == given
+
+
+@pytest.mark.parametrize("part", ["{", "{ ", "<think>", "</think>", '"', "I rate ", "1 or ", "the ", '{"a":1}', "2\n"])
+def test_a_loop_of_tokens_fails(part: str) -> None:
+    assert read_answer(part * 20_000 + "so", GRADED).state == "failed"
 
 
 @given(st.text())
@@ -559,3 +584,21 @@ def test_both_ways_round() -> None:
     assert both_ways(a, lost) == lost
     for one, other in ((a, a), (b, b), (a, tie), (tie, b)):
         assert both_ways(one, other) == Preference("failed", None, "the choice turns with the order of the documents")
+
+
+def test_two_documents_are_asked_about_both_ways_round() -> None:
+    asked: list[str] = []
+
+    def longer(text: str, schema: Any) -> dict[str, Any]:
+        """Prefers the longer document, wherever it stands."""
+        assert schema["required"] == ["reason", "preference"]
+        asked.append(text)
+        sizes = [len(part) for part in re.findall(r"<<<<< (?s:.*?)>>>>>", text)]
+        return response(json.dumps({"reason": "so", "preference": "A" if sizes[0] > sizes[1] else "B"}))
+
+    short, long = {"title": "Red"}, {"title": "Red shoes"}
+    assert prefer(longer, "shoes", short, long) == Preference("graded", "B", "so")
+    assert prefer(longer, "shoes", long, short) == Preference("graded", "A", "so")
+    assert len(asked) == 4
+    assert asked[0] == asked[3] != asked[1] == asked[2]
+    assert prefer(lambda *_: response("A"), "shoes", short, long).state == "failed"

@@ -344,6 +344,12 @@ def test_the_first_lines_say_the_answers_shape() -> None:
     assert prompt("@answer: digit\n{document}").one_token
 
 
+def test_a_prompt_with_a_mark_asks_for_plain_text() -> None:
+    marked = prompt("@mark: ##final score:\n{document}")
+    assert (marked.plain, marked.one_token, marked.schema(GRADED)) == (True, False, None)
+    assert prompt("@mark: ##final score:\n@answer: grade\n{document}").schema(GRADED) is not None
+
+
 # ---- documents -------------------------------------------------------------------------------------------------------
 
 
@@ -449,3 +455,12 @@ def test_a_comparison_shows_both() -> None:
     first, second = shown_pair({"t": "one"}, {"t": "two"}, longest=5)
     sent = PROMPTS["pairwise"].rendered_pair("q", None, (first.text, second.text), GRADED)
     assert f"Document A:\n\n{first.text}\n\nDocument B:\n\n{second.text}\n" in sent
+
+
+def test_a_prompt_takes_as_many_documents_as_it_has_room_for() -> None:
+    with pytest.raises(
+        InputError, match="prompt pairwise: compares two documents, and a judge grades one; take 'graded'"
+    ):
+        PROMPTS["pairwise"].rendered("q", None, "D", GRADED)
+    with pytest.raises(InputError, match="prompt graded: grades one document; to compare two, take 'pairwise'"):
+        PROMPTS["graded"].rendered_pair("q", None, ("A", "B"), GRADED)

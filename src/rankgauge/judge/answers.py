@@ -14,9 +14,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from rankgauge.judge.prompt import CHOICES, Prompt
 from rankgauge.judge.scale import Scale, spelt
-from rankgauge.judge.stated import Found, plain, stated
+from rankgauge.judge.stated import Found, bare, plain, stated
 
-__all__ = ["READER", "Expected", "Preference", "Reading", "both_ways", "read_answer", "read_logprobs"]
+__all__ = ["READER", "Expected", "Preference", "Reading", "read_answer", "read_logprobs"]
 __all__ += ["read_preference", "read_response", "without_thinking"]
 
 READER: Final = "1"  # to be raised with every change of what is read, so that stored answers can be read again
@@ -122,11 +122,7 @@ def _spoken(part: Any) -> Any:
 
 # ---- one answer ------------------------------------------------------------------------------------------------------
 
-WORDS: Final = r"(?:think|thinking|thought|reasoning)[>\]]"  # in <> or []
-OPENED: Final = re.compile(rf"[<\[]{WORDS}", re.IGNORECASE)
-CLOSED: Final = re.compile(rf"[<\[]/{WORDS}", re.IGNORECASE)
-THINKING: Final = re.compile(rf"{OPENED.pattern}(?:(?!{OPENED.pattern}).)*?{CLOSED.pattern}", re.DOTALL | re.IGNORECASE)
-TAG: Final = re.compile(rf"[<\[](/?{WORDS})", re.IGNORECASE)
+TAG: Final = re.compile(r"[<\[](?P<end>/?)(?:think|thinking|thought|reasoning)[>\]]", re.IGNORECASE)
 REFUSAL: Final = re.compile(
     r"\W*(?:(?:(?:I['’]m |I am )?(?:very |so )?sorry|I apologi[sz]e|unfortunately)[,.!;:]* (?:but )?)?"
     r"(?:as an? [\w ]{2,30}, )?I(?: cannot| can['’]t| can not| won['’]t| will not| must decline to| refuse to"
@@ -139,12 +135,19 @@ REFUSAL: Final = re.compile(
 
 def without_thinking(text: str) -> str | None:
     """The answer without what the model thought before it; None where it never stopped thinking."""
-    for start, end, _ in reversed(_objects(text)[0]):  # a reason may speak of <think>, a document may hope for it
-        text = text[:start] + TAG.sub(r"‹\1", text[start:end]) + text[end:]
-    while (left := THINKING.sub("", text)) != text:
-        text = left
-    *before, text = CLOSED.split(text)  # servers may leave the beginning of the thinking out, but not two of them
-    return None if len(before) > 1 or OPENED.search(text) else text
+    inside = [(start, end) for start, end, _ in _objects(text)[0]]  # a reason may speak of <think>
+    tags = [tag for tag in TAG.finditer(text) if not any(start < tag.start() < end for start, end in inside)]
+    kept, at, depth, unopened = [""], 0, 0, 0
+    for tag in tags:
+        if not tag["end"]:
+            kept.append(text[at : tag.start()] if not depth else "")
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:  # servers may leave the beginning of the thinking out
+            kept, unopened = [], unopened + 1
+        at = tag.end()
+    return None if depth or unopened > 1 else "".join([*kept, text[at:]])
 
 
 def read_answer(
@@ -168,7 +171,7 @@ def read_answer(
         return Reading("refused", None, _short(answer))
     if not found and objects:
         return _failed(f"the answer's JSON has no key {key!r}")
-    return _agreed(found, scale, _reason(objects))
+    return _agreed([*found, *bare(rest, scale)] if found else [], scale, _reason(objects))
 
 
 def _reason(objects: Sequence[Mapping[str, Any]]) -> str | None:
@@ -207,6 +210,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+BEGUN: Final = re.compile(r"\{\s*(?:[\"'“}]|\Z)")  # other braces are text
 DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
 
 
@@ -216,15 +220,13 @@ def _objects(text: str) -> tuple[list[tuple[int, int, dict[str, Any]]], bool]:
     What is inside of such a one, or after it, may be anything: nothing is read there.
     """
     objects: list[tuple[int, int, dict[str, Any]]] = []
-    at, last = 0, len(text.rstrip()) - 1
-    while (start := text.find("{", at)) >= 0:
+    at = 0
+    while found := BEGUN.search(text, at):
         try:
-            value, at = DECODER.raw_decode(text, start)
-            objects.append((start, at, value))
+            value, at = DECODER.raw_decode(text, found.start())
         except (ValueError, RecursionError):
-            if start == last or re.match(r"\{\s*[\"'“]", text[start : start + 100]):
-                return objects, True
-            at = start + 1
+            return objects, True
+        objects.append((found.start(), at, value))
     return objects, False
 
 
@@ -234,7 +236,7 @@ def _apart(text: str) -> tuple[list[dict[str, Any]], str, bool]:
     ends = [0, *(end for _, end, _ in objects)]
     starts = [*(start for start, _, _ in objects), len(text)]
     around = "\n".join(text[end:start] for end, start in zip(ends, starts, strict=True))
-    return [value for _, _, value in objects], "" if broken else around, broken
+    return [value for _, _, value in objects], around, broken
 
 
 # ---- log-probabilities -----------------------------------------------------------------------------------------------
@@ -298,14 +300,3 @@ def _choice(value: Any) -> str | None:
     """The choice as it is written: A and B as they are, for an a is a word."""
     word = value.strip() if isinstance(value, str) else ""
     return word if word in CHOICES[:2] else CHOICES[2] if word.casefold() == CHOICES[2] else None
-
-
-def both_ways(one: Preference, other: Preference) -> Preference:
-    """What two answers come to, of which `other` was asked with the documents in the other order."""
-    for each in (one, other):
-        if each.choice is None:
-            return each
-    turned = {"A": "B", "B": "A"}.get(str(other.choice), other.choice)
-    if one.choice != turned:
-        return Preference("failed", None, "the choice turns with the order of the documents")
-    return one

@@ -32,8 +32,8 @@ class Prompt:
     """A prompt, and the shape of the answer that it asks for.
 
     `text` is the whole file, `hash` its hash: a changed prompt is another setting of a judge. `keys` are those of the
-    answer's JSON object, the one that decides last; with `one_token` there is no object. `mark` is what stands before
-    the grade where a prompt asks for plain text, such as `##final score:`; `scale` is the one it is written for.
+    answer's JSON object, the one that decides last; an answer that is `plain`, or `one_token`, is no object. `mark` is
+    what stands before the grade in plain text, such as `##final score:`; `scale` is the one it is written for.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Prompt:
     keys: tuple[str, ...] = KEYS
     mark: str | None = None
     one_token: bool = False
+    plain: bool = False
     scale: Scale = GRADED
 
     @classmethod
@@ -76,7 +77,9 @@ class Prompt:
         scale = head.get("scale", "graded")
         if scale not in SCALES:
             raise InputError(unknown(f"{where}: @scale: {scale}; there is no such scale", scale, SCALES))
-        return cls(name, text, digest(text), body, keys, head.get("mark"), one_token, SCALES[scale])
+        mark = head.get("mark")
+        plain = one_token or (mark is not None and "answer" not in head)
+        return cls(name, text, digest(text), body, keys, mark, one_token, plain, SCALES[scale])
 
     @property
     def pairwise(self) -> bool:
@@ -85,16 +88,20 @@ class Prompt:
 
     def rendered(self, query: str, need: str | None, document: str, scale: Scale) -> str:
         """The text to send, of a document as `shown_document` makes it; a line whose variables are empty is dropped."""
+        if self.pairwise:
+            raise InputError(f"prompt {self.name}: compares two documents, and a judge grades one; take 'graded'")
         return self._filled({"query": harmless(query), "need": harmless(need or ""), "document": document}, scale)
 
     def rendered_pair(self, query: str, need: str | None, documents: tuple[str, str], scale: Scale) -> str:
         """The text to send of a comparison, of two documents as `shown_pair` makes them."""
+        if not self.pairwise:
+            raise InputError(f"prompt {self.name}: grades one document; to compare two, take 'pairwise'")
         both = dict(zip(PAIR, documents, strict=True))
         return self._filled({"query": harmless(query), "need": harmless(need or ""), **both}, scale)
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
-        """The strict JSON schema of the answer: every key required and no other; None where one token is asked for."""
-        if self.one_token:
+        """The strict JSON schema of the answer: every key required and no other; None where it is to be plain text."""
+        if self.plain:
             return None
         return {
             "type": "object",

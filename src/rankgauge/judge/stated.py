@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from rankgauge.judge.scale import Scale
 
-__all__ = ["Found", "plain", "stated"]
+__all__ = ["Found", "bare", "plain", "stated"]
 
 NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
 VALUE: Final = rf"[\"'“‘]?(?P<number>{NUMBER})[\"'”’]?(?:\s*(?:/|out of)\s*(?P<top>{NUMBER}))?"
@@ -41,8 +41,17 @@ class Found(NamedTuple):
 def stated(rest: str, scale: Scale, mark: str | None, key: str) -> list[Found]:
     """The grades that the text outside of objects states, in any of the ways that count."""
     lines = [plain(line) for line in rest.strip().splitlines()]
-    found = [*_marked(rest, mark, scale), *_leading(lines, scale), *_named(lines, key, scale)]
-    return [*found, *_other_scales(lines, scale)] if found else []
+    marked = [*_marked(rest, mark, scale)]
+    found = [*_leading(lines, scale), *_named(lines, key, scale)]
+    if found and not marked:  # in prose, whatever could be another grade speaks against it
+        found += _ending(lines, scale)
+    return [*marked, *found, *_other_scales(lines, scale)] if marked or found else []
+
+
+def bare(rest: str, scale: Scale) -> list[Found]:
+    """The numbers that stand alone on a line anywhere: none of them is a grade, but none may speak against one."""
+    found = (BARE.fullmatch(plain(line)) for line in rest.splitlines())
+    return [Found.of(each["number"], scale, each["top"]) for each in found if each]
 
 
 def plain(line: str) -> str:
@@ -65,12 +74,13 @@ def _marked(text: str, mark: str | None, scale: Scale) -> Iterator[Found]:
 
 
 def _leading(lines: Sequence[str], scale: Scale) -> Iterator[Found]:
-    """A grade that is the whole answer or its first line; other lines of that kind must agree with it."""
-    bare = [BARE.fullmatch(line) for line in lines]
-    if not bare or not bare[0] or (bare[0]["point"] and len(lines) > 1):  # with a point it may number a list
+    """A grade that is the whole answer or its first line; a column of numbers is a list, or a loop of tokens."""
+    first, *others = [BARE.fullmatch(line) for line in lines] or [None]
+    if not first or (first["point"] and others):  # with a point it may number a list
         return
-    for found in filter(None, bare):
-        yield from _with_name(found, found["name"], scale)
+    yield from _with_name(first, first["name"], scale)
+    if any(others):
+        yield Found(None, " ".join(lines))
 
 
 def _with_name(value: re.Match[str], name: str | None, scale: Scale) -> Iterator[Found]:
@@ -101,6 +111,9 @@ def _other_scales(lines: Sequence[str], scale: Scale) -> Iterator[Found]:
 
 QUOTED: Final = re.compile(r'"([^"]*)(?:"|$)|“([^”]*)(?:”|$)')
 RANGE: Final = re.compile(rf"{NUMBER}(?:(?:\s*[-–—,]\s*(?:or |and )?|\s+(?:to|or|and|through)\s+){NUMBER})+")
+ENDING: Final = re.compile(
+    rf"\b(?:an?|as|to|is|be|just|only|actually,?)\s+(?P<number>{NUMBER})\s*(?:[.;!]\s|[.;!]?$)", re.I
+)
 SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+")
 SUPPOSED: Final = re.compile(r"\b(?:if|unless|otherwise|suppose|example|instance|e\.g)\b", re.IGNORECASE)
 LIMITED: Final = re.compile(
@@ -108,7 +121,9 @@ LIMITED: Final = re.compile(
     r"[^,]{0,20}$",
     re.IGNORECASE,
 )
-CHANGED: Final = re.compile(r"\b(?:on second thought|reconsider|correction|revis|wait,)", re.IGNORECASE)
+CHANGED: Final = re.compile(
+    r"\b(?:on second thought|reconsider|correction|revis|scratch that|let me re|wait,|actually,)", re.IGNORECASE
+)
 ADJECTIVES: Final = r"(?:(?:my|the|its|final|overall|relevance|relevancy|passage|document)\s+)*"
 THING: Final = r"(?:the|this|that)\s+(?:\w+\s+)?(?:passage|document|result|page|text)"
 
@@ -147,9 +162,21 @@ def _named(lines: Sequence[str], key: str, scale: Scale) -> Iterator[Found]:
     for line in lines:
         if LISTED.match(line):
             continue
-        for sentence in SENTENCE.split(RANGE.sub("…", QUOTED.sub(_quoted, line))):
+        for sentence in SENTENCE.split(_said(line)):
             if not SUPPOSED.search(sentence):
                 yield from _named_in(sentence, ways, scale)
+
+
+def _ending(lines: Sequence[str], scale: Scale) -> Iterator[Found]:
+    """The grades that end a sentence: "but it deserves a 2."."""
+    for found in (found for line in lines for found in ENDING.finditer(_said(line))):
+        if scale.grade_of(found["number"]) is not None:
+            yield Found.of(found["number"], scale)
+
+
+def _said(line: str) -> str:
+    """A line without what it quotes, and without ranges."""
+    return RANGE.sub("…", QUOTED.sub(_quoted, line))
 
 
 def _quoted(found: re.Match[str]) -> str:
