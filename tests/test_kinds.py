@@ -22,6 +22,7 @@ from rankgauge.dialects.answers import Conventions, DialectList, DialectValues
 from rankgauge.dialects.reproduce import Files, Told, compare, search
 from rankgauge.explanation.query.explain import worst_queries
 from rankgauge.explanation.query.explanation import Explanations, difference
+from rankgauge.judge.check import JudgeCheck
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.scale import Scale
 from rankgauge.measures import parse
@@ -123,6 +124,17 @@ def stored() -> dict[str, Shown]:
             rankgauge.compare(*data(), ["nDCG@10"], baseline=OLD),
             f"{EVIL}.html",
         ),
+        "JudgeCheck": JudgeCheck(
+            Judged(
+                f"b {EVIL}",
+                "model",
+                Scale.of({0: EVIL, 1: "good"}),
+                4,
+                outcomes={(EVIL, "d", 0): ("failed", None, EVIL)},
+            ),
+            rankgauge.agree({f"a {EVIL}": data()[0], f"b {EVIL}": second()}),
+            EVIL,
+        ),
         "History": History("nDCG@10", tuple(entries)),
         "LabelCounts": LabelCounts(Labels(((f"ann {EVIL}",),)), 1, 2, 1, 1, 1, judges),
         "Status": Status(f"store {EVIL}", "SQLite", 12_345, counts, (EVIL,), (EVIL,), (EVIL,)),
@@ -187,7 +199,7 @@ NAMES = [
     *("Result", "Evaluation", "TieBands", "Comparison", "Check", "Plan", "Leaderboard", "Explanation", "Explanations"),
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
-    *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "Sample", "Looped"),
+    *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "JudgeCheck", "Sample", "Looped"),
 ]
 
 

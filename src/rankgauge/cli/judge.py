@@ -26,8 +26,8 @@ LISTED: Final = 10  # answers that are read otherwise than before
 
 @command(
     "judge",
-    usual=("judges", "model", "base_url", "prompt", "repeats", "dry_run", "again", "reparse", "output"),
-    excludes=[("dry_run", "reparse", "output"), ("pairs", "reparse")],
+    usual=("judges", "model", "base_url", "prompt", "repeats", "dry_run", "again", "reparse", "check", "output"),
+    excludes=[("dry_run", "reparse", "output"), ("pairs", "check", "reparse"), ("check", "output")],
 )
 @click.argument("pairs", required=False, type=FILE, metavar="[PAIRS]")
 @click.option(
@@ -48,6 +48,7 @@ LISTED: Final = 10  # answers that are read otherwise than before
 @click.option("--dry-run", is_flag=True, help="Say what would be asked, and what it might cost; send nothing.")
 @click.option("--again", is_flag=True, help="Ask anew what failed or was refused.")
 @click.option("--reparse", is_flag=True, help="Read stored answers with the reader of today; ask nothing.")
+@click.option("--check", metavar="HUMAN", help="Judge what people judged, and compare: @people, @labels:NAME, a file.")
 @click.option("-o", "--output", type=TARGET, metavar="QRELS", help="Write the judge's grades to a file, too.")
 def judge_pairs(
     pairs: str | None,
@@ -56,6 +57,7 @@ def judge_pairs(
     dry_run: bool,
     again: bool,
     reparse: bool,
+    check: str | None,
     output: str | None,
     settings: tuple[str, ...],
     **options: Any,
@@ -72,6 +74,7 @@ def judge_pairs(
       rankgauge judge pairs.jsonl --judge gpt --repeats 3
       rankgauge judge --judge local --base-url http://localhost:8000/v1
       rankgauge judge --judge words --call mine:grade -o labels.txt
+      rankgauge judge --judge gpt --check @people
     """
     from rankgauge.cli.inputs import project
     from rankgauge.store.project import needed
@@ -80,12 +83,15 @@ def judge_pairs(
         from rankgauge.judge.asking import ask_judge, plan_judge
         from rankgauge.judge.reparse import read_again
     where = project()
+    if check is not None and not dry_run:
+        _check(where, _checked(where, judges, settings, options), check, repeats=repeats, again=again)
+        return
     if reparse:
         for name in _names(where, judges):
             _say_again(read_again(where, name))
         return
     configs = _configs(where, judges, settings, options)
-    asked = _pairs(where, pairs, configs)
+    asked = _pairs(where, pairs, configs) if check is None else _judged_by(where, check, configs)
     if not asked:
         click.echo("Every pair of the pool has a grade; to have this judge grade them, too, give PAIRS.")
         return
@@ -134,6 +140,37 @@ def _pairs(where: Project, path: str | None, configs: Sequence[JudgeConfig]) -> 
         return read_pairs(path)
     except FormatError as error:
         raise FormatError(f"{error}. To look at judgments: rankgauge judgments {path}") from None
+
+
+def _judged_by(where: Project, human: str, configs: Sequence[JudgeConfig]) -> list[Pair]:
+    """The pairs that people judged."""
+    from rankgauge.judge.check import people_of
+    from rankgauge.judge.pairs import Pair
+
+    return [Pair(query, doc) for query, doc, _ in people_of(where, human, configs[0].name)[1]]
+
+
+def _checked(
+    where: Project, names: Sequence[str], settings: tuple[str, ...], options: dict[str, Any]
+) -> Sequence[JudgeConfig | str]:
+    """The judges to check: those that can be asked, or by name one who only has labels."""
+    there = where.settings.get("judges", {})
+    if len(names) == 1 and not settings and not any(options.values()) and names[0] not in there:
+        with where.store() as store:
+            if any(row.judge == names[0] for row in store.labels()[0]):
+                return names
+    return _configs(where, names, settings, options)
+
+
+def _check(where: Project, judges: Sequence[JudgeConfig | str], human: str, **how: Any) -> None:
+    """Each judge beside people."""
+    from rankgauge.judge.check import check_judge
+
+    shown = _progress if sys.stderr.isatty() else None
+    found = [check_judge(where, judge, human, progress=shown, **how) for judge in judges]
+    for each in found:
+        click.echo(each.show(notes=True), nl=False)
+    _refuse_open([each.judged for each in found])
 
 
 def _say_plan(config: JudgeConfig, plan: dict[str, Any]) -> None:

@@ -471,6 +471,7 @@ class _Pass:
             thin=self.thin,
             seconds=self.seconds,
             stopped=self.stopped,
+            settings=self.asker.judge.settings,
         )
 
 

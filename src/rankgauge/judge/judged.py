@@ -33,7 +33,8 @@ class Judged(Shown):
     """What a judge said of pairs: `outcomes` of (query, document, repeat), `errors` of pairs that got no answer.
 
     `before` of the outcomes were stored already. `silent` pairs have no text, and were not asked; the documents of
-    `cut` pairs were longer than what is shown. `models` are all that have answered as this judge.
+    `cut` pairs were longer than what is shown. `models` are all that have answered as this judge, `settings` what
+    makes it this judge.
     """
 
     shown_by: ClassVar[str] = "judged"
@@ -56,6 +57,7 @@ class Judged(Shown):
     thin: int = 0
     seconds: float = 0.0
     stopped: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:

@@ -289,14 +289,23 @@ class Store:
             (table.doc_hash.is_(None), literal(False)), else_=table.doc_hash != judgments.text_now(table.doc_id)
         )
         asked = select(
-            table.query_id, table.doc_id, judge.name, judge.kind, table.state, table.grade, table.ruling, outdated
+            table.query_id,
+            table.doc_id,
+            judge.name,
+            judge.kind,
+            table.state,
+            table.grade,
+            table.ruling,
+            outdated,
+            table.judge_id,
         )
         asked = asked.join(schema.judge, judge.judge_id == table.judge_id)
         asked = asked.where(table.judgment_id.in_(latest)).order_by(table.judgment_id)
 
         def found(connection: Connection) -> tuple[list[Rated], int]:
             rows = [
-                Rated(*row[:6], ruling=bool(row[6]), outdated=bool(row[7])) for row in connection.execute(asked).all()
+                Rated(*row[:6], ruling=bool(row[6]), outdated=bool(row[7]), setting=row[8])
+                for row in connection.execute(asked).all()
             ]
             return rows, int(connection.scalar(select(func.max(table.judgment_id))) or 0)
 

@@ -1,0 +1,71 @@
+"""Checks of judges: what was found where one was put to the test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import insert, select
+
+from rankgauge.errors import counted
+from rankgauge.shown import clean
+from rankgauge.store import schema
+from rankgauge.store.judgments import Judge, judge_id
+from rankgauge.store.rows import now, written
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgauge.store.store import Store
+
+__all__ = ["Checked", "add_check", "agreement_words", "checks"]
+
+PEOPLE: Final = "people"  # a kind of check
+
+
+class Checked(NamedTuple):
+    """A check of a judge; `found` is what came out, as it was written."""
+
+    judge: str
+    kind: str
+    at: str
+    found: Mapping[str, Any]
+
+    @property
+    def words(self) -> str:
+        """What came out, and when, in a sentence."""
+        return f"{agreement_words(self.judge, self.found)} ({self.at[:10]})."
+
+
+def agreement_words(judge: str, found: Mapping[str, Any]) -> str:
+    """How far a judge agrees with people."""
+    kappa, bias = found["kappa"], found["bias"]["value"] or 0.0
+    ends = "" if kappa["low"] is None else f", {kappa['low']:.2f} to {kappa['high']:.2f}"
+    sure = "κ is not defined" if kappa["value"] is None else f"κ {kappa['value']:.2f}{ends}"
+    leaning = f"{abs(bias):.2f} {'higher' if bias > 0 else 'lower'} on average"
+    leaning = leaning if round(abs(bias), 2) else "as high as they do"
+    share = f"{100 * found['agreement']['value']:.0f} % of {counted(found['graded'], 'pair')}"
+    return f"{judge} agrees with {found['people']} on {share} ({sure}); it grades {leaning}"
+
+
+def add_check(store: Store, judge: Judge | int, kind: str, found: Any) -> None:
+    """Keep what was found about a judge with these settings, or of this number."""
+    row = {"kind": kind, "found": written(clean(found)), "at": now()}
+
+    def added(connection: Connection) -> None:
+        number = judge if isinstance(judge, int) else judge_id(connection, judge, {})
+        connection.execute(insert(schema.judge_check).values(judge_id=number, **row))
+
+    store.writer.write(added)
+
+
+def checks(store: Store) -> list[Checked]:
+    """The last check of every judge, by the judges' names."""
+    table, judge = schema.judge_check.c, schema.judge.c
+    asked = select(judge.name, table.kind, table.at, table.found)
+    asked = asked.join(schema.judge, judge.judge_id == table.judge_id)
+    asked = asked.where(table.kind == PEOPLE).order_by(table.check_id)
+    rows = store.read(lambda each: each.execute(asked).all())
+    last = {name: Checked(name, kind, at, json.loads(found)) for name, kind, at, found in rows}
+    return [last[name] for name in sorted(last)]
