@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select, update
@@ -14,7 +14,7 @@ from rankgauge.store.engine import StoreError
 from rankgauge.store.packing import packed
 from rankgauge.store.rows import digest, id_of, identifier, inserted, now, storable
 
-__all__ = ["Answer", "RunRow", "answer_row", "begin", "end", "fingerprint", "run_row"]
+__all__ = ["Answer", "RunRow", "answer_row", "begin", "end", "fingerprint", "models", "run_row"]
 
 
 class Answer(NamedTuple):
@@ -83,6 +83,21 @@ def run_row(connection: Connection, row: Any) -> RunRow:
     queries, lacking = (int(connection.scalar(each) or 0) for each in (wanted, missing))
     about = (row["run_id"], row["name"], row["state"], row["began"], row["fingerprint"])
     return RunRow(*about, queries=queries, lacking=lacking, over=row["over_run_id"], sample=row["sample"])
+
+
+def models(connection: Connection, run: int) -> list[str]:
+    """The models that the settings of a run's system name."""
+    table = schema.system.c
+    asked = select(table.config).join(schema.run, schema.run.c.system_id == table.system_id)
+    return [*_models(json.loads(connection.scalar(asked.where(schema.run.c.run_id == run)) or "{}"))]
+
+
+def _models(config: Any) -> Iterator[str]:
+    for key, value in config.items() if isinstance(config, dict) else enumerate(config):
+        if key == "model" and isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            yield from _models(value)
 
 
 def answer_row(answer: Answer, source: str) -> dict[str, Any]:
