@@ -1,9 +1,9 @@
-"""Checks of judges: what was found where one was put to the test."""
+"""Checks of judges: what was found where one was put to the test, and whose labels rest on none."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import insert, select
@@ -17,11 +17,12 @@ from rankgauge.store.rows import now, written
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgauge.store.store import Store
+    from rankgauge.store.store import Rated, Store
 
-__all__ = ["Checked", "add_check", "agreement_words", "checks"]
+__all__ = ["Checked", "add_check", "agreement_words", "checks", "models", "unchecked"]
 
 PEOPLE: Final = "people"  # a kind of check
+ASKED: Final = ("model", "program")  # kinds of judges whom people have to check
 
 
 class Checked(NamedTuple):
@@ -69,3 +70,43 @@ def checks(store: Store) -> list[Checked]:
     rows = store.read(lambda each: each.execute(asked).all())
     last = {name: Checked(name, kind, at, json.loads(found)) for name, kind, at, found in rows}
     return [last[name] for name in sorted(last)]
+
+
+def unchecked(store: Store, rows: Iterable[Rated]) -> str:
+    """The judges of these labels of whom nobody knows how far they agree with people, and of how many pairs."""
+    settings, check = _settings(store), schema.judge_check.c
+    tested = select(check.judge_id).where(check.kind == PEOPLE)
+    right = {settings[number] for number in store.read(lambda each: each.scalars(tested).all())}
+    pairs: dict[str, set[tuple[str, str]]] = {}
+    for row in rows:
+        if row.kind in ASKED and settings[row.setting] not in right:
+            pairs.setdefault(row.judge, set()).add((row.query_id, row.doc_id))
+    otherwise = dict.fromkeys((setting.name for setting in right), ", checked under another prompt or model")
+    return "; ".join(f"{name}{otherwise.get(name, '')} ({counted(len(each), 'pair')})" for name, each in pairs.items())
+
+
+def models(store: Store, rows: Iterable[Rated]) -> dict[str, list[str]]:
+    """Judge → the models that gave these labels, or the judge's own name, where it is a model."""
+    asked = {row.setting: row.judge for row in rows if row.kind == "model"}
+    settings = _settings(store) if asked else {}
+    found: dict[str, list[str]] = {}
+    for number, name in asked.items():
+        found.setdefault(name, []).append(settings[number].model or name)
+    return found
+
+
+class _Setting(NamedTuple):
+    """What a check holds for: a model with a prompt, wherever it is served; or a function."""
+
+    name: str
+    model: str | None
+    prompt: str | None
+    scale: str | None
+    call: str | None
+
+
+def _settings(store: Store) -> dict[int, _Setting]:
+    judge = schema.judge.c
+    asked = select(judge.judge_id, judge.name, judge.model, judge.prompt, judge.scale, judge.parameters)
+    rows = store.read(lambda each: each.execute(asked).all())
+    return {row[0]: _Setting._make([*row[1:5], row[5] if row[3] is None else None]) for row in rows}

@@ -167,16 +167,22 @@ class Project:
 
         `fresh`: without labels of documents whose text has changed since. `repeated`: every grade that is heard.
         """
+        from rankgauge.store import checks
+
         with self.store() as store:
             rows, last = store.labels()
             rule = self._heard(rows, by, store.where, people=people)
+            heard = [*rule.counted(rows)]
+            doubtful, models = checks.unchecked(store, heard), checks.models(store, heard)
+            known = [each.words for each in checks.checks(store) if each.judge in rule.heard]
         judged = rule.judgments(rows, repeated=repeated, fresh=fresh)
         judged.source = f"@labels:{by}" if by else "@people" if people else "@labels"
-        outdated = 0 if fresh else len({row[:2] for row in rule.counted(rows) if row.outdated})
-        if outdated:
-            judged.remarks = [("RG401", f"{counted(outdated, 'pair')} of {len(judged):,}")]
+        outdated = 0 if fresh else len({row[:2] for row in heard if row.outdated})
+        remarks = {"RG401": f"{counted(outdated, 'pair')} of {len(judged):,}" if outdated else "", "RG403": doubtful}
+        judged.remarks = [(code, what) for code, what in remarks.items() if what]
+        judged.models = models
         about = {"address": judged.source, "by": by, "rule": rule.to_dict(), "fresh": fresh}
-        judged.stored = about | {"last": last, "outdated": outdated}
+        judged.stored = about | {"last": last, "outdated": outdated} | ({"checks": known} if known else {})
         return judged
 
     def _heard(self, rows: Sequence[Rated], by: str | None, where: str, *, people: bool = False) -> Labels:
@@ -201,6 +207,7 @@ class Project:
                 )
             over = [row.address for row in store.runs() if row.number == found.over] if found.over else []
             made = _run_of([*store.rankings(found.number)], by)
+            made.models = {system: store.models(found.number)}
         made.source = found.address + "?" * (found.state != "whole")
         made.tag = system
         made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}
