@@ -120,6 +120,7 @@ def stored() -> dict[str, Shown]:
             (Step("sample", EVIL), Step("judge", EVIL, kept=True)),
             4,
             (Judged(f"gpt {EVIL}", "model", Scale.of({0: "bad", 1: "good"}), 4, cost=0.5, currency=EVIL),),
+            ({"judge": EVIL, "words": f"it agrees {EVIL}"},),
             rankgauge.evaluate_runs(*data(), ["nDCG@10", "P@5"]),
             rankgauge.compare(*data(), ["nDCG@10"], baseline=OLD),
             f"{EVIL}.html",

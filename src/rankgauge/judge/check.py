@@ -56,13 +56,19 @@ class JudgeCheck(Shown):
         """The answer."""
         return agreement_words(self.judged.judge, self.found())
 
+    @property
+    def best(self) -> dict[str, str]:
+        """The best system by people and by the judge, where systems were ranked."""
+        systems = self.agreement.systems
+        return {judge: max(each, key=each.__getitem__) for judge, each in systems.values.items()} if systems else {}
+
     def found(self) -> dict[str, Any]:
         """What is kept of it."""
         pair = self.agreement.pairs[0].to_dict()
         states = {state: self.judged.states[state] for state in ("refused", "failed")}
         return {
             "people": self.people,
-            "pairs": self.judged.pairs,
+            "pair_count": self.judged.pairs,
             "graded": pair["shared"],
             **states,
             "no_answer": self.judged.open - sum(states.values()),
@@ -70,6 +76,7 @@ class JudgeCheck(Shown):
             "kappa": pair["kappa"]["none"],
             "kappa_quadratic": pair["kappa"]["quadratic"],
             "bias": pair["bias"],
+            "best": self.best,
         }
 
     def data(self) -> dict[str, Any]:
