@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from command import COMMAND, Command, real
+from command import COMMAND, Command, on_a_terminal, real
 from misbehaving import serving
 from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.store.engine import StoreError
@@ -578,14 +578,8 @@ def test_every_key_is_of_a_kind_and_is_checked() -> None:
 
 
 def test_progress_is_for_a_terminal(here: Path) -> None:
-    ours, theirs = os.openpty()
     words = ["search", "mine", "queries.tsv", "--call", "engine_here:search", "-o", "mine.run"]
-    done = subprocess.run([*COMMAND, *words], stderr=theirs, stdout=subprocess.PIPE, cwd=here, timeout=60)
-    os.close(theirs)
-    shown = os.read(ours, 10_000).decode()
-    os.close(ours)
-    assert done.returncode == 0
-    assert "\r\033[K3 of 3 answered\r\n" in shown
+    assert "\r\033[K3 of 3 answered\r\n" in on_a_terminal(*words, cwd=here)
     assert real(*words, cwd=here).err.startswith("warning: mine.run: 1 query without documents")
 
 

@@ -108,7 +108,7 @@ class Outcome:
         groups = [(reason, [query for query, _ in each]) for reason, each in groupby(by_reason, key=lambda one: one[1])]
         groups.sort(key=lambda group: -len(group[1]))
         words = [f"{_named(queries)}: {reason}" for reason, queries in groups[:REASONS]]
-        words += [f"{len(groups) - REASONS:,} more reasons"] if len(groups) > REASONS else []
+        words += [counted(len(groups) - REASONS, "more reason")] if len(groups) > REASONS else []
         return "\n  ".join([*words, *([f"stopped: {self.stopped}"] if self.stopped else [])])
 
 
