@@ -372,6 +372,12 @@ def test_in_a_project_the_sample_is_stored(command: Command, tmp_path: Path) -> 
     assert "3 are in @june, 0 are new to judge" in kept.out
     with pytest.raises(RankgaugeError, match="there is no sample 'jun'; did you mean 'june'"):
         project.sample("jun")
+    assert project.samples() == ["traffic-3", "june", "july"]
+    assert command("store", "export", "@traffic-3", "out.tsv", cwd=tmp_path).code == 0
+    assert (tmp_path / "out.tsv").read_text() == drawn.to_tsv()
+    assert read_sample(tmp_path / "out.tsv").rows() == drawn.rows()
+    refused = command("store", "export", "@june", "june.jsonl", cwd=tmp_path)
+    assert (refused.code, "a sample of queries is written as a table; name it queries.tsv" in refused.err) == (2, True)
     outside = command("sample", tmp_path / "log.csv", "--n", "3", "--name", "x", cwd=tmp_path.parent)
     assert "--name is for a project" in outside.err
 

@@ -205,10 +205,11 @@ def stored(address: str) -> Address:
     return Address.of(address, project())
 
 
-def addresses(context: click.Context) -> list[str]:
-    """What a shell may complete: the labels, the judges and the systems of the project, if there is one."""
+def addresses(context: click.Context, *, samples: bool = False) -> list[str]:
+    """What a shell may complete: the labels, the judges and the systems of the project, if there is one; or samples."""
     try:
-        return project(context).addresses()
+        known = project(context)
+        return [f"@{name}" for name in known.samples()] if samples else known.addresses()
     except (RankgaugeError, OSError):
         return []
 
