@@ -340,7 +340,9 @@ def test_the_command_writes_the_queries_and_says_what_was_folded(command: Comman
     outcome = command("sample", "log.csv", "--n", "2", "-o", "queries.tsv", cwd=tmp_path)
     assert (outcome.code, outcome.out) == (0, "")
     assert "2 of 3 queries of log.csv" in outcome.err
-    assert "Folded 1 of 4 spellings (case, blanks and punctuation), such as Red shoes = red  SHOES" in outcome.err
+    said = outcome.err.replace("\n  ", "  ")
+    assert "Folded 1 of 4 spellings (case, blanks and punctuation), such as Red shoes = red  SHOES" in said
+    assert max(map(len, outcome.err.splitlines())) <= 80
     assert (tmp_path / "queries.tsv").read_text() == sample(tmp_path / "log.csv", 2).to_tsv()
     printed = command("sample", "log.csv", "--n", "2", "--format", "tsv", cwd=tmp_path)
     assert printed.out == (tmp_path / "queries.tsv").read_text()

@@ -60,6 +60,7 @@ def lists(query, k): return [(["a"], 1.0)]
 def text(query, k): return "a"
 def many(query, k): return list(range(1_000_000))
 def dicts(query, k): return [{"id": "a", "score": 2, "title": "A"}, {"doc_id": "b", "score": 1}]
+def equal(query, k): return [("b", 2.0), ("a", 1.0), ("c", 1.0)]
 def mapping(query, k): return {"a": 2.0, "b": 1.0}
 def nameless(query, k): return [{"name": "a"}]
 def floats(query, k): return [155.0]
@@ -142,6 +143,14 @@ def test_what_a_function_returns(here: Path, function: str, expected: Any) -> No
         assert outcome.lacking == 1
     else:
         assert outcome.rankings["red shoes"][:2] == expected
+
+
+def test_equal_scores_keep_the_order_they_came_in(here: Path) -> None:
+    outcome = found(["a"], call="engine_here:equal")
+    assert outcome.rankings["a"][:2] == (["b", "a", "c"], [-1.0, -2.0, -3.0])
+    assert outcome.lines()[-1] == (
+        "note: 1 answer came with equal scores; the order they came in is kept, with minus the rank"
+    )
 
 
 def test_a_function_that_hangs_is_left_behind(here: Path) -> None:
@@ -342,6 +351,7 @@ def test_a_search_is_a_run(project: Path, command: Command) -> None:
     assert done.out.splitlines()[0] == "@mine:1: 3 queries answered, 4 documents"
     assert "p50 " in done.out
     assert ", with 4 workers; slowest: q" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
     expected = [("q1", "d1", 2.5), ("q1", "d2", 1.5), ("q2", "d1", 2.5), ("q2", "d2", 1.5)]
     assert [*Project(project).run("mine")] == expected
     assert (project / "mine.run").read_text().splitlines()[0] == "q1 Q0 d1 1 2.5 mine"
@@ -513,7 +523,7 @@ def test_bad_input_is_one_clear_error(project: Path, command: Command, words: li
 
 def test_outside_a_project_nothing_is_stored(here: Path, command: Command) -> None:
     done = command("search", "mine", "queries.tsv", "--call", "engine_here:search", "-o", "mine.jsonl")
-    assert (done.code, "nothing is stored, for there is no project here" in done.out) == (0, True)
+    assert (done.code, "nothing is stored, for there is no project here" in " ".join(done.out.split())) == (0, True)
     assert len((here / "mine.jsonl").read_text().splitlines()) == 4
     done = command("search", "mine", "queries.tsv", "--call", "engine_here:search")
     assert (done.code, "outside a project, give QUERIES and -o RUN" in done.err) == (2, True)

@@ -33,6 +33,7 @@ SLOWEST: Final = 3  # queries that are named
 REASONS: Final = 5  # of failures that are named
 NOTES: Final = {
     "without scores": "came without scores; minus the rank is stored",
+    "equal scores": "came with equal scores; the order they came in is kept, with minus the rank",
     "scores not falling": "came with scores that do not fall with the order; the order is kept, with minus the rank",
     "more than k": "came with more than k documents; the first k are kept",
 }
