@@ -207,12 +207,16 @@ def test_neyman_gives_more_to_the_stratum_that_differs_more() -> None:
     assert [drawn.strata.count(name) for name in ("app", "web")] == [60, 20]
 
 
-def test_top_is_a_fixed_list() -> None:
+def test_top_is_a_fixed_list(command: Command, tmp_path: Path) -> None:
     drawn = sample(zipf_log(), 10, method="top")
     assert sorted(drawn.traffic, reverse=True) == [2000, 1000, 667, 500, 400, 333, 286, 250, 222, 200]
     assert (drawn.fixed, set(drawn.inclusion.tolist())) == (True, {1.0})
     assert by_rank(np.array([1.0, 3, 1, 3]), 3).tolist() == [0, 1, 3]
     assert "says nothing of other queries" in drawn.show()
+    assert drawn.parts[0].sure == 10
+    (tmp_path / "log.csv").write_text("query,count\na,2\nb,1\nc,1\n")
+    done = command("sample", "log.csv", "--n", "2", "--method", "top", "-o", "queries.tsv", cwd=tmp_path)
+    assert "Caution: a fixed list: what is measured on it says nothing of other queries" in done.err
 
 
 def test_shares_drawn_are_the_inclusion_probabilities() -> None:
