@@ -419,6 +419,12 @@ def test_a_run_can_be_closed_though_queries_failed(project: Path, command: Comma
     assert "RG402" in shown.out
     assert "1 of 3 queries" in shown.out
     assert command("search", "mine").out.splitlines()[0] == "@mine:1 is whole already; --again starts a new run"
+    assert command("search", "mine", "queries.tsv", "--again").code == 4
+    closed = command("search", "mine", "queries.tsv", "--allow-missing").out.splitlines()
+    assert closed == [
+        "@mine:2: 0 queries answered, 0 documents; 2 were answered before",
+        "1 query has no results, for there was no answer",
+    ]
 
 
 def test_another_depth_or_setting_is_another_run_and_other_limits_are_not(project: Path, command: Command) -> None:

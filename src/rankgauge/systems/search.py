@@ -62,6 +62,7 @@ class Outcome:
     rankings: dict[str, Ranking] = field(default_factory=dict)  # where nothing is stored
     documents: int = 0
     whole: bool = False
+    already: bool = False  # it was whole before anything was asked
 
     @property
     def lacking(self) -> int:
@@ -79,7 +80,7 @@ class Outcome:
         found = f"{new} answered, {counted(self.documents, 'document')}"
         if self.run is None:
             made = [f"{self.system}: {found}; nothing is stored, for there is no project here"]
-        elif self.whole and not self.milliseconds:
+        elif self.already:
             made = [f"@{self.system}:{self.run} is whole already; --again starts a new run"]
         else:
             earlier = f"; {self.before:,} were answered before" if self.before else ""
@@ -151,8 +152,9 @@ def search(
         asked, scope = _asked(project, store, config, queries, source, k)
         identity = config.identity | getattr(system, "about", {})
         run, state, before = _run(store, config.name, identity, scope | {"depth": k}, again=again)
-        outcome = Outcome(config.name, config.limits.workers, len(asked), run, len(before), whole=state == "whole")
-        if outcome.whole:
+        outcome = Outcome(config.name, config.limits.workers, len(asked), run, len(before))
+        outcome.whole = outcome.already = state == "whole"
+        if outcome.already:
             return outcome
 
         def keep(answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
