@@ -418,6 +418,16 @@ def test_a_run_can_be_closed_though_queries_failed(project: Path, command: Comma
     assert shown.code == 0
     assert "RG402" in shown.out
     assert "1 of 3 queries" in shown.out
+    for words in (
+        ["check", "qrels.txt", "@mine", "--min", "nDCG@10=0"],
+        ["pool", "@mine", "-o", "pairs.jsonl"],
+        ["funnel", "qrels.txt", "--retrieved", "@mine", "--reranked", "a.run"],
+        ["plot", "forest", "qrels.txt", "@mine", "-o", "forest.html"],
+    ):
+        said = command(*words).err
+        assert said.count("@mine:1: 1 of 3 queries lack an answer, and have no results (RG402)\n") == 1, words
+    report = command("report", "qrels.txt", "@mine", "--no-charts", "--format", "markdown").out
+    assert "mine answers 1 of 2" in report
     assert command("search", "mine").out.splitlines()[0] == "@mine:1 is whole already; --again starts a new run"
     assert command("search", "mine", "queries.tsv", "--again").code == 4
     closed = command("search", "mine", "queries.tsv", "--allow-missing").out.splitlines()

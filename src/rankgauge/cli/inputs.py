@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -175,6 +175,9 @@ def one_standard_input(paths: Sequence[str | None]) -> None:
         raise InputError("standard input (-) can be only one of the files")
 
 
+NOTED: Final = ("eval", "compare", "report")  # commands that say themselves what to know about a run
+
+
 # ---- what the project has stored -------------------------------------------------------------------------------------
 
 
@@ -243,7 +246,11 @@ class StoredRun(RunSource):
         return self.read()
 
     def _read(self, protocol: Protocol) -> Run:
-        return self.address.run(by=protocol.by)
+        run = self.address.run(by=protocol.by)
+        if click.get_current_context().info_name not in NOTED:
+            for code, words in run.remarks:
+                warn(f"{run.source}: {words} lack an answer, and have no results ({code})")
+        return run
 
 
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------
