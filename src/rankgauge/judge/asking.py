@@ -388,6 +388,7 @@ class _Pass:
         for each in questions:
             row = self.known[each.answer]
             self._count(each, row.state, row.grade, row.reason)
+            self.thin += row.mass is not None and row.mass < THIN
             labels.append(row.label(each, each.key(name)))
         self.counts["before"] = len(labels)
         there = stored.keys(self.store, [each.key for each in labels])

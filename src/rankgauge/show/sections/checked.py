@@ -9,6 +9,7 @@ from rankgauge.errors import counted
 from rankgauge.measures.gains import number_text
 from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Block, Column, Notes, Section, Table, Text
+from rankgauge.show.sections.judged import cautions
 from rankgauge.show.sections.judges import judge_blocks, system_blocks
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def _notes(check: JudgeCheck) -> Iterator[str]:
     if judged.consistency is not None:
         share = f"{100 * judged.consistency:.1f} %"
         yield f"Asked more than once: on average {share} of a pair's answers give its commonest grade."
+    yield from cautions(judged)
     rows, columns = pair.matrix.sum(axis=1), pair.matrix.sum(axis=0)
     lacking = [
         number_text(grade) for grade, a, b in zip(pair.grades.tolist(), rows, columns, strict=True) if a and not b
