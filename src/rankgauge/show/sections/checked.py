@@ -56,6 +56,7 @@ def _notes(check: JudgeCheck) -> Iterator[str]:
         share = f"{100 * judged.consistency:.1f} %"
         yield f"Asked more than once: on average {share} of a pair's answers give its commonest grade."
     yield from cautions(judged)
+    yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in check.doubts)
     rows, columns = pair.matrix.sum(axis=1), pair.matrix.sum(axis=0)
     lacking = [
         number_text(grade) for grade, a, b in zip(pair.grades.tolist(), rows, columns, strict=True) if a and not b
