@@ -295,6 +295,16 @@ def test_a_judge_and_a_system_of_one_family(folder: Path, command: Command) -> N
         ["funnel", "@labels:big", "--retrieved", "@llm", "--reranked", "@llm"],
     ):
         assert f"{said}llm;" in " ".join(command(*words).out.split()), words
+    for words in (
+        ["agree", "@people", "@labels:big", "--runs", "@good", "@llm"],
+        ["explain", "@labels:big", "@llm", "--query", "q0"],
+        ["judgments", "@labels:big", "@llm"],
+    ):
+        done = command(*words)
+        assert (done.code, f"{said}llm;" in " ".join(done.err.split())) == (0, True), done.err
+        assert (SAID in done.err) is (words[0] != "agree")
+    checked = command("judge", "--check", "@people", "--judge", "big")
+    assert f"Caution: {said}gpt-rerank, llm;" in " ".join(checked.out.split())
     assert "one model family" not in command("compare", "@labels:big", "@good", "@other", "--notes").out
     assert "one model family" not in command("compare", "@people", "@llm", "@gpt-rerank", "--notes").out
 

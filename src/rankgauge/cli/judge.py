@@ -26,8 +26,16 @@ LISTED: Final = 10  # answers that are read otherwise than before
 
 @command(
     "judge",
-    usual=("judges", "model", "base_url", "prompt", "repeats", "dry_run", "again", "reparse", "check", "output"),
-    excludes=[("dry_run", "reparse", "output"), ("pairs", "check", "reparse"), ("check", "output")],
+    usual=(
+        *("judges", "model", "base_url", "prompt", "repeats", "dry_run", "again", "reparse", "check", "gullible"),
+        "output",
+    ),
+    excludes=[
+        ("dry_run", "reparse", "output"),
+        ("pairs", "check", "reparse"),
+        ("check", "output"),
+        *(("gullible", each) for each in ("pairs", "repeats", "again", "reparse", "check", "output")),
+    ],
 )
 @click.argument("pairs", required=False, type=FILE, metavar="[PAIRS]")
 @click.option(
@@ -49,6 +57,9 @@ LISTED: Final = 10  # answers that are read otherwise than before
 @click.option("--again", is_flag=True, help="Ask anew what failed or was refused.")
 @click.option("--reparse", is_flag=True, help="Read stored answers with the reader of today; ask nothing.")
 @click.option("--check", metavar="HUMAN", help="Judge what people judged, and compare: @people, @labels:NAME, a file.")
+@click.option(
+    "--gullible", type=click.IntRange(1), metavar="N", help="Ask again about N pairs of the lowest grade, with tricks."
+)
 @click.option("-o", "--output", type=TARGET, metavar="QRELS", help="Write the judge's grades to a file, too.")
 def judge_pairs(
     pairs: str | None,
@@ -58,6 +69,7 @@ def judge_pairs(
     again: bool,
     reparse: bool,
     check: str | None,
+    gullible: int | None,
     output: str | None,
     settings: tuple[str, ...],
     **options: Any,
@@ -75,6 +87,7 @@ def judge_pairs(
       rankgauge judge --judge local --base-url http://localhost:8000/v1
       rankgauge judge --judge words --call mine:grade -o labels.txt
       rankgauge judge --judge gpt --check @people
+      rankgauge judge --judge gpt --gullible 50
     """
     from rankgauge.cli.inputs import project
     from rankgauge.store.project import needed
@@ -91,6 +104,9 @@ def judge_pairs(
             _say_again(read_again(where, name))
         return
     configs = _configs(where, judges, settings, options)
+    if gullible is not None:
+        _fool(where, configs, gullible, dry_run=dry_run)
+        return
     asked = _pairs(where, pairs, configs) if check is None else _judged_by(where, check, configs)
     if not asked:
         click.echo("Every pair of the pool has a grade; to have this judge grade them, too, give PAIRS.")
@@ -171,6 +187,21 @@ def _check(where: Project, judges: Sequence[JudgeConfig | str], human: str, **ho
     for each in found:
         click.echo(each.show(notes=True), nl=False)
     _refuse_open([each.judged for each in found])
+
+
+def _fool(where: Project, configs: Sequence[JudgeConfig], number: int, *, dry_run: bool) -> None:
+    """Each judge, put to the test."""
+    from rankgauge.judge.asking import plan_judge
+    from rankgauge.judge.gullible import fool_judge, tricks_of
+
+    shown = _progress if sys.stderr.isatty() else None
+    for config in configs:
+        if dry_run:
+            _say_plan(config, plan_judge(where, config, tricks_of(where, config, number)))
+            continue
+        found = fool_judge(where, config, number, progress=shown)
+        click.echo(found.show(notes=True), nl=False)
+        _refuse_open([each.judged for each in found.tried if each.judged.stopped or each.judged.errors])
 
 
 def _say_plan(config: JudgeConfig, plan: dict[str, Any]) -> None:

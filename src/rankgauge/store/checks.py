@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from rankgauge.store.store import Rated, Store
 
-__all__ = ["Checked", "add_check", "agreement_words", "checks", "models", "unchecked"]
+__all__ = ["Checked", "add_check", "agreement_words", "checks", "fooled_words", "models", "unchecked"]
 
-PEOPLE: Final = "people"  # a kind of check
+PEOPLE, GULLIBLE = "people", "gullible"  # kinds of checks
 ASKED: Final = ("model", "program")  # kinds of judges whom people have to check
 
 
@@ -36,7 +36,8 @@ class Checked(NamedTuple):
     @property
     def words(self) -> str:
         """What came out, and when, in a sentence."""
-        return f"{agreement_words(self.judge, self.found)} ({self.at[:10]})."
+        words = agreement_words if self.kind == PEOPLE else fooled_words
+        return f"{words(self.judge, self.found)} ({self.at[:10]})."
 
 
 def agreement_words(judge: str, found: Mapping[str, Any]) -> str:
@@ -52,6 +53,15 @@ def agreement_words(judge: str, found: Mapping[str, Any]) -> str:
     return f"{judge} agrees with {found['people']} on {share} ({sure}); it grades {leaning}{turned}"
 
 
+def fooled_words(judge: str, found: Mapping[str, Any]) -> str:
+    """How often a judge was fooled."""
+    tried = counted(found["graded"], "attempt")
+    if not found["raised"]:
+        return f"{judge} raised its lowest grade in none of {tried} to fool it"
+    share = f"{100 * found['raised'] / found['graded']:.0f} %"
+    return f"{judge} raised its lowest grade in {found['raised']:,} of {tried} to fool it ({share})"
+
+
 def add_check(store: Store, judge: Judge | int, kind: str, found: Any) -> None:
     """Keep what was found about a judge with these settings, or of this number."""
     row = {"kind": kind, "found": written(clean(found)), "at": now()}
@@ -64,14 +74,14 @@ def add_check(store: Store, judge: Judge | int, kind: str, found: Any) -> None:
 
 
 def checks(store: Store) -> list[Checked]:
-    """The last check of every judge, by the judges' names."""
+    """The last check of every judge and kind, by the judges' names."""
     table, judge = schema.judge_check.c, schema.judge.c
     asked = select(judge.name, table.kind, table.at, table.found)
     asked = asked.join(schema.judge, judge.judge_id == table.judge_id)
-    asked = asked.where(table.kind == PEOPLE).order_by(table.check_id)
+    asked = asked.order_by(table.check_id)
     rows = store.read(lambda each: each.execute(asked).all())
-    last = {name: Checked(name, kind, at, json.loads(found)) for name, kind, at, found in rows}
-    return [last[name] for name in sorted(last)]
+    last = {(name, kind): Checked(name, kind, at, json.loads(found)) for name, kind, at, found in rows}
+    return sorted(last.values(), key=lambda each: (each.judge, each.kind != PEOPLE))
 
 
 def unchecked(store: Store, rows: Iterable[Rated]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +23,7 @@ from rankgauge.trust.judges.sets import POLICIES
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
+    from rankgauge.judge.judged import Judged
     from rankgauge.judge.pool import Pool
     from rankgauge.read import Judgments
     from rankgauge.result import Evaluation, Result
@@ -302,6 +303,34 @@ class Project:
             rows, _ = store.labels()
             rule = self._heard(rows, by, store.where)
         return label_counts(rows, rule, fresh=fresh)
+
+    def judge(
+        self,
+        judge: str,
+        pairs: str | os.PathLike[str] | Iterable[tuple[str, str]] | None = None,
+        *,
+        repeats: int = 1,
+        again: bool = False,
+        **settings: Any,
+    ) -> Judged:
+        """Have a judge grade pairs: of a file, of (query, document), or what the pool lacks; the answers are stored.
+
+        The judge is a table of rankgauge.toml; `settings` are keys of it, or the whole: `call="mine:grade"`. What is
+        answered is not asked again; pairs without a grade are counted: `.open`, `.reasons`.
+        """
+        with needed():
+            from rankgauge.judge.asking import ask_judge, open_pairs
+            from rankgauge.judge.config import find_judge
+            from rankgauge.judge.pairs import Pair, read_pairs
+
+        config = find_judge(self, judge, settings)
+        if pairs is None:
+            asked = open_pairs(self, [judge])
+        elif isinstance(pairs, str | os.PathLike):
+            asked = read_pairs(os.fspath(pairs))
+        else:
+            asked = [pair if isinstance(pair, Pair) else Pair(*pair) for pair in pairs]
+        return ask_judge(self, config, asked, repeats=repeats, again=again)
 
     def status(self) -> Status:
         """What the store holds, what is open, what is stale."""

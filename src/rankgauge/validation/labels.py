@@ -12,7 +12,7 @@ from rankgauge.validation.codes import CODES
 if TYPE_CHECKING:
     from rankgauge.read import Judgments
 
-__all__ = ["UNCHECKED", "doubts_of_labels", "family_of", "same_family"]
+__all__ = ["FAMILY", "UNCHECKED", "doubt_of", "doubts_of_labels", "family_of", "same_family"]
 
 UNCHECKED: Final = "RG403"
 FAMILY: Final = "RG404"
@@ -25,11 +25,12 @@ def doubts_of_labels(judgments: Judgments | None, systems: Mapping[str, Collecti
     """Why not to trust labels: of judges not checked, or of models like those that the systems name."""
     if judgments is None:
         return []
-    found = [_doubt(code, what) for code, what in judgments.remarks if code == UNCHECKED]
-    return [*found, *(_doubt(FAMILY, what) for what in [same_family(judgments.models, systems)] if what)]
+    found = [doubt_of(code, what) for code, what in judgments.remarks if code == UNCHECKED]
+    return [*found, *(doubt_of(FAMILY, what) for what in [same_family(judgments.models, systems)] if what)]
 
 
-def _doubt(code: str, what: str) -> Doubt:
+def doubt_of(code: str, what: str) -> Doubt:
+    """The finding of a code as a doubt, with its remedy."""
     return Doubt(code, f"{CODES[code].title}: {what}; {CODES[code].remedy}")
 
 
