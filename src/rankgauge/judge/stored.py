@@ -31,6 +31,7 @@ __all__ = [
     "pool",
     "prompt",
     "raw_answers",
+    "raws",
     "spent",
     "used",
 ]
@@ -69,6 +70,16 @@ def answers(store: Store, wanted: Sequence[str]) -> dict[str, Stored]:
         asked = select(table.answer, *columns).where(table.answer.in_(part)).order_by(table.judgment_id)
         for key, *row in _rows(store, asked):
             found[key] = Stored._make([*row, found[key].attempts + 1 if key in found else 1])
+    return found
+
+
+def raws(store: Store, wanted: Sequence[str]) -> dict[str, set[str]]:
+    """Key of a question → all answers to it, as they came."""
+    table = schema.judgment.c
+    found: dict[str, set[str]] = {}
+    for part in parts([*dict.fromkeys(wanted)]):
+        for key, raw in _rows(store, select(table.answer, table.raw).where(table.answer.in_(part))):
+            found.setdefault(key, set()).add(raw)
     return found
 
 
