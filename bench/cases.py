@@ -43,6 +43,8 @@ SECTION_TITLES = {
     "funnel": "Two stages apart",
     "compare": "Comparing systems",
     "store": "A project's store",
+    "search": "Live systems and pools",
+    "judge": "Judging",
     "scaling": "Scaling",
 }
 

@@ -7,6 +7,7 @@ counts what it is asked: calls, tokens, how many at once. A personality is a fun
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import random
 import re
@@ -21,7 +22,7 @@ from email.utils import format_datetime
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["MODEL", "PERSONALITIES", "STONES", "ChatServer", "chatting", "specimen"]
+__all__ = ["MODEL", "PERSONALITIES", "STONES", "ChatServer", "chatting", "specimen", "until"]
 
 MODEL = "petrograph-1"
 STONES = ("quartzite", "feldspar", "obsidian", "tourmaline")  # the grade is the place
@@ -63,7 +64,7 @@ class ChatServer:
         self.asked: Counter[str] = Counter()  # how often each specimen
         self.at: list[float] = []
         self.slept = 0.0  # as long as answers took at least, which on a busy machine is more than the delay
-        self.tokens_in = self.tokens_out = self.now = self.most = 0
+        self.tokens_in = self.tokens_out = self.now = self.most = self.connections = 0
         self.port = 0
         self._loop = asyncio.new_event_loop()
         self._ended: asyncio.Event | None = None
@@ -102,6 +103,7 @@ class ChatServer:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -114,15 +116,16 @@ class ChatServer:
         except (Hangup, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
+            self.connections -= 1
             writer.close()
 
     async def _answer(
         self, method: str, path: str, headers: dict[str, str], content: bytes, writer: asyncio.StreamWriter
     ) -> None:
-        if (method, path) == ("GET", "/v1/models") and self.models is not None:
+        if method == "GET" and path.endswith("/v1/models") and self.models is not None:
             listed = [{"id": name, "object": "model"} for name in self.models]
             return await send(writer, 200, {"object": "list", "data": listed})
-        if (method, path) != ("POST", "/v1/chat/completions"):
+        if method != "POST" or not path.endswith("/v1/chat/completions"):
             return await send(writer, 404, {"detail": "Not Found"})
         self.now += 1
         self.most = max(self.most, self.now)
@@ -166,6 +169,14 @@ def chatting(personality: str = "strict", **settings: Any) -> Iterator[ChatServe
         yield server
     finally:
         server.close()
+
+
+def until(reached: Callable[[], bool]) -> None:
+    """Wait for what comes soon."""
+    deadline = time.monotonic() + 30
+    while not reached() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    assert reached()
 
 
 # ---- one call --------------------------------------------------------------------------------------------------------
@@ -393,6 +404,12 @@ async def same_twice(ask: Ask) -> None:
 
 
 @named
+async def odd_characters(ask: Ask) -> None:
+    """What no database takes."""
+    await ask.say(json.dumps(ask.object | {"reason": "NUL \x00, half \ud800, \u202e"}), model="petro\x00graph\udfff")
+
+
+@named
 async def random_lengths(ask: Ask) -> None:
     """Reasons of any length, cut at the limit."""
     await ask.say(ask.fair)
@@ -616,14 +633,19 @@ async def no_JSON(ask: Ask) -> None:
 
 
 def echoed(ask: Ask) -> str:
-    """What it was sent as a secret, written in several ways."""
+    """What it was sent as a secret, in a header and in the address, written in several ways."""
     sent = ask.server.headers[-1].get("authorization", "")
-    return f"{sent} {json.dumps(sent)} {quote(sent)} {sent.lower()} {sent.removeprefix('Bearer ')}"
+    return f"{sent} {json.dumps(sent)} {quote(sent)} {quote(sent, safe='')} {html.escape(sent)} {[*ask.server.paths]}"
 
 
 @named
 async def echo(ask: Ask) -> None:
-    await ask.say(json.dumps(ask.object | {"reason": echoed(ask)}), model=echoed(ask))
+    await ask.say(json.dumps(ask.object | {"reason": echoed(ask)}), model=echoed(ask), reasoning_content=echoed(ask))
+
+
+@named
+async def echo_in_prose(ask: Ask) -> None:
+    await ask.say(f"The key is {echoed(ask)}.")
 
 
 @named
@@ -632,8 +654,18 @@ async def echo_in_an_error(ask: Ask) -> None:
 
 
 @named
+async def echo_while_busy(ask: Ask) -> None:
+    await ask.plain(503, f"<p>{echoed(ask)}</p>")
+
+
+@named
 async def echo_in_a_refusal(ask: Ask) -> None:
     await ask.refuse(401, echoed(ask))
+
+
+@named
+async def echo_in_a_redirect(ask: Ask) -> None:
+    await ask.plain(302, "", Location=f"http://127.0.0.1/{echoed(ask)}")
 
 
 # ---- what holds for every question -----------------------------------------------------------------------------------

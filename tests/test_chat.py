@@ -141,6 +141,7 @@ OBJECT = r'{"reason": ".*", "grade": \d}'
 WELL: dict[str, tuple[int, str]] = {
     "strict": (6, OBJECT),
     "random lengths": (6, OBJECT),
+    "odd characters": (6, OBJECT),
     "ignores the format": (6, r"\d"),
     "object only": (7, OBJECT),
     "no format": (8, OBJECT),

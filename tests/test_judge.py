@@ -52,7 +52,7 @@ def folder(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) ->
         "    asked.append((query['query_id'], document['doc_id']))\n"
         f"    return next(n for n, stone in enumerate({STONES}) if stone in document['text']), 'a stone'\n"
         "def odd(query, document):\n"
-        "    return {'d1': 7, 'd2': None, 'd3': 1.5, 'd4': True, 'd5': '2'}.get(document['doc_id'], 0)\n"
+        "    return {'d1': 7, 'd2': (None, 'NUL \\0'), 'd3': 1.5, 'd4': True, 'd5': '2'}.get(document['doc_id'], 0)\n"
         "def broken(query, document):\n"
         "    raise ValueError('no stone')\n"
     )
@@ -102,6 +102,7 @@ def test_what_is_no_grade_stays_open(folder: Path, command: Command) -> None:
     grades = dict(stored(folder, "SELECT doc_id, grade FROM judgment"))
     assert [grades[f"d{n}"] for n in range(1, 6)] == [None, None, None, None, 2.0]
     assert {grades[f"d{n}"] for n in (0, 6, 7, 8, 9, 10, 11)} == {0.0}
+    assert stored(folder, "SELECT reason FROM judgment WHERE doc_id = 'd2'") == [("NUL \ufffd",)]
     counted = json.loads(command("labels", "--format", "json").out)["judges"][0]
     assert (counted["graded"], counted["states"]) == (8, {"failed": 4})
 
@@ -176,8 +177,10 @@ def test_replay_needs_no_server(folder: Path, command: Command) -> None:
         words = ["judge", "pairs.jsonl", "--judge", "gpt", "--base-url", server.url, "--model", MODEL]
         first = command(*words, "-o", "one.txt")
         assert first.code == 0
+        assert server.calls == 12
     gone = command(*words, "-o", "two.txt")
     assert gone.code == 0
+    assert gone.out.startswith("gpt graded 12 of 12 pairs; nothing was asked, for all answers are stored.")
     assert Path("one.txt").read_bytes() == Path("two.txt").read_bytes()
     replayed = command(*words, "--set", "replay=true", "--repeats", "2")
     assert replayed.code == 0  # every pair has a grade
@@ -232,7 +235,7 @@ def test_stored_answers_are_read_again(folder: Path, strict: ChatServer, command
     said = command("judge", "--judge", "petra", "--reparse")  # a judge by options alone: the name is enough
     assert (said.code, said.out) == (
         0,
-        "petra: 2 stored answers are read otherwise than before, of 4.\n  q2 d2: 3 → 2\n  q0 d3: failed → 3\n",
+        "petra: 2 stored answers are read otherwise than before, of 4.\n  q0 d3: failed → 3\n  q2 d2: 3 → 2\n",
     )
     assert strict.calls == 4
     rows = stored(folder, "SELECT grade, reader, raw IS NULL FROM judgment WHERE doc_id = 'd3' ORDER BY judgment_id")

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 pytest.importorskip("httpx2", reason="httpx2 is not installed")
 
-from chat_server import MODEL, PERSONALITIES, STONES, ChatServer, chatting, specimen
+from chat_server import MODEL, PERSONALITIES, STONES, ChatServer, chatting, specimen, until
 from command import Command
 from rankgauge import Project
 from rankgauge.errors import InputError
@@ -21,7 +21,7 @@ from rankgauge.judge.asking import ask_judge
 from rankgauge.judge.config import judge_config
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.pairs import Pair, write_pairs
-from rankgauge.judge.stored import spent
+from rankgauge.judge.stored import raw_answers, spent
 
 PAIRS = 12
 QUICK = {"workers": 4, "timeout": 0.5, "pause": 0.01}
@@ -62,6 +62,7 @@ def states(judged: Judged) -> Counter[str]:
 GRADED = {
     "strict": 12,
     "random lengths": 12,
+    "odd characters": 12,
     "ignores the format": 12,
     "object only": 13,
     "no format": 14,
@@ -136,6 +137,7 @@ STOPPED = (
     "no money",
     "429 with an hour",
 )
+SLOW = ("429 with a date", "slow", "slow once", "dripping", "dripping headers")  # three pairs of these will do
 PARTLY = {"too long": 12, "does not say": 14}  # two of the twelve get no answer
 
 
@@ -150,13 +152,22 @@ def test_every_personality_is_here() -> None:
 
 @pytest.mark.parametrize("personality", GRADED)
 def test_the_right_grade(project: Project, personality: str) -> None:
+    number = 3 if personality in SLOW else PAIRS
     with chatting(personality) as server:
-        judged = judged_by(server, project)
-        assert (states(judged), judged.stopped) == ({"graded": PAIRS}, None)
-        assert server.calls == GRADED[personality]
+        judged = judged_by(server, project, number)
+        assert (states(judged), judged.stopped) == ({"graded": number}, None)
+        assert server.calls == GRADED[personality] * number / PAIRS
         before = server.calls
-        assert states(judged_by(server, project)) == {"graded": PAIRS}
+        assert states(judged_by(server, project, number)) == {"graded": number}
         assert server.calls == before
+
+
+def test_what_no_database_takes_is_stored_as_a_sign_for_it(project: Project) -> None:
+    with chatting("odd characters") as server:
+        assert judged_by(server, project, 1).models == ("petro\ufffdgraph\ufffd",)
+    with project.store() as store:
+        (row,) = raw_answers(store, "petra")
+    assert row.reason == "NUL \ufffd, half \ufffd, \u202e"
 
 
 @pytest.mark.parametrize("personality", FAILED)
@@ -180,13 +191,15 @@ def test_a_refusal_is_none_of_both(project: Project, personality: str) -> None:
 
 @pytest.mark.parametrize("personality", NO_ANSWER)
 def test_no_answer_and_the_same_command_goes_on(project: Project, personality: str) -> None:
+    number = 3 if personality in SLOW else PAIRS
     with chatting(personality) as server:
-        judged = judged_by(server, project, workers=PAIRS)
-        assert (states(judged), judged.stopped) == ({"no answer": PAIRS}, None)
-        assert server.calls == NO_ANSWER[personality]
+        judged = judged_by(server, project, number, workers=PAIRS)
+        assert (states(judged), judged.stopped) == ({"no answer": number}, None)
+        calls = NO_ANSWER[personality] * number / PAIRS
+        assert server.calls == calls
         server.personality = "strict"
-        assert states(judged_by(server, project, timeout=10)) == {"graded": PAIRS}
-        assert server.calls == NO_ANSWER[personality] + PAIRS
+        assert states(judged_by(server, project, number, timeout=10)) == {"graded": number}
+        assert server.calls == calls + number
 
 
 @pytest.mark.parametrize("personality", STOPPED)
@@ -293,6 +306,15 @@ def test_no_budget_without_a_limit(project: Project, known: bool) -> None:
         assert "without max_completion_tokens, a limit of its answers, no budget holds" in str(judged.stopped)
 
 
+def test_a_connection_is_kept_by_its_worker_and_closed_at_the_end(project: Project) -> None:
+    kept: Counter[int] = Counter()
+    with chatting(delay=0.01) as server:
+        config = judge_config("petra", {"base_url": server.url, "model": MODEL, "workers": 6}, "judge 'petra'", Path())
+        ask_judge(project, config, pairs(100), progress=lambda *_: kept.update([server.connections]))
+        assert max(kept) == 6
+        until(lambda: server.connections == 0)
+
+
 def test_the_command_says_what_stopped_it_and_what_to_do(project: Project, command: Command) -> None:
     write_pairs(pairs(), "pairs.jsonl")
     with chatting("wrong key") as server:
@@ -301,17 +323,3 @@ def test_the_command_says_what_stopped_it_and_what_to_do(project: Project, comma
         assert "petra: 12 of 12 pairs have no grade" in done.err
         assert 'stopped: the server answered 401: "{"error": {"message": "Incorrect API key provided."' in done.err
         assert done.err.rstrip().endswith('; give its key: key = "${NAME}", and set NAME')
-
-
-def test_a_key_is_nowhere(project: Project, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PETRAS_KEY", "sk-petra/1234 567".replace(" ", "+"))
-    write_pairs(pairs(), "pairs.jsonl")
-    words = ["judge", "pairs.jsonl", "--judge", "petra", "--model", MODEL, "--set", "key=${PETRAS_KEY}"]
-    for personality in ("echo", "echo in an error", "echo in a refusal"):
-        with chatting(personality) as server:
-            done = command(*words, "--base-url", server.url, "--set", "pause=0", "--again")
-            assert server.headers[0]["authorization"] == "Bearer sk-petra/1234+567"
-            assert "sk-petra" not in done.out + done.err
-            assert "PETRAS_KEY" in done.out + done.err or done.code == 0
-    for path in project.folder.rglob("*"):
-        assert not path.is_file() or b"sk-petra" not in path.read_bytes()

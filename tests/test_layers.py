@@ -14,7 +14,7 @@ ROOMS = (
     "systems judge pytest_plugin cli __main__"
 )
 LAYERS = ROOMS.split()
-UPWARDS = {"shown"}  # a result shows itself: the one way up
+UPWARDS = {"shown", "store.project"}  # a result shows itself, a project searches and pools: the ways up
 
 
 def imports_of(tree: ast.AST) -> set[str]:

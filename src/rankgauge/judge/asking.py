@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from rankgauge.errors import InputError
 from rankgauge.judge import stored
-from rankgauge.judge.answers import READER, Reading, read_logprobs, read_responses
+from rankgauge.judge.answers import READER, Reading, best, read_logprobs, read_response
 from rankgauge.judge.chat import LONGEST_PAUSE, Ability, Chat, Reply
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.money import Budget, Estimate, Prices, tokens_of
@@ -25,7 +25,7 @@ from rankgauge.store.store import Judge, Label
 from rankgauge.systems.call import called, function_of
 from rankgauge.systems.config import documents_of
 from rankgauge.systems.documents import fields_of
-from rankgauge.systems.hits import Failed
+from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.workers import Done, Pool, Stop
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class ModelJudge:
         replies = self._begun.setdefault(question.answer, [])
         if not replies:
             replies.append(self._reply(question, question.text))
-        if self._reading(replies).state == "failed" and len(replies) == 1:
+        if replies[-1].reading.state == "failed" and len(replies) == 1:
             grades = ", ".join(self.scale.to_dict())
             with suppress(Stop):  # what was paid for is kept; whatever it is, it stops the next question
                 replies.append(self._reply(question, question.text + REMINDER.format(grades=grades)))
@@ -194,9 +194,6 @@ class ModelJudge:
         replies, lost = self._begun.pop(question.answer), self._lost.pop(question.answer, 0.0)
         return said_of(replies, self.config, lost)
 
-    def _reading(self, replies: Sequence[Paid]) -> Reading:
-        return read_responses([each.response for each in replies], self.scale, self.prompt)
-
     def _reply(self, question: Question, text: str) -> Paid:
         """One answer, within the budget: what nobody says the cost of has cost the most that it could."""
         one = self.prompt.one_token
@@ -209,7 +206,7 @@ class ModelJudge:
                 self._lost[question.answer] = self._lost.get(question.answer, 0.0) + spending.cost
                 raise
             spending.cost = cost_of(reply, self.config.prices, spending.cost)
-        return Paid(*reply, spending.cost)
+        return Paid(*reply, spending.cost, read_response(reply.response, self.scale, self.prompt))
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -217,7 +214,7 @@ class ModelJudge:
 
 
 class Paid(NamedTuple):
-    """A reply, and what it cost."""
+    """A reply, what it cost, and what it says."""
 
     response: dict[str, Any]
     model: str | None
@@ -225,6 +222,7 @@ class Paid(NamedTuple):
     tokens_out: int | None
     calls: int
     cost: float
+    reading: Reading
 
 
 def cost_of(reply: Reply, prices: Prices | None, most: float) -> float:
@@ -239,7 +237,7 @@ def said_of(replies: Sequence[Paid], config: JudgeConfig, lost: float = 0.0) -> 
     responses = [each.response for each in replies]
     sure = read_logprobs(responses[-1], config.scale) if config.prompt.one_token else None
     return Said(
-        read_responses(responses, config.scale, config.prompt),
+        best(each.reading for each in replies),
         json.dumps(responses, ensure_ascii=False),
         replies[-1].model,
         _total(each.tokens_in for each in replies),
@@ -270,7 +268,7 @@ class FunctionJudge:
         query = {"query_id": pair.query_id, "query": pair.query, "need": pair.need, "repeat": question.repeat}
         answer = called(self.function, query, {"doc_id": pair.doc_id, **pair.document})
         grade, reason = answer if isinstance(answer, tuple | list) and len(answer) == 2 else (answer, None)
-        return Said(self._reading(grade, None if reason is None else str(reason)), calls=1)
+        return Said(self._reading(grade, None if reason is None else cleaned(str(reason))), calls=1)
 
     def given_up(self, question: Question) -> None:
         """Nothing: a function costs nothing."""

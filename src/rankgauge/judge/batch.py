@@ -23,7 +23,7 @@ from rankgauge.read.cells import json_lines
 from rankgauge.read.rows import shortened
 from rankgauge.read.sources import find_source
 from rankgauge.store.store import Judge
-from rankgauge.systems.hits import Failed
+from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.http import PASSING
 from rankgauge.writers.write import opened
 
@@ -234,7 +234,7 @@ def _read(path: str) -> Iterator[tuple[str, Line]]:
     found = False
     try:
         for number, item in json_lines(source):
-            yield _parsed(item, f"{source.name}:{number}")
+            yield _parsed(cleaned(item), f"{source.name}:{number}")
             found = True
     except FormatError as error:
         raise FormatError(f"{error}; download the file again, for nothing of it was stored") from None
@@ -295,7 +295,7 @@ class BatchJudge:
             reply = reply_of(line.body)
             prices = self.config.prices
             most = 0.0 if prices is None else prices.cost(tokens_of(question.text), self.config.most)
-            return said_of([Paid(*reply, cost_of(reply, prices, most))], self.config)
+            return said_of([Paid(*reply, cost_of(reply, prices, most), self._reading(line))], self.config)
         return self._refused(question, line)
 
     def _refused(self, question: Question, line: Line) -> Said:

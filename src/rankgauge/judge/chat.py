@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from rankgauge.errors import InputError
 from rankgauge.read.rows import shortened
 from rankgauge.systems.config import PASSWORD
-from rankgauge.systems.hits import Failed
+from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.http import BUSY, Sender
 from rankgauge.systems.template import Secrets, filled
 from rankgauge.systems.workers import Again, Busy, Limits, Stop
@@ -276,7 +276,7 @@ def _format(rung: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reply(answer: Any, calls: int) -> Reply:
     """A whole answer; one that lacks what an answer has is worth another attempt."""
-    reply = reply_of(answer if isinstance(answer, dict) else {}, calls)
+    reply = reply_of(cleaned(answer) if isinstance(answer, dict) else {}, calls)
     tokens = (reply.tokens_in or 0, reply.tokens_out or 0)
     if lack := _lack(reply.response):
         raise _lacking(reply.response, lack, tokens if any(tokens) else None)

@@ -217,7 +217,8 @@ def raw_answers(store: Store, judge: str) -> Iterator[Raw]:
     settings = [about[name] for name in ("model", "base_url", "parameters", "prompt", "scale")]
     asked = select(*(table[name] for name in Raw._fields[:-1]), *(each.label(f"of_{each.name}") for each in settings))
     asked = asked.join(schema.judge, about.judge_id == table.judge_id)
-    asked = asked.where(table.judgment_id.in_(latest), table.raw.is_not(None)).order_by(table.judgment_id)
+    asked = asked.where(table.judgment_id.in_(latest), table.raw.is_not(None))
+    asked = asked.order_by(table.query_id, table.doc_id, table.repeat)
     size = len(Raw._fields) - 1
     for row in store.read(lambda each: each.execute(asked).all()):
         known = zip((each.name for each in settings), row[size:], strict=True)

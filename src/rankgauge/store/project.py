@@ -23,6 +23,7 @@ from rankgauge.trust.judges.sets import POLICIES
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
+    from rankgauge.judge.pool import Pool
     from rankgauge.read import Judgments
     from rankgauge.result import Evaluation, Result
     from rankgauge.store.history import History
@@ -205,6 +206,48 @@ class Project:
         if found.lacking:
             made.remarks = [("RG402", f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')}")]
         return made
+
+    def search(
+        self,
+        system: str,
+        queries: str | os.PathLike[str] | Mapping[str, str] | None = None,
+        k: int = 100,
+        *,
+        again: bool = False,
+        allow_missing: bool = False,
+        **settings: Any,
+    ) -> Run:
+        """Ask a system every query of a file, of a mapping or of the last sample; its run, which is stored.
+
+        The system is a table of rankgauge.toml; `settings` are keys of it, or the whole: `call="engine:search"`. What
+        is answered is not asked again; that queries lack an answer is an error, unless it is allowed.
+        """
+        with needed():
+            from rankgauge.store.store import Query
+            from rankgauge.store.transfer.files import read_queries
+            from rankgauge.systems.config import system_of
+            from rankgauge.systems.search import search
+
+        asked, source = None, "queries"
+        if isinstance(queries, Mapping):
+            asked = [Query(query, text) for query, text in queries.items()]
+        elif queries is not None:
+            source = os.fspath(queries)
+            asked = read_queries(source)
+        config = system_of(self, system, settings)
+        outcome = search(self, config, asked, source, k, again=again, allow_missing=allow_missing)
+        outcome.check("the same call goes on with it; allow_missing=True closes it")
+        return self.run(system, outcome.run)
+
+    def pool(self, *systems: str, **how: Any) -> Pool:
+        """What to judge of the last runs of systems, or of all: what the labels lack, with the project's texts.
+
+        `how` is that of `rankgauge.pool`: depth, take, order, seed, why. The pairs are stored, too.
+        """
+        with needed():
+            from rankgauge.judge.pooled import pool_of
+
+        return pool_of(self, {name: self.run(name) for name in systems or self.systems()}, **how)
 
     def add_sample(self, sample: Sample, name: str | None = None) -> str:
         """Store a sample and its queries, under a name or that of its method and size; the name."""

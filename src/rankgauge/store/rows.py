@@ -7,9 +7,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rankgauge.store.engine import StoreError
@@ -24,6 +25,7 @@ __all__ = [
     "inserted",
     "now",
     "parts",
+    "row_count",
     "storable",
     "texts_in",
     "written",
@@ -81,9 +83,14 @@ def texts_in(value: Any) -> Iterator[str]:
 
 def id_of(connection: Connection, table: Any, unique: tuple[str, ...], row: Mapping[str, Any]) -> int:
     """The number of the row that has these values, which is made if there is none."""
-    (key,) = table.primary_key.columns
-    found = connection.scalar(select(key).where(*(table.c[name] == row[name] for name in unique)))
+    found = connection.scalar(_number(table, unique), {name: row[name] for name in unique})
     return int(found) if found is not None else inserted(connection, table, row)
+
+
+@cache
+def _number(table: Any, unique: tuple[str, ...]) -> Any:
+    (key,) = table.primary_key.columns
+    return select(key).where(*(table.c[name] == bindparam(name) for name in unique))
 
 
 def inserted(connection: Connection, table: Any, row: Mapping[str, Any]) -> int:
@@ -94,16 +101,21 @@ def inserted(connection: Connection, table: Any, row: Mapping[str, Any]) -> int:
 
 def insert_new(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]]) -> int:
     """Insert the rows whose key is new; how many there were."""
-    added = insert_into(connection, table).on_conflict_do_nothing()
-    before = connection.scalar(select(func.count()).select_from(table)) or 0
+    added = insert_into(connection.dialect.name, table).on_conflict_do_nothing()
+    before = row_count(connection, table)
     for part in parts(rows):
         connection.execute(added, part)
-    return int((connection.scalar(select(func.count()).select_from(table)) or 0) - before)
+    return row_count(connection, table) - before
 
 
-def insert_into(connection: Connection, table: Any) -> Any:
+def row_count(connection: Connection, table: Any) -> int:
+    """How many rows a table has."""
+    return int(connection.scalar(select(func.count()).select_from(table)) or 0)
+
+
+def insert_into(dialect: str, table: Any) -> Any:
     """An insertion that can say what happens to a row whose key is there already."""
-    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+    return (postgresql if dialect == "postgresql" else sqlite).insert(table)
 
 
 def parts(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:

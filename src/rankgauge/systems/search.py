@@ -88,6 +88,13 @@ class Outcome:
             made += [f"{counted(self.lacking, 'query has', 'queries have')} no results, for there was no answer"]
         return [*made, *(f"note: {counted(times, 'answer')} {NOTES[note]}" for note, times in self.notes.items())]
 
+    def check(self, remedy: str = "the same command goes on with it; --allow-missing closes it") -> None:
+        """Fail where queries lack an answer; `remedy` says what to do."""
+        if self.lacking and not self.whole:
+            lacking = f"{self.lacking:,} of {counted(self.queries, 'query', 'queries')} lack an answer"
+            address = self.system if self.run is None else f"@{self.system}:{self.run} is open"
+            raise SearchOpen(f"{address}: {lacking}; {remedy}\n  {self.why()}")
+
     def _times(self) -> str:
         ordered = sorted(self.milliseconds.values())
         shares = ", ".join(f"p{share} {_time(_rank(ordered, share))}" for share in (50, 95, 99))
@@ -149,10 +156,7 @@ def search(
 
         def keep(answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
             lease.check()
-            if documents:
-                store.together(lambda inside: _add(inside, run, answer, documents))
-            else:
-                store.add_answer(run, answer)
+            store.add_answer(run, answer, documents)
 
         _ask_all(config, system, [each for each in asked if each.query_id not in before], k, keep, outcome, progress)
         outcome.whole = outcome.lacking == 0 or (allow_missing and not outcome.interrupted)
@@ -160,11 +164,6 @@ def search(
             store.end_run(run, "whole")
         outcome.failed = dict(stored.failures(store, run))
     return outcome
-
-
-def _add(store: Store, run: int, answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
-    store.add_documents(documents.items(), f"query {answer.query_id!r}")
-    store.add_answer(run, answer)
 
 
 def _asked(
