@@ -175,6 +175,26 @@ def test_only_what_changed_is_done_again(folder: Path) -> None:
     assert {line: many for line, many in calls(folder).items() if line.startswith("grade") and many > 1} == {}
 
 
+def test_a_function_that_changed_is_asked_anew(folder: Path) -> None:
+    """A system is; a judge keeps what it graded, which may have been paid for, and a caution says so."""
+    loop(folder)
+    before = calls(folder)
+    engine = folder / "engine_here.py"
+    text = engine.read_text().replace('"again"', '"anew"').replace('"worth") % 4', '"worth") % 3')
+    engine.write_text(text)
+    sys.modules.pop("engine_here")
+    looped = loop(folder)
+    new = Counter(line.partition("\t")[0] for line in (calls(folder) - before).elements())
+    assert (new["search"], new["scores"]) == (0, 12)
+    assert {step.name: step.kept for step in looped.steps}["search"] is False
+    assert "Caution: engine_here:grade has changed since it graded, and what is graded" in str(looped)
+    assert all(many == 1 for line, many in calls(folder).items() if line.startswith("grade"))
+    sys.modules.pop("engine_here")
+    before = calls(folder)
+    loop(folder)
+    assert calls(folder) == before
+
+
 def test_people_are_not_asked_about_again(folder: Path, command: Command) -> None:
     """A pair that a person has graded is not in the pool, and the person's grade counts."""
     loop(folder, until="pool")

@@ -47,6 +47,7 @@ class Looped(Shown):
     evaluation: Evaluation | None = None
     comparison: Comparison | None = None
     report: str | None = None
+    cautions: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -68,4 +69,5 @@ class Looped(Shown):
             "evaluation": None if self.evaluation is None else self.evaluation.data(),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "report": self.report,
+            "cautions": list(self.cautions),
         }

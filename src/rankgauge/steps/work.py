@@ -31,6 +31,7 @@ from rankgauge.store import schema
 from rankgauge.store.rows import digest, insert_into, now, written
 from rankgauge.store.store import Store
 from rankgauge.store.transfer.files import read_queries
+from rankgauge.systems.call import sources_of
 from rankgauge.systems.documents import fields_of
 from rankgauge.systems.search import search
 from rankgauge.writers.write import opened
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from rankgauge.result import Evaluation
     from rankgauge.sampling.sample import Sample
     from rankgauge.steps.looped import Progress
+    from rankgauge.systems.config import Config
 
 __all__ = ["Work", "opened_work", "planned"]
 
@@ -72,6 +74,7 @@ class Work:
         self.steps: list[Step] = []
         self.judged: list[Judged] = []
         self.checked: list[Mapping[str, Any]] = []
+        self.cautions: list[str] = []
         self.pooled = 0
         self.evaluation: Evaluation | None = None
         self.comparison: Comparison | None = None
@@ -82,7 +85,7 @@ class Work:
         name = self.project.settings.get("project", {}).get("name") or self.project.folder.resolve().name
         return Looped(
             str(name), tuple(self.steps), self.pooled, tuple(self.judged), tuple(self.checked), self.evaluation,
-            self.comparison, self.written,
+            self.comparison, self.written, tuple(self.cautions),
         )  # fmt: skip
 
     def _watched(self, name: str) -> Callable[..., None] | None:
@@ -161,19 +164,33 @@ class Work:
         runs, words, asked = {}, [], 0
         for name, config in self.settings.systems.items():
             taken = None if config.rerank else queries
-            watched = self._watched(name)
-            outcome = search(self.project, config, taken, given or "", config.depth, sample=number, progress=watched)
+            how: dict[str, Any] = {"again": self._begin(config), "sample": number, "progress": self._watched(name)}
+            outcome = search(self.project, config, taken, given or "", config.depth, **how)
             if not outcome.whole:
                 lacking = f"{outcome.lacking:,} of {counted(outcome.queries, 'query', 'queries')} lack an answer"
                 raise LoopOpen(
                     f"search: @{name}:{outcome.run} is open: {lacking}; go on: rankgauge loop\n  {outcome.why()}"
                 )
+            self._whole(config)
             runs[name] = outcome.run
             asked += len(outcome.milliseconds)
             words.append(f"@{name}:{outcome.run}")
         self.keep("search", runs, {"runs": runs})
         of = counted(asked, "query was", "queries were")
         return Step("search", f"{', '.join(words)}" + (f"; {of} asked" if asked else ""), kept=not asked)
+
+    def _begin(self, config: Config) -> bool:
+        """Whether a new run is due: the last one is whole, and the code of the function that made it has changed."""
+        before, code = self.known(f"code of {config.name}"), digest(sources_of(config))
+        anew = before is not None and before["whole"] and before["code"] != code
+        if anew:  # an interrupted run goes on, whatever is mended in the code meanwhile
+            self.keep(f"code of {config.name}", code, {"code": code, "whole": False})
+        return anew
+
+    def _whole(self, config: Config) -> None:
+        code = digest(sources_of(config))
+        if self.known(f"code of {config.name}") != (found := {"code": code, "whole": True}):
+            self.keep(f"code of {config.name}", code, found)
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -248,8 +265,20 @@ class Work:
                 lacking = f"{judged.open:,} of {counted(judged.pairs, 'pair')} have no grade"
                 raise LoopOpen(f"judge: {judged.judge}: {lacking}; go on: rankgauge loop\n  {why}")
             words.append(f"{judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}")
+            self._doubt(config)
             self._check(config, judged)
         return Step("judge", "; ".join(words), kept=not any(each.calls for each in self.judged))
+
+    def _doubt(self, config: JudgeConfig) -> None:
+        """Say where grades are those of an older function: they may have been paid for, and stay."""
+        name, code = f"code of judge {config.name}", digest(sources_of(config))
+        if self.known(name) is None:
+            self.keep(name, code, {"code": code})
+        elif self.known(name, code) is None:
+            self.cautions.append(
+                f"{config.call} has changed since it graded, and what is graded stays; give the judge another name "
+                f"than {config.name} to have it grade anew"
+            )
 
     def _check(self, config: JudgeConfig, judged: Judged) -> None:
         """Put the judge beside people, where they have judged; again where it, they or the queries have changed."""

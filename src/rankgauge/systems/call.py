@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgauge.errors import InputError, unknown
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from rankgauge.store.project import Project
     from rankgauge.systems.config import Config
 
-__all__ = ["Call", "called", "function_of"]
+__all__ = ["Call", "called", "function_of", "sources_of"]
 
 IDS = ("id", "doc_id", "docid", "_id")
 SCORES = ("score", "_score")
@@ -36,6 +38,10 @@ class Configured(Protocol):
     @property
     def folder(self) -> Path:
         """The project's folder."""
+
+    @property
+    def table(self) -> Mapping[str, Any]:
+        """What it says."""
 
 
 class Call:
@@ -80,6 +86,15 @@ def function_of(name: str, config: Configured) -> Callable[..., Any]:
         words = f"{config.where}: {module} has no function {attribute!r}"
         raise InputError(unknown(words, attribute, there) if there else f"{words}; define it")
     return function  # type: ignore[no-any-return]
+
+
+def sources_of(config: Configured) -> list[str]:
+    """The code of the functions that a table names; nothing of one that has none to see."""
+    found = []
+    for key in sorted({"call", "embed"} & {*config.table}):
+        with suppress(OSError, TypeError):
+            found.append(inspect.getsource(function_of(config.table[key], config)))
+    return found
 
 
 def called(function: Callable[..., Any], *words: Any) -> Any:

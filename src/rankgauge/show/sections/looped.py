@@ -27,7 +27,7 @@ def sections(looped: Looped) -> Iterator[Section]:
         blocks.append(Bullets([f"{pair.verdict}." for pair in first.against(looped.comparison.baseline)], "lead"))
     if looped.evaluation is not None:
         blocks.append(_table(looped.evaluation))
-    blocks.append(Notes([*_cautions(looped.comparison)]))
+    blocks.append(Notes([*(f"Caution: {each}." for each in looped.cautions), *_cautions(looped.comparison)]))
     blocks.append(Bullets([*_rests_on(looped)]))
     yield Section("loop", "Loop", blocks)
 
