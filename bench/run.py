@@ -26,6 +26,7 @@ from in_memory import measure_in_fresh_process
 from measure import Outcome, best, interleave, say
 from peers import NAMES, OURS, Tool, installed_tools
 from report import COLUMNS, SCALING_COLUMNS, ScalingPoint, comparison_rows, page, plain_table, scaling_rows
+from search_speed import measure_search
 from shapes import DEFAULT_FOLDER, RERANKED, Dataset, dataset
 from store_speed import measure_store
 
@@ -128,6 +129,11 @@ class Bench:
     def store(self) -> None:
         """A project's store: judgments that are committed, and a run against a file."""
         for case, outcome in measure_store(self.rounds, self.timeout):
+            self.keep(case, outcome)
+
+    def search(self) -> None:
+        """A live system that is asked, and a pool of its runs."""
+        for case, outcome in measure_search(self.rounds, self.timeout, self.data, self.quick):
             self.keep(case, outcome)
 
     def startup(self) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cases import Case
-from measure import CommandFailed, Outcome, Timing, run_command, say
+from measure import Outcome, say, take_turns, work_alone
 from peers import OURS
 
 if TYPE_CHECKING:
@@ -156,41 +156,16 @@ LARGEST = 1.5  # times the size of the Parquet file
 def measure_store(rounds: int, timeout: float) -> Iterator[tuple[Case, Outcome]]:
     """Every case with what was measured."""
     for engine, case in GROUPED.items():
-        yield case, _measure(case.title, {OURS: f"{engine}-{THREADS}", ONE_EACH: f"{engine}-1"}, rounds, timeout, "-")
+        works = {OURS: f"{engine}-{THREADS}", ONE_EACH: f"{engine}-1"}
+        yield case, take_turns(f"store {case.title}", __file__, works, rounds, timeout)
     with tempfile.TemporaryDirectory() as folder:
-        (_, size), outcome = _timing("made", timeout, folder), Outcome()
+        (_, size), outcome = work_alone(__file__, "made", timeout, folder), Outcome()
         if float(size) > LARGEST:
             outcome.problems.append(f"store: the store is {float(size):.2f} times as large as the Parquet file")
         say(f"store: {float(size):.2f} times the size of the Parquet file")
-        outcome = _measure(RUN.title, {OURS: "stored", PARQUET: "parquet"}, rounds, timeout, folder, outcome)
+        works = {OURS: "stored", PARQUET: "parquet"}
+        outcome = take_turns(f"store {RUN.title}", __file__, works, rounds, timeout, folder, outcome)
     yield RUN, outcome
-
-
-def _measure(
-    label: str, works: dict[str, str], rounds: int, timeout: float, folder: str, outcome: Outcome | None = None
-) -> Outcome:
-    """Every piece of work in every round, in turn; they must find the same."""
-    outcome = outcome or Outcome()
-    for _ in range(rounds):
-        found = set()
-        for tool, work in works.items():
-            try:
-                timing, said = _timing(work, timeout, folder)
-            except CommandFailed as problem:
-                outcome.problems.append(f"store {label}: {tool}: {problem}")
-                continue
-            say(f"store {label} {tool}: {timing.seconds:.4f} s")
-            outcome.note(tool, timing)
-            found.add(said)
-        if len(found) > 1:
-            outcome.problems.append(f"store {label}: answers differ: {sorted(found)}")
-    return outcome
-
-
-def _timing(work: str, timeout: float, folder: str) -> tuple[Timing, str]:
-    timing, printed = run_command([sys.executable, os.path.abspath(__file__), work, folder], timeout)
-    seconds, said = printed.split()
-    return Timing(float(seconds), timing.peak_mb), said
 
 
 def main() -> None:

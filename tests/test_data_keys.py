@@ -51,6 +51,7 @@ ASKED = {
     "labels": "labels",
     "history": "history",
     "store status": "store status",
+    "loop": "loop help-centre",
 }
 # Other names of a value's ends. The smallest and largest of many values (beside their median) are no ends, and
 # "interval" is a level of Krippendorff's alpha.
@@ -121,6 +122,7 @@ def project(files: Path) -> Path:
         "store import qrels.txt --judge ann",
         "store import a.run --system a",
         "eval @labels @a --save",
+        "init help-centre --example",
     ):
         assert called(*words.split(), cwd=files).code == 0
     return files
@@ -129,7 +131,7 @@ def project(files: Path) -> Path:
 @pytest.fixture
 def asked(name: str, files: Path, request: pytest.FixtureRequest) -> str:
     """What is asked, where what it needs has been made."""
-    if ASKED[name].split()[0] in ("labels", "history", "store"):
+    if ASKED[name].split()[0] in ("labels", "history", "store", "loop"):
         request.getfixturevalue("project")
     return ASKED[name]
 

@@ -279,12 +279,16 @@ def test_a_file_whose_name_begins_with_an_at_sign_is_still_a_file(command: Comma
 
 def test_a_shell_completes_addresses(command: Command, shop: Path, address: str) -> None:
     filled(address)
+    with open(shop / "rankgauge.toml", "a", encoding="utf-8") as file:
+        file.write('[systems.live]\ncall = "engine:search"\n[systems.bm25]\nkind = "fts5"\n')
     for typed, found in (
-        ("@", ["@labels", "@people", "@labels:ann", "@bm25"]),
-        ("@b", ["@bm25"]),
-        ("@labels:", ["@labels:ann"]),
+        ("eval @", ["@labels", "@people", "@labels:ann", "@bm25"]),
+        ("eval @b", ["@bm25"]),
+        ("eval @labels:", ["@labels:ann"]),
+        ("search ", ["live", "bm25"]),
+        ("search li", ["live"]),
     ):
-        given = {"_RANKGAUGE_COMPLETE": "bash_complete", "COMP_WORDS": f"rankgauge eval {typed}", "COMP_CWORD": "2"}
+        given = {"_RANKGAUGE_COMPLETE": "bash_complete", "COMP_WORDS": f"rankgauge {typed}", "COMP_CWORD": "2"}
         code = "from rankgauge.cli import cli; cli(prog_name='rankgauge')"
         done = subprocess.run(
             [sys.executable, "-c", code], env=os.environ | given, capture_output=True, text=True, check=True

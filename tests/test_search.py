@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,11 @@ import pytest
 
 from command import COMMAND, Command, real
 from misbehaving import serving
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.store.engine import StoreError
 from rankgauge.store.lease import Lease
 from rankgauge.store.project import Project
-from rankgauge.store.store import Query
+from rankgauge.store.store import Label, Query
 from rankgauge.systems.config import COMMON, KEYS, KINDS, config_of
 from rankgauge.systems.search import Outcome, search_files
 
@@ -66,6 +68,19 @@ def hangs(query, k):
     import time
     time.sleep(30)
 def wrong(queries, k): return [["a"]]
+"""
+
+STOLEN = """
+import time
+from rankgauge.store import schema
+from rankgauge.store.project import Project
+
+def search(query, k):
+    with Project(".").store(write=True) as store:
+        bobs = schema.lock.update().values(holder="bob", until=time.time() + 60)
+        store.writer.write(lambda connection: connection.execute(bobs))
+    time.sleep(0.5)
+    return ["d1"]
 """
 
 
@@ -336,6 +351,33 @@ def test_a_search_is_a_run(project: Path, command: Command) -> None:
     assert asked(project) == ["blue hat", "green", "red shoes"]
 
 
+def test_a_project_searches_and_pools_in_python(project: Path, command: Command) -> None:
+    here = Project(project)
+    assert [*here.search("mine", "queries.tsv", k=1)] == [("q1", "d1", 2.5), ("q2", "d1", 2.5)]
+    assert asked(project) == ["blue hat", "green", "red shoes"]
+    assert [*here.search("mine", "queries.tsv", k=1)] == [*here.run("mine", 1)]
+    assert len(asked(project)) == 3
+    given = here.search("other", {"q1": "red shoes"}, call="engine_here:search", workers=2)
+    assert [*given] == [("q1", "d1", 2.5), ("q1", "d2", 1.5)]
+    found = here.pool("mine", "other", depth=2)
+    assert {pair[:2] for pair in found.pairs} == {("q1", "d1"), ("q1", "d2"), ("q2", "d1")}
+    assert {pair.doc_id: pair.document["title"] for pair in found.pairs} == {"d1": "Red shoes", "d2": "Blue hats"}
+    assert {pair.query_id: (pair.query, pair.need) for pair in found.pairs}["q1"] == ("red shoes", "shoes that are red")
+    with here.store(write=True) as store:
+        store.add_labels("ann", [Label("q1", "d2", 1.0, "key 1")], "person")
+        assert store.counts()["pair"] == 3
+    assert len(here.pool(depth=2, take=1).pairs) == 2
+    (project / "fail").write_text("")
+    words = (
+        "@mine:3 is open: 1 of 3 queries lack an answer; the same call goes on with it; allow_missing=True closes it"
+    )
+    with pytest.raises(RankgaugeError, match=re.escape(words)):
+        here.search("mine", "queries.tsv")
+    assert len([*here.search("mine", "queries.tsv", allow_missing=True)]) == 2
+    with pytest.raises(InputError, match=r"there is no \[systems.mien\]; did you mean 'mine'"):
+        here.search("mien")
+
+
 def test_what_failed_is_asked_again_and_nothing_else(project: Path, command: Command) -> None:
     (project / "fail").write_text("")
     done = command("search", "mine", "queries.tsv")
@@ -405,6 +447,21 @@ def test_one_search_of_a_system_at_a_time(project: Path, command: Command) -> No
         assert "search mine is in use by bob" in done.err
         assert command("search", "bm25", "queries.tsv").code == 0
     assert asked(project) == []
+
+
+def test_a_search_that_lost_its_lease_stops_and_leaves_the_run_to_the_other(
+    project: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was away for long (a laptop that slept) finds that another has taken over."""
+    monkeypatch.setattr("rankgauge.systems.search.Lease", partial(Lease, seconds=0.2))
+    (project / "stolen_here.py").write_text(STOLEN)
+    done = command("search", "mine", "queries.tsv", "--call", "stolen_here:search", "--set", "workers=1")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: search mine is in use by bob; wait until it is done, or ")
+    with Project(project).store() as store:
+        (run,) = store.runs()
+        assert (run.state, store.counts()["answer"]) == ("open", 0)
+    assert "search mine is in use by bob" in command("search", "mine", "queries.tsv").err
 
 
 def test_a_lease_of_a_process_that_died_is_free_at_once(project: Path, command: Command) -> None:
@@ -477,6 +534,40 @@ def test_an_address_given_outright(project: Path, command: Command) -> None:
         assert (done.code, done.err) == (0, "")
         assert "/find?q=red%20shoes&n=100" in server.paths
     assert [*Project(project).run("web")][:3] == [("q1", "a", 3.0), ("q1", "b", 2.0), ("q1", "c", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("table", "what"),
+    [
+        ({"url": "http://bob:hunter2@localhost/{query}"}, "url has a password"),
+        ({"url": "http://localhost/{query}?api_key=hunter2"}, "url has the value of api_key"),
+        ({"headers": {"Authorization": "Bearer hunter2"}}, "headers has the value of Authorization"),
+        ({"headers": {"X-Typesense-Api-Key": "hunter2"}}, "headers has the value of X-Typesense-Api-Key"),
+        ({"params": {"key": "hunter2", "q": "{query}"}}, "params has the value of key"),
+    ],
+)
+def test_a_secret_that_is_written_out_is_refused(project: Path, command: Command, table: Any, what: str) -> None:
+    words = [f"{key}={json.dumps(value)}" for key, value in table.items()]
+    words = [word.replace('":', '" =') for word in words] if "url" not in table else words
+    given = ["--set", "kind=http", "--set", "hits=hits", "--set", "id=id"]
+    given += [each for word in words for each in ("--set", word)]
+    done = command("search", "web", "queries.tsv", *given, *(() if "url" in table else ("--url", "http://localhost/")))
+    assert done.code == 2
+    assert f"{what}, which would be stored; write ${{NAME}} for it, and set NAME in the environment" in done.err
+    assert "hunter2" not in done.err + done.out
+    with Project(project).store() as store:
+        assert store.runs() == []
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"headers": {"Authorization": "Bearer ${SEARCH_KEY}"}, "params": {"key": "${SEARCH_KEY}", "max_tokens": "9"}},
+        {"headers": {"Accept": "application/json"}, "params": {"monkey": "bars", "token": "{query}"}},
+    ],
+)
+def test_what_comes_from_the_environment_or_opens_nothing_is_taken(table: dict[str, Any]) -> None:
+    config_of("web", {"url": "http://${NAME}:${WORD}@localhost/?q=1", "hits": "h", "id": "i", **table}, "x", Path())
 
 
 def test_every_key_is_of_a_kind_and_is_checked() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig
     from rankgauge.judge.judged import Judged
     from rankgauge.judge.pairs import Pair
+    from rankgauge.judge.reparse import Reread
     from rankgauge.store.project import Project
 
 __all__ = ["judge_pairs"]
@@ -31,8 +32,9 @@ LISTED: Final = 10  # answers that are read otherwise than before
     ),
     excludes=[
         ("dry_run", "reparse", "output"),
-        *(("check", each) for each in ("pairs", "reparse", "output")),
-        *(("gullible", each) for each in ("pairs", "repeats", "again", "reparse", "check", "output")),
+        ("pairs", "check", "reparse", "gullible"),
+        ("check", "output"),
+        *(("gullible", each) for each in ("repeats", "again", "output")),
     ],
 )
 @click.argument("pairs", required=False, type=FILE, metavar="[PAIRS]")
@@ -91,16 +93,17 @@ def judge_pairs(
     from rankgauge.store.project import needed
 
     with needed():
-        from rankgauge.judge.asking import ask_judge, plan_judge, read_again
+        from rankgauge.judge.asking import ask_judge, plan_judge
+        from rankgauge.judge.reparse import read_again
     where = project()
     if check is not None and not dry_run:
         _check(where, _checked(where, judges, settings, options), check, repeats=repeats, again=again)
         return
-    configs = _configs(where, judges, settings, options)
     if reparse:
-        for config in configs:
-            _say_again(config, read_again(where, config))
+        for name in _names(where, judges):
+            _say_again(read_again(where, name))
         return
+    configs = _configs(where, judges, settings, options)
     if gullible is not None:
         _fool(where, configs, gullible, dry_run=dry_run)
         return
@@ -129,13 +132,17 @@ def _configs(
     from rankgauge.systems.config import given_outright
 
     outright = given_outright(settings, **options)
-    there = where.settings.get("judges", {})
-    if not names and not (isinstance(there, dict) and len(there) == 1):
-        known = f"there are {', '.join(there)}" if isinstance(there, dict) and there else "such as --judge gpt"
-        raise click.UsageError(f"name the judge: --judge NAME ({known})")
     if len(names) > 1 and outright:
         raise click.UsageError("options describe one judge; write several as tables of rankgauge.toml: [judges.NAME]")
-    return [find_judge(where, name, outright) for name in names or there]
+    return [find_judge(where, name, outright) for name in _names(where, names)]
+
+
+def _names(where: Project, given: Sequence[str]) -> list[str]:
+    there = where.settings.get("judges", {})
+    if not given and not (isinstance(there, dict) and len(there) == 1):
+        known = f"there are {', '.join(there)}" if isinstance(there, dict) and there else "such as --judge gpt"
+        raise click.UsageError(f"name the judge: --judge NAME ({known})")
+    return [*(given or there)]
 
 
 def _pairs(where: Project, path: str | None, configs: Sequence[JudgeConfig]) -> list[Pair]:
@@ -212,13 +219,14 @@ def _say_plan(config: JudgeConfig, plan: dict[str, Any]) -> None:
         click.echo(f"{counted(plan['without_text'], 'pair has', 'pairs have')} no text to judge.")
 
 
-def _say_again(config: JudgeConfig, changed: Sequence[Any]) -> None:
-    click.echo(f"{config.name}: {counted(len(changed), 'stored answer is', 'stored answers are')} read otherwise.")
-    for each in changed[:LISTED]:
+def _say_again(read: Reread) -> None:
+    words = f"{read.judge}: {counted(len(read.changed), 'stored answer is', 'stored answers are')} read otherwise"
+    click.echo(f"{words} than before, of {read.answers:,}.")
+    for each in read.changed[:LISTED]:
         (state, grade), (now, new) = each.before, each.now
         click.echo(f"  {each.query_id} {each.doc_id}: {_spelt(state, grade)} → {_spelt(now, new)}")
-    if len(changed) > LISTED:
-        click.echo(f"  … and {len(changed) - LISTED:,} more")
+    if len(read.changed) > LISTED:
+        click.echo(f"  … and {len(read.changed) - LISTED:,} more")
 
 
 def _spelt(state: str, grade: float | None) -> str:

@@ -12,9 +12,7 @@ from rankgauge.cli.strict import TARGET
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
-    from rankgauge.judge.pairs import Pair
     from rankgauge.store.project import Project
-    from rankgauge.store.store import Store
     from rankgauge.store.texts import Query
 
 __all__ = ["pool_runs"]
@@ -62,19 +60,21 @@ def pool_runs(
 
     project = _project(runs)
     inputs = Inputs(reading, None, runs, tables=[queries, documents])
-    known = judged or ("@labels" if project is not None and _has_labels(project) else None)
+    known = judged or _labels(project)
     with inputs.progress():
         found = pool(
             inputs.runs,
             judged=inputs.judged(known) if known is not None else None,
             queries=_queries(queries, project),
-            documents=lambda wanted: _documents(documents, project, wanted),
+            documents=(lambda wanted: _documents(documents, project, wanted)) if documents or project else None,
             **asked,
         )
     write_pairs(found.pairs, output)
     click.echo(found.show(), nl=False, err=output == "-")
     if project is not None:
-        _store(project, found.pairs)
+        from rankgauge.judge.pooled import add_pairs
+
+        add_pairs(project, found.pairs)
 
 
 def write_chosen(chosen: Sequence[tuple[str, str]], sources: Sequence[str], path: str) -> None:
@@ -99,21 +99,28 @@ def _project(runs: Sequence[str]) -> Project | None:
     return project() if any(split_name(run)[1].startswith("@") for run in runs) else None
 
 
-def _has_labels(project: Project) -> bool:
-    with project.store() as store:
-        return any(row.grade is not None for row in store.labels()[0])
+def _labels(project: Project | None) -> str | None:
+    """The labels of the project, where it has any."""
+    if project is None:
+        return None
+    from rankgauge.judge.pooled import has_labels
+
+    return "@labels" if has_labels(project) else None
 
 
 def _queries(path: str | None, project: Project | None) -> Mapping[str, Query]:
     """The texts of queries: of the file, or of the project."""
-    from rankgauge.store.transfer.files import read_queries
+    if path is None and project is None:
+        return {}
+    from rankgauge.store.project import needed
+
+    with needed():
+        from rankgauge.judge.pooled import queries_of
+        from rankgauge.store.transfer.files import read_queries
 
     if path is not None:
         return {query.query_id: query for query in read_queries(path)}
-    if project is None:
-        return {}
-    with project.store() as store:
-        return {query.query_id: query for query in store.queries()}
+    return queries_of(project) if project is not None else {}
 
 
 def _documents(path: str | None, project: Project | None, wanted: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
@@ -124,17 +131,3 @@ def _documents(path: str | None, project: Project | None, wanted: Collection[str
     if path is not None:
         return {doc: fields for doc, fields in corpus(Documents(path)) if doc in wanted}
     return fields_of(project, wanted) if project is not None else {}
-
-
-def _store(project: Project, pairs: Sequence[Pair]) -> None:
-    """Keep in the project what is to be judged, with the texts that judges will see."""
-    from rankgauge.store import texts
-
-    with project.store(write=True) as store:
-
-        def added(inside: Store) -> None:
-            shown = {pair.doc_id: (pair.doc_id, pair.document) for pair in pairs if pair.document}
-            inside.add_documents(shown.values(), "pool")
-            inside.add_pairs([texts.Pair(pair.query_id, pair.doc_id) for pair in pairs], "pool")
-
-        store.together(added)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgauge.cli.options import FILE, MOST, command
 from rankgauge.cli.strict import TARGET
-from rankgauge.errors import InputError, counted, unknown
+from rankgauge.errors import InputError, RankgaugeError
 
 if TYPE_CHECKING:
     from rankgauge.store.project import Project
@@ -20,10 +19,20 @@ if TYPE_CHECKING:
 __all__ = ["search_system"]
 
 
+def _systems(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """What a shell may complete: the systems of rankgauge.toml."""
+    from rankgauge.cli.inputs import project
+
+    try:
+        return [name for name in project(context).settings.get("systems", {}) if name.startswith(incomplete)]
+    except (RankgaugeError, OSError):
+        return []
+
+
 @command("search", usual=("k", "output", "call", "url", "hits", "id", "settings", "again", "allow_missing"))
-@click.argument("system", metavar="SYSTEM")
+@click.argument("system", metavar="SYSTEM", shell_complete=_systems)
 @click.argument("queries", required=False, type=FILE, metavar="[QUERIES]")
-@click.option("-k", "k", type=click.IntRange(1, MOST), default=100, help="Documents a query.  [100]")
+@click.option("-k", "k", type=click.IntRange(1, MOST), help="Documents a query.  [its depth, or 100]")
 @click.option("-o", "--output", type=TARGET, metavar="RUN", help="Write the run to a file, too.")
 @click.option("--call", metavar="MODULE:FUNCTION", help="The system is a function: f(query, k).")
 @click.option("--url", metavar="URL", help="The system answers there, with {query} and {k} in it.")
@@ -34,7 +43,7 @@ __all__ = ["search_system"]
 @click.option("--again", is_flag=True, help="Start a new run.  [go on with the last]")
 @click.option("--allow-missing", is_flag=True, help="Close the run though queries failed: they have no results.")
 def search_system(
-    system: str, queries: str | None, k: int, output: str | None, again: bool, allow_missing: bool, **given: Any
+    system: str, queries: str | None, k: int | None, output: str | None, again: bool, allow_missing: bool, **given: Any
 ) -> None:
     """Ask a system every query, and keep each answer when it comes.
 
@@ -50,21 +59,14 @@ def search_system(
       rankgauge search shop q.tsv --url 'http://localhost/find?q={query}&n={k}' \\
         --hits results --id sku --set workers=8
     """
-    from rankgauge.store.project import needed
-
-    with needed():
-        from rankgauge.systems.search import SearchOpen
     where, config = _found(system, **given)
-    outcome = _searched(where, config, queries, k, output, again=again, allow_missing=allow_missing)
+    outcome = _searched(where, config, queries, k or config.depth, output, again=again, allow_missing=allow_missing)
     for line in outcome.lines():
         click.echo(line, err=output == "-")
-    if outcome.lacking and not (outcome.whole or (allow_missing and not outcome.interrupted)):
-        lacking = f"{outcome.lacking:,} of {counted(outcome.queries, 'query', 'queries')} lack an answer"
-        how = "the same command goes on with it; --allow-missing closes it"
-        if where is None:
-            how = f"{output} is not written; with --allow-missing it is, and those queries have no results"
-        address = system if outcome.run is None else f"@{system}:{outcome.run} is open"
-        raise SearchOpen(f"{address}: {lacking}; {how}\n  {outcome.why()}")
+    if where is not None:
+        outcome.check()
+    elif not allow_missing or outcome.interrupted:
+        outcome.check(f"{output} is not written; with --allow-missing it is, and those queries have no results")
     if output is not None:
         _write(where, outcome, output)
 
@@ -72,7 +74,7 @@ def search_system(
 def _found(name: str, settings: tuple[str, ...], **options: Any) -> tuple[Project | None, Config]:
     """The project, where there is one, and the system: its table with what the options say."""
     from rankgauge.cli.inputs import project
-    from rankgauge.systems.config import config_of, given_outright
+    from rankgauge.systems.config import given_outright, system_of
 
     outright = given_outright(settings, **options)
     try:
@@ -81,24 +83,17 @@ def _found(name: str, settings: tuple[str, ...], **options: Any) -> tuple[Projec
         if click.get_current_context().find_root().params.get("project") is not None or not outright:
             raise
         where = None
-    known = where.settings.get("systems", {}) if where is not None else {}
-    known = known if isinstance(known, dict) else {}
-    table = known.get(name, {})
-    file = where.folder / "rankgauge.toml" if where is not None else None
-    if name not in known and not outright:
-        words = f"{file}: there is no [systems.{name}]"
-        how = 'write it, such as kind = "fts5", or give the system by options (--call, --url, --set)'
-        raise InputError(unknown(words, name, known) if known else f"{words}; {how}")
-    place = f"{file}: [systems.{name}]" if name in known else f"system {name!r}"
-    folder = where.folder if where is not None else Path()
-    return where, config_of(name, {**table, **outright} if isinstance(table, dict) else table, place, folder)
+    return where, system_of(where, name, outright)
 
 
 def _searched(
     where: Project | None, config: Config, path: str | None, k: int, output: str | None, **how: bool
 ) -> Outcome:
-    from rankgauge.store.transfer.files import read_queries
-    from rankgauge.systems.search import search, search_files
+    from rankgauge.store.project import needed
+
+    with needed():
+        from rankgauge.store.transfer.files import read_queries
+        from rankgauge.systems.search import search, search_files
 
     queries = None if path is None else read_queries(path)
     shown = _progress if sys.stderr.isatty() else None

@@ -7,12 +7,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from rankgauge.errors import InputError
 from rankgauge.judge import stored
-from rankgauge.judge.answers import READER, Reading, read_logprobs, read_response
+from rankgauge.judge.answers import READER, Reading, read_logprobs, read_responses
 from rankgauge.judge.chat import LONGEST_PAUSE, Ability, Chat
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.money import Budget, Estimate, tokens_of
@@ -26,24 +26,15 @@ from rankgauge.store.store import Judge, Label
 from rankgauge.systems.call import called, function_of
 from rankgauge.systems.config import documents_of
 from rankgauge.systems.documents import fields_of
-from rankgauge.systems.hits import Failed
-from rankgauge.systems.workers import Done, Pool
+from rankgauge.systems.hits import Failed, cleaned
+from rankgauge.systems.workers import Done, Pool, Stop
 
 if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig
     from rankgauge.store.project import Project
     from rankgauge.store.store import Store
 
-__all__ = [
-    "Question",
-    "answered_pairs",
-    "ask_judge",
-    "open_pairs",
-    "plan_judge",
-    "questions_of",
-    "read_again",
-    "reading_of",
-]
+__all__ = ["Question", "answered_pairs", "ask_judge", "open_pairs", "plan_judge", "questions_of"]
 
 Progress = Callable[[int, int, int, float], None]  # done, of how many, how many failed, what was spent
 REMINDER: Final = (
@@ -78,6 +69,7 @@ class Said(NamedTuple):
     calls: int = 1
     expected: float | None = None
     mass: float | None = None
+    answered: bool = True  # or it only cost something
 
 
 class Asker(Protocol):
@@ -87,6 +79,9 @@ class Asker(Protocol):
 
     def ask(self, question: Question) -> Said:
         """What the judge says."""
+
+    def given_up(self, question: Question) -> Said | None:
+        """What is to be kept of a question that got no answer in the end."""
 
     def close(self) -> None:
         """Let go of what is open."""
@@ -170,40 +165,52 @@ class ModelJudge:
         self.config, self.prompt, self.scale = config, config.prompt, config.scale
         self.chat = Chat(
             table["base_url"], table.get("model"), table.get("key"), config.parameters, config.limits, config.where,
-            ability,
+            ability, limited="budget" in table,
         )  # fmt: skip
         self.budget = Budget(config.prices, table.get("budget"), spent)
         self.judge = Judge(config.name, config.kind, config.settings(self.chat.model, table["base_url"]))
         self.most = 1 if config.prompt.one_token else int(config.parameters["max_tokens"])
         self._begun: dict[str, list[_Reply]] = {}  # of questions whose second answer has not come
+        self._lost: dict[str, float] = {}  # what was paid for without an answer
 
     def ask(self, question: Question) -> Said:
         """What the model says; an unreadable answer is asked for once more, with a reminder."""
         replies = self._begun.setdefault(question.answer, [])
         if not replies:
-            replies.append(self._reply(question.text))
+            replies.append(self._reply(question, question.text))
         if self._reading(replies).state == "failed" and len(replies) == 1:
             grades = ", ".join(self.scale.to_dict())
-            replies.append(self._reply(question.text + REMINDER.format(grades=grades)))
-        self._begun.pop(question.answer, None)
-        reading = self._reading(replies)
+            with suppress(Stop):  # what was paid for is kept; whatever it is, it stops the next question
+                replies.append(self._reply(question, question.text + REMINDER.format(grades=grades)))
+        return self._said(question)
+
+    def given_up(self, question: Question) -> Said | None:
+        """The unreadable answer, where the second did not come; else what was paid for nothing."""
+        if self._begun.get(question.answer):
+            return self._said(question)
+        lost = self._lost.pop(question.answer, 0.0)
+        reading = Reading("failed", None, "no answer came, though it may have been paid for")
+        return Said(reading, cost=lost, calls=0, answered=False) if lost else None
+
+    def _said(self, question: Question) -> Said:
+        replies, lost = self._begun.pop(question.answer), self._lost.pop(question.answer, 0.0)
         sure = read_logprobs(replies[-1].response, self.scale) if self.prompt.one_token else None
         return Said(
-            reading,
+            self._reading(replies),
             json.dumps([each.response for each in replies], ensure_ascii=False),
             replies[-1].model,
             _total(each.tokens_in for each in replies),
             _total(each.tokens_out for each in replies),
-            None if self.config.prices is None else sum(each.cost for each in replies),
+            None if self.config.prices is None else lost + sum(each.cost for each in replies),
             sum(each.calls for each in replies),
             None if sure is None else sure.grade,
             None if sure is None else sure.mass,
         )
 
     def _reading(self, replies: Sequence[_Reply]) -> Reading:
-        return reading_of([each.response for each in replies], self.config)
+        return read_responses([each.response for each in replies], self.scale, self.prompt)
 
-    def _reply(self, text: str) -> _Reply:
+    def _reply(self, question: Question, text: str) -> _Reply:
         """One answer, within the budget: what nobody says the cost of has cost the most that it could."""
         one = self.prompt.one_token
         with self.budget.reserve(tokens_of(text), self.most) as spending:
@@ -212,6 +219,7 @@ class ModelJudge:
             except Failed as error:
                 if error.tokens is not None and self.config.prices is not None:
                     spending.cost = self.config.prices.cost(*error.tokens)
+                self._lost[question.answer] = self._lost.get(question.answer, 0.0) + spending.cost
                 raise
             if self.config.prices is not None and None not in (reply.tokens_in, reply.tokens_out):
                 spending.cost = self.config.prices.cost(reply.tokens_in or 0, reply.tokens_out or 0)
@@ -250,7 +258,10 @@ class FunctionJudge:
         query = {"query_id": pair.query_id, "query": pair.query, "need": pair.need, "repeat": question.repeat}
         answer = called(self.function, query, {"doc_id": pair.doc_id, **pair.document})
         grade, reason = answer if isinstance(answer, tuple | list) and len(answer) == 2 else (answer, None)
-        return Said(self._reading(grade, None if reason is None else str(reason)), calls=1)
+        return Said(self._reading(grade, None if reason is None else cleaned(str(reason))), calls=1)
+
+    def given_up(self, question: Question) -> None:
+        """Nothing: a function costs nothing."""
 
     def _reading(self, grade: Any, reason: str | None) -> Reading:
         if grade is None:
@@ -263,12 +274,6 @@ class FunctionJudge:
 
     def close(self) -> None:
         """Nothing is open."""
-
-
-def reading_of(responses: Sequence[Any], config: JudgeConfig) -> Reading:
-    """What stored answers to one question say: the first that can be read, or why the last cannot."""
-    readings = [read_response(each, config.scale, config.prompt) for each in responses]
-    return next((each for each in readings if each.state != "failed"), readings[-1])
 
 
 def _asker(config: JudgeConfig, store: Store) -> ModelJudge | FunctionJudge:
@@ -351,6 +356,9 @@ class _Replayed:
     def ask(self, question: Question) -> Said:
         raise AssertionError(question)
 
+    def given_up(self, question: Question) -> None:
+        """Nothing."""
+
     def close(self) -> None:
         """Nothing is open."""
 
@@ -391,9 +399,8 @@ class _Pass:
             self.thin += row.mass is not None and row.mass < THIN
             labels.append(row.label(each, each.key(name)))
         self.counts["before"] = len(labels)
-        there = stored.keys(self.store, [each.key for each in labels])
-        new = [label for label in labels if label.key not in there]
-        if new:
+        have = stored.keys(self.store, [label.key for label in labels])
+        if new := [label for label in labels if label.key not in have]:
             self.store.add_judgments([(self.asker.judge, label) for label in new], name)
 
     def run(self, questions: Sequence[Question]) -> None:
@@ -401,44 +408,45 @@ class _Pass:
         groups: dict[str, list[Question]] = {}
         for question in questions:
             groups.setdefault(question.answer, []).append(question)
-        alone = not self.config.call  # the first shows what the server takes
-        pool: Pool[list[Question], Said] = Pool(self.config.limits, longest_pause=LONGEST_PAUSE, alone=alone)
+        model = not self.config.call
+        pool: Pool[list[Question], Said] = Pool(
+            self.config.limits,
+            longest_pause=LONGEST_PAUSE,
+            alone=model,  # the first shows what the server takes
+            steps=4 if model else 1,  # an answer and one more, and waiting for room in the budget before each
+        )
         began = time.perf_counter()
         pool.run([*groups.values()], lambda group: self.asker.ask(group[0]), self._keep)
         self.seconds, self.stopped = time.perf_counter() - began, pool.stopped
 
     def _keep(self, done: Done[list[Question], Said]) -> None:
         self.lease.check()
-        said = done.result
+        said = done.result or self.asker.given_up(done.item[0])
         if said is not None:
             labels = [self._label(question, said, done.milliseconds) for question in done.item]
             self.store.add_judgments([(self.asker.judge, label) for label in labels], self.config.name)
             self._keep_ability()
         with self.lock:
             for question in done.item:
-                if said is None:
+                if said is None or not said.answered:
                     self.errors[question.pair[:2]] = done.error or "no answer"
                 else:
                     self._count(question, *said.reading)
             if said is not None:
                 self._add_up(said)
             if self.progress is not None:
-                self.progress(len(self.done), self.questions, len(self.errors) + self._lost, self.cost)
-
-    @property
-    def _lost(self) -> int:
-        return sum(state != "graded" for state, _, _ in self.done.values())
+                self.progress(len(self.done), self.questions, len(self.errors) + self.counts["open"], self.cost)
 
     def _label(self, question: Question, said: Said, milliseconds: float) -> Label:
         attempt = self.known[question.answer].attempts if question.answer in self.known else 0
-        pair = question.pair
+        pair, key = question.pair, question.key(self.asker.judge.name, attempt)
         return Label(
-            pair.query_id, pair.doc_id, said.reading.grade, question.key(self.asker.judge.name, attempt),
+            pair.query_id, pair.doc_id, said.reading.grade, key if said.answered else digest([key, time.time_ns()]),
             question.repeat, said.reading.state, said.reading.reason,
             doc_hash=digest(pair.document), raw=said.raw, reader=READER if said.raw is not None else None,
             model=said.model, tokens_in=said.tokens_in, tokens_out=said.tokens_out, cost=said.cost,
-            milliseconds=milliseconds, calls=said.calls, answer=question.answer, cut=question.cut,
-            expected=said.expected, mass=said.mass,
+            milliseconds=milliseconds, calls=said.calls, answer=question.answer if said.answered else None,
+            cut=question.cut, expected=said.expected, mass=said.mass,
         )  # fmt: skip
 
     def _keep_ability(self) -> None:
@@ -449,6 +457,7 @@ class _Pass:
 
     def _count(self, question: Question, state: str, grade: float | None, reason: str | None) -> None:
         self.done[(*question.pair[:2], question.repeat)] = (state, grade, reason)
+        self.counts["open"] += state != "graded"
 
     def _add_up(self, said: Said) -> None:
         self.counts["calls"] += said.calls
@@ -509,27 +518,3 @@ def plan_judge(project: Project, config: JudgeConfig, pairs: Sequence[Pair], rep
         **({} if config.call else estimate._asdict()),
         **({"calls": len(left)} if config.call else {}),
     }
-
-
-class Changed(NamedTuple):
-    """An answer that is read otherwise than before: state and grade, then and now."""
-
-    query_id: str
-    doc_id: str
-    before: tuple[str, float | None]
-    now: tuple[str, float | None]
-
-
-def read_again(project: Project, config: JudgeConfig) -> list[Changed]:
-    """Read the stored answers of a judge with the reader of today; what changed is stored as new rows, and listed."""
-    changed = []
-    with project.store(write=True) as store:
-        for row in stored.raw_answers(store, config.name):
-            now = reading_of(json.loads(row.raw), config)
-            before = (row.state, row.grade)
-            if (now.state, now.grade) == before:
-                continue
-            changed.append(Changed(row.query_id, row.doc_id, before, (now.state, now.grade)))
-            label = row.label_again(now, READER)
-            store.add_judgments([(Judge(config.name, config.kind, row.settings), label)], config.name)
-    return changed

@@ -27,7 +27,7 @@ PARAMETERS: Final = {"temperature": number(0), "seed": number(0, whole=True), "m
 KEYS: Final[dict[str, Key]] = {
     "model": TEXT,
     "base_url": TEXT,
-    "key": TEXT,
+    "key": Key(lambda value: isinstance(value, str), 'the name of an environment variable: "${NAME}"'),
     "call": FUNCTION,
     "replay": FLAG,
     "prompt": TEXT,

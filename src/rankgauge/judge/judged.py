@@ -125,9 +125,10 @@ class Judged(Shown):
 
     def data(self) -> dict[str, Any]:
         """What JSON holds."""
-        names = ("judge", "kind", "pairs", "repeats", "before", "graded", "open", "cut", "calls", "cost", "seconds")
+        names = ("judge", "kind", "repeats", "before", "graded", "open", "cut", "calls", "cost", "seconds")
         return {
             **{name: getattr(self, name) for name in names},
+            "pair_count": self.pairs,
             **{state: self.states[state] for state in ("refused", "failed")},
             "no_answer": len(self.errors),
             "no_text": len(self.silent),

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, choices
@@ -57,14 +58,14 @@ def _suffix(path: str) -> str:
     return suffix
 
 
-def _row(pair: Pair) -> dict[str, Any]:
-    row = {name: getattr(pair, name) for name in KEYS}
-    return row | {"document": dict(pair.document)} | ({"why": dict(pair.why)} if pair.why is not None else {})
-
-
 def _json_lines(pairs: Iterable[Pair], stream: IO[bytes]) -> None:
+    written = json.JSONEncoder(ensure_ascii=False, default=str).encode
+    begun = lru_cache(1)(lambda *query: written(dict(zip(KEYS, query, strict=False)))[:-1])  # once for a query
     for pair in pairs:
-        stream.write(json.dumps(_row(pair), ensure_ascii=False, default=str).encode() + b"\n")
+        document = written(pair.document) if pair.document else "{}"
+        why = "" if pair.why is None else f', "why": {written(pair.why)}'
+        head = begun(pair.query_id, pair.query, pair.need)
+        stream.write(f'{head}, "doc_id": {written(pair.doc_id)}, "document": {document}{why}}}\n'.encode())
 
 
 def _flat(pairs: Iterable[Pair]) -> tuple[list[str], list[dict[str, Any]]]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from rankgauge.errors import InputError, choices
 from rankgauge.judge.pairs import Pair
@@ -26,6 +29,7 @@ Order: TypeAlias = Literal["weight", "rank", "rrf", "random"]
 ORDERS: Final = get_args(Order)
 # Document → its fields, or a function from the documents that are wanted to such a mapping.
 Texts: TypeAlias = Mapping[str, Mapping[str, Any]] | Callable[[Collection[str]], Mapping[str, Mapping[str, Any]]]
+NOTHING: Final[Mapping[str, Any]] = {}
 RRF: Final = 60  # what reciprocal-rank fusion adds to a rank
 
 
@@ -89,39 +93,35 @@ def pool(
         if value is not None and value < 1:
             raise InputError(f"{name}={value}: give 1 or more")
     named_runs = named(runs)
-    union, asked = _union(named_runs, depth, protocol)
+    union, asked = _union(named_runs, depth, protocol, weighed=take is not None or why)
     left = _unjudged(union, asked, judged)
     chosen = _chosen(left, take, order, asked, seed)
-    texts = queries or {}
-    fields = documents(set(chosen["doc"])) if callable(documents) else documents or {}
-    pairs = [
-        _pair(asked[row["query"]], row, texts, fields, list(named_runs) if why else ())
-        for row in chosen.iter_rows(named=True)
-    ]
+    fields = documents(set(chosen["doc"].to_list())) if callable(documents) else documents or {}
+    pairs = _pairs(chosen, asked, queries or {}, fields, list(named_runs) if why else ())
     textless = tuple(dict.fromkeys(pair.doc_id for pair in pairs if not pair.document))
-    counts = {name: sum(at in row for row in chosen["by"].to_list()) for at, name in enumerate(named_runs)}
-    return Pool(tuple(pairs), depth, take, order, len(union), len(union) - len(left), counts, textless)
+    finders = dict(chosen["by"].explode().value_counts().iter_rows())
+    counts = {name: finders.get(at, 0) for at, name in enumerate(named_runs)}
+    return Pool(pairs, depth, take, order, len(union), len(union) - len(left), counts, textless)
 
 
-def _union(runs: Mapping[str, Any], depth: int, protocol: Protocol) -> tuple[pl.DataFrame, list[str]]:
-    """Query (its place), document, who has it (`by`) at which `ranks`, its weight; and the queries, in order of ids."""
+def _union(runs: Mapping[str, Any], depth: int, protocol: Protocol, *, weighed: bool) -> tuple[pl.DataFrame, list[str]]:
+    """Query (its place), document, who has it (`by`), and with `weighed` at which `ranks`, of what weight.
+
+    Also the queries, in order of ids.
+    """
     import polars as pl
 
     ranked = [whole(RunSource.of(each).read(protocol), protocol, depth) for each in runs.values()]
     asked = sorted({query for each in ranked for query in each.queries})
     frames = [each.first(depth, asked).with_columns(by=pl.lit(at)) for at, each in enumerate(ranked)]
-    weight = 1 / (pl.col("rank") + 1).log(2)
-    return (
-        pl.concat(frames)
-        .group_by("query", "doc")
-        .agg(
-            "by",
-            ranks="rank",
-            weight=weight.sort().sum(),  # sorted, so that the runs may come in any order
-            best=pl.col("rank").min(),
-            rrf=(1 / (RRF + pl.col("rank"))).sort().sum(),
-        )
-    ), asked
+    rank = pl.col("rank")
+    weights = {
+        "ranks": rank,
+        "weight": (1 / (rank + 1).log(2)).sort().sum(),  # sorted, so that the runs may come in any order
+        "best": rank.min(),
+        "rrf": (1 / (RRF + rank)).sort().sum(),
+    }
+    return pl.concat(frames).group_by("query", "doc").agg("by", **weights if weighed else {}), asked
 
 
 def _unjudged(union: pl.DataFrame, asked: Sequence[str], judged: Any) -> pl.DataFrame:
@@ -141,28 +141,41 @@ def _chosen(left: pl.DataFrame, take: int | None, order: str, asked: Sequence[st
     """So many of every query, query by query; the documents of a query are shuffled by a number of their own."""
     import polars as pl
 
-    dice = [_dice(seed, asked[query], doc) for query, doc in zip(left["query"], left["doc"], strict=True)]
-    rows = left.with_columns(dice=pl.Series(dice, dtype=pl.UInt64))
+    pairs = zip(left["query"].to_list(), left["doc"].to_list(), strict=True)
+    dice = b"".join(_dice(seed, asked[query], doc) for query, doc in pairs)
+    rows = left.with_columns(dice=pl.Series(np.frombuffer(dice, ">u8").astype(np.uint64)))
     if take is not None:
         by = {"weight": -pl.col("weight"), "rank": pl.col("best"), "rrf": -pl.col("rrf"), "random": pl.col("dice")}
         rows = rows.sort("query", by[order], "dice").group_by("query", maintain_order=True).head(take)
     return rows.sort("query", "dice")
 
 
-def _dice(seed: int, query: str, doc: str) -> int:
-    """A number of a pair's own, the same in every pool."""
-    return int.from_bytes(hashlib.blake2b(f"{seed}\0{query}\0{doc}".encode(), digest_size=8).digest(), "big")
+def _dice(seed: int, query: str, doc: str) -> bytes:
+    """A number of a pair's own, the same in every pool: 8 bytes, the highest first."""
+    return hashlib.blake2b(f"{seed}\0{query}\0{doc}".encode(), digest_size=8).digest()
 
 
-def _pair(
-    query: str,
-    row: Mapping[str, Any],
+def _pairs(
+    chosen: pl.DataFrame,
+    asked: Sequence[str],
     texts: Mapping[str, Query | str],
     fields: Mapping[str, Any],
     names: Sequence[str],
-) -> Pair:
-    known = texts.get(query)
-    ranks = dict(sorted((names[at], rank) for at, rank in zip(row["by"], row["ranks"], strict=True))) if names else {}
-    why = {"weight": row["weight"], "ranks": ranks} if names else None
-    words = (known, None) if known is None or isinstance(known, str) else (known.text, known.need)
-    return Pair(query, row["doc"], *words, fields.get(row["doc"], {}), why)
+) -> tuple[Pair, ...]:
+    """The rows with their texts; with the names of the runs, who found them where."""
+    words = [_words(texts.get(query)) for query in asked]
+    found = zip(chosen["by"], chosen["ranks"], chosen["weight"], strict=True) if names else ()
+    why: Iterable[Any] = (_why(*each, names) for each in found) if names else repeat(None, len(chosen))
+    rows = zip(chosen["query"].to_list(), chosen["doc"].to_list(), why, strict=True)
+    return tuple(
+        [Pair(asked[at], doc, words[at][0], words[at][1], fields.get(doc, NOTHING), each) for at, doc, each in rows]
+    )
+
+
+def _words(known: Query | str | None) -> tuple[str | None, str | None]:
+    """The text and the need of a query."""
+    return (known, None) if known is None or isinstance(known, str) else (known.text, known.need)
+
+
+def _why(by: Iterable[int], ranks: Iterable[int], weight: float, names: Sequence[str]) -> dict[str, Any]:
+    return {"weight": weight, "ranks": dict(sorted((names[at], rank) for at, rank in zip(by, ranks, strict=True)))}

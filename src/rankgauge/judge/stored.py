@@ -30,6 +30,7 @@ __all__ = [
     "last_model",
     "models",
     "pool",
+    "prompt",
     "raw_answers",
     "spent",
     "used",
@@ -178,6 +179,8 @@ class Raw(NamedTuple):
     answer: str | None
     cut: int | None
     model: str | None
+    expected: float | None
+    mass: float | None
     settings: Mapping[str, Any]
 
     def label_again(self, reading: Reading, reader: str) -> Label:
@@ -185,8 +188,15 @@ class Raw(NamedTuple):
         return Label(
             self.query_id, self.doc_id, reading.grade, digest([self.key, reader]), self.repeat, reading.state,
             reading.reason, doc_hash=self.doc_hash, raw=self.raw, reader=reader, model=self.model, calls=0,
-            answer=self.answer, cut=self.cut,
+            answer=self.answer, cut=self.cut, expected=self.expected, mass=self.mass,
         )  # fmt: skip
+
+
+def prompt(store: Store, known: str) -> tuple[str, str]:
+    """The name and the text of a prompt, by its hash."""
+    table = schema.prompt.c
+    name, text = store.read(lambda each: each.execute(select(table.name, table.text).where(table.hash == known)).one())
+    return name, text
 
 
 def raw_answers(store: Store, judge: str) -> Iterator[Raw]:

@@ -108,7 +108,9 @@ def add_judgments(connection: Connection, several: Sequence[Sequence[tuple[Judge
                 known.add(row["key"])
                 new.append(row | {"judge_id": judge_id(connection, judge, numbers), "at": row["at"] or at})
         counts.append(len(new) - before)
-    added = insert_into(connection, schema.judgment).on_conflict_do_nothing().values(doc_hash=_text_judged())
+    added = (
+        insert_into(connection.dialect.name, schema.judgment).on_conflict_do_nothing().values(doc_hash=_text_judged())
+    )
     for part in parts(new):
         connection.execute(added, part)
     return counts

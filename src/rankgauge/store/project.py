@@ -24,6 +24,7 @@ from rankgauge.trust.judges.sets import POLICIES
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
     from rankgauge.judge.judged import Judged
+    from rankgauge.judge.pool import Pool
     from rankgauge.read import Judgments
     from rankgauge.result import Evaluation, Result
     from rankgauge.store.history import History
@@ -42,6 +43,8 @@ TEMPLATE: Final = """# A project of rankgauge. Everything is optional but [proje
 name = {name}
 # The store: a file beside this one by default; {variable} in the environment goes first. No password belongs here.
 {db}
+"""
+REST: Final = """\
 # Which judges are heard, the first first; judges in brackets are of one rank. Without it: people, programs, models.
 # [labels]
 # from = ["ann", ["bob", "eve"], "gpt"]
@@ -81,8 +84,8 @@ def find_project(folder: str | os.PathLike[str] | None = None) -> Project:
     )
 
 
-def init(folder: str | os.PathLike[str], db: str | None = None) -> Project:
-    """Make a project: the file, the folders, the store. A folder that has one is refused."""
+def init(folder: str | os.PathLike[str], db: str | None = None, rest: str = REST) -> Project:
+    """Make a project: the file, which ends with `rest`, the folders, the store. A folder that has one is refused."""
     from rankgauge.store.engine import address_of
     from rankgauge.store.store import Store
 
@@ -104,7 +107,7 @@ def init(folder: str | os.PathLike[str], db: str | None = None) -> Project:
         if not (here / ".gitignore").exists():
             (here / ".gitignore").write_text(IGNORED, encoding="utf-8")
         text = TEMPLATE.format(name=f'"{name}"', variable=ADDRESS, db=line)
-        (here / FILE).write_text(text, encoding="utf-8")
+        (here / FILE).write_text(text + rest, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{error.filename or here}: {error.strerror}; choose a folder that can be written") from None
     return Project(here)
@@ -213,6 +216,48 @@ class Project:
         if found.lacking:
             made.remarks = [("RG402", f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')}")]
         return made
+
+    def search(
+        self,
+        system: str,
+        queries: str | os.PathLike[str] | Mapping[str, str] | None = None,
+        k: int = 100,
+        *,
+        again: bool = False,
+        allow_missing: bool = False,
+        **settings: Any,
+    ) -> Run:
+        """Ask a system every query of a file, of a mapping or of the last sample; its run, which is stored.
+
+        The system is a table of rankgauge.toml; `settings` are keys of it, or the whole: `call="engine:search"`. What
+        is answered is not asked again; that queries lack an answer is an error, unless it is allowed.
+        """
+        with needed():
+            from rankgauge.store.store import Query
+            from rankgauge.store.transfer.files import read_queries
+            from rankgauge.systems.config import system_of
+            from rankgauge.systems.search import search
+
+        asked, source = None, "queries"
+        if isinstance(queries, Mapping):
+            asked = [Query(query, text) for query, text in queries.items()]
+        elif queries is not None:
+            source = os.fspath(queries)
+            asked = read_queries(source)
+        config = system_of(self, system, settings)
+        outcome = search(self, config, asked, source, k, again=again, allow_missing=allow_missing)
+        outcome.check("the same call goes on with it; allow_missing=True closes it")
+        return self.run(system, outcome.run)
+
+    def pool(self, *systems: str, **how: Any) -> Pool:
+        """What to judge of the last runs of systems, or of all: what the labels lack, with the project's texts.
+
+        `how` is that of `rankgauge.pool`: depth, take, order, seed, why. The pairs are stored, too.
+        """
+        with needed():
+            from rankgauge.judge.pooled import pool_of
+
+        return pool_of(self, {name: self.run(name) for name in systems or self.systems()}, **how)
 
     def add_sample(self, sample: Sample, name: str | None = None) -> str:
         """Store a sample and its queries, under a name or that of its method and size; the name."""

@@ -24,6 +24,7 @@ __all__ = [
     "inserted",
     "now",
     "parts",
+    "row_count",
     "storable",
     "texts_in",
     "written",
@@ -94,16 +95,21 @@ def inserted(connection: Connection, table: Any, row: Mapping[str, Any]) -> int:
 
 def insert_new(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]]) -> int:
     """Insert the rows whose key is new; how many there were."""
-    added = insert_into(connection, table).on_conflict_do_nothing()
-    before = connection.scalar(select(func.count()).select_from(table)) or 0
+    added = insert_into(connection.dialect.name, table).on_conflict_do_nothing()
+    before = row_count(connection, table)
     for part in parts(rows):
         connection.execute(added, part)
-    return int((connection.scalar(select(func.count()).select_from(table)) or 0) - before)
+    return row_count(connection, table) - before
 
 
-def insert_into(connection: Connection, table: Any) -> Any:
+def row_count(connection: Connection, table: Any) -> int:
+    """How many rows a table has."""
+    return int(connection.scalar(select(func.count()).select_from(table)) or 0)
+
+
+def insert_into(dialect: str, table: Any) -> Any:
     """An insertion that can say what happens to a row whose key is there already."""
-    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+    return (postgresql if dialect == "postgresql" else sqlite).insert(table)
 
 
 def parts(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:

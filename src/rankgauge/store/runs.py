@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select, update
 
-from rankgauge.store import schema
+from rankgauge.store import schema, texts
 from rankgauge.store.engine import StoreError
 from rankgauge.store.packing import packed
-from rankgauge.store.rows import digest, id_of, identifier, inserted, now, storable
+from rankgauge.store.rows import digest, id_of, identifier, insert_into, inserted, now, storable
 
-__all__ = ["Answer", "RunRow", "answer_row", "begin", "end", "fingerprint", "models", "run_row"]
+__all__ = ["Answer", "RunRow", "add_answers", "answer_row", "begin", "end", "fingerprint", "models", "run_row"]
 
 
 class Answer(NamedTuple):
@@ -85,6 +86,23 @@ def run_row(connection: Connection, row: Any) -> RunRow:
     return RunRow(*about, queries=queries, lacking=lacking, over=row["over_run_id"], sample=row["sample"])
 
 
+def add_answers(
+    connection: Connection, several: Sequence[tuple[dict[str, Any], Sequence[Mapping[str, Any]]]]
+) -> list[None]:
+    """Answers of several callers, each with its documents; what failed before is replaced, an answer is kept."""
+    texts.put_documents(connection, [row for _, shown in several for row in shown])
+    connection.execute(_put_answer(connection.dialect.name), [row for row, _ in several])
+    return [None] * len(several)
+
+
+@cache
+def _put_answer(dialect: str) -> Any:
+    put = insert_into(dialect, schema.answer)
+    new = {each.name: put.excluded[each.name] for each in schema.answer.c if not each.primary_key}
+    failed = schema.answer.c.error.is_not(None)
+    return put.on_conflict_do_update(index_elements=["run_id", "query_id"], set_=new, where=failed)
+
+
 def models(connection: Connection, run: int) -> list[str]:
     """The models that the settings of a run's system name."""
     table = schema.system.c
@@ -102,8 +120,9 @@ def _models(config: Any) -> Iterator[str]:
 
 def answer_row(answer: Answer, source: str) -> dict[str, Any]:
     query = identifier(answer.query_id, f"{source}: a query's id")
+    place = f"{source}: query {query!r}: a document's id"
     for each in answer.doc_ids:
-        storable(each, f"{source}: query {query!r}: a document's id")
+        storable(each, place)
     if len({*answer.doc_ids}) < len(answer.doc_ids):
         twice = next(doc for at, doc in enumerate(answer.doc_ids) if doc in answer.doc_ids[:at])
         raise StoreError(f"{source}: document {twice!r} is there twice for query {query!r}; keep one")

@@ -16,7 +16,7 @@ from rankgauge.store import judgments, runs, samples, schema, texts
 from rankgauge.store.engine import StoreError, address_of, engine_of, reading, shown, writing
 from rankgauge.store.judgments import Judge, Label, Rated
 from rankgauge.store.packing import unpacked
-from rankgauge.store.rows import identifier, insert_into, insert_new, now, parts, storable
+from rankgauge.store.rows import identifier, insert_new, now, parts, row_count, storable
 from rankgauge.store.runs import Answer, RunRow
 from rankgauge.store.samples import Sampled
 from rankgauge.store.texts import Document, Pair, Query
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Document", "Judge", "Label", "Pair", "Query", "Rated", "RunRow", "Sampled", "Store"]
 
 T = TypeVar("T")
+NOTHING: Final[Mapping[str, Any]] = {}
 MIGRATING: Final = 7_231_946_120  # the number of the lock under which PostgreSQL migrates
 
 
@@ -209,17 +210,12 @@ class Store:
         """An open run, to which answers are added one by one; its number. `about`: depth, sample_id, over_run_id."""
         return self.writer.write(lambda connection: runs.begin(connection, system, config, **about))
 
-    def add_answer(self, run: int, answer: Answer) -> None:
-        """An answer of an open run; one that failed before is replaced, one that is there is kept."""
-        row = runs.answer_row(answer, answer.query_id) | {"run_id": run}
-
-        def added(connection: Connection) -> None:
-            put = insert_into(connection, schema.answer).values(**row)
-            new = {name: put.excluded[name] for name in row if name not in ("run_id", "query_id")}
-            failed = schema.answer.c.error.is_not(None)
-            connection.execute(put.on_conflict_do_update(index_elements=["run_id", "query_id"], set_=new, where=failed))
-
-        self.writer.write(added)
+    def add_answer(self, run: int, answer: Answer, documents: Mapping[str, Mapping[str, Any]] = NOTHING) -> None:
+        """An answer of an open run, and the fields of its documents; what failed is replaced, an answer is kept."""
+        source, at = f"query {answer.query_id!r}", now()
+        row = runs.answer_row(answer, source) | {"run_id": run}
+        shown = [texts.document_row(Document(*each), source, at) for each in documents.items()]
+        self.writer.write(Batch(runs.add_answers, (row, shown)))
 
     def end_run(self, run: int, state: str = "whole") -> None:
         """Close a run: it is whole or broken."""
@@ -326,10 +322,7 @@ class Store:
         """Table → how many rows it has."""
 
         def counted_rows(connection: Connection) -> dict[str, int]:
-            return {
-                table.name: int(connection.scalar(select(func.count()).select_from(table)) or 0)
-                for table in schema.STORED
-            }
+            return {table.name: row_count(connection, table) for table in schema.STORED}
 
         return self.read(counted_rows)
 

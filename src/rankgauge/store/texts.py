@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
@@ -11,9 +12,19 @@ from sqlalchemy import Connection, insert, select, update
 from rankgauge.errors import warn
 from rankgauge.store import schema
 from rankgauge.store.engine import StoreError
-from rankgauge.store.rows import digest, identifier, insert_into, insert_new, parts, storable, texts_in
+from rankgauge.store.rows import digest, identifier, insert_into, parts, row_count, storable, texts_in
 
-__all__ = ["Document", "Pair", "Query", "add_documents", "add_queries", "document_row", "merged", "query_row"]
+__all__ = [
+    "Document",
+    "Pair",
+    "Query",
+    "add_documents",
+    "add_queries",
+    "document_row",
+    "merged",
+    "put_documents",
+    "query_row",
+]
 
 
 class Query(NamedTuple):
@@ -59,14 +70,23 @@ def document_row(document: Document, source: str, at: str) -> dict[str, Any]:
 
 
 def add_documents(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
-    """New texts; one that was there before is the document's text again."""
-    new = insert_new(connection, schema.document, rows)
-    if new < len(rows):
-        again = insert_into(connection, schema.document)
-        later = {"set_": {"at": again.excluded.at}, "where": again.excluded.at > schema.document.c.at}
-        for part in parts(rows):
-            connection.execute(again.on_conflict_do_update(index_elements=["doc_id", "hash"], **later), part)
-    return new
+    """New texts, and how many there were; one that was there before is the document's text again."""
+    before = row_count(connection, schema.document)
+    put_documents(connection, rows)
+    return row_count(connection, schema.document) - before
+
+
+def put_documents(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The same, without a count; in one order, so that two who put the same documents wait for one another."""
+    for part in parts(sorted(rows, key=lambda row: (row["doc_id"], row["hash"]))):
+        connection.execute(_put_document(connection.dialect.name), part)
+
+
+@cache  # it is slow to make, and every answer of a search needs it
+def _put_document(dialect: str) -> Any:
+    put = insert_into(dialect, schema.document)
+    later = {"set_": {"at": put.excluded.at}, "where": put.excluded.at > schema.document.c.at}
+    return put.on_conflict_do_update(index_elements=["doc_id", "hash"], **later)
 
 
 def merged(old: dict[str, Any], new: dict[str, Any], source: str, what: str) -> dict[str, Any]:

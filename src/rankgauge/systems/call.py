@@ -104,17 +104,17 @@ def hits_in(answer: Any) -> Iterator[Hit]:
 
 
 def _hit(given: Any) -> Hit:
-    if isinstance(given, Mapping):
-        doc = next((given[name] for name in IDS if name in given), None)
-        if doc is None:
-            raise Failed(f"a hit has no id among {', '.join(map(str, given))}; call it id")
-        score = next((given[name] for name in SCORES if name in given), None)
-        return hit_of(doc, score, {name: each for name, each in given.items() if name not in (*IDS, *SCORES)} or None)
     if isinstance(given, (tuple, list)):
         if len(given) != 2:
             raise Failed(f"a hit is {shortened(str(given))}; expected (id, score)")
         return hit_of(*given)
-    return hit_of(given)
+    if not isinstance(given, Mapping):
+        return hit_of(given)
+    doc = next((given[name] for name in IDS if name in given), None)
+    if doc is None:
+        raise Failed(f"a hit has no id among {', '.join(map(str, given))}; call it id")
+    score = next((given[name] for name in SCORES if name in given), None)
+    return hit_of(doc, score, {name: each for name, each in given.items() if name not in (*IDS, *SCORES)} or None)
 
 
 def _shown(answer: Any) -> str:

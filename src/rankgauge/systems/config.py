@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from rankgauge.errors import InputError, choices, unknown
 from rankgauge.systems.hits import DUPLICATES
@@ -38,9 +38,13 @@ __all__ = [
     "limits_in",
     "number",
     "one_of",
+    "system_of",
 ]
 
 PASSWORD: Final = re.compile(r"://[^/@]*:(?!\$\{)[^/@]+@")  # in an address, and not from the environment
+PARAMETER: Final = re.compile(r"[?&]([^=&]+)=([^&]*)")  # name and value, in an address
+# A header or parameter that opens doors, by how its name ends.
+SECRET: Final = re.compile(r"(authorization|\bkey|[-_]key|apikey|token|secret|password|cookie)$", re.IGNORECASE)
 USUAL: Final = Limits()
 MILLION: Final = 10**6  # bytes of a megabyte
 
@@ -105,6 +109,7 @@ KEYS: Final[dict[str, Key]] = {
     "duplicates": one_of(*DUPLICATES),
     "rerank": TEXT,
     "candidates": number(1, whole=True),
+    "depth": number(1, whole=True),
     "call": FUNCTION,
     "batch": Key(lambda value: value is True or LIMITS["workers"].fits(value), "true, or a whole number from 1"),
     "command": Key(lambda value: TEXT.fits(value) or is_texts(value), "a text, or a list of a program and its words"),
@@ -140,7 +145,8 @@ KINDS: Final[dict[str, Kind]] = {
     "run": Kind("filed:Filed", ("file",), ("format",)),
     "rerank": Kind("rerank:HttpReranker", ("url", "rerank"), ("model", "api", "text", "headers", "batch")),
 }
-COMMON: Final = ("kind", "duplicates", "rerank", "candidates", *LIMITS)
+COMMON: Final = ("kind", "duplicates", "rerank", "candidates", "depth", *LIMITS)
+DEPTH: Final = 100  # documents a query, where nobody says
 RERANKERS: Final = {"call": "rerank:CallReranker", "rerank": "rerank:HttpReranker"}
 # A key that only one kind can mean, where the table does not say the kind.
 TELLING: Final = {"call": "call", "command": "command", "sql": "postgresql", "url": "http", "file": "run"}
@@ -173,7 +179,12 @@ class Config:
     @property
     def identity(self) -> dict[str, Any]:
         """What makes it this system: a change of it is another system under the same name."""
-        return {name: value for name, value in self.table.items() if name not in LIMITS}
+        return {name: value for name, value in self.table.items() if name not in (*LIMITS, "depth")}
+
+    @property
+    def depth(self) -> int:
+        """How many documents a query it is asked for."""
+        return int(self.table.get("depth", DEPTH))
 
     def open(self, project: Project | None) -> System:
         """The system, ready to be asked."""
@@ -220,9 +231,25 @@ def config_of(name: str, table: Any, where: str, folder: Path) -> Config:
         if key not in table:
             raise InputError(f"{where}: lacks {key}; write {key} = {KEYS[key].expected}")
     _check_rerank(table, where)
-    if PASSWORD.search(table.get("url", "")):
-        raise InputError(f"{where}: url has a password, which would be stored; write ${{NAME}} for it, and set NAME")
+    _check_secrets(table, where)
     return Config(name, table, where, folder)
+
+
+def _check_secrets(table: Mapping[str, Any], where: str) -> None:
+    """What is secret comes from the environment, for the table is stored."""
+    url = table.get("url", "")
+    named = {"url": PARAMETER.findall(url)} | {key: table.get(key, {}).items() for key in ("headers", "params")}
+    for key, values in named.items():
+        for name, value in values:
+            if SECRET.search(name) and isinstance(value, str) and value and "{" not in value:
+                _refuse_secret(where, f"{key} has the value of {name}")
+    if PASSWORD.search(url):
+        _refuse_secret(where, "url has a password")
+
+
+def _refuse_secret(where: str, what: str) -> NoReturn:
+    how = "write ${NAME} for it, and set NAME in the environment"
+    raise InputError(f"{where}: {what}, which would be stored; {how}")
 
 
 def _check_rerank(table: Mapping[str, Any], where: str) -> None:
@@ -231,6 +258,21 @@ def _check_rerank(table: Mapping[str, Any], where: str) -> None:
     if "rerank" in table and table["kind"] not in RERANKERS:
         known = choices(f"'{kind}'" for kind in RERANKERS)
         raise InputError(f"{where}: a {table['kind']} system ranks no candidates; expected kind = {known}")
+
+
+def system_of(project: Project | None, name: str, outright: Mapping[str, Any]) -> Config:
+    """The system of this name: its table in the project's file, with what is given outright."""
+    known = project.settings.get("systems", {}) if project is not None else {}
+    known = known if isinstance(known, dict) else {}
+    table = known.get(name, {})
+    file = project.folder / "rankgauge.toml" if project is not None else None
+    if name not in known and not outright:
+        words = f"{file}: there is no [systems.{name}]"
+        how = 'write it, such as kind = "fts5", or give the system by options (--call, --url, --set)'
+        raise InputError(unknown(words, name, known) if known else f"{words}; {how}")
+    place = f"{file}: [systems.{name}]" if name in known else f"system {name!r}"
+    folder = project.folder if project is not None else Path()
+    return config_of(name, {**table, **outright} if isinstance(table, dict) else table, place, folder)
 
 
 def given_outright(settings: Sequence[str], **options: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rankgauge.errors import FormatError
 from rankgauge.read.records import id_text
 from rankgauge.read.rows import shortened
 
-__all__ = ["DUPLICATES", "Asked", "Failed", "Hit", "Ranking", "System", "hit_of", "ranking_of", "score_of"]
+__all__ = ["DUPLICATES", "Asked", "Failed", "Hit", "Ranking", "System", "cleaned", "hit_of", "ranking_of", "score_of"]
 
 LONGEST: Final = 1_000  # bytes of an id, as a store takes it
 UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
@@ -78,25 +78,25 @@ def hit_of(doc: Any, score: Any = None, fields: Any = None) -> Hit:
         name = id_text(doc)
     except FormatError as error:
         raise Failed(str(error)) from None
-    if not name or "\0" in name or len(name.encode()) > LONGEST:
+    if not name or "\0" in name or (len(name) > LONGEST // 4 and len(name.encode()) > LONGEST):
         raise Failed(f"a document's id is {name[:60]!r}; expected a text of at most {LONGEST:,} bytes, without NUL")
-    shown = _storable(fields) if isinstance(fields, Mapping) and fields else None
+    shown = cleaned(fields) if fields and isinstance(fields, Mapping) else None
     return Hit(name, None if score is None else score_of(score, name), shown)
 
 
-def _storable(value: Any) -> Any:
-    """The fields of a document with � where a text holds what no database takes."""
+def cleaned(value: Any) -> Any:
+    """A value with � where a text holds what no database takes."""
     if isinstance(value, str):
         return UNSTORABLE.sub("\ufffd", value)
     if isinstance(value, Mapping):
-        return {_storable(str(name)): _storable(each) for name, each in value.items()}
-    return [_storable(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {cleaned(str(name)): cleaned(each) for name, each in value.items()}
+    return [cleaned(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def score_of(score: Any, doc: str) -> float:
     """A score as a number; a text is none, for it may be anything."""
     try:
-        if isinstance(score, (str, bytes, bool)):
+        if type(score) is not float and isinstance(score, (str, bytes, bool)):
             raise TypeError
         number = float(score)
     except (TypeError, ValueError, OverflowError):

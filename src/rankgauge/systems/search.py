@@ -88,6 +88,13 @@ class Outcome:
             made += [f"{counted(self.lacking, 'query has', 'queries have')} no results, for there was no answer"]
         return [*made, *(f"note: {counted(times, 'answer')} {NOTES[note]}" for note, times in self.notes.items())]
 
+    def check(self, remedy: str = "the same command goes on with it; --allow-missing closes it") -> None:
+        """Fail where queries lack an answer; `remedy` says what to do."""
+        if self.lacking and not self.whole:
+            lacking = f"{self.lacking:,} of {counted(self.queries, 'query', 'queries')} lack an answer"
+            address = self.system if self.run is None else f"@{self.system}:{self.run} is open"
+            raise SearchOpen(f"{address}: {lacking}; {remedy}\n  {self.why()}")
+
     def _times(self) -> str:
         ordered = sorted(self.milliseconds.values())
         shares = ", ".join(f"p{share} {_time(_rank(ordered, share))}" for share in (50, 95, 99))
@@ -131,16 +138,17 @@ def search(
     *,
     again: bool = False,
     allow_missing: bool = False,
+    sample: int | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Ask the queries of a file, of the last sample, or of the first stage's run; go on with a run that is open."""
+    """Ask the queries of a file, of a sample (the last one), or of the first stage's run; go on with an open run."""
     check_system(config.name, config.where)
     with ExitStack() as opened:
         store = opened.enter_context(project.store(write=True))
         lease = opened.enter_context(Lease(store, f"search {config.name}"))
         system = config.open(project)
         opened.callback(system.close)
-        asked, scope = _asked(project, store, config, queries, source, k)
+        asked, scope = _asked(project, store, config, queries, source, k, sample)
         identity = config.identity | getattr(system, "about", {})
         run, state, before = _run(store, config.name, identity, scope | {"depth": k}, again=again)
         outcome = Outcome(config.name, config.limits.workers, len(asked), run, len(before), whole=state == "whole")
@@ -149,10 +157,7 @@ def search(
 
         def keep(answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
             lease.check()
-            if documents:
-                store.together(lambda inside: _add(inside, run, answer, documents))
-            else:
-                store.add_answer(run, answer)
+            store.add_answer(run, answer, documents)
 
         _ask_all(config, system, [each for each in asked if each.query_id not in before], k, keep, outcome, progress)
         outcome.whole = outcome.lacking == 0 or (allow_missing and not outcome.interrupted)
@@ -162,20 +167,24 @@ def search(
     return outcome
 
 
-def _add(store: Store, run: int, answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
-    store.add_documents(documents.items(), f"query {answer.query_id!r}")
-    store.add_answer(run, answer)
-
-
 def _asked(
-    project: Project, store: Store, config: Config, queries: Sequence[Query] | None, source: str, k: int
+    project: Project,
+    store: Store,
+    config: Config,
+    queries: Sequence[Query] | None,
+    source: str,
+    k: int,
+    sample: int | None = None,
 ) -> tuple[list[Asked], dict[str, int | None]]:
     """The queries, and what the run is of: a sample of queries, and of a second stage the run that it ranks."""
     if config.rerank is not None:
         if queries is not None:
             raise InputError(f"{config.where}: its queries are those of @{config.rerank}; leave QUERIES out")
         return _candidates(project, store, config, config.table.get("candidates", k))
-    sample = stored.last_sample(store) if queries is None else stored.sample_of(store, queries, source)
+    if queries is not None:
+        sample = stored.sample_of(store, queries, source)
+    elif sample is None:
+        sample = stored.last_sample(store)
     return stored.asked_in(store, sample), {"sample_id": sample, "over_run_id": None}
 
 
