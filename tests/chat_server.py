@@ -22,7 +22,7 @@ from email.utils import format_datetime
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["MODEL", "PERSONALITIES", "STONES", "ChatServer", "chatting", "specimen"]
+__all__ = ["MODEL", "PERSONALITIES", "STONES", "ChatServer", "chatting", "specimen", "until"]
 
 MODEL = "petrograph-1"
 STONES = ("quartzite", "feldspar", "obsidian", "tourmaline")  # the grade is the place
@@ -64,7 +64,7 @@ class ChatServer:
         self.asked: Counter[str] = Counter()  # how often each specimen
         self.at: list[float] = []
         self.slept = 0.0  # as long as answers took at least, which on a busy machine is more than the delay
-        self.tokens_in = self.tokens_out = self.now = self.most = 0
+        self.tokens_in = self.tokens_out = self.now = self.most = self.connections = 0
         self.port = 0
         self._loop = asyncio.new_event_loop()
         self._ended: asyncio.Event | None = None
@@ -103,6 +103,7 @@ class ChatServer:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -115,6 +116,7 @@ class ChatServer:
         except (Hangup, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
+            self.connections -= 1
             writer.close()
 
     async def _answer(
@@ -167,6 +169,14 @@ def chatting(personality: str = "strict", **settings: Any) -> Iterator[ChatServe
         yield server
     finally:
         server.close()
+
+
+def until(reached: Callable[[], bool]) -> None:
+    """Wait for what comes soon."""
+    deadline = time.monotonic() + 30
+    while not reached() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    assert reached()
 
 
 # ---- one call --------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -25,7 +25,7 @@ pytest.importorskip("httpx2", reason="httpx2 is not installed")
 
 from sqlalchemy import select
 
-from chat_server import MODEL, PERSONALITIES, STONES, ChatServer, chatting, specimen
+from chat_server import MODEL, PERSONALITIES, STONES, ChatServer, chatting, specimen, until
 from command import COMMAND, Command
 from rankgauge import Project
 from rankgauge.judge.pairs import Pair, write_pairs
@@ -93,14 +93,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     init(tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"
-
-
-def until(reached: Callable[[], bool]) -> None:
-    """Wait for what comes soon."""
-    deadline = time.monotonic() + 30
-    while not reached() and time.monotonic() < deadline:
-        time.sleep(0.002)
-    assert reached()
 
 
 def prepare(folder: Path, server: ChatServer, number: int, **more: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 pytest.importorskip("httpx2", reason="httpx2 is not installed")
 
-from chat_server import MODEL, PERSONALITIES, STONES, ChatServer, chatting, specimen
+from chat_server import MODEL, PERSONALITIES, STONES, ChatServer, chatting, specimen, until
 from command import Command
 from rankgauge import Project
 from rankgauge.errors import InputError
@@ -304,6 +304,15 @@ def test_no_budget_without_a_limit(project: Project, known: bool) -> None:
         judged = judged_by(server, project, budget=1_000.0, prices=prices)
         assert server.calls == before + 2
         assert "without max_completion_tokens, a limit of its answers, no budget holds" in str(judged.stopped)
+
+
+def test_a_connection_is_kept_by_its_worker_and_closed_at_the_end(project: Project) -> None:
+    kept: Counter[int] = Counter()
+    with chatting(delay=0.01) as server:
+        config = judge_config("petra", {"base_url": server.url, "model": MODEL, "workers": 6}, "judge 'petra'", Path())
+        ask_judge(project, config, pairs(100), progress=lambda *_: kept.update([server.connections]))
+        assert max(kept) == 6
+        until(lambda: server.connections == 0)
 
 
 def test_the_command_says_what_stopped_it_and_what_to_do(project: Project, command: Command) -> None:

@@ -122,6 +122,7 @@ def stored() -> dict[str, Shown]:
             (Step("sample", EVIL), Step("judge", EVIL, kept=True)),
             4,
             (Judged(f"gpt {EVIL}", "model", Scale.of({0: "bad", 1: "good"}), 4, cost=0.5, currency=EVIL),),
+            ({"judge": EVIL, "words": f"it agrees {EVIL}"},),
             rankgauge.evaluate_runs(*data(), ["nDCG@10", "P@5"]),
             rankgauge.compare(*data(), ["nDCG@10"], baseline=OLD),
             f"{EVIL}.html",
@@ -204,8 +205,7 @@ NAMES = [
     *("Result", "Evaluation", "TieBands", "Comparison", "Check", "Plan", "Leaderboard", "Explanation", "Explanations"),
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
-    *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "JudgeCheck", "Gullibility", "Sample"),
-    "Looped",
+    *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "JudgeCheck", "Gullibility", "Sample", "Looped"),
 ]
 
 

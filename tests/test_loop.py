@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -185,6 +187,33 @@ def test_people_are_not_asked_about_again(folder: Path, command: Command) -> Non
     assert f"grade\t{first['query']}\t{first['doc_id']}" not in calls(folder)
 
 
+def test_a_judge_is_checked_against_people(folder: Path, command: Command) -> None:
+    """Once, until the judge, the people or the queries change; pairs of queries that nobody asked are left out."""
+    loop(folder, until="pool")
+    pairs = [json.loads(line) for line in (folder / "out/pairs.jsonl").read_text().splitlines()]
+    lines = [f"{each['query_id']} 0 {each['doc_id']} {at % 4}\n" for at, each in enumerate(pairs[:30])]
+    (folder / "people.txt").write_text("".join([*lines, "elsewhere 0 d1 3\n"]))
+    changed(folder, "[judges.ruler]", '[judge]\ncheck = "people.txt"\n[judges.ruler]')
+    looped = loop(folder)
+    (found,) = looped.checked
+    assert (found["pair_count"], found["graded"]) == (30, 30)
+    assert command("store", "export", "@labels:ruler", "ruler.txt", cwd=folder).code == 0
+    people = "".join(lines)
+    (folder / "asked.txt").write_text(people)
+    both = {"people": str(folder / "asked.txt"), "ruler": str(folder / "ruler.txt")}
+    theirs = rankgauge.agree(both).pairs[0].to_dict()
+    assert found["kappa"]["value"] == theirs["kappa"]["none"]["value"]
+    assert f"Check: ruler agrees with people on {100 * theirs['agreement']['value']:.0f} % of 30" in str(looped)
+    before = calls(folder)
+    assert loop(folder).checked == (found,)
+    assert calls(folder) == before
+    status = command("store", "status", cwd=folder).out
+    assert status.count("ruler agrees with people on") == 1
+    (folder / "people.txt").write_text("elsewhere 0 d1 3\n")
+    with pytest.raises(InputError, match=r"people.txt: has none of the queries that were asked"):
+        loop(folder)
+
+
 def test_a_part_of_the_steps(folder: Path, command: Command) -> None:
     for words in (["--only", "pool"], ["--from", "pool"]):
         said = command("loop", folder, *words)
@@ -337,6 +366,24 @@ def test_an_example_to_begin_with(tmp_path: Path, command: Command, monkeypatch:
     assert (refused.code, "other/log.csv: is there already" in refused.err) == (2, True)
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["log.csv"]
     monkeypatch.delitem(sys.modules, "mine")
+
+
+def test_what_make_demo_shows(tmp_path: Path) -> None:
+    """From a log to a report within 45 lines of 80 characters; the stand-in is named wherever its labels appear."""
+    for module in ("safetensors", "tokenizers", "wordllama"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+    root = Path(__file__).parents[1]
+    shutil.copytree(root / "demo", tmp_path / "demo", ignore=shutil.ignore_patterns("out", "__pycache__", "*.db*"))
+    done = subprocess.run([sys.executable, "demo/show.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= 80
+    assert "Labels: stand-in graded 583 of 583 pairs." in lines
+    assert "Check: stand-in agrees with people on 67 % of 602 pairs" in done.stdout
+    page = (tmp_path / "demo/out/loop.html").read_text()
+    assert "stand-in agrees with people on 67 % of 602 pairs" in page
 
 
 # ---- real texts ------------------------------------------------------------------------------------------------------

@@ -32,9 +32,9 @@ LISTED: Final = 10  # answers that are read otherwise than before
     ),
     excludes=[
         ("dry_run", "reparse", "output"),
-        ("pairs", "check", "reparse", "gullible"),
+        ("pairs", "check", "reparse"),
         ("check", "output"),
-        *(("gullible", each) for each in ("repeats", "again", "output")),
+        *(("gullible", each) for each in ("pairs", "repeats", "again", "reparse", "check", "output")),
     ],
 )
 @click.argument("pairs", required=False, type=FILE, metavar="[PAIRS]")

@@ -10,6 +10,7 @@ import click
 from rankgauge.cli.options import FILE, MOST, command
 from rankgauge.cli.strict import TARGET
 from rankgauge.errors import InputError, RankgaugeError
+from rankgauge.show.cells import printable
 
 if TYPE_CHECKING:
     from rankgauge.store.project import Project
@@ -59,10 +60,12 @@ def search_system(
       rankgauge search shop q.tsv --url 'http://localhost/find?q={query}&n={k}' \\
         --hits results --id sku --set workers=8
     """
+    from rankgauge.show.text import wrapped
+
     where, config = _found(system, **given)
     outcome = _searched(where, config, queries, k or config.depth, output, again=again, allow_missing=allow_missing)
     for line in outcome.lines():
-        click.echo(line, err=output == "-")
+        click.echo("\n".join(wrapped(printable(line))), err=output == "-")
     if where is not None:
         outcome.check()
     elif not allow_missing or outcome.interrupted:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from rankgauge.errors import InputError
 from rankgauge.judge import stored
-from rankgauge.judge.answers import READER, Reading, read_logprobs, read_responses
+from rankgauge.judge.answers import READER, Reading, first_read, read_logprobs, read_response
 from rankgauge.judge.chat import LONGEST_PAUSE, Ability, Chat
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.money import Budget, Estimate, tokens_of
@@ -178,7 +178,7 @@ class ModelJudge:
         replies = self._begun.setdefault(question.answer, [])
         if not replies:
             replies.append(self._reply(question, question.text))
-        if self._reading(replies).state == "failed" and len(replies) == 1:
+        if replies[-1].reading.state == "failed" and len(replies) == 1:
             grades = ", ".join(self.scale.to_dict())
             with suppress(Stop):  # what was paid for is kept; whatever it is, it stops the next question
                 replies.append(self._reply(question, question.text + REMINDER.format(grades=grades)))
@@ -196,7 +196,7 @@ class ModelJudge:
         replies, lost = self._begun.pop(question.answer), self._lost.pop(question.answer, 0.0)
         sure = read_logprobs(replies[-1].response, self.scale) if self.prompt.one_token else None
         return Said(
-            self._reading(replies),
+            first_read([each.reading for each in replies]),
             json.dumps([each.response for each in replies], ensure_ascii=False),
             replies[-1].model,
             _total(each.tokens_in for each in replies),
@@ -206,9 +206,6 @@ class ModelJudge:
             None if sure is None else sure.grade,
             None if sure is None else sure.mass,
         )
-
-    def _reading(self, replies: Sequence[_Reply]) -> Reading:
-        return read_responses([each.response for each in replies], self.scale, self.prompt)
 
     def _reply(self, question: Question, text: str) -> _Reply:
         """One answer, within the budget: what nobody says the cost of has cost the most that it could."""
@@ -223,7 +220,7 @@ class ModelJudge:
                 raise
             if self.config.prices is not None and None not in (reply.tokens_in, reply.tokens_out):
                 spending.cost = self.config.prices.cost(reply.tokens_in or 0, reply.tokens_out or 0)
-        return _Reply(*reply, spending.cost)
+        return _Reply(*reply, spending.cost, read_response(reply.response, self.scale, self.prompt))
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -237,6 +234,7 @@ class _Reply(NamedTuple):
     tokens_out: int | None
     calls: int
     cost: float
+    reading: Reading
 
 
 def _total(numbers: Iterable[int | None]) -> int | None:

@@ -129,7 +129,7 @@ class Prompt:
     def _filled(self, values: Mapping[str, str], scale: Scale) -> str:
         self.check(scale)
         told = {**values, "scale": scale.words}
-        lines = (_line(line, told) for line in self.body.split("\n"))
+        lines = (_line(line, told) if "{" in line else line for line in self.body.split("\n"))
         return "\n".join(line for line in lines if line is not None).strip("\n")
 
 

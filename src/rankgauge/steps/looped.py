@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -43,6 +43,7 @@ class Looped(Shown):
     steps: tuple[Step, ...]
     pooled: int = 0
     judged: tuple[Judged, ...] = ()
+    checked: tuple[Mapping[str, Any], ...] = ()
     evaluation: Evaluation | None = None
     comparison: Comparison | None = None
     report: str | None = None
@@ -63,6 +64,7 @@ class Looped(Shown):
             "project": self.project,
             "steps": [step._asdict() for step in self.steps],
             "judged": [each.data() for each in self.judged],
+            "checked": list(self.checked),
             "evaluation": None if self.evaluation is None else self.evaluation.data(),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "report": self.report,

@@ -83,6 +83,14 @@ class Settings:
     per: str
     report: Path
 
+    @property
+    def log(self) -> Path:
+        """The log that queries are drawn of."""
+        path = self.path(self.queries["log"])
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file; [queries] log names it")
+        return path
+
     def path(self, name: str) -> Path:
         """A file of the project."""
         return self.project.folder / name

@@ -5,23 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from rankgauge.comparison.compare import compare
 from rankgauge.errors import InputError, counted
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.judge.asking import ask_judge, plan_judge
+from rankgauge.judge.check import check_judge
 from rankgauge.judge.pairs import read_pairs, write_pairs
 from rankgauge.judge.pool import Pool, pool
 from rankgauge.judge.stored import keep_texts
+from rankgauge.read import read_judgments
 from rankgauge.read.tables import TEXTS
 from rankgauge.sampling.sample import sample
+from rankgauge.shown import clean
 from rankgauge.steps.looped import Looped, LoopOpen, Step
 from rankgauge.steps.settings import Settings
 from rankgauge.store import schema
@@ -34,6 +37,7 @@ from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
+    from rankgauge.judge.config import JudgeConfig
     from rankgauge.judge.judged import Judged
     from rankgauge.judge.pairs import Pair
     from rankgauge.read import Judgments, Run
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["Work", "opened_work", "planned"]
 
 OUT: Final = "out"
+PEOPLE: Final = "people"  # as a check calls them
 PAIRS: Final = f"{OUT}/pairs.jsonl"
 QUERIES: Final = f"{OUT}/queries.tsv"
 
@@ -66,6 +71,7 @@ class Work:
         self.project = settings.project
         self.steps: list[Step] = []
         self.judged: list[Judged] = []
+        self.checked: list[Mapping[str, Any]] = []
         self.pooled = 0
         self.evaluation: Evaluation | None = None
         self.comparison: Comparison | None = None
@@ -75,8 +81,8 @@ class Work:
         """What came of it."""
         name = self.project.settings.get("project", {}).get("name") or self.project.folder.resolve().name
         return Looped(
-            str(name), tuple(self.steps), self.pooled, tuple(self.judged), self.evaluation, self.comparison,
-            self.written,
+            str(name), tuple(self.steps), self.pooled, tuple(self.judged), tuple(self.checked), self.evaluation,
+            self.comparison, self.written,
         )  # fmt: skip
 
     def _watched(self, name: str) -> Callable[..., None] | None:
@@ -100,8 +106,8 @@ class Work:
         """Remember what a step found."""
         row = {"name": name, "inputs": digest(inputs), "found": written(found), "at": now()}
 
-        def kept(connection: Any) -> None:
-            put = insert_into(connection, schema.step).values(**row)
+        def kept(connection: Connection) -> None:
+            put = insert_into(connection.dialect.name, schema.step).values(**row)
             new = {column: put.excluded[column] for column in ("inputs", "found", "at")}
             connection.execute(put.on_conflict_do_update(index_elements=["name"], set_=new))
 
@@ -114,7 +120,7 @@ class Work:
         queries = self.settings.queries
         if "log" not in queries:
             return Step("sample", "no log to draw from; the queries are taken as they are", kept=True)
-        inputs = [queries, _file_hash(self.settings.path(queries["log"]))]
+        inputs = [queries, _file_hash(self.settings.log)]
         before = self.known("sample", inputs)
         if before is not None and before["name"] in self.store.samples():
             return Step("sample", f"@{before['name']} has {counted(before['queries'], 'query', 'queries')}", kept=True)
@@ -242,7 +248,24 @@ class Work:
                 lacking = f"{judged.open:,} of {counted(judged.pairs, 'pair')} have no grade"
                 raise LoopOpen(f"judge: {judged.judge}: {lacking}; go on: rankgauge loop\n  {why}")
             words.append(f"{judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}")
+            self._check(config, judged)
         return Step("judge", "; ".join(words), kept=not any(each.calls for each in self.judged))
+
+    def _check(self, config: JudgeConfig, judged: Judged) -> None:
+        """Put the judge beside people, where they have judged; again where it, they or the queries have changed."""
+        path = self.settings.check
+        if path is None:
+            return
+        queries = sorted(query.query_id for query in self.store.queries())
+        name, inputs = f"check {config.name}", [_file_hash(path), judged.settings, self.settings.repeats, queries]
+        found = self.known(name, inputs)
+        if found is None:
+            said = _said_of(path, queries)
+            watched = self._watched(config.name)
+            check = check_judge(self.project, config, {PEOPLE: said}, repeats=self.settings.repeats, progress=watched)
+            found = {"judge": config.name, "words": check.lead, **clean(check.found())}
+            self.keep(name, inputs, found)
+        self.checked.append(found)
 
     # ---- evaluate, compare, report
 
@@ -319,13 +342,21 @@ def _caption(fields: Mapping[str, Any]) -> str:
 
 def _drawn(settings: Settings) -> Sample:
     queries = dict(settings.queries)
-    log = str(settings.path(queries.pop("log")))
-    return sample(log, queries.pop("sample", None), **queries)
+    del queries["log"]
+    return sample(os.fspath(settings.log), queries.pop("sample", None), **queries)
+
+
+def _said_of(path: Path, queries: Collection[str]) -> dict[str, dict[str, float]]:
+    """What people said of these queries."""
+    said: dict[str, dict[str, float]] = {query: {} for query in queries}
+    for query, doc, grade in read_judgments(os.fspath(path)):
+        said.get(query, {})[doc] = grade
+    if not any(said.values()):
+        raise InputError(f"{path}: has none of the queries that were asked; [judge] check names it")
+    return {query: each for query, each in said.items() if each}
 
 
 def _file_hash(path: Path) -> str:
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file; [queries] log names it")
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
 

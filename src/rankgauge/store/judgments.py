@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Text, bindparam, func, select
@@ -97,8 +98,7 @@ def add_judgments(connection: Connection, several: Sequence[Sequence[tuple[Judge
     keys = [row["key"] for rows in several for _, row in rows]
     known: set[str] = set()
     for part in parts(keys):
-        asked = select(schema.judgment.c.key).where(schema.judgment.c.key.in_(part))
-        known.update(connection.scalars(asked))
+        known.update(connection.scalars(_KNOWN, {"keys": part}))
     new: list[dict[str, Any]] = []
     counts = []
     for rows in several:
@@ -108,12 +108,17 @@ def add_judgments(connection: Connection, several: Sequence[Sequence[tuple[Judge
                 known.add(row["key"])
                 new.append(row | {"judge_id": judge_id(connection, judge, numbers), "at": row["at"] or at})
         counts.append(len(new) - before)
-    added = (
-        insert_into(connection.dialect.name, schema.judgment).on_conflict_do_nothing().values(doc_hash=_text_judged())
-    )
     for part in parts(new):
-        connection.execute(added, part)
+        connection.execute(_put(connection.dialect.name), part)
     return counts
+
+
+_KNOWN: Final = select(schema.judgment.c.key).where(schema.judgment.c.key.in_(bindparam("keys", expanding=True)))
+
+
+@cache  # it is slow to make, and every answer of a judge needs it
+def _put(dialect: str) -> Any:
+    return insert_into(dialect, schema.judgment).on_conflict_do_nothing().values(doc_hash=_text_judged())
 
 
 def judge_id(connection: Connection, judge: Judge, numbers: dict[str, int]) -> int:

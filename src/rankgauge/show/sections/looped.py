@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sections"]
 
-CAUTIONS: Final = 3  # that are shown; the report has all
+CAUTIONS: Final = 2  # that are shown; the report has all
 
 
 def sections(looped: Looped) -> Iterator[Section]:
@@ -69,5 +69,6 @@ def _rests_on(looped: Looped) -> Iterator[str]:
         lost = f", {judged.open:,} have no grade" if judged.open else ""
         paid = f", {judged.paid}" if judged.paid else ""
         yield f"Labels: {judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}{lost}{paid}."
+    yield from (f"Check: {each['words']}." for each in looped.checked)
     if looped.report is not None:
         yield f"Report: {looped.report}"

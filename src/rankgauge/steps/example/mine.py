@@ -20,6 +20,7 @@ def score(query: str, documents: list[dict[str, str]]) -> list[float]:
 
 
 def grade(query: dict[str, str], document: dict[str, str]) -> int:
-    """From 0 to 3: how many of the query's words the article has. A stand-in for a person or a model."""
+    """From 0 to 3, by the share of the query's words that the article has: a stand-in for a person or a model."""
     asked, there = words(query["query"]), words(f"{document['title']} {document['text']}")
-    return round(3 * len(asked & there) / max(1, len(asked)))
+    share = len(asked & there) / max(1, len(asked))
+    return 3 if share > 0.9 else 2 if share > 0.7 else 1 if share > 0.5 else 0
