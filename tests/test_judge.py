@@ -128,6 +128,15 @@ def test_the_pool_is_judged_where_no_file_is_named(folder: Path, command: Comman
 # ---- a model ---------------------------------------------------------------------------------------------------------
 
 
+def test_the_pool_is_shown_as_the_file_was(folder: Path, strict: ChatServer, command: Command) -> None:
+    words = ("--judge", "petra", "--base-url", strict.url, "--model", MODEL)
+    assert command("judge", "pairs.jsonl", *words).code == 0
+    sent = strict.bodies[0]["messages"][0]["content"]
+    assert sent.index("title: Stone") < sent.index("text: Specimen")  # as in the file, which is not by name
+    assert command("judge", *words).out.startswith("petra graded 12 of 12 pairs; nothing was asked")
+    assert strict.calls == 12
+
+
 def test_a_model_judges_and_is_asked_once_ever(folder: Path, strict: ChatServer) -> None:
     pairs = [*map(pair, range(12))]
     judged = ask_judge(Project("."), config(strict), pairs)
@@ -188,7 +197,7 @@ def test_the_same_text_is_asked_once(folder: Path, strict: ChatServer) -> None:
 def test_a_dry_run_sends_and_stores_nothing(folder: Path, strict: ChatServer, command: Command) -> None:
     plan = plan_judge(Project("."), config(strict, prices=PRICES), [*map(pair, range(12))], repeats=2)
     text = questions_of(config(strict), [pair(0)])[0][0].text
-    assert (plan["pairs"], plan["answered"], plan["calls"]) == (12, 0, 24)
+    assert (plan["pair_count"], plan["answered"], plan["calls"]) == (12, 0, 24)
     assert plan["tokens_in"] == pytest.approx(24 * len(text) / 4, rel=0.05)
     assert plan["cost"] == pytest.approx((plan["tokens_in"] * 0.25 + plan["tokens_out"] * 2) / 1e6)
     assert (strict.calls, stored(folder, "SELECT COUNT(*) FROM judgment")) == (0, [(0,)])
@@ -226,7 +235,7 @@ def test_stored_answers_are_read_again(folder: Path, strict: ChatServer, command
     said = command("judge", "--judge", "petra", "--reparse")  # a judge by options alone: the name is enough
     assert (said.code, said.out) == (
         0,
-        "petra: 2 stored answers are read otherwise than before, of 4.\n  q2 d2: 3 → 2\n  q0 d3: failed → 3\n",
+        "petra: 2 stored answers are read otherwise than before, of 4.\n  q0 d3: failed → 3\n  q2 d2: 3 → 2\n",
     )
     assert strict.calls == 4
     rows = stored(folder, "SELECT grade, reader, raw IS NULL FROM judgment WHERE doc_id = 'd3' ORDER BY judgment_id")
@@ -285,6 +294,27 @@ def test_fields_are_shown_as_the_project_says(folder: Path, strict: ChatServer) 
     sent = strict.bodies[0]["messages"][0]["content"]
     assert specimen("s1", 1) in sent
     assert "price" not in sent
+
+
+def test_json_holds_what_is_said(folder: Path, strict: ChatServer, command: Command) -> None:
+    words = ("judge", "pairs.jsonl", "--judge", "petra", "--base-url", strict.url, "--model", MODEL, "--format", "json")
+    (plan,) = json.loads(command(*words, "--dry-run").out)["judges"]
+    assert (plan["judge"], plan["pair_count"], plan["calls"], plan["cost"]) == ("petra", 12, 12, None)
+    (batch,) = json.loads(command(*words, "--batch", "ask.jsonl").out)["judges"]
+    assert (batch["questions"], batch["files"]) == (12, ["ask.jsonl"])
+    first = command(*words, "-o", "labels.txt")
+    (judged,) = json.loads(first.out)["judges"]
+    assert (first.code, first.err, len(Path("labels.txt").read_text().splitlines())) == (0, "", 12)
+    assert (judged["graded"], judged["open"], judged["calls"]) == (12, 0, 12)
+    assert judged["grades"] == {"0": 3, "1": 3, "2": 3, "3": 3}
+    (read,) = json.loads(command("judge", "--judge", "petra", "--reparse", "--format", "json").out)["judges"]
+    assert read == {"judge": "petra", "reader": READER, "answers": 12, "changed": []}
+    both = command(*words, "-o", "-")
+    assert (len(both.out.splitlines()), json.loads(both.err)["judges"][0]["before"]) == (12, 12)
+    done = ("judge", "--judge", "odd", "--call", "mine:odd", "--format", "json")
+    assert json.loads(command(*done).out) == {"judges": []}  # every pair of the pool has a grade
+    odd = command(*done[:1], "pairs.jsonl", *done[1:])
+    assert (odd.code, json.loads(odd.out)["judges"][0]["failed"]) == (4, 4)
 
 
 # ---- money -----------------------------------------------------------------------------------------------------------

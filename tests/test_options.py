@@ -202,7 +202,7 @@ def test_every_file_is_declared_as_read_or_written() -> None:
     ]
     assert bare == []
     written = {each.name for name in COMMANDS for each in command_named(name).params if isinstance(each.type, Target)}
-    assert written == {"output", "markdown", "junit", "save_baseline"}
+    assert written == {"output", "markdown", "junit", "save_baseline", "batch"}
 
 
 def test_a_name_means_the_same_in_every_command() -> None:

@@ -86,6 +86,16 @@ class JudgeConfig:
         usual = {"temperature": 0, "max_tokens": MAX_TOKENS}
         return {**usual, **self.table.get("parameters", {}), **told}
 
+    @property
+    def currency(self) -> str:
+        """Of the prices."""
+        return "" if self.prices is None else self.prices.currency
+
+    @property
+    def most(self) -> int:
+        """How many tokens an answer may have."""
+        return 1 if self.prompt.one_token else int(self.parameters["max_tokens"])
+
     def settings(self, model: str | None, base_url: str | None) -> dict[str, Any]:
         """What makes it this judge, as a store has it: a change of it is another setting under the same name."""
         from rankgauge.store.rows import written

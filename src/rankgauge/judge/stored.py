@@ -32,6 +32,7 @@ __all__ = [
     "pool",
     "prompt",
     "raw_answers",
+    "raws",
     "spent",
     "used",
 ]
@@ -70,6 +71,16 @@ def answers(store: Store, wanted: Sequence[str]) -> dict[str, Stored]:
         asked = select(table.answer, *columns).where(table.answer.in_(part)).order_by(table.judgment_id)
         for key, *row in _rows(store, asked):
             found[key] = Stored._make([*row, found[key].attempts + 1 if key in found else 1])
+    return found
+
+
+def raws(store: Store, wanted: Sequence[str]) -> dict[str, set[str]]:
+    """Key of a question → all answers to it, as they came."""
+    table = schema.judgment.c
+    found: dict[str, set[str]] = {}
+    for part in parts([*dict.fromkeys(wanted)]):
+        for key, raw in _rows(store, select(table.answer, table.raw).where(table.answer.in_(part))):
+            found.setdefault(key, set()).add(raw)
     return found
 
 
@@ -207,7 +218,8 @@ def raw_answers(store: Store, judge: str) -> Iterator[Raw]:
     settings = [about[name] for name in ("model", "base_url", "parameters", "prompt", "scale")]
     asked = select(*(table[name] for name in Raw._fields[:-1]), *(each.label(f"of_{each.name}") for each in settings))
     asked = asked.join(schema.judge, about.judge_id == table.judge_id)
-    asked = asked.where(table.judgment_id.in_(latest), table.raw.is_not(None)).order_by(table.judgment_id)
+    asked = asked.where(table.judgment_id.in_(latest), table.raw.is_not(None))
+    asked = asked.order_by(table.query_id, table.doc_id, table.repeat)
     size = len(Raw._fields) - 1
     for row in store.read(lambda each: each.execute(asked).all()):
         known = zip((each.name for each in settings), row[size:], strict=True)

@@ -389,7 +389,7 @@ def _planned_judges(settings: Settings) -> Iterator[Step]:
             yield Step("judge", f"{name}: the pairs are not known before the pool; --until pool makes it")
             continue
         plan = plan_judge(settings.project, config, read_pairs(str(path)), settings.repeats)
-        words = f"{name}: {counted(plan['pairs'], 'pair')}, {counted(plan['calls'], 'call')} to make"
+        words = f"{name}: {counted(plan['pair_count'], 'pair')}, {counted(plan['calls'], 'call')} to make"
         tokens = f", about {plan['tokens_in']:,.0f} tokens to read" if plan.get("tokens_in") else ""
         cost = f", cost about {plan['cost']:,.2f}" if plan.get("cost") else ""
         yield Step("judge", f"{words}{tokens}{cost}")

@@ -61,6 +61,9 @@ def _notes(judged: Judged) -> Iterator[str]:
         tokens = f", {read:,} tokens read and {told:,} written" if read or told else ""
         cost = f", {judged.paid}" if judged.paid else ""
         yield f"{counted(judged.calls, 'call')}{tokens}{cost}."
+    if judged.foreign:
+        lines = counted(judged.foreign, "line of the files answers", "lines of the files answer")
+        yield f"{lines} no question of this command: another project's, or asked with other options."
     if judged.cut:
         cut = counted(judged.cut, "document was", "documents were")
         yield f"{cut} cut, being longer than what is shown (longest = …)."
