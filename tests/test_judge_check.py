@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,11 @@ from rankgauge import Project
 from rankgauge.errors import InputError
 from rankgauge.judge.check import check_judge
 from rankgauge.judge.config import find_judge
-from rankgauge.store.store import Label
+from rankgauge.store.checks import PEOPLE as PEOPLE_KIND
+from rankgauge.store.checks import add_check, unchecked
+from rankgauge.store.judgments import Judge
+from rankgauge.store.store import Answer, Label
+from rankgauge.validation.labels import family_of, same_family
 from test_agree import EXPECTED
 
 PEOPLE = {f"q{n}": {f"d{n}-{m}": (n + m) % 4 for m in range(6)} for n in range(8)}
@@ -204,3 +209,123 @@ def test_repeats_of_a_real_model(folder: Path, shared: Path, command: Command, m
     assert pair.matrix.tolist() == said.matrix.tolist()
     assert (f"{pair.kappa['none'].value:.3f}", f"{pair.bias.value:+.2f}") == ("0.131", "+0.58")
     assert found.judged.open == 0
+
+
+# ---- over labels -----------------------------------------------------------------------------------------------------
+
+SAID = "labels are of a judge not checked against people: "
+
+
+def outputs(command: Command) -> Iterator[str]:
+    """Everything that rests on the labels of `near`."""
+    for words in (
+        ["eval", "@labels:near", "@good"],
+        ["compare", "@labels:near", "@good", "@odd"],
+        ["check", "@labels:near", "@good", "--baseline", "@odd", "--margin", "0.01"],
+        ["funnel", "@labels:near", "--retrieved", "@odd", "--reranked", "@good"],
+    ):
+        yield " ".join(command(*words).out.split())
+        yield command(*words, "--format", "json").out
+    assert command("report", "@labels:near", "@good", "@odd", "-o", "report.html").code == 0
+    yield Path("report.html").read_text(encoding="utf-8").replace("Labels are", "labels are")
+
+
+def test_a_warning_stands_over_labels_of_a_judge_never_checked(folder: Path, command: Command) -> None:
+    fill(PEOPLE)
+    run("good.run", 0)
+    run("odd.run", 2)
+    assert command("store", "import", "good.run", "odd.run", "--runs").code == 0
+    Path("pairs.jsonl").write_text(
+        "".join(json.dumps({"query_id": q, "doc_id": d}) + "\n" for q, docs in PEOPLE.items() for d in docs)
+    )
+    assert command("judge", "pairs.jsonl", "--judge", "near").code == 0
+    for shown in outputs(command):
+        assert (SAID in shown, "near (48 pairs)" in shown) == (True, True), shown
+        assert "RG403" in shown or shown.startswith("PASS"), shown
+    with pytest.warns(rankgauge.RankgaugeWarning, match=SAID):
+        rankgauge.evaluate(Project(".").labels("near"), Project(".").run("good"), protocol={"ties": "average"})
+    assert SAID not in command("eval", "@people", "@good").out
+    assert SAID not in command("eval", "@labels", "@good").out  # people are heard first
+    assert command("judge", "--judge", "near", "--check", "@people").code == 0
+    for shown in outputs(command):
+        assert (SAID in shown, "RG403" in shown) == (False, False)
+    assert "near agrees with people on" in Path("report.html").read_text(encoding="utf-8")
+    told = json.loads(command("eval", "@labels:near", "@good", "--format", "json").out)["labels"]["checks"]
+    assert told[0].startswith("near agrees with people on")
+    again = Path("rankgauge.toml").read_text().replace('"mine:near"', '"mine:partly"', 1)
+    Path("rankgauge.toml").write_text(again)
+    assert command("judge", "pairs.jsonl", "--judge", "near").code == 4
+    shown = " ".join(command("eval", "@labels:near", "@good").out.split())
+    assert f"{SAID}near, checked under another prompt or model (40 pairs); check it: rankgauge judge" in shown
+
+
+def test_a_check_holds_for_a_prompt_and_a_model(folder: Path) -> None:
+    fill(PEOPLE)
+    grades = [(q, d, float(g)) for q, docs in PEOPLE.items() for d, g in docs.items()]
+    about = {"model": "gpt-4o", "prompt": "p1", "scale": "s"}
+    with Project(".").store(write=True) as store:
+        store.add_prompts([{"hash": each, "name": each, "text": each} for each in ("p1", "p2")])
+        for at, change in enumerate([{}, {"base_url": "http://other"}, {"model": "gpt-4.1"}, {"prompt": "p2"}]):
+            labels = [Label(q, d, g, f"{at} {q} {d}") for q, d, g in grades]
+            store.add_labels("gpt", labels, "model", **(about | change))
+            if not at:
+                add_check(store, Judge("gpt", "model", about), PEOPLE_KIND, {"judge": "gpt"})
+            rows = [row for row in store.labels()[0] if row.judge == "gpt"]
+            other = "gpt, checked under another prompt or model (48 pairs)"
+            assert unchecked(store, rows) == (other if change and "base_url" not in change else "")
+
+
+def test_a_judge_and_a_system_of_one_family(folder: Path, command: Command) -> None:
+    fill(PEOPLE)
+    run("good.run", 0)
+    run("gpt-rerank.run", 2)
+    assert command("store", "import", "good.run", "gpt-rerank.run", "--runs").code == 0
+    with Project(".").store(write=True) as store:
+        labels = [Label(q, d, float(g), f"j {q} {d}") for q, docs in PEOPLE.items() for d, g in docs.items()]
+        store.add_labels("big", labels, "model", model="openai/gpt-4o-2024-08-06")
+        for name, model in (("llm", "gpt-4o-mini"), ("other", "qwen3-reranker")):
+            number = store.begin_run(name, {"kind": "rerank", "settings": {"model": model}})
+            store.add_answer(number, Answer("q0", ["d0-1", "d0-0"], [2.0, 1.0]))
+            store.end_run(number)
+    said = "a judge and a judged system are of one model family: big (openai/gpt-4o-2024-08-06) judges "
+    shown = command("compare", "@labels:big", "@good", "@gpt-rerank", "@llm", "@other", "--notes").out
+    assert f"{said}gpt-rerank, llm; models favour their own kind" in " ".join(shown.split())
+    for words in (
+        ["eval", "@labels:big", "@llm"],
+        ["funnel", "@labels:big", "--retrieved", "@llm", "--reranked", "@llm"],
+    ):
+        assert f"{said}llm;" in " ".join(command(*words).out.split()), words
+    for words in (
+        ["agree", "@people", "@labels:big", "--runs", "@good", "@llm"],
+        ["explain", "@labels:big", "@llm", "--query", "q0"],
+        ["judgments", "@labels:big", "@llm"],
+    ):
+        done = command(*words)
+        assert (done.code, f"{said}llm;" in " ".join(done.err.split())) == (0, True), done.err
+        assert (SAID in done.err) is (words[0] != "agree")
+    checked = command("judge", "--check", "@people", "--judge", "big")
+    assert f"Caution: {said}gpt-rerank, llm;" in " ".join(checked.out.split())
+    assert "one model family" not in command("compare", "@labels:big", "@good", "@other", "--notes").out
+    assert "one model family" not in command("compare", "@people", "@llm", "@gpt-rerank", "--notes").out
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("gpt-4o-mini", "gpt"),
+        ("openai/gpt-4o", "gpt"),
+        ("chatgpt-4o-latest", "gpt"),
+        ("o3-mini", "gpt"),
+        ("Meta-Llama-3.1-8B-Instruct", "llama"),
+        ("meta-llama/Llama-3.2-3B", "llama"),
+        ("claude-3-5-sonnet", "claude"),
+        ("Qwen2.5-7B", "qwen"),
+        ("gemini-2.0-flash", "gemini"),
+        ("test-model", ""),
+        ("4711", ""),
+    ],
+)
+def test_families_of_models(model: str, family: str) -> None:
+    assert family_of(model) == family
+    assert bool(same_family({"j": [model]}, {"s": [f"x/{model}-rerank"]})) is bool(family)
+    assert not same_family({"j": [model]}, {"bm25": [], "dense": ["bge-m3", "text-embedding-3-small"]})

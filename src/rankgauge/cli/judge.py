@@ -32,24 +32,17 @@ LISTED: Final = 10  # answers that are read otherwise than before
 @command(
     "judge",
     usual=(
-        "judges",
-        "model",
-        "base_url",
-        "prompt",
-        "repeats",
-        "dry_run",
-        "again",
-        "reparse",
-        "check",
-        "batch",
-        "output",
+        *("judges", "model", "base_url", "prompt", "repeats", "dry_run", "again", "reparse", "check", "gullible"),
+        *("batch", "batch_results", "output", "format"),
     ),
     excludes=[
         ("dry_run", "reparse", "batch", "output"),
         ("dry_run", "reparse", "batch", "batch_results"),
         ("again", "reparse", "batch_results"),
-        ("pairs", "check", "reparse"),
-        ("check", "output"),
+        *(("check", each) for each in ("pairs", "reparse", "output")),
+        *(("gullible", each) for each in ("pairs", "repeats", "again", "reparse", "check", "output")),
+        *(("gullible", each) for each in ("batch", "batch_results")),
+        ("pairs", "reparse"),
     ],
     spread=["--batch-results"],
 )
@@ -73,6 +66,9 @@ LISTED: Final = 10  # answers that are read otherwise than before
 @click.option("--again", is_flag=True, help="Ask anew what failed or was refused.")
 @click.option("--reparse", is_flag=True, help="Read stored answers with the reader of today; ask nothing.")
 @click.option("--check", metavar="HUMAN", help="Judge what people judged, and compare: @people, @labels:NAME, a file.")
+@click.option(
+    "--gullible", type=click.IntRange(1), metavar="N", help="Ask again about N pairs of the lowest grade, with tricks."
+)
 @click.option("--batch", type=TARGET, metavar="FILE.jsonl", help="Write the questions as a batch; send nothing.")
 @click.option(
     "--batch-results", multiple=True, type=FILE, metavar="FILE...", help="Take the answers from a batch's files."
@@ -87,6 +83,7 @@ def judge_pairs(
     again: bool,
     reparse: bool,
     check: str | None,
+    gullible: int | None,
     batch: str | None,
     batch_results: tuple[str, ...],
     output: str | None,
@@ -107,6 +104,7 @@ def judge_pairs(
       rankgauge judge --judge local --base-url http://localhost:8000/v1
       rankgauge judge --judge words --call mine:grade -o labels.txt
       rankgauge judge --judge gpt --check @people
+      rankgauge judge --judge gpt --gullible 50
       rankgauge judge --judge gpt --batch ask.jsonl
       rankgauge judge --judge gpt --batch-results output.jsonl errors.jsonl
     """
@@ -127,6 +125,9 @@ def judge_pairs(
         say([read_again(where, name) for name in _names(where, judges)], _again)
         return
     configs = _configs(where, judges, settings, options)
+    if gullible is not None:
+        _fool(where, configs, gullible, say, dry_run=dry_run)
+        return
     asked = _pairs(where, pairs, configs) if check is None else _judged_by(where, check, configs)
     if not asked and not batch_results:
         say([])
@@ -207,6 +208,23 @@ def _check(where: Project, judges: Sequence[JudgeConfig | str], human: str, **ho
 
     shown = _progress if sys.stderr.isatty() else None
     return [check_judge(where, judge, human, progress=shown, **how) for judge in judges]
+
+
+def _fool(
+    where: Project, configs: Sequence[JudgeConfig], number: int, say: Callable[..., None], *, dry_run: bool
+) -> None:
+    """Each judge, put to the test."""
+    from rankgauge.judge.asking import plan_judge
+    from rankgauge.judge.gullible import fool_judge, tricks_of
+
+    if dry_run:
+        say([plan_judge(where, config, tricks_of(where, config, number)) for config in configs], _plan)
+        return
+    shown = _progress if sys.stderr.isatty() else None
+    found = [fool_judge(where, config, number, progress=shown) for config in configs]
+    say(found)
+    tried = [each.judged for one in found for each in one.tried]
+    _refuse_open([judged for judged in tried if judged.stopped or judged.errors])
 
 
 def _batch(where: Project, configs: Sequence[JudgeConfig], pairs: Sequence[Pair], path: str, **how: Any) -> Batch:

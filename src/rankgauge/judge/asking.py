@@ -19,6 +19,7 @@ from rankgauge.judge.money import Budget, Estimate, Prices, tokens_of
 from rankgauge.judge.pairs import Pair
 from rankgauge.judge.shown import shown_document
 from rankgauge.read.rows import shortened
+from rankgauge.store.judgments import TRIAL
 from rankgauge.store.lease import Lease
 from rankgauge.store.rows import digest, parts, written
 from rankgauge.store.store import Judge, Label
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from rankgauge.store.project import Project
     from rankgauge.store.store import Store
 
-__all__ = ["Question", "ask_judge", "open_pairs", "plan_judge", "questions_of"]
+__all__ = ["Question", "answered_pairs", "ask_judge", "open_pairs", "plan_judge", "questions_of"]
 
 Progress = Callable[[int, int, int, float], None]  # done, of how many, how many failed, what was spent
 REMINDER: Final = (
@@ -150,6 +151,16 @@ def open_pairs(project: Project, judges: Sequence[str]) -> list[Pair]:
         if not store.counts()["pair"]:
             raise InputError("the pool is empty; choose what to judge: rankgauge pool @SYSTEM…, or give PAIRS")
         return [Pair(query, doc) for query, doc in stored.pool(store, judges)]
+
+
+def answered_pairs(project: Project, config: JudgeConfig) -> list[tuple[Pair, float | None]]:
+    """The pairs that a judge, as it is set now, has answered, with texts and the grade."""
+    with project.store() as store:
+        labelled = dict.fromkeys(row[:2] for row in store.labels()[0] if row.judge == config.name)
+        prepared = prepare(project, store, config, [Pair(*each) for each in labelled], 1) if labelled else None
+        asked = [] if prepared is None else prepared.questions
+        known = stored.answers(store, [each.answer for each in asked])
+    return [(each.pair, known[each.answer].grade) for each in asked if each.answer in known]
 
 
 # ---- who is asked ----------------------------------------------------------------------------------------------------
@@ -305,11 +316,13 @@ def ask_judge(
     repeats: int = 1,
     again: bool = False,
     progress: Progress | None = None,
+    trial: bool = False,
     told: Told | None = None,
 ) -> Judged:
     """Ask about every pair that has no answer yet; `again` asks anew what failed or was refused.
 
-    `told`: nobody is asked, for the answers are there; those that are stored already change nothing.
+    The answers of a `trial` are kept, too, but neither they are labels nor what is shown a text of the project. `told`:
+    nobody is asked, for the answers are there; those that are stored already change nothing.
     """
     with ExitStack() as opened:
         store = opened.enter_context(project.store(write=True))
@@ -328,9 +341,12 @@ def ask_judge(
             if isinstance(real, ModelJudge):
                 real.budget.check(tokens_of(asked[0].text), real.most)
             asker = real
+        if trial:
+            asker.judge = asker.judge._replace(kind=TRIAL)
         prompt = config.prompt
         store.add_prompts([] if config.call else [{"hash": prompt.hash, "name": prompt.name, "text": prompt.text}])
-        stored.keep_texts(store, prepared.pairs)
+        if not trial:
+            stored.keep_texts(store, prepared.pairs)
         passing = _Pass(config, store, lease, asker, known, again, progress, len(prepared.questions))
         anew = {each.answer for each in asked}
         passing.reuse([each for each in prepared.questions if each.answer in known and each.answer not in anew])
@@ -421,6 +437,7 @@ class _Pass:
         for each in questions:
             row = self.known[each.answer]
             self._count(each, row.state, row.grade, row.reason)
+            self.thin += row.mass is not None and row.mass < THIN
             labels.append(row.label(each, each.key(name)))
         self.counts["before"] = len(labels)
         have = stored.keys(self.store, [label.key for label in labels])

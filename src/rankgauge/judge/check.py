@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankgauge.errors import InputError, RankgaugeError, counted
+from rankgauge.errors import Doubt, InputError, RankgaugeError, counted
 from rankgauge.judge.asking import Progress, ask_judge
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.pairs import Pair
@@ -19,6 +19,7 @@ from rankgauge.store.judgments import Judge
 from rankgauge.store.project import Address
 from rankgauge.trust.judges.agree import Agreement, agree
 from rankgauge.trust.judges.sets import POLICIES, judged_once
+from rankgauge.validation.labels import FAMILY, doubt_of, same_family
 
 if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig
@@ -32,7 +33,7 @@ __all__ = ["JudgeCheck", "check_judge", "people_of"]
 class JudgeCheck(Shown):
     """A judge beside people: `agreement` of the two, and what became of the pairs (`judged`).
 
-    `unranked` says why the project's systems are not ranked under both.
+    `unranked` says why the project's systems are not ranked under both, `family` which are of the judge's own.
     """
 
     shown_by: ClassVar[str] = "checked"
@@ -40,6 +41,7 @@ class JudgeCheck(Shown):
     judged: Judged
     agreement: Agreement
     unranked: str = ""
+    family: str = ""
 
     @property
     def title(self) -> str:
@@ -55,6 +57,11 @@ class JudgeCheck(Shown):
     def lead(self) -> str:
         """The answer."""
         return agreement_words(self.judged.judge, self.found())
+
+    @property
+    def doubts(self) -> list[Doubt]:
+        """Why not to trust what is said of systems."""
+        return [doubt_of(FAMILY, self.family)] if self.family else []
 
     def found(self) -> dict[str, Any]:
         """What is kept of it."""
@@ -77,6 +84,7 @@ class JudgeCheck(Shown):
         return {
             "judge": self.judged.judge,
             **self.found(),
+            **({"warnings": self.doubts} if self.doubts else {}),
             "judged": self.judged.data(),
             "agreement_in_full": self.agreement.data(),
         }
@@ -141,10 +149,17 @@ def _compared(project: Project, people: str, truth: Judgments, judged: Judged) -
     runs, unranked = _runs(project, said), ""
     if len(runs) > 1:
         try:
-            return JudgeCheck(judged, agree(sets, runs=runs))
+            return JudgeCheck(judged, agree(sets, runs=runs), family=_family(project, judged, runs))
         except RankgaugeError as error:  # a run that these judgments do not fit is no reason to show nothing
             unranked = str(error)
     return JudgeCheck(judged, agree(sets), unranked)
+
+
+def _family(project: Project, judged: Judged, runs: Mapping[str, Run]) -> str:
+    """The systems of the judge's own model family, in words."""
+    return same_family(
+        project.labels(judged.judge).models, {name: run.models.get(name, ()) for name, run in runs.items()}
+    )
 
 
 def _runs(project: Project, queries: Mapping[str, Any]) -> dict[str, Run]:

@@ -122,6 +122,9 @@ def judge_config(name: str, table: Any, where: str, folder: Path) -> JudgeConfig
         how = f'write base_url = "http://localhost:8000/v1", or set {ENVIRONMENT["base_url"]}'
         raise InputError(f"{where}: has no server; {how}; for a function of your own: call = …")
     prompt = Prompt.of(table.get("prompt", "graded"), folder)
+    if prompt.pairwise:
+        how = "in Python: rankgauge.judge.preference.prefer; to grade, take graded"
+        raise InputError(f"{where}: prompt {prompt.name} compares two documents, and a judge grades one; {how}")
     scale = Scale.of(table["scale"], folder, f"{where}: scale") if "scale" in table else prompt.scale
     prompt.check(scale)
     prices = Prices.of(table["prices"], f"{where}: prices") if "prices" in table else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import func, select
 
 from rankgauge.store import schema
+from rankgauge.store.judgments import TRIAL
 from rankgauge.store.rows import digest, insert_into, now, parts, written
 from rankgauge.store.store import Label, Pair, Query
 
@@ -213,7 +214,7 @@ def raw_answers(store: Store, judge: str) -> Iterator[Raw]:
     """The last answer of a judge to every question, as it came."""
     table, about = schema.judgment.c, schema.judge.c
     latest = select(func.max(table.judgment_id)).join(schema.judge, about.judge_id == table.judge_id)
-    latest = latest.where(about.name == judge).group_by(table.query_id, table.doc_id, table.repeat)
+    latest = latest.where(about.name == judge, about.kind != TRIAL).group_by(table.query_id, table.doc_id, table.repeat)
     settings = [about[name] for name in ("model", "base_url", "parameters", "prompt", "scale")]
     asked = select(*(table[name] for name in Raw._fields[:-1]), *(each.label(f"of_{each.name}") for each in settings))
     asked = asked.join(schema.judge, about.judge_id == table.judge_id)

@@ -1,9 +1,9 @@
-"""Checks of judges: what was found where one was put to the test."""
+"""Checks of judges: what was found where one was put to the test, and whose labels rest on none."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import insert, select
@@ -17,11 +17,12 @@ from rankgauge.store.rows import now, written
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgauge.store.store import Store
+    from rankgauge.store.store import Rated, Store
 
-__all__ = ["Checked", "add_check", "agreement_words", "checks"]
+__all__ = ["Checked", "add_check", "agreement_words", "checks", "fooled_words", "models", "unchecked"]
 
-PEOPLE: Final = "people"  # a kind of check
+PEOPLE, GULLIBLE = "people", "gullible"  # kinds of checks
+ASKED: Final = ("model", "program")  # kinds of judges whom people have to check
 
 
 class Checked(NamedTuple):
@@ -35,7 +36,8 @@ class Checked(NamedTuple):
     @property
     def words(self) -> str:
         """What came out, and when, in a sentence."""
-        return f"{agreement_words(self.judge, self.found)} ({self.at[:10]})."
+        words = agreement_words if self.kind == PEOPLE else fooled_words
+        return f"{words(self.judge, self.found)} ({self.at[:10]})."
 
 
 def agreement_words(judge: str, found: Mapping[str, Any]) -> str:
@@ -47,6 +49,15 @@ def agreement_words(judge: str, found: Mapping[str, Any]) -> str:
     leaning = leaning if round(abs(bias), 2) else "as high as they do"
     share = f"{100 * found['agreement']['value']:.0f} % of {counted(found['graded'], 'pair')}"
     return f"{judge} agrees with {found['people']} on {share} ({sure}); it grades {leaning}"
+
+
+def fooled_words(judge: str, found: Mapping[str, Any]) -> str:
+    """How often a judge was fooled."""
+    tried = counted(found["graded"], "attempt")
+    if not found["raised"]:
+        return f"{judge} raised its lowest grade in none of {tried} to fool it"
+    share = f"{100 * found['raised'] / found['graded']:.0f} %"
+    return f"{judge} raised its lowest grade in {found['raised']:,} of {tried} to fool it ({share})"
 
 
 def add_check(store: Store, judge: Judge | int, kind: str, found: Any) -> None:
@@ -61,11 +72,51 @@ def add_check(store: Store, judge: Judge | int, kind: str, found: Any) -> None:
 
 
 def checks(store: Store) -> list[Checked]:
-    """The last check of every judge, by the judges' names."""
+    """The last check of every judge and kind, by the judges' names."""
     table, judge = schema.judge_check.c, schema.judge.c
     asked = select(judge.name, table.kind, table.at, table.found)
     asked = asked.join(schema.judge, judge.judge_id == table.judge_id)
-    asked = asked.where(table.kind == PEOPLE).order_by(table.check_id)
+    asked = asked.order_by(table.check_id)
     rows = store.read(lambda each: each.execute(asked).all())
-    last = {name: Checked(name, kind, at, json.loads(found)) for name, kind, at, found in rows}
-    return [last[name] for name in sorted(last)]
+    last = {(name, kind): Checked(name, kind, at, json.loads(found)) for name, kind, at, found in rows}
+    return sorted(last.values(), key=lambda each: (each.judge, each.kind != PEOPLE))
+
+
+def unchecked(store: Store, rows: Iterable[Rated]) -> str:
+    """The judges of these labels of whom nobody knows how far they agree with people, and of how many pairs."""
+    settings, check = _settings(store), schema.judge_check.c
+    tested = select(check.judge_id).where(check.kind == PEOPLE)
+    right = {settings[number] for number in store.read(lambda each: each.scalars(tested).all())}
+    pairs: dict[str, set[tuple[str, str]]] = {}
+    for row in rows:
+        if row.kind in ASKED and settings[row.setting] not in right:
+            pairs.setdefault(row.judge, set()).add((row.query_id, row.doc_id))
+    otherwise = dict.fromkeys((setting.name for setting in right), ", checked under another prompt or model")
+    return "; ".join(f"{name}{otherwise.get(name, '')} ({counted(len(each), 'pair')})" for name, each in pairs.items())
+
+
+def models(store: Store, rows: Iterable[Rated]) -> dict[str, list[str]]:
+    """Judge → the models that gave these labels, or the judge's own name, where it is a model."""
+    asked = {row.setting: row.judge for row in rows if row.kind == "model"}
+    settings = _settings(store) if asked else {}
+    found: dict[str, list[str]] = {}
+    for number, name in asked.items():
+        found.setdefault(name, []).append(settings[number].model or name)
+    return found
+
+
+class _Setting(NamedTuple):
+    """What a check holds for: a model with a prompt, wherever it is served; or a function."""
+
+    name: str
+    model: str | None
+    prompt: str | None
+    scale: str | None
+    call: str | None
+
+
+def _settings(store: Store) -> dict[int, _Setting]:
+    judge = schema.judge.c
+    asked = select(judge.judge_id, judge.name, judge.model, judge.prompt, judge.scale, judge.parameters)
+    rows = store.read(lambda each: each.execute(asked).all())
+    return {row[0]: _Setting._make([*row[1:5], row[5] if row[3] is None else None]) for row in rows}

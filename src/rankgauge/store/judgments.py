@@ -11,7 +11,9 @@ from sqlalchemy import Connection, Text, bindparam, func, select
 from rankgauge.store import schema
 from rankgauge.store.rows import digest, id_of, identifier, insert_into, now, parts, storable
 
-__all__ = ["Judge", "Label", "Rated", "add_judgments", "judge_id", "label_row", "text_now"]
+__all__ = ["TRIAL", "Judge", "Label", "Rated", "add_judgments", "judge_id", "label_row", "text_now"]
+
+TRIAL: Final = "trial"  # a kind of judge: one put to the test, whose answers are no labels
 
 
 class Judge(NamedTuple):

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 from rankgauge.errors import counted
 from rankgauge.measures.gains import number_text
-from rankgauge.show.model import Block, Notes, Section, Text
+from rankgauge.show.cells import interval_column
+from rankgauge.show.model import Block, Column, Notes, Section, Table, Text
+from rankgauge.show.sections.judged import cautions
 from rankgauge.show.sections.judges import judge_blocks, system_blocks
 
 if TYPE_CHECKING:
     from rankgauge.judge.check import JudgeCheck
+    from rankgauge.judge.gullible import Gullibility
+    from rankgauge.stats.correlation import Share
 
-__all__ = ["sections"]
+__all__ = ["gullible_sections", "sections"]
 
 
 def sections(check: JudgeCheck) -> Iterator[Section]:
@@ -22,6 +26,24 @@ def sections(check: JudgeCheck) -> Iterator[Section]:
     if check.agreement.systems is not None:
         blocks += system_blocks(check.agreement, check.agreement.systems)
     yield Section("check", "Can it be trusted?", blocks)
+
+
+def gullible_sections(found: Gullibility) -> Iterator[Section]:
+    """The answer, then trick by trick."""
+    columns = [Column("put in"), Column("graded", "count"), Column("raised", "count"), Column("share", "number", 2)]
+    columns += [interval_column(0.05, "share"), Column("no grade", "count", key="no_grade")]
+    rows = [
+        [each.trick, int(each.raised.whole), int(each.raised.part), *_share(each.raised), each.judged.open]
+        for each in found.tried
+    ]
+    asked = f"{counted(found.pairs, 'pair')} of grade {found.lowest}, asked about again with this in the document"
+    notes = Notes(["Wilson's intervals of 95 %. The answers are stored, and are no labels."])
+    table = Table("tricks", asked, columns, rows)
+    yield Section("gullible", "Can it be fooled?", [Text(f"{found.lead}.", "lead"), table, notes])
+
+
+def _share(share: Share) -> tuple[float | None, tuple[float, float] | None]:
+    return (share.value, (share.low, share.high)) if share.whole else (None, None)
 
 
 def _notes(check: JudgeCheck) -> Iterator[str]:
@@ -33,6 +55,8 @@ def _notes(check: JudgeCheck) -> Iterator[str]:
     if judged.consistency is not None:
         share = f"{100 * judged.consistency:.1f} %"
         yield f"Asked more than once: on average {share} of a pair's answers give its commonest grade."
+    yield from cautions(judged)
+    yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in check.doubts)
     rows, columns = pair.matrix.sum(axis=1), pair.matrix.sum(axis=0)
     lacking = [
         number_text(grade) for grade, a, b in zip(pair.grades.tolist(), rows, columns, strict=True) if a and not b
