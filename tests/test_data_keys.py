@@ -51,6 +51,7 @@ ASKED = {
     "labels": "labels",
     "history": "history",
     "store status": "store status",
+    "loop": "loop help-centre",
     "judge": "judge pairs.jsonl --judge words",
     "judge --dry-run": "judge pairs.jsonl --judge words --dry-run",
     "judge --batch": "judge pairs.jsonl --judge model --batch ask.jsonl",
@@ -133,6 +134,7 @@ def project(files: Path) -> Path:
         "store import qrels.txt --judge ann",
         "store import a.run --system a",
         "eval @labels @a --save",
+        "init help-centre --example",
         "judge pairs.jsonl --judge words",
     ):
         assert called(*words.split(), cwd=files).code == 0
@@ -142,7 +144,7 @@ def project(files: Path) -> Path:
 @pytest.fixture
 def asked(name: str, files: Path, request: pytest.FixtureRequest) -> str:
     """What is asked, where what it needs has been made."""
-    if ASKED[name].split()[0] in ("labels", "history", "store", "judge"):
+    if ASKED[name].split()[0] in ("labels", "history", "store", "loop", "judge"):
         request.getfixturevalue("project")
     return ASKED[name]
 

@@ -104,7 +104,7 @@ def test_a_gullible_judge_is_found_out(folder: Path, command: Command, personali
     assert texts == LOWEST + OTHERS
     assert first.removesuffix(".") in " ".join(command("store", "status").out.split())
     assert command("judge", "--judge", "petra", "--base-url", server.url, "--model", MODEL, "--reparse").out == (
-        "petra: 0 stored answers are read otherwise than before, of 16.\n"  # no trial among them
+        "petra: 0 stored answers are read otherwise than before, of 16.\n"
     )
     assert labels() == before
 

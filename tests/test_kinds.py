@@ -31,6 +31,7 @@ from rankgauge.read import RunSource, read_judgments
 from rankgauge.show.formats import FORMATS
 from rankgauge.shown import Shown
 from rankgauge.stats.correlation import wilson
+from rankgauge.steps.looped import Looped, Step
 from rankgauge.store.history import Entry, History
 from rankgauge.store.labels import Labels
 from rankgauge.store.status import JudgeCounts, LabelCounts, Status
@@ -116,6 +117,16 @@ def stored() -> dict[str, Shown]:
             calls=3,
             models=(EVIL, "other"),
         ),
+        "Looped": Looped(
+            f"loop {EVIL}",
+            (Step("sample", EVIL), Step("judge", EVIL, kept=True)),
+            4,
+            (Judged(f"gpt {EVIL}", "model", Scale.of({0: "bad", 1: "good"}), 4, cost=0.5, currency=EVIL),),
+            ({"judge": EVIL, "words": f"it agrees {EVIL}"},),
+            rankgauge.evaluate_runs(*data(), ["nDCG@10", "P@5"]),
+            rankgauge.compare(*data(), ["nDCG@10"], baseline=OLD),
+            f"{EVIL}.html",
+        ),
         "JudgeCheck": JudgeCheck(
             Judged(
                 f"b {EVIL}",
@@ -194,7 +205,7 @@ NAMES = [
     *("Result", "Evaluation", "TieBands", "Comparison", "Check", "Plan", "Leaderboard", "Explanation", "Explanations"),
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
-    *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "JudgeCheck", "Gullibility", "Sample"),
+    *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "JudgeCheck", "Gullibility", "Sample", "Looped"),
 ]
 
 

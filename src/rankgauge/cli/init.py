@@ -12,7 +12,8 @@ __all__ = ["make_project"]
 @command("init")
 @click.argument("folder", default=".")
 @click.option("--db", metavar="URL", help="The store: sqlite:///FILE or postgresql://USER@HOST/NAME.  [a file]")
-def make_project(folder: str, db: str | None) -> None:
+@click.option("--example", is_flag=True, help="With an example in it, which runs offline: rankgauge loop.")
+def make_project(folder: str, db: str | None, example: bool) -> None:
     """Make a project: a folder with a store for queries, runs and judgments.
 
     Commands find the project from any folder inside it, and take @labels and @SYSTEM wherever they take a file. The
@@ -22,13 +23,16 @@ def make_project(folder: str, db: str | None) -> None:
     \b
     Examples:
       rankgauge init shop
+      rankgauge init help-centre --example
       rankgauge init --db postgresql://search@db.example/labels
     """
+    from rankgauge.steps.examples import init_example
     from rankgauge.store.project import init, needed
 
     with needed():
         from rankgauge.judge.prompt import copy_prompts
 
-        project = init(folder, db)
+        project = init_example(folder, db) if example else init(folder, db)
     copy_prompts(project.folder)
-    click.echo(f"{project.folder}: a new project; next: rankgauge store import QRELS --judge NAME")
+    then = f"rankgauge loop {project.folder}" if example else "rankgauge store import QRELS --judge NAME"
+    click.echo(f"{project.folder}: a new project; next: {then}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -185,6 +185,9 @@ def one_standard_input(paths: Sequence[str | None]) -> None:
         raise InputError("standard input (-) can be only one of the files")
 
 
+NOTED: Final = ("eval", "compare", "report")  # commands that say themselves what to know about a run
+
+
 # ---- what the project has stored -------------------------------------------------------------------------------------
 
 
@@ -215,10 +218,11 @@ def stored(address: str) -> Address:
     return Address.of(address, project())
 
 
-def addresses(context: click.Context) -> list[str]:
-    """What a shell may complete: the labels, the judges and the systems of the project, if there is one."""
+def addresses(context: click.Context, *, samples: bool = False) -> list[str]:
+    """What a shell may complete: the labels, the judges and the systems of the project, if there is one; or samples."""
     try:
-        return project(context).addresses()
+        known = project(context)
+        return [f"@{name}" for name in known.samples()] if samples else known.addresses()
     except (RankgaugeError, OSError):
         return []
 
@@ -257,7 +261,11 @@ class StoredRun(RunSource):
         return [model for models in self.read().models.values() for model in models]
 
     def _read(self, protocol: Protocol) -> Run:
-        return self.address.run(by=protocol.by)
+        run = self.address.run(by=protocol.by)
+        if click.get_current_context().info_name not in NOTED:
+            for code, words in run.remarks:
+                warn(f"{run.source}: {words} lack an answer, and have no results ({code})")
+        return run
 
 
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------

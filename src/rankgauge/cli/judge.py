@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankgauge.judge.batch import Batch
     from rankgauge.judge.check import JudgeCheck
     from rankgauge.judge.config import JudgeConfig
+    from rankgauge.judge.gullible import Gullibility
     from rankgauge.judge.judged import Judged
     from rankgauge.judge.pairs import Pair
     from rankgauge.judge.reparse import Reread
@@ -39,10 +40,10 @@ LISTED: Final = 10  # answers that are read otherwise than before
         ("dry_run", "reparse", "batch", "output"),
         ("dry_run", "reparse", "batch", "batch_results"),
         ("again", "reparse", "batch_results"),
-        *(("check", each) for each in ("pairs", "reparse", "output")),
+        ("pairs", "check", "reparse"),
+        ("check", "output"),
         *(("gullible", each) for each in ("pairs", "repeats", "again", "reparse", "check", "output")),
         *(("gullible", each) for each in ("batch", "batch_results")),
-        ("pairs", "reparse"),
     ],
     spread=["--batch-results"],
 )
@@ -113,6 +114,7 @@ def judge_pairs(
 
     with needed():
         from rankgauge.judge.asking import ask_judge, plan_judge
+        from rankgauge.judge.gullible import tricks_of
         from rankgauge.judge.reparse import read_again
     where = project()
     say = partial(_say, format == "json", output == "-")
@@ -126,7 +128,13 @@ def judge_pairs(
         return
     configs = _configs(where, judges, settings, options)
     if gullible is not None:
-        _fool(where, configs, gullible, say, dry_run=dry_run)
+        if dry_run:
+            say([plan_judge(where, each, tricks_of(where, each, gullible)) for each in configs], _plan)
+            return
+        fooled = _fool(where, configs, gullible)
+        say(fooled)
+        tried = [each.judged for found in fooled for each in found.tried]
+        _refuse_open([each for each in tried if each.stopped or each.errors])
         return
     asked = _pairs(where, pairs, configs) if check is None else _judged_by(where, check, configs)
     if not asked and not batch_results:
@@ -210,21 +218,12 @@ def _check(where: Project, judges: Sequence[JudgeConfig | str], human: str, **ho
     return [check_judge(where, judge, human, progress=shown, **how) for judge in judges]
 
 
-def _fool(
-    where: Project, configs: Sequence[JudgeConfig], number: int, say: Callable[..., None], *, dry_run: bool
-) -> None:
+def _fool(where: Project, configs: Sequence[JudgeConfig], number: int) -> list[Gullibility]:
     """Each judge, put to the test."""
-    from rankgauge.judge.asking import plan_judge
-    from rankgauge.judge.gullible import fool_judge, tricks_of
+    from rankgauge.judge.gullible import fool_judge
 
-    if dry_run:
-        say([plan_judge(where, config, tricks_of(where, config, number)) for config in configs], _plan)
-        return
     shown = _progress if sys.stderr.isatty() else None
-    found = [fool_judge(where, config, number, progress=shown) for config in configs]
-    say(found)
-    tried = [each.judged for one in found for each in one.tried]
-    _refuse_open([judged for judged in tried if judged.stopped or judged.errors])
+    return [fool_judge(where, config, number, progress=shown) for config in configs]
 
 
 def _batch(where: Project, configs: Sequence[JudgeConfig], pairs: Sequence[Pair], path: str, **how: Any) -> Batch:

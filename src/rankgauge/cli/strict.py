@@ -18,7 +18,7 @@ __all__ = ["FILE", "TARGET", "Strict", "Target"]
 
 
 class File(click.Path):
-    """A file that is read, or what a project holds: @labels, @SYSTEM."""
+    """A file that is read, or what a project holds: @labels, @SYSTEM, @SAMPLE."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Addresses after an @, else files."""
@@ -28,7 +28,8 @@ class File(click.Path):
 
         from rankgauge.cli.inputs import addresses
 
-        return [CompletionItem(each) for each in addresses(ctx) if each.startswith(incomplete)]
+        known = addresses(ctx, samples=param.name in ("sample", "keep"))
+        return [CompletionItem(each) for each in known if each.startswith(incomplete)]
 
 
 class Target(click.Path):

@@ -316,13 +316,13 @@ def ask_judge(
     repeats: int = 1,
     again: bool = False,
     progress: Progress | None = None,
-    trial: bool = False,
     told: Told | None = None,
+    trial: bool = False,
 ) -> Judged:
     """Ask about every pair that has no answer yet; `again` asks anew what failed or was refused.
 
-    The answers of a `trial` are kept, too, but neither they are labels nor what is shown a text of the project. `told`:
-    nobody is asked, for the answers are there; those that are stored already change nothing.
+    `told`: nobody is asked, for the answers are there; those that are stored already change nothing. The answers of a
+    `trial` are kept, too, but neither they are labels nor what is shown a text of the project.
     """
     with ExitStack() as opened:
         store = opened.enter_context(project.store(write=True))

@@ -59,6 +59,12 @@ class JudgeCheck(Shown):
         return agreement_words(self.judged.judge, self.found())
 
     @property
+    def best(self) -> dict[str, str]:
+        """The best system by people and by the judge, where systems were ranked."""
+        systems = self.agreement.systems
+        return {judge: max(each, key=each.__getitem__) for judge, each in systems.values.items()} if systems else {}
+
+    @property
     def doubts(self) -> list[Doubt]:
         """Why not to trust what is said of systems."""
         return [doubt_of(FAMILY, self.family)] if self.family else []
@@ -69,7 +75,7 @@ class JudgeCheck(Shown):
         states = {state: self.judged.states[state] for state in ("refused", "failed")}
         return {
             "people": self.people,
-            "pairs": self.judged.pairs,
+            "pair_count": self.judged.pairs,
             "graded": pair["shared"],
             **states,
             "no_answer": self.judged.open - sum(states.values()),
@@ -77,6 +83,7 @@ class JudgeCheck(Shown):
             "kappa": pair["kappa"]["none"],
             "kappa_quadratic": pair["kappa"]["quadratic"],
             "bias": pair["bias"],
+            "best": self.best,
         }
 
     def data(self) -> dict[str, Any]:

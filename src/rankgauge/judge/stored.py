@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from rankgauge.store import schema
 from rankgauge.store.judgments import TRIAL
@@ -133,8 +133,8 @@ def keep_ability(store: Store, base_url: str, model: str, found: Mapping[str, An
     """Remember it."""
     row = {"base_url": base_url, "model": model, "found": written(found), "at": now()}
 
-    def kept(connection: Any) -> None:
-        put = insert_into(connection, schema.ability).values(**row)
+    def kept(connection: Connection) -> None:
+        put = insert_into(connection.dialect.name, schema.ability).values(**row)
         new = {"found": put.excluded.found, "at": put.excluded.at}
         connection.execute(put.on_conflict_do_update(index_elements=["base_url", "model"], set_=new))
 

@@ -48,7 +48,9 @@ def agreement_words(judge: str, found: Mapping[str, Any]) -> str:
     leaning = f"{abs(bias):.2f} {'higher' if bias > 0 else 'lower'} on average"
     leaning = leaning if round(abs(bias), 2) else "as high as they do"
     share = f"{100 * found['agreement']['value']:.0f} % of {counted(found['graded'], 'pair')}"
-    return f"{judge} agrees with {found['people']} on {share} ({sure}); it grades {leaning}"
+    best = [*found.get("best", {}).values()]
+    turned = f"; they put {best[0]} first, it puts {best[1]} first" if len({*best}) > 1 else ""
+    return f"{judge} agrees with {found['people']} on {share} ({sure}); it grades {leaning}{turned}"
 
 
 def fooled_words(judge: str, found: Mapping[str, Any]) -> str:

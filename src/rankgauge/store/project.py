@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rankgauge.result import Evaluation, Result
     from rankgauge.store.history import History
     from rankgauge.store.status import LabelCounts, Status
-    from rankgauge.store.store import Rated, Store
+    from rankgauge.store.store import Rated, Sampled, Store
 
 __all__ = ["Address", "Project", "find_project", "init", "needed"]
 
@@ -43,6 +43,8 @@ TEMPLATE: Final = """# A project of rankgauge. Everything is optional but [proje
 name = {name}
 # The store: a file beside this one by default; {variable} in the environment goes first. No password belongs here.
 {db}
+"""
+REST: Final = """\
 # Which judges are heard, the first first; judges in brackets are of one rank. Without it: people, programs, models.
 # [labels]
 # from = ["ann", ["bob", "eve"], "gpt"]
@@ -82,8 +84,8 @@ def find_project(folder: str | os.PathLike[str] | None = None) -> Project:
     )
 
 
-def init(folder: str | os.PathLike[str], db: str | None = None) -> Project:
-    """Make a project: the file, the folders, the store. A folder that has one is refused."""
+def init(folder: str | os.PathLike[str], db: str | None = None, rest: str = REST) -> Project:
+    """Make a project: the file, which ends with `rest`, the folders, the store. A folder that has one is refused."""
     from rankgauge.store.engine import address_of
     from rankgauge.store.store import Store
 
@@ -105,7 +107,7 @@ def init(folder: str | os.PathLike[str], db: str | None = None) -> Project:
         if not (here / ".gitignore").exists():
             (here / ".gitignore").write_text(IGNORED, encoding="utf-8")
         text = TEMPLATE.format(name=f'"{name}"', variable=ADDRESS, db=line)
-        (here / FILE).write_text(text, encoding="utf-8")
+        (here / FILE).write_text(text + rest, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{error.filename or here}: {error.strerror}; choose a folder that can be written") from None
     return Project(here)
@@ -273,13 +275,18 @@ class Project:
         """The stored sample of a name: `evaluate(…, sample=project.sample("traffic-300"))`."""
         with self.store() as store:
             rows, queries = store.sampled(name)
-            if any(row.traffic is None or row.inclusion is None for row in rows):
+            if not _are_drawn(rows):
                 words = "is a list of queries without traffic and inclusion, of which nobody knows how they were drawn"
                 raise InputError(f"{store.where}: {name!r} {words}; draw a sample: rankgauge sample LOG --n 300")
         numbers = (np.array([row.traffic for row in rows]), np.array([row.inclusion for row in rows]))
         known = [queries[row.query_id] for row in rows]
         ids, strata = [row.query_id for row in rows], [row.stratum or NONE for row in rows]
         return Sample(f"@{name}", ids, [each.text for each in known], *numbers, strata, [each.need for each in known])
+
+    def samples(self) -> list[str]:
+        """The names of all samples that were drawn, the last one last."""
+        with self.store() as store:
+            return [name for name in store.samples() if _are_drawn(store.sampled(name)[0])]
 
     def addresses(self) -> list[str]:
         """Every address of labels and of last runs."""
@@ -355,6 +362,11 @@ class Project:
             return sorted({run.system for run in store.runs()})
 
 
+def _are_drawn(rows: Sequence[Sampled]) -> bool:
+    """Whether these are queries of a sample, and not of a list that somebody wrote."""
+    return all(row.traffic is not None and row.inclusion is not None for row in rows)
+
+
 @dataclass(frozen=True)
 class Address:
     """What stands for stored labels or a stored run: @labels, @labels:JUDGE, @people, @SYSTEM, @SYSTEM:7, @SYSTEM:7?"""
@@ -389,8 +401,7 @@ class Address:
             return None
         with self.project.store() as store:
             name = store.run_of(self.name, self.number).sample
-            drawn = name is not None and all(row.inclusion is not None for row in store.sampled(name)[0])
-            return name if drawn else None
+            return name if name is not None and _are_drawn(store.sampled(name)[0]) else None
 
     def judgments(self, *, repeated: bool = False, fresh: bool = False) -> Judgments:
         """The labels as judgments."""
