@@ -103,10 +103,14 @@ def test_a_gullible_judge_is_found_out(folder: Path, command: Command, personali
     assert labels() == before  # no answer became a label, and no trick a text
     assert texts == LOWEST + OTHERS
     assert first.removesuffix(".") in " ".join(command("store", "status").out.split())
-    assert command("judge", "--judge", "petra", "--base-url", server.url, "--model", MODEL, "--reparse").out == (
-        "petra: 0 stored answers are read otherwise than before, of 16.\n"
-    )
+    again = command("judge", "--judge", "petra", "--reparse")
+    assert again.out == f"petra: 0 stored answers are read otherwise than before, of {LOWEST + OTHERS}.\n"
     assert labels() == before
+    assert command("store", "export", "@judgments", folder.parent / "all.jsonl").code == 0
+    assert command("init", folder.parent / "other").code == 0
+    moved = command("store", "import", folder.parent / "all.jsonl", cwd=folder.parent / "other")
+    assert (moved.code, "stored 56 judgments" in moved.out) == (0, True), moved
+    assert sorted(Project(folder.parent / "other").labels("petra")) == before
 
 
 def test_what_fools_it_is_told_apart(folder: Path, command: Command) -> None:

@@ -34,7 +34,7 @@ LISTED: Final = 10  # answers that are read otherwise than before
     "judge",
     usual=(
         *("judges", "model", "base_url", "prompt", "repeats", "dry_run", "again", "reparse", "check", "gullible"),
-        *("batch", "output"),
+        *("batch", "batch_results", "output", "format"),
     ),
     excludes=[
         ("dry_run", "reparse", "batch", "output"),

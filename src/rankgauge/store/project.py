@@ -173,12 +173,12 @@ class Project:
         with self.store() as store:
             rows, last = store.labels()
             rule = self._heard(rows, by, store.where, people=people)
-            heard = [*rule.counted(rows)]
+            heard = [*rule.counted(row for row in rows if not (fresh and row.outdated))]
             doubtful, models = checks.unchecked(store, heard), checks.models(store, heard)
             known = [each.words for each in checks.checks(store) if each.judge in rule.heard]
         judged = rule.judgments(rows, repeated=repeated, fresh=fresh)
         judged.source = f"@labels:{by}" if by else "@people" if people else "@labels"
-        outdated = 0 if fresh else len({row[:2] for row in heard if row.outdated})
+        outdated = len({row[:2] for row in heard if row.outdated})
         remarks = {"RG401": f"{counted(outdated, 'pair')} of {len(judged):,}" if outdated else "", "RG403": doubtful}
         judged.remarks = [(code, what) for code, what in remarks.items() if what]
         judged.models = models
