@@ -44,6 +44,7 @@ SECTION_TITLES = {
     "compare": "Comparing systems",
     "store": "A project's store",
     "search": "Live systems and pools",
+    "judge": "Judging",
     "scaling": "Scaling",
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cases import SECTION_TITLES, Measured
 from compare_speed import FAMILY_FLIPS, MANY_QUERIES, PAIR_FLIPS, QUERIES, SYSTEMS
+from judge_speed import LOADS
 from measure import Timing, best, memory_ratios, ratios
 from peers import OURS, Tool
 from search_speed import FOUND, IDEAL_SECONDS, LATENCY, WORKERS
@@ -81,6 +82,13 @@ SECTION_NOTES = {
         "with their texts; memory may grow by a fifth after the first tenth. Then `rankgauge pool` of ten runs of "
         f"{_shape('pooled')} against `rankgauge eval` of the same files, in seconds of the processor: 0.5x means that "
         "pooling takes twice as much."
+    ),
+    "judge": (
+        "`rankgauge judge` of pairs by a server of chat completions in a process of its own, with every answer "
+        "committed to SQLite before its worker asks on, against the seconds that this takes where nothing else takes "
+        f"any: {LOADS['many'].ideal:g}; then in seconds of the processor, of which a pair may take 2 ms. A server that "
+        "takes fewer at once than there are workers says so (429): at most a tenth of the calls. Memory may grow by a "
+        "fifth after the first tenth."
     ),
     "startup": "Fresh processes: the command's `--help`, and the smallest evaluation, nDCG@10 and R@100 from files.",
     "ten": f"Ten runs of {_shape('ten')}: one rankgauge command against one script per run.",

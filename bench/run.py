@@ -23,6 +23,7 @@ from cases import Case, Measured
 from chart import scaling_chart
 from compare_speed import measure_compare
 from in_memory import measure_in_fresh_process
+from judge_speed import measure_judge
 from measure import Outcome, best, interleave, say
 from peers import NAMES, OURS, Tool, installed_tools
 from report import COLUMNS, SCALING_COLUMNS, ScalingPoint, comparison_rows, page, plain_table, scaling_rows
@@ -134,6 +135,11 @@ class Bench:
     def search(self) -> None:
         """A live system that is asked, and a pool of its runs."""
         for case, outcome in measure_search(self.rounds, self.timeout, self.data, self.quick):
+            self.keep(case, outcome)
+
+    def judge(self) -> None:
+        """A model that is asked about pairs."""
+        for case, outcome in measure_judge(self.rounds, self.timeout, self.quick):
             self.keep(case, outcome)
 
     def startup(self) -> None:

@@ -7,6 +7,7 @@ counts what it is asked: calls, tokens, how many at once. A personality is a fun
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import random
 import re
@@ -19,8 +20,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
+from urllib.parse import quote
 
-__all__ = ["MODEL", "PERSONALITIES", "STONES", "ChatServer", "chatting", "specimen"]
+__all__ = ["MODEL", "PERSONALITIES", "STONES", "ChatServer", "chatting", "specimen", "until"]
 
 MODEL = "petrograph-1"
 STONES = ("quartzite", "feldspar", "obsidian", "tourmaline")  # the grade is the place
@@ -31,6 +33,11 @@ Json = dict[str, Any]
 def specimen(name: str, grade: int) -> str:
     """The text of a document that is worth this grade."""
     return f"Specimen {name} is {STONES[grade]}."
+
+
+def _grade_of(text: str) -> int:
+    found = SPECIMEN.search(text)
+    return STONES.index(found[2]) if found else 0
 
 
 class Hangup(Exception):
@@ -47,6 +54,7 @@ class ChatServer:
         self.key: str | None = None
         self.models: list[str] | None = [MODEL]
         self.lengths: random.Random | None = None  # of reasons, in words
+        self.grade_of: Callable[[str], int] = _grade_of
         for name, value in settings.items():
             setattr(self, name, value)
         self.bodies: list[Json] = []
@@ -55,7 +63,8 @@ class ChatServer:
         self.statuses: Counter[int] = Counter()
         self.asked: Counter[str] = Counter()  # how often each specimen
         self.at: list[float] = []
-        self.tokens_in = self.tokens_out = self.now = self.most = 0
+        self.slept = 0.0  # as long as answers took at least, which on a busy machine is more than the delay
+        self.tokens_in = self.tokens_out = self.now = self.most = self.connections = 0
         self.port = 0
         self._loop = asyncio.new_event_loop()
         self._ended: asyncio.Event | None = None
@@ -94,6 +103,7 @@ class ChatServer:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -106,15 +116,16 @@ class ChatServer:
         except (Hangup, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
+            self.connections -= 1
             writer.close()
 
     async def _answer(
         self, method: str, path: str, headers: dict[str, str], content: bytes, writer: asyncio.StreamWriter
     ) -> None:
-        if (method, path) == ("GET", "/v1/models") and self.models is not None:
+        if method == "GET" and path.endswith("/v1/models") and self.models is not None:
             listed = [{"id": name, "object": "model"} for name in self.models]
             return await send(writer, 200, {"object": "list", "data": listed})
-        if (method, path) != ("POST", "/v1/chat/completions"):
+        if method != "POST" or not path.endswith("/v1/chat/completions"):
             return await send(writer, 404, {"detail": "Not Found"})
         self.now += 1
         self.most = max(self.most, self.now)
@@ -133,7 +144,9 @@ class ChatServer:
         elif self.at_once is not None and self.now > self.at_once:
             await ask.refuse(429, "Rate limit reached: too many at once", code="rate_limit_exceeded")
         else:
+            began = time.monotonic()
             await asyncio.sleep(self.delay)
+            self.slept += time.monotonic() - began
             await PERSONALITIES[self.personality](ask)
 
 
@@ -156,6 +169,14 @@ def chatting(personality: str = "strict", **settings: Any) -> Iterator[ChatServe
         yield server
     finally:
         server.close()
+
+
+def until(reached: Callable[[], bool]) -> None:
+    """Wait for what comes soon."""
+    deadline = time.monotonic() + 30
+    while not reached() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    assert reached()
 
 
 # ---- one call --------------------------------------------------------------------------------------------------------
@@ -181,8 +202,7 @@ class Ask:
 
     @property
     def grade(self) -> int:
-        found = SPECIMEN.search(self.text)
-        return STONES.index(found[2]) if found else 0
+        return self.server.grade_of(self.text)
 
     @property
     def first(self) -> bool:
@@ -384,6 +404,12 @@ async def same_twice(ask: Ask) -> None:
 
 
 @named
+async def odd_characters(ask: Ask) -> None:
+    """What no database takes."""
+    await ask.say(json.dumps(ask.object | {"reason": "NUL \x00, half \ud800, \u202e"}), model="petro\x00graph\udfff")
+
+
+@named
 async def random_lengths(ask: Ask) -> None:
     """Reasons of any length, cut at the limit."""
     await ask.say(ask.fair)
@@ -490,6 +516,14 @@ PERSONALITIES["empty once"] = once(saying(" \n"))
 
 
 @named
+async def prose_then_nothing(ask: Ask) -> None:
+    await (PERSONALITIES["prose"] if ask.first else unavailable)(ask)
+
+
+PERSONALITIES["prose, then nothing"] = PERSONALITIES.pop("prose then nothing")
+
+
+@named
 async def no_choices(ask: Ask) -> None:
     await ask.answer({"choices": []}, 0)
 
@@ -504,6 +538,28 @@ async def _200_with_a_wrong_key(ask: Ask) -> None:
     await ask.plain(200, {"error": {"message": "User not found.", "code": 401}})
 
 
+@named
+async def _200_with_a_refusal(ask: Ask) -> None:
+    if "response_format" in ask.body:
+        await ask.plain(200, {"error": {"message": "response_format is not supported", "code": 400}})
+    else:
+        await ask.say(ask.fair)
+
+
+@named
+async def _200_with_a_bad_request(ask: Ask) -> None:
+    await ask.plain(200, {"error": {"message": "bad request", "code": 400}})
+
+
+@named
+async def error_in_a_choice(ask: Ask) -> None:
+    """Cut off in the middle by the server, with a wrong grade so far."""
+    message = {"role": "assistant", "content": str((ask.grade + 1) % 4)}
+    error = {"code": 502, "message": "upstream closed"}
+    await ask.answer({"choices": [{"index": 0, "message": message, "finish_reason": "error", "error": error}]})
+
+
+PERSONALITIES["error in a choice once"] = once(error_in_a_choice)
 PERSONALITIES["no choices once"] = once(no_choices)
 PERSONALITIES["200 with an error once"] = once(_200_with_an_error)
 
@@ -566,7 +622,7 @@ async def too_long(ask: Ask) -> None:
 async def does_not_say(ask: Ask) -> None:
     """Why it takes nothing, though what it was sent comes back."""
     if ask.name.endswith("0"):
-        await ask.plain(400, {"message": "bad request", "got": ask.text + " temperature"})
+        await ask.plain(400, {"message": f"bad request: {ask.text}", "got": ask.text + " temperature"})
     else:
         await ask.say(ask.fair)
 
@@ -574,6 +630,42 @@ async def does_not_say(ask: Ask) -> None:
 @named
 async def no_JSON(ask: Ask) -> None:
     await ask.plain(200, 'data: {"choices": []}')
+
+
+def echoed(ask: Ask) -> str:
+    """What it was sent as a secret, in a header and in the address, written in several ways."""
+    sent = ask.server.headers[-1].get("authorization", "")
+    return f"{sent} {json.dumps(sent)} {quote(sent)} {quote(sent, safe='')} {html.escape(sent)} {[*ask.server.paths]}"
+
+
+@named
+async def echo(ask: Ask) -> None:
+    await ask.say(json.dumps(ask.object | {"reason": echoed(ask)}), model=echoed(ask), reasoning_content=echoed(ask))
+
+
+@named
+async def echo_in_prose(ask: Ask) -> None:
+    await ask.say(f"The key is {echoed(ask)}.")
+
+
+@named
+async def echo_in_an_error(ask: Ask) -> None:
+    await ask.plain(400, {"message": echoed(ask)})
+
+
+@named
+async def echo_while_busy(ask: Ask) -> None:
+    await ask.plain(503, f"<p>{echoed(ask)}</p>")
+
+
+@named
+async def echo_in_a_refusal(ask: Ask) -> None:
+    await ask.refuse(401, echoed(ask))
+
+
+@named
+async def echo_in_a_redirect(ask: Ask) -> None:
+    await ask.plain(302, "", Location=f"http://127.0.0.1/{echoed(ask)}")
 
 
 # ---- what holds for every question -----------------------------------------------------------------------------------

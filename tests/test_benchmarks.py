@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 SPREAD = re.compile(r"(\d+\.\d\d) – (\d+\.\d\d)x")
 
@@ -33,6 +35,13 @@ def test_the_page_has_the_spread_of_every_ratio(tmp_path: Path) -> None:
         low, high = map(float, spread.groups())
         assert low <= float(row[heads.index("ratio")].removesuffix("x")) <= high
     assert "best of 2 rounds" in text
+
+
+def test_judging_is_measured_against_its_server(tmp_path: Path) -> None:
+    pytest.importorskip("httpx2", reason="the extra loop is not installed")
+    pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
+    printed = bench("run.py", "--quick", "--rounds", "1", "--only", "judge", "--tools", "rankgauge", "--data", tmp_path)
+    assert re.search(r"500 pairs at 200 ms, 64 workers +nothing but the waiting +0\.\d+x", printed)
 
 
 def test_a_checkout_is_timed_against_another(tmp_path: Path) -> None:

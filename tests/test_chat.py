@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chat_server import MODEL, PERSONALITIES, STONES, ChatServer, chatting, specimen
 from rankgauge.errors import InputError
-from rankgauge.judge.chat import LONGEST_PAUSE, Ability, Chat, Reply, _is_empty, _reply
+from rankgauge.judge.chat import LONGEST_PAUSE, Ability, Chat, Reply, _is_empty, _reply, refused
 from rankgauge.systems.hits import Failed
 from rankgauge.systems.workers import Again, Busy, Done, Limits, Pool, Stop, TimedOut
 
@@ -106,9 +106,13 @@ class Asked(NamedTuple):
         return [reply.response["choices"][0]["message"]["content"] for _, reply in sorted(self.replies.items())]
 
 
+# A document may say what errors say.
+NOISE = 'It says: {"code": "insufficient_quota", "param": "seed"}, temperature, response_format, ü, context length.'
+
+
 def question(name: str) -> str:
-    grade = int(name[1:]) % len(STONES)
-    return f'Grade this:\n{specimen(name, grade)}\nAnswer in JSON with the keys "reason" and "grade".'
+    text = f"{specimen(name, int(name[1:]) % len(STONES))}\n{NOISE}"
+    return f'Grade this:\n{text}\nAnswer in JSON with the keys "reason" and "grade".'
 
 
 def ask_all(server: ChatServer, pairs: int = PAIRS, limits: Limits = QUICK, **about: Any) -> Asked:
@@ -137,6 +141,7 @@ OBJECT = r'{"reason": ".*", "grade": \d}'
 WELL: dict[str, tuple[int, str]] = {
     "strict": (6, OBJECT),
     "random lengths": (6, OBJECT),
+    "odd characters": (6, OBJECT),
     "ignores the format": (6, r"\d"),
     "object only": (7, OBJECT),
     "no format": (8, OBJECT),
@@ -175,6 +180,8 @@ WELL: dict[str, tuple[int, str]] = {
     "empty once": (ONCE, OBJECT),
     "no choices once": (ONCE, OBJECT),
     "200 with an error once": (ONCE, OBJECT),
+    "200 with a refusal": (8, OBJECT),
+    "error in a choice once": (ONCE, OBJECT),
     "dropped once": (ONCE, OBJECT),
     "cut off once": (ONCE, OBJECT),
 }
@@ -183,6 +190,8 @@ FAILING: dict[str, tuple[int, str]] = {
     "503 always": (FIVE, "the server answered 503: .*the model is loading"),
     "empty always": (FIVE, "the server answered 200 with an empty answer: "),
     "no choices": (FIVE, "the server answered 200 without choices: "),
+    "200 with a bad request": (PAIRS, "the server answered 200 with an error: .*bad request"),
+    "error in a choice": (FIVE, "the server answered 200 with an error: .*upstream closed"),
     "200 with an error": (FIVE, "the server answered 200 with an error: .*Provider returned error"),
     "dropped": (FIVE, "the connection broke"),
     "cut off": (FIVE, "the connection broke"),
@@ -208,7 +217,7 @@ ALONE = {"too long", "does not say", "content in parts", "tool call", "refusal"}
 
 def test_every_personality_has_its_row() -> None:
     rows = [*WELL, *FAILING, *STOPPING, *ALONE]
-    assert sorted(rows) == sorted(PERSONALITIES)
+    assert sorted(rows) == sorted(name for name in PERSONALITIES if not name.startswith(("echo", "prose, ")))
     assert len(rows) >= 36
 
 
@@ -344,6 +353,12 @@ def test_what_is_wrong_with_one_question_changes_nothing_for_the_others(personal
         assert {"temperature", "max_tokens"} <= server.bodies[-1].keys()
 
 
+def test_half_a_character_is_sent_as_what_can_be_sent() -> None:
+    with chatting() as server, closing(Chat(server.url, MODEL, limits=QUICK)) as chat:
+        chat.ask("half \ud83d, whole \ud83d\ude00", None)
+        assert server.bodies[0]["messages"][0]["content"] == "half \ufffd, whole \U0001f600"
+
+
 def test_what_two_questions_found_out_is_put_together() -> None:
     one, other = Ability("json_object", ("seed",)), Ability("json_schema", ("temperature",), True, 5)
     assert one.joined(other) == other.joined(one) == Ability("json_object", ("seed", "temperature"), True, 5)
@@ -364,7 +379,12 @@ def test_no_model_is_the_one_that_is_served() -> None:
 
 @pytest.mark.parametrize(
     ("models", "words"),
-    [(["a", "b"], "serves a, b; write model"), ([], "does not say what it serves"), (None, "does not say what it")],
+    [
+        (["a", "b"], "serves a, b; write model"),
+        ([*map(str, range(12))], "serves 0, .*, 9 and 2 more;"),
+        ([], "does not say what it serves"),
+        (None, "does not say what it"),
+    ],
 )
 def test_no_model_is_an_error_unless_one_is_served(models: list[str] | None, words: str) -> None:
     with chatting(models=models) as server, pytest.raises(InputError, match=f"lacks model, and http.*/v1 {words}"):
@@ -407,6 +427,43 @@ def test_an_error_says_what_it_cost(personality: str, kind: type[Failed], tokens
         counted = (server.tokens_in, server.tokens_out)
         assert raised.value.tokens == (counted if tokens == "as counted" else tokens)
         assert raised.value.calls == server.calls == 1
+
+
+def test_an_error_counts_every_call() -> None:
+    with chatting("does not say") as server, closing(Chat(server.url, MODEL, None, PARAMETERS, QUICK)) as chat:
+        with pytest.raises(Failed) as raised:
+            chat.ask(question("d0"), SCHEMA)
+        assert raised.value.calls == server.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ({"hint": "seed, temperature", "error": {"param": "temperature", "message": "seed"}}, "temperature"),
+        ({"error": {"message": "Unknown field: seed. Known are temperature, max_tokens"}}, "seed"),
+        ({"error": "structured outputs need a newer model"}, "response_format"),
+        ({"error": {"message": "top_logprobs is too large", "param": None}}, "top_logprobs"),
+        ({"error": {"message": "logprobs are not given"}}, "logprobs"),
+        ({"error": {"message": "the model m is not loaded", "param": "model"}}, None),
+        ("not JSON at all: temperature", "temperature"),
+        ([1, "seed"], "seed"),
+        ("nothing known", None),
+    ],
+)
+def test_what_is_refused_is_what_is_named_first_where_it_tells_most(said: Any, name: str | None) -> None:
+    error = Failed("no")
+    error.status, error.text = 400, said if isinstance(said, str) else json.dumps(said)
+    names = ("model", "messages", "max_tokens", "temperature", "seed", "logprobs", "top_logprobs", "response_format")
+    assert refused(error, dict.fromkeys(names), "the prompt") == name
+    error.status = 500
+    assert refused(error, dict.fromkeys(names), "the prompt") is None
+
+
+def test_one_token_is_one_token_whatever_the_limit_is_called() -> None:
+    with chatting("no max_tokens") as server:
+        ask_all(server, 1, schema=None, one_token=True, parameters={"max_completion_tokens": 500})
+        limits = [{name: body[name] for name in body if "max_" in name} for body in server.bodies]
+        assert limits == [{"max_tokens": 1}, {"max_completion_tokens": 1}]
 
 
 def test_a_server_that_is_not_there_costs_nothing() -> None:

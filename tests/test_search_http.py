@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -15,6 +18,7 @@ from rankgauge.errors import InputError
 from rankgauge.store.store import Query
 from rankgauge.systems.config import config_of
 from rankgauge.systems.search import Outcome, search_files
+from rankgauge.systems.template import Secrets
 
 pytest.importorskip("httpx2", reason="the extra loop is not installed")
 
@@ -216,3 +220,22 @@ def test_what_is_wrong_with_a_table_is_said_before_anything_is_sent(server: Serv
 def test_good_is_what_the_server_says(server: Server) -> None:
     """The table above is worth something: what is expected is what is sent."""
     assert [hit["id"] for hit in GOOD["hits"]] == ABC
+
+
+def _json(text: str, times: int) -> str:
+    for _ in range(times):
+        text = json.dumps(text)
+    return text
+
+
+def test_a_secret_is_found_however_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = 'k3y/&<"\\é𝄞 +\n'
+    monkeypatch.setenv("A_KEY", secret)
+    ways = [secret, quote(secret), quote(secret, safe="").lower(), quote_plus(secret), html.escape(secret)]
+    ways += [_json(secret, times) for times in range(1, 5)]
+    ways.append(json.dumps(secret).replace("/", r"\/").replace("&", r"\u0026").replace("<", r"\u003C"))  # PHP, Go
+    hidden = Secrets("${A_KEY}", "here").hidden
+    for spelt in ways:
+        assert hidden(f"before {spelt} after").replace("\\", "").replace('"', "") == "before ${A_KEY} after"
+    assert hidden(json.dumps({"key": secret})) == '{"key": "${A_KEY}"}'
+    assert hidden("k3y and others") == "k3y and others"

@@ -139,6 +139,16 @@ class Inputs:
             return None
         return runs[0].project.sample(str(names.pop()))
 
+    def warn_of_labels(self) -> None:
+        """Say why not to trust stored labels, where the output has no room for it; `agree` is itself a check."""
+        from rankgauge.validation.labels import UNCHECKED, doubts_of_labels
+
+        labels = [each for each in (self.judgments, *self.judges.values()) if isinstance(each, StoredLabels)]
+        models = {name: run.models if isinstance(run, StoredRun) and labels else () for name, run in self.runs.items()}
+        for doubt in dict.fromkeys(doubt for each in labels for doubt in doubts_of_labels(each.read(), models)):
+            if not (self.judges and doubt.code == UNCHECKED):
+                warn(doubt.text)
+
     def rules(self, protocol: Protocol, dialect: str | None = None) -> Protocol:
         """The protocol; of learning-to-rank rows, which are all that is known, the ideal is theirs."""
         unknown = self.rows is not None and dialect is None and protocol.depth is None
@@ -244,6 +254,11 @@ class StoredRun(RunSource):
     def rows(self) -> Run:
         """The run, which is in no file."""
         return self.read()
+
+    @property
+    def models(self) -> list[str]:
+        """The models that the system names."""
+        return [model for models in self.read().models.values() for model in models]
 
     def _read(self, protocol: Protocol) -> Run:
         run = self.address.run(by=protocol.by)

@@ -10,24 +10,26 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from rankgauge.errors import InputError
 from rankgauge.read.rows import shortened
 from rankgauge.systems.config import PASSWORD
-from rankgauge.systems.hits import Failed
+from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.http import BUSY, Sender
 from rankgauge.systems.template import Secrets, filled
 from rankgauge.systems.workers import Again, Busy, Limits, Stop
 
-__all__ = ["LIMITS", "LONGEST_PAUSE", "RUNGS", "Ability", "Chat", "Reply"]
+__all__ = ["FATAL", "LIMIT", "LIMITS", "LONGEST_PAUSE", "RUNGS", "Ability", "Chat", "Reply"]
+__all__ += ["refused", "reply_of", "request_body"]
 
 LIMITS: Final = Limits(workers=8, timeout=120.0, retries=4)  # of a judge: five tries
 LONGEST_PAUSE: Final = 600.0  # seconds that a server may ask for
 RUNGS: Final = ("json_schema", "json_object", "text")  # how an answer is asked for, from the strictest down
 TOPS: Final = (20, 5)  # likeliest tokens to ask for; some servers give five at most
+LIMIT: Final = "max_completion_tokens"  # what newer servers call max_tokens
 DEFAULT_KEY: Final = "OPENAI_API_KEY"
 NAME: Final = re.compile(r"\$\{[A-Za-z_]\w*\}", re.ASCII)
 ENDPOINT: Final = "/chat/completions"
@@ -39,6 +41,7 @@ FATAL: Final = {
     404: "check model, and base_url, which often ends in /v1",
 }
 REFUSING: Final = (400, 422)  # something of what is sent
+NAMED: Final = 10  # models that are named
 CUT: Final = ("length", "content_filter")  # why an answer may be empty, and stay so
 USAGE: Final = ("prompt_tokens", "completion_tokens")
 NO_QUOTA: Final = re.compile(
@@ -54,13 +57,13 @@ class Ability(NamedTuple):
 
     rung: str | None = None
     given_up: tuple[str, ...] = ()
-    completion: bool = False  # the limit of an answer is called max_completion_tokens, not max_tokens
+    completion: bool = False  # the limit of an answer is called so, not max_tokens
     tops: int = TOPS[0]
 
     @property
     def limited(self) -> bool:
         """Whether the length of an answer can be limited."""
-        return "max_completion_tokens" not in self.given_up
+        return LIMIT not in self.given_up
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -106,6 +109,8 @@ class Reply(NamedTuple):
 class Chat:
     """Asks a model; `parameters` go with every question (temperature, seed, max_tokens, …).
 
+    `limited`: the limit of an answer's length is not given up.
+
     An error is `Failed` (of this question alone), `Again` (worth another attempt) or `Stop` (of every question); its
     `calls` and `tokens` say what it cost: None where nobody knows, for the connection broke.
     """
@@ -119,6 +124,8 @@ class Chat:
         limits: Limits = LIMITS,
         where: str = "judge",
         ability: Ability | None = None,
+        *,
+        limited: bool = False,
     ) -> None:
         self.where, self.given, self.parameters = where, model, dict(parameters or {})
         self.base_url = base_url.strip().rstrip("/")
@@ -131,7 +138,8 @@ class Chat:
         for name, value in self.secrets.values.items():
             _check_sendable(name, value, where)
         self.sender = Sender(limits, self.secrets, self.base_url, where, "base_url")
-        self.ability = ability or Ability()
+        self.limited = limited
+        self.ability = ability if ability is not None and (ability.limited or not limited) else Ability()
         self._lock = threading.Lock()
 
     @cached_property
@@ -152,7 +160,7 @@ class Chat:
             return self.given
         if len(self.served) == 1:
             return self.served[0]
-        there = f"serves {', '.join(self.served)}" if self.served else "does not say what it serves"
+        there = f"serves {_listed(self.served)}" if self.served else "does not say what it serves"
         raise InputError(f'{self.where}: lacks model, and {self.base_url} {there}; write model = "…"')
 
     def ask(
@@ -161,15 +169,16 @@ class Chat:
         """Ask, giving up what the server refuses by name; `schema`: of the object that the answer is to be."""
         ability, calls = self.ability, 0
         while True:
-            body = self._body(text, schema, ability, one_token=one_token, logprobs=logprobs)
+            how = {"one_token": one_token, "logprobs": logprobs}
+            body = request_body(self.model, self.parameters, text, schema, ability, **how)
             calls += 1
             try:
                 reply = _reply(self._send("POST", ENDPOINT, json=body), calls)
                 break
             except Failed as error:
-                name = _refused(error, body, text)
-                if name is None:
-                    raise self._judged(error, calls) from None
+                name = refused(error, body, text)
+                if name is None or (name == LIMIT and self.limited):
+                    raise self._told(error, calls, text, name) from None
                 ability = ability.without(name)
         if schema is not None and ability.rung is None:
             ability = ability._replace(rung=RUNGS[0])
@@ -187,39 +196,25 @@ class Chat:
         url = filled(self.base_url, {}, known) + path
         return self.sender.send(method, url, headers=filled(self.headers, {}, known), **parts)
 
-    def _body(
-        self, text: str, schema: dict[str, Any] | None, ability: Ability, *, one_token: bool, logprobs: bool
-    ) -> dict[str, Any]:
-        body = {"model": self.model, "messages": [{"role": "user", "content": text}], **self.parameters}
-        if one_token:
-            body["max_tokens"] = 1
-        if logprobs:
-            body |= {"logprobs": True, "top_logprobs": ability.tops}
-        if schema is not None:
-            body |= _format(ability.rung or RUNGS[0], schema)
-        if ability.completion and "max_tokens" in body:
-            body["max_completion_tokens"] = body.pop("max_tokens")
-        if "logprobs" in ability.given_up:  # without which there are no likeliest ones
-            body.pop("top_logprobs", None)
-        return {name: value for name, value in body.items() if name not in ability.given_up}
-
-    def _judged(self, error: Failed, calls: int) -> Failed:
+    def _told(self, error: Failed, calls: int, prompt: str, needed: str | None) -> Failed:
         """An error as what it is: of one question, of a moment, or of every question."""
         said = f"the server answered {error.status}: {shortened(error.text)}"
         words = ""
-        if error.status in FATAL:
-            served = f"; served are {', '.join(self.served)}" if error.status == 404 and self.served else ""
+        if needed is not None:
+            words = f"{said}; without {needed}, a limit of its answers, no budget holds"
+        elif error.status in FATAL:
+            served = f"; served are {_listed(self.served)}" if error.status == 404 and self.served else ""
             words = f"{said}; {FATAL[error.status]}{served}"
-        elif NO_QUOTA.search(error.text):
+        elif any(map(NO_QUOTA.search, _said(_without(prompt, error.text)))):
             words = f"{said}; there is no quota left"
         elif error.text.lstrip().startswith("<") and not isinstance(error, Again):
             words = f"{said}; that is a page, not an API: check base_url, which often ends in /v1"
         elif error.status is not None and 300 <= error.status < 400:
             words = str(error)
-        judged = Stop(words) if words else error
-        judged.calls, judged.status, judged.text = calls, error.status, error.text
-        judged.tokens = (0, 0) if error.tokens is None and error.status not in (None, 200) else error.tokens
-        return judged
+        told = Stop(words) if words else error
+        told.calls, told.status, told.text = calls, error.status, error.text
+        told.tokens = (0, 0) if error.tokens is None and error.status not in (None, 200) else error.tokens
+        return told
 
 
 def _headers(key: str | None, where: str) -> dict[str, str]:
@@ -242,6 +237,33 @@ def _check_sendable(name: str, value: str, where: str) -> None:
         raise InputError(f"{where}: ${{{name}}} has {found} in it; set it again: export {name}=…")
 
 
+def request_body(
+    model: str,
+    parameters: Mapping[str, Any],
+    text: str,
+    schema: dict[str, Any] | None,
+    ability: Ability,
+    *,
+    one_token: bool,
+    logprobs: bool,
+) -> dict[str, Any]:
+    """What is sent: of all that is asked for, what the server is known to take."""
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # half a character cannot be sent
+    body = {"model": model, "messages": [{"role": "user", "content": text}], **parameters}
+    if one_token:
+        body |= {"max_tokens": 1}
+        body.pop(LIMIT, None)
+    if logprobs:
+        body |= {"logprobs": True, "top_logprobs": ability.tops}
+    if schema is not None:
+        body |= _format(ability.rung or RUNGS[0], schema)
+    if ability.completion and "max_tokens" in body:
+        body[LIMIT] = body.pop("max_tokens")
+    if "logprobs" in ability.given_up:  # without which there are no likeliest ones
+        body.pop("top_logprobs", None)
+    return {name: value for name, value in body.items() if name not in ability.given_up}
+
+
 def _format(rung: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     if rung == "text":
         return {}
@@ -254,13 +276,18 @@ def _format(rung: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reply(answer: Any, calls: int) -> Reply:
     """A whole answer; one that lacks what an answer has is worth another attempt."""
-    response: dict[str, Any] = answer if isinstance(answer, dict) else {}
-    usage = response.get("usage")
-    tokens = [_number(usage.get(name)) if isinstance(usage, dict) else None for name in USAGE]
-    if lack := _lack(response):
-        raise _lacking(answer, lack, (tokens[0] or 0, tokens[1] or 0) if any(tokens) else None)
-    model = response.get("model")
-    return Reply(response, model if isinstance(model, str) else None, tokens[0], tokens[1], calls)
+    reply = reply_of(cleaned(answer) if isinstance(answer, dict) else {}, calls)
+    tokens = (reply.tokens_in or 0, reply.tokens_out or 0)
+    if lack := _lack(reply.response):
+        raise _lacking(reply.response, lack, tokens if any(tokens) else None)
+    return reply
+
+
+def reply_of(response: dict[str, Any], calls: int = 1) -> Reply:
+    """An answer with what it says of itself."""
+    usage, model = response.get("usage"), response.get("model")
+    read, written = (_number(usage.get(name)) if isinstance(usage, dict) else None for name in USAGE)
+    return Reply(response, model if isinstance(model, str) else None, read, written, calls)
 
 
 def _number(value: Any) -> int | None:
@@ -269,17 +296,25 @@ def _number(value: Any) -> int | None:
 
 def _lack(response: Mapping[str, Any]) -> str:
     """What an answer lacks; nothing where there is something to read, or a reason why there is not."""
-    if response.get("error"):
+    choice = _first(response)
+    if _error(response):
         return "with an error"
-    listed = response.get("choices")
-    choice = listed[0] if isinstance(listed, list) and listed else None
-    if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
+    if not isinstance(choice.get("message"), dict):
         return "without choices"
-    if choice.get("error"):
-        return "with an error"
     message = choice["message"]
     told = message.get("refusal") or message.get("tool_calls") or choice.get("finish_reason") in CUT
     return "with an empty answer" if not told and _is_empty(message.get("content")) else ""
+
+
+def _first(response: Mapping[str, Any]) -> dict[str, Any]:
+    listed = response.get("choices")
+    choice = listed[0] if isinstance(listed, list) and listed else None
+    return choice if isinstance(choice, dict) else {}
+
+
+def _error(response: Mapping[str, Any]) -> Any:
+    """An error inside an answer, or inside its choice where it came too late."""
+    return response.get("error") or _first(response).get("error")
 
 
 def _is_empty(content: Any) -> bool:
@@ -289,10 +324,10 @@ def _is_empty(content: Any) -> bool:
     return content is None or (isinstance(content, str) and not content.strip())
 
 
-def _lacking(answer: Any, lack: str, tokens: tuple[int, int] | None) -> Failed:
+def _lacking(response: Mapping[str, Any], lack: str, tokens: tuple[int, int] | None) -> Failed:
     """The error of an answer that lacks something; of an error with a status of its own, as if that had come."""
-    text = json.dumps(answer, ensure_ascii=False)
-    inner = answer.get("error") if isinstance(answer, dict) else None
+    inner = _error(response)
+    text = json.dumps({"error": inner} if inner else response, ensure_ascii=False)
     code = _number(inner.get("code")) if isinstance(inner, dict) else None
     status = code if code is not None and code >= 400 else 200
     kind = Busy if status == BUSY else Failed if status in REFUSING else Again
@@ -301,31 +336,39 @@ def _lacking(answer: Any, lack: str, tokens: tuple[int, int] | None) -> Failed:
     return error
 
 
-def _refused(error: Failed, body: Mapping[str, Any], prompt: str) -> str | None:
+def refused(error: Failed, body: Mapping[str, Any], prompt: str) -> str | None:
     """What the server does not take of what it was sent; nothing where a document is too long, or it does not say."""
-    if error.status not in REFUSING:
+    text = _without(prompt, error.text)
+    if error.status not in REFUSING or TOO_LONG.search(text):
         return None
-    text = error.text.replace(json.dumps(prompt)[1:-1], "").replace(prompt, "")
-    if TOO_LONG.search(text):
-        return None
-    patterns = {
-        name: rf"\b(?:{ALSO.get(name, re.escape(name))})\b" for name in body if name not in ("model", "messages")
-    }
-    for said in _said(text):
-        places = {name: found.start() for name, pattern in patterns.items() if (found := re.search(pattern, said))}
+    names = [name for name in body if name not in ("model", "messages")]
+    for said in (*_said(text), text):
+        places = {name: found.start() for name in names if (found := re.search(_spelt(name), said))}
         if places:
             return min(places, key=places.__getitem__)
     return None
 
 
-def _said(text: str) -> Iterator[str]:
-    """The words of an error, the most telling first: the parameter that it names, its message, all of it."""
+def _spelt(name: str) -> str:
+    return rf"\b(?:{ALSO.get(name, re.escape(name))})\b"
+
+
+def _without(prompt: str, text: str) -> str:
+    """What a server says without what it was sent: a document has no say in what is wrong."""
+    return text.replace(json.dumps(prompt)[1:-1], "").replace(json.dumps(prompt, ensure_ascii=False)[1:-1], "")
+
+
+def _said(text: str) -> list[str]:
+    """What an error says of itself, the most telling first."""
     try:
         parsed = json.loads(text)
     except ValueError:
-        parsed = None
+        return []
     inner = parsed.get("error", parsed) if isinstance(parsed, dict) else None
-    for each in (inner.get("param"), inner.get("message")) if isinstance(inner, dict) else ():
-        if isinstance(each, str):
-            yield each
-    yield text
+    told = [inner.get(name) for name in ("param", "code", "type", "message")] if isinstance(inner, dict) else [inner]
+    return [each for each in told if isinstance(each, str)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

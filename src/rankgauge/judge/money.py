@@ -88,6 +88,7 @@ class Budget:
     cap: float | None
     spent: float = 0.0
     reserved: float = 0.0
+    calls: int = 0  # under way
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     @contextmanager
@@ -96,16 +97,17 @@ class Budget:
         most = 0.0 if self.prices is None else self.prices.cost(read, written)
         with self._changed:
             while self.cap is not None and self.spent + self.reserved + most > self.cap:
-                if self.reserved == 0:
+                if not self.calls:
                     raise Stop(self._used_up(most))
                 self._changed.wait()
-            self.reserved += most
+            self.reserved, self.calls = self.reserved + most, self.calls + 1
         spending = Spending(most)
         try:
             yield spending
         finally:
             with self._changed:
-                self.reserved = max(0.0, self.reserved - most)
+                self.calls -= 1
+                self.reserved = self.reserved - most if self.calls else 0.0  # sums of fractions leave a rest
                 self.spent += spending.cost
                 self._changed.notify_all()
 

@@ -129,6 +129,7 @@ _SQLITE: Final = {
     "NOTADB": "is not a database; name another file, or restore a dump",
     "CORRUPT": "the database is damaged; restore a dump (rankgauge store restore)",
     "FULL": "the disk is full; nothing of this was stored: make room and run it again",
+    "IOERR_WRITE": "the disk takes no more (a quota, a limit of file sizes, a fault); make room and run it again",
     "CANTOPEN": "cannot be opened; check the path and its permissions",
     "READONLY": "cannot be written; check the permissions of the file and its folder",
     "BUSY": f"another process has been writing for {WAIT} seconds; run it again when it is done",

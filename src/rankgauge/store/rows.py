@@ -7,9 +7,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rankgauge.store.engine import StoreError
@@ -82,9 +83,14 @@ def texts_in(value: Any) -> Iterator[str]:
 
 def id_of(connection: Connection, table: Any, unique: tuple[str, ...], row: Mapping[str, Any]) -> int:
     """The number of the row that has these values, which is made if there is none."""
-    (key,) = table.primary_key.columns
-    found = connection.scalar(select(key).where(*(table.c[name] == row[name] for name in unique)))
+    found = connection.scalar(_number(table, unique), {name: row[name] for name in unique})
     return int(found) if found is not None else inserted(connection, table, row)
+
+
+@cache
+def _number(table: Any, unique: tuple[str, ...]) -> Any:
+    (key,) = table.primary_key.columns
+    return select(key).where(*(table.c[name] == bindparam(name) for name in unique))
 
 
 def inserted(connection: Connection, table: Any, row: Mapping[str, Any]) -> int:

@@ -12,7 +12,7 @@ from rankgauge.errors import FormatError
 from rankgauge.read.records import id_text
 from rankgauge.read.rows import shortened
 
-__all__ = ["DUPLICATES", "Asked", "Failed", "Hit", "Ranking", "System", "hit_of", "ranking_of", "score_of"]
+__all__ = ["DUPLICATES", "Asked", "Failed", "Hit", "Ranking", "System", "cleaned", "hit_of", "ranking_of", "score_of"]
 
 LONGEST: Final = 1_000  # bytes of an id, as a store takes it
 UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
@@ -80,17 +80,17 @@ def hit_of(doc: Any, score: Any = None, fields: Any = None) -> Hit:
         raise Failed(str(error)) from None
     if not name or "\0" in name or (len(name) > LONGEST // 4 and len(name.encode()) > LONGEST):
         raise Failed(f"a document's id is {name[:60]!r}; expected a text of at most {LONGEST:,} bytes, without NUL")
-    shown = _storable(fields) if fields and isinstance(fields, Mapping) else None
+    shown = cleaned(fields) if fields and isinstance(fields, Mapping) else None
     return Hit(name, None if score is None else score_of(score, name), shown)
 
 
-def _storable(value: Any) -> Any:
-    """The fields of a document with � where a text holds what no database takes."""
+def cleaned(value: Any) -> Any:
+    """A value with � where a text holds what no database takes."""
     if isinstance(value, str):
         return UNSTORABLE.sub("\ufffd", value)
     if isinstance(value, Mapping):
-        return {_storable(str(name)): _storable(each) for name, each in value.items()}
-    return [_storable(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {cleaned(str(name)): cleaned(each) for name, each in value.items()}
+    return [cleaned(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def score_of(score: Any, doc: str) -> float:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import math
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import InputError
@@ -20,7 +22,7 @@ from rankgauge.systems.template import Secrets, filled, in_path, placeholders_in
 from rankgauge.systems.workers import Again, Busy, TimedOut
 
 if TYPE_CHECKING:
-    from httpx2 import Response
+    from httpx2 import Client, Response
 
     from rankgauge.store.project import Project
     from rankgauge.systems.config import Config
@@ -47,11 +49,23 @@ class Sender:
         for library in ("httpx2", "httpcore2"):  # what they log has addresses and headers, secrets included
             logging.getLogger(library).setLevel(logging.CRITICAL)
         self.library, self.limits, self.secrets, self.name = httpx2, limits, secrets, name
-        self.client = httpx2.Client(
-            follow_redirects=False,  # the headers would go with it
-            timeout=limits.timeout,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=limits.workers),
-        )
+        self._context = httpx2.create_ssl_context()  # for all, for it takes a while
+        self._address = lru_cache(8)(httpx2.URL)  # taking an address apart takes a while, too
+        self._own = threading.local()
+        self._clients: list[Client] = []
+
+    @property
+    def _client(self) -> Client:
+        """The client of this thread: one for all would look at every connection before and after every request."""
+        if not hasattr(self._own, "client"):
+            self._own.client = self.library.Client(
+                follow_redirects=False,  # the headers would go with it
+                timeout=self.limits.timeout,
+                verify=self._context,
+            )
+            self._clients.append(self._own.client)
+        client: Client = self._own.client
+        return client
 
     def send(self, method: str, url: str, **parts: Any) -> Any:
         """What the server says, as JSON."""
@@ -71,7 +85,7 @@ class Sender:
         errors = self.library
         late = time.monotonic() + self.limits.timeout
         try:
-            with self.client.stream(method, url, **parts) as response:
+            with self._client.stream(method, self._address(url), **parts) as response:
                 content = bytearray()
                 for part in response.iter_bytes():
                     content += part
@@ -98,32 +112,35 @@ class Sender:
         return TimedOut(f"no whole answer within {self.limits.timeout:g} seconds; allow more: timeout = …")
 
     def _parsed(self, response: Response, content: bytes, text: str) -> Any:
-        status = response.status_code
-        said = f": {shortened(text)}" if text.strip() else ""
-        if status in PASSING or status >= 500:
-            passing = Busy if status == BUSY else Again
-            raise passing(f"the server answered {status}{said}", pause_of(response.headers.get("retry-after")))
-        if 300 <= status < 400:
-            to = response.headers.get("location", "")
-            words = f"the server redirects ({status}) to {to!r}, which is not followed"
-            raise Failed(f"{words}; write that address as {self.name}")
-        if status in (401, 403):
-            raise Failed(f"the server refuses us ({status}{said}); give what it wants in headers, from ${{NAME}}")
-        if status >= 400:
-            raise Failed(f"the server answered {status}{said}")
+        if response.status_code >= 300:
+            raise self._refused(response, text)
         if not content.strip():
-            raise Failed(f"the server answered {status} without content; expected JSON")
+            raise Failed(f"the server answered {response.status_code} without content; expected JSON")
         try:
             content.decode()
             return json.loads(text, parse_constant=_refuse)
         except UnicodeDecodeError as error:
             raise Failed(f"the answer is not UTF-8 text (byte {error.start + 1}); expected JSON") from None
         except (ValueError, RecursionError) as error:
-            raise Failed(f"the answer is not JSON ({error}){said}") from None
+            raise Failed(f"the answer is not JSON ({error}): {shortened(text)}") from None
+
+    def _refused(self, response: Response, text: str) -> Failed:
+        status, said = response.status_code, f": {shortened(text)}" if text.strip() else ""
+        if status in PASSING or status >= 500:
+            passing = Busy if status == BUSY else Again
+            return passing(f"the server answered {status}{said}", pause_of(response.headers.get("retry-after")))
+        if 300 <= status < 400:
+            to = response.headers.get("location", "")
+            words = f"the server redirects ({status}) to {to!r}, which is not followed"
+            return Failed(f"{words}; write that address as {self.name}")
+        if status in (401, 403):
+            return Failed(f"the server refuses us ({status}{said}); give what it wants in headers, from ${{NAME}}")
+        return Failed(f"the server answered {status}{said}")
 
     def close(self) -> None:
         """Let go of the connections."""
-        self.client.close()
+        for client in self._clients:
+            client.close()
 
 
 def _unsent(words: str) -> Again:

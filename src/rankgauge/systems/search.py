@@ -140,16 +140,17 @@ def search(
     *,
     again: bool = False,
     allow_missing: bool = False,
+    sample: int | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Ask the queries of a file, of the last sample, or of the first stage's run; go on with a run that is open."""
+    """Ask the queries of a file, of a sample (the last one), or of the first stage's run; go on with an open run."""
     check_system(config.name, config.where)
     with ExitStack() as opened:
         store = opened.enter_context(project.store(write=True))
         lease = opened.enter_context(Lease(store, f"search {config.name}"))
         system = config.open(project)
         opened.callback(system.close)
-        asked, scope = _asked(project, store, config, queries, source, k)
+        asked, scope = _asked(project, store, config, queries, source, k, sample)
         identity = config.identity | getattr(system, "about", {})
         run, state, before = _run(store, config.name, identity, scope | {"depth": k}, again=again)
         outcome = Outcome(config.name, config.limits.workers, len(asked), run, len(before))
@@ -170,14 +171,23 @@ def search(
 
 
 def _asked(
-    project: Project, store: Store, config: Config, queries: Sequence[Query] | None, source: str, k: int
+    project: Project,
+    store: Store,
+    config: Config,
+    queries: Sequence[Query] | None,
+    source: str,
+    k: int,
+    sample: int | None = None,
 ) -> tuple[list[Asked], dict[str, int | None]]:
     """The queries, and what the run is of: a sample of queries, and of a second stage the run that it ranks."""
     if config.rerank is not None:
         if queries is not None:
             raise InputError(f"{config.where}: its queries are those of @{config.rerank}; leave QUERIES out")
         return _candidates(project, store, config, config.table.get("candidates", k))
-    sample = stored.last_sample(store) if queries is None else stored.sample_of(store, queries, source)
+    if queries is not None:
+        sample = stored.sample_of(store, queries, source)
+    elif sample is None:
+        sample = stored.last_sample(store)
     return stored.asked_in(store, sample), {"sample_id": sample, "over_run_id": None}
 
 

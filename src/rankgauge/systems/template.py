@@ -94,8 +94,10 @@ class Secrets:
 
 
 def _spelt(char: str) -> str:
-    """A pattern of a character as servers write it: plain, in an address, in JSON (once or twice), in a page."""
+    """A pattern of a character as servers write it: plain, in an address, in a page, in JSON (however often over)."""
     address = "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogateescape"))
-    inside = json.dumps(char)[1:-1]
-    ways = {char, address, address.lower(), inside, json.dumps(inside)[1:-1], html.escape(char), "+" * (char == " ")}
-    return f"(?:{'|'.join(sorted(map(re.escape, ways - {''}), key=len, reverse=True))})"
+    ways = {char, address, address.lower(), html.escape(char), "+" * (char == " ")} - {""}
+    escaped = r"\\+" + re.escape(json.dumps(char, ensure_ascii=False)[1:-1].lstrip("\\"))
+    halves = char.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
+    numbered = "".join(rf"\\+u(?i:{half})" for half in halves)  # some write & and < so, others whatever is not ASCII
+    return f"(?:{'|'.join([numbered, escaped, *sorted(map(re.escape, ways), key=len, reverse=True)])})"

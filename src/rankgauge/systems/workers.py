@@ -75,12 +75,19 @@ class Pool(Generic[T, R]):
     """Works items off; `stopped` says why some were not tried.
 
     `alone`: the first item goes alone, so that what it shows (a wrong key, what a server cannot do) costs once.
+    `steps`: what takes as long as an answer may, and is done for an item one after another.
     """
 
     def __init__(
-        self, limits: Limits, in_a_row: int = IN_A_ROW, longest_pause: float = LONGEST_PAUSE, *, alone: bool = False
+        self,
+        limits: Limits,
+        in_a_row: int = IN_A_ROW,
+        longest_pause: float = LONGEST_PAUSE,
+        *,
+        alone: bool = False,
+        steps: int = 1,
     ) -> None:
-        self.limits, self.in_a_row, self.longest_pause = limits, in_a_row, longest_pause
+        self.limits, self.in_a_row, self.longest_pause, self.steps = limits, in_a_row, longest_pause, steps
         self.stopped: str | None = None
         self._lock = threading.Lock()
         self._places = _Places(1 if alone else limits.workers, limits.workers)
@@ -135,10 +142,10 @@ class Pool(Generic[T, R]):
         for attempt in range(1, self.limits.retries + 2):
             with self._place() as wave:
                 if self.stopped is not None:
-                    return hand, Done(item, None, error, attempt - 1, milliseconds) if attempt > 1 else None
+                    return hand, _tried(item, error, attempt - 1, milliseconds)
                 began = time.perf_counter()
                 try:
-                    result = hand.do(item, self.limits.timeout + GRACE)
+                    result = hand.do(item, self.limits.timeout * self.steps + GRACE)
                 except TimeoutError:
                     words = f"no answer within {self.limits.timeout:g} seconds; allow more: timeout = "
                     words += f"{self.limits.timeout * 2 + 1:.0f}"
@@ -149,7 +156,7 @@ class Pool(Generic[T, R]):
                         self._places.halve(wave)
                 except Stop as fatal:
                     self.stopped = str(fatal)
-                    return hand, None
+                    return hand, _tried(item, error, attempt - 1, milliseconds)
                 except Failed as final:
                     return hand, Done(item, None, str(final), attempt, _since(began))
                 else:
@@ -282,6 +289,11 @@ class _Hand(Generic[T, R]):
                 future.set_result(self.work(item))
             except BaseException as error:
                 future.set_exception(error)
+
+
+def _tried(item: T, error: str, attempts: int, milliseconds: float) -> Done[T, Any] | None:
+    """What became of an item that is not tried again; nothing where it never was."""
+    return Done(item, None, error, attempts, milliseconds) if attempts else None
 
 
 def _since(began: float) -> float:
