@@ -77,9 +77,9 @@ SECTION_NOTES = {
     ),
     "search": (
         f"`rankgauge search` of {ASKED:,} queries to a function that takes {LATENCY * 1000:g} ms, with {WORKERS} "
-        "workers and every answer committed to SQLite before its worker asks on, against the seconds that this takes "
-        f"where nothing else takes any: {IDEAL_SECONDS:g}. An answer has {FOUND} documents, in the second row with "
-        "their texts; memory may grow by a fifth after the first tenth. Then `rankgauge pool` of ten runs of "
+        "workers and every answer committed to SQLite before its worker asks on, against as many threads that only "
+        f"wait ({IDEAL_SECONDS:g} seconds where nothing else runs). An answer has {FOUND} documents, in the second row "
+        "with their texts; memory may grow by a fifth after the first tenth. Then `rankgauge pool` of ten runs of "
         f"{_shape('pooled')} against `rankgauge eval` of the same files, in seconds of the processor: 0.5x means that "
         "pooling takes twice as much."
     ),

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from cases import EVAL, Case
-from measure import Outcome, Timing, take_turns
+from measure import Outcome, take_turns
 from peers import MEASURES, OURS
 from shapes import dataset
 
@@ -86,6 +87,23 @@ def searched(function: str) -> tuple[float, str]:
     return outcome.seconds, str(outcome.documents)
 
 
+def waited() -> tuple[float, str]:
+    """As many threads that do nothing but wait as long for as many queries."""
+    left = iter(range(QUERIES))
+
+    def wait() -> None:
+        while next(left, None) is not None:
+            time.sleep(LATENCY)
+
+    threads = [threading.Thread(target=wait) for _ in range(WORKERS)]
+    began = time.perf_counter()
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    return time.perf_counter() - began, str(QUERIES * FOUND)
+
+
 def commanded(folder: Path, *words: str) -> tuple[float, str]:
     """A whole command in this process; the processor's seconds since it began."""
     from rankgauge.cli import cli
@@ -116,6 +134,7 @@ def evaluated(folder: Path) -> tuple[float, str]:
 WORKS: Final[dict[str, Callable[[Path], tuple[float, str]]]] = {
     "ids": lambda _: searched("ids"),
     "texts": lambda _: searched("texts"),
+    "wait": lambda _: waited(),
     "pool": pooled,
     "eval": evaluated,
 }
@@ -135,9 +154,7 @@ QUICK_POOL = Case("search", "a pool of fifty small runs, processor time", "fifty
 def measure_search(rounds: int, timeout: float, data: Path, quick: bool) -> Iterator[tuple[Case, Outcome]]:
     """Every case with what was measured."""
     for work, case in SEARCHES.items():
-        outcome = take_turns(f"search {case.title}", __file__, {OURS: work}, rounds, timeout)
-        outcome.note(IDEAL, Timing(IDEAL_SECONDS))
-        yield case, outcome
+        yield case, take_turns(f"search {case.title}", __file__, {OURS: work, IDEAL: "wait"}, rounds, timeout)
     case = QUICK_POOL if quick else POOL
     folder = str(dataset(case.data, data).qrels.parent.resolve())
     yield case, take_turns(f"search {case.title}", __file__, {OURS: "pool", EVAL: "eval"}, rounds, timeout, folder)

@@ -460,7 +460,9 @@ def test_the_commands_of_the_page_run(command: Command, shop: Path) -> None:
     page = (Path(__file__).parents[1] / "docs" / "project.md").read_text(encoding="utf-8")
     shown = page.partition("## Files of other tools")[2].splitlines()
     commands = [shlex.split(line) for line in shown if line.startswith("    rankgauge ")]
-    assert len(commands) == 13
+    assert len(commands) == 14
+    (shop / "log.csv").write_text("query\nred shoes\na hat\n")
+    assert command("sample", "log.csv", "--n", "2", "--name", "traffic-300").code == 0
     for _, *words in commands:
         done = command(*words)
         assert (done.code, done.err) == (0, ""), words
