@@ -28,6 +28,7 @@ __all__ = ["Columns", "Judgments", "Nested", "Record", "Run", "check_ids", "comp
 __all__ += ["is_complex"]
 
 Nested: TypeAlias = "Mapping[str, Mapping[str, float]]"
+NAMED = 4  # judges of a store that are said by name
 # What odd ids and numbers raise.
 ODD = (FormatError, TypeError, ValueError, OverflowError, UnicodeEncodeError, np.exceptions.ComplexWarning)
 
@@ -206,6 +207,13 @@ class Judgments(Record):
 
     kind = "judgments"
     number = "relevance"
+
+    @property
+    def by(self) -> str:
+        """Whose labels of a store these are, the first four by name; nothing where they come from elsewhere."""
+        names = [name for rank in self.stored.get("rule", {}).get("judges", ()) for name in rank]
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        return f"{', '.join(names[:NAMED])}{more}"
 
     @cached_property
     def fingerprint(self) -> str:

@@ -61,9 +61,12 @@ class Report(Shown):
     @property
     def subtitle(self) -> str:
         """What the report rests on."""
-        facts, judged = self.facts, self.facts.results.first.fingerprints["judgments"]
+        facts, first = self.facts, self.facts.results.first
+        judged = f"judgments {first.fingerprints['judgments']}"
+        if first.judgments is not None and first.judgments.by:
+            judged = f"labels of {first.judgments.by}, {judged}"
         counts = [counted(len(facts.results), "system"), counted(len(facts.first.queries), "query", "queries")]
-        return " · ".join([f"{', '.join(facts.values)}{facts.first.per}", *counts, f"judgments {judged}"])
+        return " · ".join([f"{', '.join(facts.values)}{facts.first.per}", *counts, judged])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, every digit: what the sections show, and the comparison and the results behind it."""

@@ -106,6 +106,8 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
     unusual = bool(evaluation.protocol.changed)
     yield from _dialect_words(evaluation.first)
     yield f"Queries: {'; '.join(_count_words(results))}."
+    if evaluation.first.judgments is not None and evaluation.first.judgments.by:
+        yield f"Labels: of {evaluation.first.judgments.by}."
     yield from [rules] if unusual else []
     yield from [note for note in evaluation.ties if note not in loud]
     for k in evaluation.first.judged:
