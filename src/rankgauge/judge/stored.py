@@ -13,6 +13,8 @@ from rankgauge.store.rows import digest, insert_into, now, parts, written
 from rankgauge.store.store import Label, Pair, Query
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from rankgauge.judge import pairs as judging
     from rankgauge.judge.answers import Reading
     from rankgauge.judge.asking import Question
@@ -120,8 +122,8 @@ def keep_ability(store: Store, base_url: str, model: str, found: Mapping[str, An
     """Remember it."""
     row = {"base_url": base_url, "model": model, "found": written(found), "at": now()}
 
-    def kept(connection: Any) -> None:
-        put = insert_into(connection, schema.ability).values(**row)
+    def kept(connection: Connection) -> None:
+        put = insert_into(connection.dialect.name, schema.ability).values(**row)
         new = {"found": put.excluded.found, "at": put.excluded.at}
         connection.execute(put.on_conflict_do_update(index_elements=["base_url", "model"], set_=new))
 
