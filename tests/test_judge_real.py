@@ -164,7 +164,8 @@ def test_ctrl_c_waits_for_what_is_under_way_and_twice_does_not(here: Path, times
             [*COMMAND, "judge", "pairs.jsonl", "--judge", "petra"], cwd=here, stderr=subprocess.PIPE, text=True
         ) as process:
             until(lambda: server.calls >= 8)
-            server.delay = 2.0 if times == 1 else 30.0
+            server.delay = 3.0 if times == 1 else 30.0
+            time.sleep(0.5)  # what began before is over
             until(lambda: server.now == 4)  # all that may be under way
             process.send_signal(signal.SIGINT)
             assert process.stderr is not None
