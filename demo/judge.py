@@ -33,6 +33,11 @@ def grade(query: str, product: dict[str, str]) -> int:
     return next((level for share, level in FROM if covered >= share), 0)
 
 
+def stand_in(query: dict[str, str], product: dict[str, str]) -> int:
+    """The same as a judge of `rankgauge judge`."""
+    return grade(query["query"], {name: text for name, text in product.items() if name != "doc_id"})
+
+
 def main(folder: Path) -> None:
     """Write both files."""
     folder.mkdir(parents=True, exist_ok=True)

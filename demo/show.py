@@ -1,34 +1,32 @@
-"""What `make demo` prints: which ranker is better, whether that is real, why, and what is lost where."""
+"""What `make demo` prints: the loop on the bundled shop, from a log to a report, and where to look next."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).parent
-OLD, NEW = "demo/out/fields.run", "demo/out/reranked.run"
+TWO = ("compare", "demo/qrels.txt", "demo/out/fields.run", "demo/out/reranked.run")
 
 
-def run(*arguments: str, first: int | None = None) -> None:
-    """Show a command, then run it, or show the first lines of what it prints."""
-    print(f"\n$ rankgauge {' '.join(arguments)}", flush=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "rankgauge", *arguments], check=True, cwd=HERE.parent, capture_output=True, text=True
-    )
-    print("".join(f"{line}\n" for line in done.stdout.splitlines()[:first]), end="", flush=True)
+def run(*arguments: str) -> None:
+    """Show a command, then run it: what it does and what came of it, in one stream."""
+    print(f"$ rankgauge {' '.join(arguments)}", flush=True)
+    subprocess.run([sys.executable, "-m", "rankgauge", *arguments], check=True, cwd=HERE.parent, stderr=sys.stdout)
 
 
 def main() -> None:
-    """One story: a reranker on top of a full-text search."""
-    print("A shop of 360 products, 60 queries, 912 graded judgments. Does reranking help, and is that real?")
-    run("compare", "demo/qrels.txt", OLD, NEW)
-    print("Why did q50 get worse?", end="")
-    run("explain", "demo/qrels.txt", OLD, NEW, "--worst", "1", "--documents", "demo/catalogue.jsonl", first=7)
-    print("What does the retriever lose, what the reranker? Which segments gain? One page has it all:", end="")
-    about = ("--by", "demo/queries.tsv:segment", "--queries", "demo/queries.tsv", "--documents", "demo/catalogue.jsonl")
-    run("report", "demo/qrels.txt", OLD, NEW, "--retrieved", OLD, *about, "-o", "demo/out/report.html")
-    print("Open demo/out/report.html in a browser.")
+    """The whole loop; without the word vectors that its dense system needs, the comparison of two runs."""
+    if not all(map(find_spec, ("safetensors", "tokenizers", "wordllama"))):
+        print("The word vectors of the demo are not installed; here is a comparison of two stored runs.")
+        run(*TWO)
+        return
+    print("A shop of 360 products, and a log of searches. Which search is best? Says who?\n")
+    run("loop", "demo")
+    print("\nOpen demo/out/loop.html in a browser. Next, with people's judgments:")
+    print(f"rankgauge {' '.join(TWO)}")
 
 
 if __name__ == "__main__":

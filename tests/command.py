@@ -15,7 +15,7 @@ import pytest
 
 from rankgauge import cli
 
-__all__ = ["COMMAND", "Command", "Outcome", "Sized", "Written", "called", "real"]
+__all__ = ["COMMAND", "Command", "Outcome", "Sized", "Written", "called", "on_a_terminal", "real"]
 
 COMMAND = [sys.executable, "-m", "rankgauge"]
 
@@ -71,6 +71,16 @@ def real(
         line, input=_bytes(stdin), stdout=stdout, stderr=subprocess.PIPE, cwd=cwd, env=surroundings, timeout=300
     )
     return Outcome(done.returncode, _text(done.stdout or b""), _text(done.stderr))
+
+
+def on_a_terminal(*words: str, cwd: Path) -> str:
+    """What the real command shows on a terminal that takes its standard error."""
+    ours, theirs = os.openpty()
+    subprocess.run([*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=theirs, cwd=cwd, timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 100_000)
+    os.close(ours)
+    return _text(shown)
 
 
 def _bytes(given: str | bytes) -> bytes:

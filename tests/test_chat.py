@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chat_server import MODEL, PERSONALITIES, STONES, ChatServer, chatting, specimen
 from rankgauge.errors import InputError
-from rankgauge.judge.chat import LONGEST_PAUSE, Ability, Chat, Reply, _is_empty, _refused, _reply
+from rankgauge.judge.chat import LONGEST_PAUSE, Ability, Chat, Reply, _is_empty, _reply, refused
 from rankgauge.systems.hits import Failed
 from rankgauge.systems.workers import Again, Busy, Done, Limits, Pool, Stop, TimedOut
 
@@ -454,9 +454,9 @@ def test_what_is_refused_is_what_is_named_first_where_it_tells_most(said: Any, n
     error = Failed("no")
     error.status, error.text = 400, said if isinstance(said, str) else json.dumps(said)
     names = ("model", "messages", "max_tokens", "temperature", "seed", "logprobs", "top_logprobs", "response_format")
-    assert _refused(error, dict.fromkeys(names), "the prompt") == name
+    assert refused(error, dict.fromkeys(names), "the prompt") == name
     error.status = 500
-    assert _refused(error, dict.fromkeys(names), "the prompt") is None
+    assert refused(error, dict.fromkeys(names), "the prompt") is None
 
 
 def test_one_token_is_one_token_whatever_the_limit_is_called() -> None:

@@ -51,6 +51,11 @@ ASKED = {
     "labels": "labels",
     "history": "history",
     "store status": "store status",
+    "loop": "loop help-centre",
+    "judge": "judge pairs.jsonl --judge words",
+    "judge --dry-run": "judge pairs.jsonl --judge words --dry-run",
+    "judge --batch": "judge pairs.jsonl --judge model --batch ask.jsonl",
+    "judge --reparse": "judge --judge words --reparse",
 }
 # Other names of a value's ends. The smallest and largest of many values (beside their median) are no ends, and
 # "interval" is a level of Krippendorff's alpha.
@@ -116,11 +121,21 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(files: Path) -> Path:
     """A project in the same folder, with an evaluation that was saved."""
     pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
+    pairs = [
+        {"query_id": "q01", "query": "hats", "doc_id": doc, "document": {"title": "a hat"}} for doc in ("d1", "d2")
+    ]
+    (files / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    (files / "words.py").write_text("def grade(query, document):\n    return 1, 'a hat'\n")
+    assert called("init", ".", cwd=files).code == 0
+    with (files / "rankgauge.toml").open("a") as file:
+        file.write('[judges.words]\ncall = "words:grade"\n')
+        file.write('[judges.model]\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n')
     for words in (
-        "init .",
         "store import qrels.txt --judge ann",
         "store import a.run --system a",
         "eval @labels @a --save",
+        "init help-centre --example",
+        "judge pairs.jsonl --judge words",
     ):
         assert called(*words.split(), cwd=files).code == 0
     return files
@@ -129,7 +144,7 @@ def project(files: Path) -> Path:
 @pytest.fixture
 def asked(name: str, files: Path, request: pytest.FixtureRequest) -> str:
     """What is asked, where what it needs has been made."""
-    if ASKED[name].split()[0] in ("labels", "history", "store"):
+    if ASKED[name].split()[0] in ("labels", "history", "store", "loop", "judge"):
         request.getfixturevalue("project")
     return ASKED[name]
 

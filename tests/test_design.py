@@ -260,6 +260,19 @@ def test_compare_has_the_flips_of_these_weights_and_the_interval_of_the_design(c
     assert json.loads(of_values.out)["measures"]["nDCG@10"]["pairs"][0]["p"] == pair.p
 
 
+@pytest.mark.parametrize("per", BOTH)
+def test_every_title_says_what_the_means_are_of(command: Command, files: Path, per: str) -> None:
+    words = ["qrels.txt", "old.run", "new.run", "--sample", "traffic.tsv", "--per", per]
+    assert f"\nnDCG@10 per {per}, 20 queries\n" in command("compare", *words, cwd=files).out
+    assert f"Means per {per} over 20 queries." in command("compare", *words, "--format", "latex", cwd=files).out
+    report = command("report", *words, "--no-charts", "--format", "markdown", cwd=files).out
+    assert f"\nnDCG@10 per {per} · 2 systems · 20 queries" in report
+    assert f"\n**nDCG@10 per {per}, 20 queries**\n" in report
+    assert "Intervals: t, over draws of the sample." in report
+    alone = command("report", *words[:2], *words[3:], "--no-charts", "--format", "markdown", cwd=files).out
+    assert f"nDCG@10 per {per} of old is 0." in alone
+
+
 def test_where_the_interval_and_p_answer_differently_a_caution_says_why() -> None:
     """The head is known, and its differences cancel: on this log the tail decides, on other searches nothing does."""
     apart = [0.3, -0.2, 0.1, -0.1, *(0.1 + 0.01 * (at % 3) for at in range(26))]

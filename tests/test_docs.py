@@ -42,6 +42,7 @@ PAGES += ["docs/bench.md", "docs/charts.md", "docs/gate.md", "docs/plan.md", "do
 PAGES += ["docs/judgments.md", "docs/agreement.md", "docs/funnel.md", "docs/align.md", "docs/arrays.md"]
 PAGES += ["docs/trainers.md", "docs/index.md", "docs/first-steps.md", "docs/reference.md", "docs/project.md"]
 PAGES += ["docs/python.md", "docs/search.md", "docs/pool.md", "docs/sample.md", "docs/judge.md", "docs/prompts.md"]
+PAGES += ["docs/loop.md"]
 PAGES += ["docs/from-pytrec_eval.md", "docs/from-ir_measures.md", "docs/from-scikit-learn.md"]
 PAGES += ["docs/from-ranx.md"]  # its examples run in tests/peers
 GENERATED = {"docs/benchmarks.md"}  # `make bench` writes it
@@ -92,8 +93,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 EXITS = {"FAIL": 1, "INCONCLUSIVE": 3}  # of a gate, by how its output begins
 
 
-PROJECT = "docs/project.md"  # whose commands build on each other
-ALONE = [page for page in PAGES if page != PROJECT]
+PROJECT, LOOP = "docs/project.md", "docs/loop.md"  # whose commands build on each other
+ALONE = [page for page in PAGES if page not in (PROJECT, LOOP)]
 
 
 def console_examples(pages: Sequence[str] = ALONE) -> Iterator[tuple[str, str]]:
@@ -140,6 +141,18 @@ def test_the_commands_of_a_project_build_on_each_other(checkout: Path) -> None:
         assert (done.code, done.err) == (0, ""), command
         assert timeless(done.out)[: len(shown.splitlines())] == timeless(shown)
         assert [line for line in done.out.splitlines() if width_of(line) > WIDTH] == []
+
+
+def test_the_commands_of_the_loop_build_on_each_other(checkout: Path) -> None:
+    """From nothing to a report in two commands; the steps are told on standard error."""
+    pytest.importorskip("httpx2", reason="the loop needs httpx2")
+    (made, said), (looped, shown) = console_examples([LOOP])
+    done = real(*shlex.split(made)[1:], cwd=checkout)
+    assert (done.code, done.out, done.err) == (0, f"{said}\n", "")
+    done = real(*shlex.split(looped)[1:], cwd=checkout)
+    assert (done.code, done.out) == (0, f"{shown}\n")
+    assert len(done.err.splitlines()) == 8
+    assert len(shown.splitlines()) <= 25
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if list(blocks(page, "console"))])

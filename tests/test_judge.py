@@ -18,10 +18,12 @@ from chat_server import MODEL, STONES, ChatServer, chatting, specimen
 from command import Command
 from rankgauge import Project
 from rankgauge.errors import InputError
-from rankgauge.judge.asking import REMINDER, ask_judge, plan_judge, questions_of, read_again
+from rankgauge.judge.answers import READER
+from rankgauge.judge.asking import REMINDER, ask_judge, plan_judge, questions_of
 from rankgauge.judge.config import find_judge, judge_config
 from rankgauge.judge.money import Budget, Prices
 from rankgauge.judge.pairs import Pair
+from rankgauge.judge.reparse import Changed, Reread, read_again
 from rankgauge.systems.workers import Stop
 
 PRICES = {"input": 0.25, "output": 2.0, "per": 1_000_000, "currency": "$"}
@@ -126,6 +128,15 @@ def test_the_pool_is_judged_where_no_file_is_named(folder: Path, command: Comman
 # ---- a model ---------------------------------------------------------------------------------------------------------
 
 
+def test_the_pool_is_shown_as_the_file_was(folder: Path, strict: ChatServer, command: Command) -> None:
+    words = ("--judge", "petra", "--base-url", strict.url, "--model", MODEL)
+    assert command("judge", "pairs.jsonl", *words).code == 0
+    sent = strict.bodies[0]["messages"][0]["content"]
+    assert sent.index("title: Stone") < sent.index("text: Specimen")  # as in the file, which is not by name
+    assert command("judge", *words).out.startswith("petra graded 12 of 12 pairs; nothing was asked")
+    assert strict.calls == 12
+
+
 def test_a_model_judges_and_is_asked_once_ever(folder: Path, strict: ChatServer) -> None:
     pairs = [*map(pair, range(12))]
     judged = ask_judge(Project("."), config(strict), pairs)
@@ -186,7 +197,7 @@ def test_the_same_text_is_asked_once(folder: Path, strict: ChatServer) -> None:
 def test_a_dry_run_sends_and_stores_nothing(folder: Path, strict: ChatServer, command: Command) -> None:
     plan = plan_judge(Project("."), config(strict, prices=PRICES), [*map(pair, range(12))], repeats=2)
     text = questions_of(config(strict), [pair(0)])[0][0].text
-    assert (plan["pairs"], plan["answered"], plan["calls"]) == (12, 0, 24)
+    assert (plan["pair_count"], plan["answered"], plan["calls"]) == (12, 0, 24)
     assert plan["tokens_in"] == pytest.approx(24 * len(text) / 4, rel=0.05)
     assert plan["cost"] == pytest.approx((plan["tokens_in"] * 0.25 + plan["tokens_out"] * 2) / 1e6)
     assert (strict.calls, stored(folder, "SELECT COUNT(*) FROM judgment")) == (0, [(0,)])
@@ -215,17 +226,49 @@ def test_an_unreadable_answer_is_asked_for_once_more(folder: Path) -> None:
     assert stored(folder, "SELECT COUNT(*), MAX(grade) FROM judgment") == [(2, None)]
 
 
-def test_stored_answers_are_read_again(folder: Path, strict: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_answers_are_read_again(folder: Path, strict: ChatServer, command: Command) -> None:
     ask_judge(Project("."), config(strict), [*map(pair, range(4))])
-    assert read_again(Project("."), config(strict)) == []
+    assert read_again(Project("."), "petra").changed == ()
     with sqlite3.connect(folder / "rankgauge.db") as connection:  # as an older reader had it
         connection.execute("UPDATE judgment SET state = 'failed', grade = NULL, reader = '0' WHERE doc_id = 'd3'")
-    changed = read_again(Project("."), config(strict))
-    assert [(each.doc_id, each.before, each.now) for each in changed] == [("d3", ("failed", None), ("graded", 3.0))]
+        connection.execute("UPDATE judgment SET grade = 3, reader = '0' WHERE doc_id = 'd2'")
+    said = command("judge", "--judge", "petra", "--reparse")  # a judge by options alone: the name is enough
+    assert (said.code, said.out) == (
+        0,
+        "petra: 2 stored answers are read otherwise than before, of 4.\n  q0 d3: failed → 3\n  q2 d2: 3 → 2\n",
+    )
     assert strict.calls == 4
-    assert stored(folder, "SELECT grade FROM judgment WHERE doc_id = 'd3' ORDER BY judgment_id") == [(None,), (3.0,)]
-    assert read_again(Project("."), config(strict)) == []
+    rows = stored(folder, "SELECT grade, reader, raw IS NULL FROM judgment WHERE doc_id = 'd3' ORDER BY judgment_id")
+    assert rows == [(None, "0", 0), (3.0, READER, 0)]  # what was read before stays
+    assert read_again(Project("."), "petra").data() == {"judge": "petra", "reader": READER, "answers": 4, "changed": []}
     assert dict(Project(".").labels("petra").nested["q0"]) == {"d0": 0.0, "d3": 3.0}
+    assert ask_judge(Project("."), config(strict), [*map(pair, range(4))]).calls == 0
+
+
+def test_answers_are_read_again_as_they_were_asked_for(folder: Path, strict: ChatServer) -> None:
+    ask_judge(Project("."), config(strict), [*map(pair, range(4))])
+    ask_judge(Project("."), config(strict, prompt="binary"), [pair(1)])  # grades to 1; the others were to 3
+    ask_judge(Project("."), config(strict, prompt="digit"), [pair(5)])
+    assert read_again(Project("."), "petra") == Reread("petra", 5, ())
+    with sqlite3.connect(folder / "rankgauge.db") as connection:
+        connection.execute("UPDATE judgment SET grade = 0 WHERE doc_id = 'd5'")
+        connection.execute("UPDATE judgment SET raw = 'Score: 2' WHERE doc_id = 'd2'")  # as another tool has it
+    changed = Changed("q2", "d5", 0, ("graded", 0.0), ("graded", 1.0))
+    assert read_again(Project("."), "petra") == Reread("petra", 4, (changed,))
+    sure = stored(folder, "SELECT DISTINCT round(expected, 2), round(mass, 2) FROM judgment WHERE doc_id = 'd5'")
+    assert sure == [(1.1, 1.0)]  # carried over
+    assert len(read_again(Project("."), "petra").changed) == 0
+
+
+def test_nothing_to_read_again(folder: Path, strict: ChatServer, command: Command) -> None:
+    assert (
+        "nothing of judge 'gpt' is stored; rankgauge judge asks one"
+        in command("judge", "--judge", "gpt", "--reparse").err
+    )
+    ask_judge(Project("."), config(strict), [pair(1)])
+    assert "did you mean 'petra'" in command("judge", "--judge", "petr", "--reparse").err
+    both = command("judge", "pairs.jsonl", "--judge", "petra", "--reparse")
+    assert (both.code, "[PAIRS] and --reparse exclude each other" in both.err) == (2, True)
 
 
 def test_pairs_without_a_text_are_counted_and_not_asked(folder: Path, strict: ChatServer, command: Command) -> None:
@@ -251,6 +294,27 @@ def test_fields_are_shown_as_the_project_says(folder: Path, strict: ChatServer) 
     sent = strict.bodies[0]["messages"][0]["content"]
     assert specimen("s1", 1) in sent
     assert "price" not in sent
+
+
+def test_json_holds_what_is_said(folder: Path, strict: ChatServer, command: Command) -> None:
+    words = ("judge", "pairs.jsonl", "--judge", "petra", "--base-url", strict.url, "--model", MODEL, "--format", "json")
+    (plan,) = json.loads(command(*words, "--dry-run").out)["judges"]
+    assert (plan["judge"], plan["pair_count"], plan["calls"], plan["cost"]) == ("petra", 12, 12, None)
+    (batch,) = json.loads(command(*words, "--batch", "ask.jsonl").out)["judges"]
+    assert (batch["questions"], batch["files"]) == (12, ["ask.jsonl"])
+    first = command(*words, "-o", "labels.txt")
+    (judged,) = json.loads(first.out)["judges"]
+    assert (first.code, first.err, len(Path("labels.txt").read_text().splitlines())) == (0, "", 12)
+    assert (judged["graded"], judged["open"], judged["calls"]) == (12, 0, 12)
+    assert judged["grades"] == {"0": 3, "1": 3, "2": 3, "3": 3}
+    (read,) = json.loads(command("judge", "--judge", "petra", "--reparse", "--format", "json").out)["judges"]
+    assert read == {"judge": "petra", "reader": READER, "answers": 12, "changed": []}
+    both = command(*words, "-o", "-")
+    assert (len(both.out.splitlines()), json.loads(both.err)["judges"][0]["before"]) == (12, 12)
+    done = ("judge", "--judge", "odd", "--call", "mine:odd", "--format", "json")
+    assert json.loads(command(*done).out) == {"judges": []}  # every pair of the pool has a grade
+    odd = command(*done[:1], "pairs.jsonl", *done[1:])
+    assert (odd.code, json.loads(odd.out)["judges"][0]["failed"]) == (4, 4)
 
 
 # ---- money -----------------------------------------------------------------------------------------------------------

@@ -22,12 +22,16 @@ from rankgauge.dialects.answers import Conventions, DialectList, DialectValues
 from rankgauge.dialects.reproduce import Files, Told, compare, search
 from rankgauge.explanation.query.explain import worst_queries
 from rankgauge.explanation.query.explanation import Explanations, difference
+from rankgauge.judge.check import JudgeCheck
+from rankgauge.judge.gullible import Gullibility, Tried
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.scale import Scale
 from rankgauge.measures import parse
 from rankgauge.read import RunSource, read_judgments
 from rankgauge.show.formats import FORMATS
 from rankgauge.shown import Shown
+from rankgauge.stats.correlation import wilson
+from rankgauge.steps.looped import Looped, Step
 from rankgauge.store.history import Entry, History
 from rankgauge.store.labels import Labels
 from rankgauge.store.status import JudgeCounts, LabelCounts, Status
@@ -113,6 +117,30 @@ def stored() -> dict[str, Shown]:
             calls=3,
             models=(EVIL, "other"),
         ),
+        "Looped": Looped(
+            f"loop {EVIL}",
+            (Step("sample", EVIL), Step("judge", EVIL, kept=True)),
+            4,
+            (Judged(f"gpt {EVIL}", "model", Scale.of({0: "bad", 1: "good"}), 4, cost=0.5, currency=EVIL),),
+            ({"judge": EVIL, "words": f"it agrees {EVIL}"},),
+            rankgauge.evaluate_runs(*data(), ["nDCG@10", "P@5"]),
+            rankgauge.compare(*data(), ["nDCG@10"], baseline=OLD),
+            f"{EVIL}.html",
+        ),
+        "JudgeCheck": JudgeCheck(
+            Judged(
+                f"b {EVIL}",
+                "model",
+                Scale.of({0: EVIL, 1: "good"}),
+                4,
+                outcomes={(EVIL, "d", 0): ("failed", None, EVIL)},
+            ),
+            rankgauge.agree({f"a {EVIL}": data()[0], f"b {EVIL}": second()}),
+            EVIL,
+        ),
+        "Gullibility": Gullibility(
+            EVIL, "0", 2, (Tried(EVIL, wilson(1, 2), Judged(EVIL, "model", Scale.of({0: EVIL, 1: "good"}), 2)),)
+        ),
         "History": History("nDCG@10", tuple(entries)),
         "LabelCounts": LabelCounts(Labels(((f"ann {EVIL}",),)), 1, 2, 1, 1, 1, judges),
         "Status": Status(f"store {EVIL}", "SQLite", 12_345, counts, (EVIL,), (EVIL,), (EVIL,)),
@@ -177,7 +205,7 @@ NAMES = [
     *("Result", "Evaluation", "TieBands", "Comparison", "Check", "Plan", "Leaderboard", "Explanation", "Explanations"),
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
-    *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "Sample"),
+    *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "JudgeCheck", "Gullibility", "Sample", "Looped"),
 ]
 
 

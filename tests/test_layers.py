@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 ROOMS = (
     "errors dtypes shown stats protocol read writers sampling matching measures dialects validation result arrays "
     "evaluate dialects.reproduce dialects.answers dialects.trec_eval comparison explanation trust show reports store "
-    "systems judge pytest_plugin cli __main__"
+    "systems judge steps pytest_plugin cli __main__"
 )
 LAYERS = ROOMS.split()
 UPWARDS = {"shown", "store.project"}  # a result shows itself, a project searches and pools: the ways up

@@ -52,7 +52,7 @@ WORDS: dict[str, list[str]] = {
 }
 SILENT = {"init", "store", "measures", "rules", "convert", "trec_eval", "completion"}  # they show no result
 SILENT |= {"search", "pool", "judge"}  # they write a run, pairs and labels
-SILENT |= {"labels", "history"}  # they need a project, and are tested with one
+SILENT |= {"labels", "history", "loop"}  # they need a project, and are tested with one
 READ = {
     "bench": "suite/one/runs/a.run",
     "align": "experiments.csv",
@@ -202,7 +202,7 @@ def test_every_file_is_declared_as_read_or_written() -> None:
     ]
     assert bare == []
     written = {each.name for name in COMMANDS for each in command_named(name).params if isinstance(each.type, Target)}
-    assert written == {"output", "markdown", "junit", "save_baseline"}
+    assert written == {"output", "markdown", "junit", "save_baseline", "batch"}
 
 
 def test_a_name_means_the_same_in_every_command() -> None:
@@ -213,6 +213,8 @@ def test_a_name_means_the_same_in_every_command() -> None:
         "--margin": "check: also MEASURE=M",
         "--method": "the adjustment for several pairs; sample: how queries are drawn",
         "--by": "groups of queries; labels: a judge",
+        "--from": "convert: a format; loop: a step",
+        "--only": "dialects: some of them; loop: a step",
         "--order": "a rule; pool: which pairs are taken first",
     }
     kinds: dict[str, set[str]] = {}

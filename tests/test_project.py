@@ -281,14 +281,19 @@ def test_a_shell_completes_addresses(command: Command, shop: Path, address: str)
     filled(address)
     with open(shop / "rankgauge.toml", "a", encoding="utf-8") as file:
         file.write('[systems.live]\ncall = "engine:search"\n[systems.bm25]\nkind = "fts5"\n')
+    (shop / "log.csv").write_text("query\na\nb\nb\n")
+    assert command("sample", "log.csv", "--n", "2", "--method", "top").code == 0
     for typed, found in (
         ("eval @", ["@labels", "@people", "@labels:ann", "@bm25"]),
         ("eval @b", ["@bm25"]),
         ("eval @labels:", ["@labels:ann"]),
         ("search ", ["live", "bm25"]),
         ("search li", ["live"]),
+        ("eval --sample @", ["@top-2"]),
+        ("sample --keep @t", ["@top-2"]),
     ):
-        given = {"_RANKGAUGE_COMPLETE": "bash_complete", "COMP_WORDS": f"rankgauge {typed}", "COMP_CWORD": "2"}
+        last = str(len(typed.split(" ")))
+        given = {"_RANKGAUGE_COMPLETE": "bash_complete", "COMP_WORDS": f"rankgauge {typed}", "COMP_CWORD": last}
         code = "from rankgauge.cli import cli; cli(prog_name='rankgauge')"
         done = subprocess.run(
             [sys.executable, "-c", code], env=os.environ | given, capture_output=True, text=True, check=True

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command import Command
 from rankgauge.errors import InputError
 from rankgauge.judge.prompt import PACKAGED, VARIABLES, Prompt, packaged
 from rankgauge.judge.scale import BINARY, GRADED, Scale
@@ -259,6 +263,36 @@ def test_a_query_brings_no_hidden_characters() -> None:
 
 
 # ---- where prompts come from -----------------------------------------------------------------------------------------
+
+
+def test_a_wheel_has_the_prompts(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling", reason="hatchling is not installed")
+    built = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(built, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with ZipFile(wheel) as file:
+        for name in PACKAGED:
+            assert file.read(f"rankgauge/judge/prompts/{name}.txt").decode() == packaged(name)
+
+
+def test_a_new_project_has_the_prompts(tmp_path: Path, command: Command) -> None:
+    own = tmp_path / "prompts"
+    own.mkdir()
+    (own / "graded.txt").write_text("Mine: {document}", encoding="utf-8")
+    (own / "short.txt").symlink_to(tmp_path / "nowhere.txt")
+    assert command("init", tmp_path).code == 0
+    assert {path.name for path in own.iterdir()} == {f"{name}.txt" for name in PACKAGED}
+    assert (own / "graded.txt").read_text(encoding="utf-8") == "Mine: {document}"  # what is there stays
+    assert not (tmp_path / "nowhere.txt").exists()
+    for name in ("criteria", "binary", "digit", "pairwise"):
+        assert Prompt.of(name, tmp_path) == PROMPTS[name]  # the same judge, until somebody changes the file
+
+
+def test_prompts_that_cannot_be_copied(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "prompts").write_text("a file")
+    said = command("init", tmp_path)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "prompts: File exists" in said.err
 
 
 def test_the_prompt_of_the_project_comes_first(tmp_path: Path) -> None:

@@ -207,12 +207,16 @@ def test_neyman_gives_more_to_the_stratum_that_differs_more() -> None:
     assert [drawn.strata.count(name) for name in ("app", "web")] == [60, 20]
 
 
-def test_top_is_a_fixed_list() -> None:
+def test_top_is_a_fixed_list(command: Command, tmp_path: Path) -> None:
     drawn = sample(zipf_log(), 10, method="top")
     assert sorted(drawn.traffic, reverse=True) == [2000, 1000, 667, 500, 400, 333, 286, 250, 222, 200]
     assert (drawn.fixed, set(drawn.inclusion.tolist())) == (True, {1.0})
     assert by_rank(np.array([1.0, 3, 1, 3]), 3).tolist() == [0, 1, 3]
     assert "says nothing of other queries" in drawn.show()
+    assert drawn.parts[0].sure == 10
+    (tmp_path / "log.csv").write_text("query,count\na,2\nb,1\nc,1\n")
+    done = command("sample", "log.csv", "--n", "2", "--method", "top", "-o", "queries.tsv", cwd=tmp_path)
+    assert "Caution: a fixed list: what is measured on it says nothing of other queries" in done.err
 
 
 def test_shares_drawn_are_the_inclusion_probabilities() -> None:
@@ -340,7 +344,9 @@ def test_the_command_writes_the_queries_and_says_what_was_folded(command: Comman
     outcome = command("sample", "log.csv", "--n", "2", "-o", "queries.tsv", cwd=tmp_path)
     assert (outcome.code, outcome.out) == (0, "")
     assert "2 of 3 queries of log.csv" in outcome.err
-    assert "Folded 1 of 4 spellings (case, blanks and punctuation), such as Red shoes = red  SHOES" in outcome.err
+    said = outcome.err.replace("\n  ", "  ")
+    assert "Folded 1 of 4 spellings (case, blanks and punctuation), such as Red shoes = red  SHOES" in said
+    assert max(map(len, outcome.err.splitlines())) <= 80
     assert (tmp_path / "queries.tsv").read_text() == sample(tmp_path / "log.csv", 2).to_tsv()
     printed = command("sample", "log.csv", "--n", "2", "--format", "tsv", cwd=tmp_path)
     assert printed.out == (tmp_path / "queries.tsv").read_text()
@@ -372,6 +378,12 @@ def test_in_a_project_the_sample_is_stored(command: Command, tmp_path: Path) -> 
     assert "3 are in @june, 0 are new to judge" in kept.out
     with pytest.raises(RankgaugeError, match="there is no sample 'jun'; did you mean 'june'"):
         project.sample("jun")
+    assert project.samples() == ["traffic-3", "june", "july"]
+    assert command("store", "export", "@traffic-3", "out.tsv", cwd=tmp_path).code == 0
+    assert (tmp_path / "out.tsv").read_text() == drawn.to_tsv()
+    assert read_sample(tmp_path / "out.tsv").rows() == drawn.rows()
+    refused = command("store", "export", "@june", "june.jsonl", cwd=tmp_path)
+    assert (refused.code, "a sample of queries is written as a table; name it queries.tsv" in refused.err) == (2, True)
     outside = command("sample", tmp_path / "log.csv", "--n", "3", "--name", "x", cwd=tmp_path.parent)
     assert "--name is for a project" in outside.err
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from command import COMMAND, Command, real
+from command import COMMAND, Command, on_a_terminal, real
 from misbehaving import serving
 from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.store.engine import StoreError
@@ -60,6 +60,7 @@ def lists(query, k): return [(["a"], 1.0)]
 def text(query, k): return "a"
 def many(query, k): return list(range(1_000_000))
 def dicts(query, k): return [{"id": "a", "score": 2, "title": "A"}, {"doc_id": "b", "score": 1}]
+def equal(query, k): return [("b", 2.0), ("a", 1.0), ("c", 1.0)]
 def mapping(query, k): return {"a": 2.0, "b": 1.0}
 def nameless(query, k): return [{"name": "a"}]
 def floats(query, k): return [155.0]
@@ -142,6 +143,14 @@ def test_what_a_function_returns(here: Path, function: str, expected: Any) -> No
         assert outcome.lacking == 1
     else:
         assert outcome.rankings["red shoes"][:2] == expected
+
+
+def test_equal_scores_keep_the_order_they_came_in(here: Path) -> None:
+    outcome = found(["a"], call="engine_here:equal")
+    assert outcome.rankings["a"][:2] == (["b", "a", "c"], [-1.0, -2.0, -3.0])
+    assert outcome.lines()[-1] == (
+        "note: 1 answer came with equal scores; the order they came in is kept, with minus the rank"
+    )
 
 
 def test_a_function_that_hangs_is_left_behind(here: Path) -> None:
@@ -342,6 +351,7 @@ def test_a_search_is_a_run(project: Path, command: Command) -> None:
     assert done.out.splitlines()[0] == "@mine:1: 3 queries answered, 4 documents"
     assert "p50 " in done.out
     assert ", with 4 workers; slowest: q" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
     expected = [("q1", "d1", 2.5), ("q1", "d2", 1.5), ("q2", "d1", 2.5), ("q2", "d2", 1.5)]
     assert [*Project(project).run("mine")] == expected
     assert (project / "mine.run").read_text().splitlines()[0] == "q1 Q0 d1 1 2.5 mine"
@@ -408,7 +418,23 @@ def test_a_run_can_be_closed_though_queries_failed(project: Path, command: Comma
     assert shown.code == 0
     assert "RG402" in shown.out
     assert "1 of 3 queries" in shown.out
+    for words in (
+        ["check", "qrels.txt", "@mine", "--min", "nDCG@10=0"],
+        ["pool", "@mine", "-o", "pairs.jsonl"],
+        ["funnel", "qrels.txt", "--retrieved", "@mine", "--reranked", "a.run"],
+        ["plot", "forest", "qrels.txt", "@mine", "-o", "forest.html"],
+    ):
+        said = command(*words).err
+        assert said.count("@mine:1: 1 of 3 queries lack an answer, and have no results (RG402)\n") == 1, words
+    report = command("report", "qrels.txt", "@mine", "--no-charts", "--format", "markdown").out
+    assert "mine answers 1 of 2" in report
     assert command("search", "mine").out.splitlines()[0] == "@mine:1 is whole already; --again starts a new run"
+    assert command("search", "mine", "queries.tsv", "--again").code == 4
+    closed = command("search", "mine", "queries.tsv", "--allow-missing").out.splitlines()
+    assert closed == [
+        "@mine:2: 0 queries answered, 0 documents; 2 were answered before",
+        "1 query has no results, for there was no answer",
+    ]
 
 
 def test_another_depth_or_setting_is_another_run_and_other_limits_are_not(project: Path, command: Command) -> None:
@@ -513,7 +539,7 @@ def test_bad_input_is_one_clear_error(project: Path, command: Command, words: li
 
 def test_outside_a_project_nothing_is_stored(here: Path, command: Command) -> None:
     done = command("search", "mine", "queries.tsv", "--call", "engine_here:search", "-o", "mine.jsonl")
-    assert (done.code, "nothing is stored, for there is no project here" in done.out) == (0, True)
+    assert (done.code, "nothing is stored, for there is no project here" in " ".join(done.out.split())) == (0, True)
     assert len((here / "mine.jsonl").read_text().splitlines()) == 4
     done = command("search", "mine", "queries.tsv", "--call", "engine_here:search")
     assert (done.code, "outside a project, give QUERIES and -o RUN" in done.err) == (2, True)
@@ -578,14 +604,8 @@ def test_every_key_is_of_a_kind_and_is_checked() -> None:
 
 
 def test_progress_is_for_a_terminal(here: Path) -> None:
-    ours, theirs = os.openpty()
     words = ["search", "mine", "queries.tsv", "--call", "engine_here:search", "-o", "mine.run"]
-    done = subprocess.run([*COMMAND, *words], stderr=theirs, stdout=subprocess.PIPE, cwd=here, timeout=60)
-    os.close(theirs)
-    shown = os.read(ours, 10_000).decode()
-    os.close(ours)
-    assert done.returncode == 0
-    assert "\r\033[K3 of 3 answered\r\n" in shown
+    assert "\r\033[K3 of 3 answered\r\n" in on_a_terminal(*words, cwd=here)
     assert real(*words, cwd=here).err.startswith("warning: mine.run: 1 query without documents")
 
 

@@ -1,4 +1,4 @@
-"""Search, really run: Cranfield and Vaswani from their texts, PostgreSQL, Groonga; kill -9; a secret."""
+"""Search, really run: Cranfield and Vaswani from their texts, word vectors, PostgreSQL, Groonga; kill -9; a secret."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -22,7 +23,7 @@ import pytest
 from sqlalchemy import select
 
 import rankgauge
-from command import COMMAND, Command
+from command import COMMAND, Command, on_a_terminal
 from misbehaving import Server, serving
 from peer_client import Peers
 from rankgauge.store import schema
@@ -118,6 +119,58 @@ def test_real_texts(
         seen.append(round(result["nDCG@10"], 4))
     assert (seen[0], seen[1]) == expected
     assert project.run("reranked").stored["over"] == "@stemmed:2"
+
+
+# ---- word vectors ----------------------------------------------------------------------------------------------------
+
+DENSE = """
+[documents]
+file = "catalogue.jsonl"
+[systems.bm25]
+kind = "fts5"
+[systems.dense]
+call = "dense:search"
+[systems.reranked]
+rerank = "bm25"
+call = "dense:scores"
+"""
+
+
+def test_a_function_over_word_vectors(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dense system of the demo, over the vectors inside a wheel: no network, and words that no title has."""
+    for wheel in ("wordllama", "tokenizers", "safetensors"):
+        try:
+            distribution(wheel)
+        except PackageNotFoundError:
+            pytest.skip(f"{wheel} is not installed: make .venv/ready-dense")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "dense", raising=False)
+    init(tmp_path)
+    for name in ("catalogue.jsonl", "queries.tsv", "qrels.txt", "dense.py"):
+        shutil.copy(Path(__file__).parents[1] / "demo" / name, tmp_path)
+    with open(tmp_path / "rankgauge.toml", "a", encoding="utf-8") as file:
+        file.write(DENSE)
+    with open(tmp_path / "queries.tsv", "a", encoding="utf-8") as file:
+        file.write("x1\tsneakers\ttail\n")  # a word that no product has
+    for words in (["bm25", "queries.tsv"], ["dense", "queries.tsv"], ["reranked"]):
+        assert command("search", *words, "-k", "50", cwd=tmp_path).code == 0
+    runs = {system: Project(tmp_path).run(system) for system in ("bm25", "dense", "reranked")}
+    products = map(json.loads, (tmp_path / "catalogue.jsonl").read_text().splitlines())
+    titles = {row["doc_id"]: row["title"] for row in products}
+    found = [(titles[doc], score) for query, doc, score in runs["dense"] if query == "x1"]
+    assert len(found) == 50
+    assert all("Running Shoes" in title for title, _ in found[:3])
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+    assert [row for row in runs["bm25"] if row[0] == "x1"] == []
+    cosines = {row[:2]: row[2] for row in runs["dense"]}
+    both = [(score, cosines[query, doc]) for query, doc, score in runs["reranked"] if (query, doc) in cosines]
+    assert len(both) > 500
+    assert [ours for ours, _ in both] == pytest.approx([theirs for _, theirs in both], abs=1e-6)
+    value = {
+        name: rankgauge.evaluate(tmp_path / "qrels.txt", run, ["nDCG@10"])["nDCG@10"] for name, run in runs.items()
+    }
+    assert value["bm25"] < value["reranked"] < 1
+    assert value["bm25"] < value["dense"] < 1
 
 
 # ---- PostgreSQL -----------------------------------------------------------------------------------------------------
@@ -314,11 +367,14 @@ pause = 0.01
     shown.append(command("eval", "qrels.txt", "@live", "--format", "json"))
     shown.append(command("report", "qrels.txt", "@live", "-o", "report.html", "--no-charts"))
     assert [done.code for done in shown] == [4, 4, 0, 0, 0, 0, 0, 0]
+    progress = on_a_terminal("search", "live", "--again", cwd=shop)
+    assert {"0 of 8 answered, 1 failed", "1 of 8 answered"} & {*re.split(r"\r\x1b\[K", progress)}
+    assert "${SEARCH_KEY}" in progress
     assert {each["Authorization"] for each in engine.headers} == {f"Bearer {secret}"}
     assert {each["key"] for each in engine.bodies} == {secret}
     assert "${SEARCH_KEY}" in (shop / "documents.jsonl").read_text()
     assert "a document's id holds the value of a variable" in shown[0].err
-    said = [*(done.out + done.err for done in shown), caplog.text]
+    said = [*(done.out + done.err for done in shown), caplog.text, progress]
     files = {path.name: path.read_bytes() for path in shop.rglob("*") if path.is_file()}
     assert {"dump.tar", "documents.jsonl", "live.jsonl", "report.html"} <= files.keys()
     spellings = [secret, quote(secret), quote_plus(secret), quote(secret, safe=""), json.dumps(secret)[1:-1], "s3cret"]

@@ -47,6 +47,8 @@ from rankgauge.result import Result as Result
 from rankgauge.sampling.sample import Sample as Sample
 from rankgauge.sampling.sample import sample as sample
 from rankgauge.show import charts as charts
+from rankgauge.steps.loop import loop as loop
+from rankgauge.steps.looped import Looped as Looped
 from rankgauge.store.project import Project as Project
 from rankgauge.trust.judges.agree import Agreement as Agreement
 from rankgauge.trust.judges.agree import agree as agree

@@ -41,6 +41,7 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "search": ("search:search_system", "Ask a live system every query; keep every answer."),
         "pool": ("pool:pool_runs", "What to judge of several runs."),
         "judge": ("judge:judge_pairs", "Have a model or a function grade pairs; keep every answer."),
+        "loop": ("loop:run_loop", "All of it, from queries to a report, as rankgauge.toml says."),
         "store": ("store:store", "Import, export, dump, restore; what is stored."),
     },
     "Trust the labels": {

@@ -114,6 +114,7 @@ def _agreement(
     from rankgauge.trust.judges.agree import agree as find
 
     inputs = Inputs(reading, None, runs, judges=sets)
+    inputs.warn_of_labels()
     return find(inputs.judges, runs=inputs.runs or None, protocol=protocol, **asked)
 
 

@@ -113,6 +113,7 @@ def _files_explained(
         raise click.UsageError("give QRELS and one run, or two to compare: the first is the baseline")
     qrels, *paths = files
     inputs = Inputs(reading, qrels, paths)
+    inputs.warn_of_labels()
     chosen = wanted_measure(measure, gain, k)
     rules: dict[str, Any] = {"protocol": protocol, "top": top}
     if worst is not None and len(inputs.runs) == 2:

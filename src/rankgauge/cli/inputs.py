@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -139,6 +139,16 @@ class Inputs:
             return None
         return runs[0].project.sample(str(names.pop()))
 
+    def warn_of_labels(self) -> None:
+        """Say why not to trust stored labels, where the output has no room for it; `agree` is itself a check."""
+        from rankgauge.validation.labels import UNCHECKED, doubts_of_labels
+
+        labels = [each for each in (self.judgments, *self.judges.values()) if isinstance(each, StoredLabels)]
+        models = {name: run.models if isinstance(run, StoredRun) and labels else () for name, run in self.runs.items()}
+        for doubt in dict.fromkeys(doubt for each in labels for doubt in doubts_of_labels(each.read(), models)):
+            if not (self.judges and doubt.code == UNCHECKED):
+                warn(doubt.text)
+
     def rules(self, protocol: Protocol, dialect: str | None = None) -> Protocol:
         """The protocol; of learning-to-rank rows, which are all that is known, the ideal is theirs."""
         unknown = self.rows is not None and dialect is None and protocol.depth is None
@@ -175,6 +185,9 @@ def one_standard_input(paths: Sequence[str | None]) -> None:
         raise InputError("standard input (-) can be only one of the files")
 
 
+NOTED: Final = ("eval", "compare", "report")  # commands that say themselves what to know about a run
+
+
 # ---- what the project has stored -------------------------------------------------------------------------------------
 
 
@@ -205,10 +218,11 @@ def stored(address: str) -> Address:
     return Address.of(address, project())
 
 
-def addresses(context: click.Context) -> list[str]:
-    """What a shell may complete: the labels, the judges and the systems of the project, if there is one."""
+def addresses(context: click.Context, *, samples: bool = False) -> list[str]:
+    """What a shell may complete: the labels, the judges and the systems of the project, if there is one; or samples."""
     try:
-        return project(context).addresses()
+        known = project(context)
+        return [f"@{name}" for name in known.samples()] if samples else known.addresses()
     except (RankgaugeError, OSError):
         return []
 
@@ -241,8 +255,17 @@ class StoredRun(RunSource):
         """The run, which is in no file."""
         return self.read()
 
+    @property
+    def models(self) -> list[str]:
+        """The models that the system names."""
+        return [model for models in self.read().models.values() for model in models]
+
     def _read(self, protocol: Protocol) -> Run:
-        return self.address.run(by=protocol.by)
+        run = self.address.run(by=protocol.by)
+        if click.get_current_context().info_name not in NOTED:
+            for code, words in run.remarks:
+                warn(f"{run.source}: {words} lack an answer, and have no results ({code})")
+        return run
 
 
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------

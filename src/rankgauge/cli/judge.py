@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -13,9 +16,13 @@ from rankgauge.cli.strict import TARGET
 from rankgauge.errors import FormatError, counted
 
 if TYPE_CHECKING:
+    from rankgauge.judge.batch import Batch
+    from rankgauge.judge.check import JudgeCheck
     from rankgauge.judge.config import JudgeConfig
+    from rankgauge.judge.gullible import Gullibility
     from rankgauge.judge.judged import Judged
     from rankgauge.judge.pairs import Pair
+    from rankgauge.judge.reparse import Reread
     from rankgauge.store.project import Project
 
 __all__ = ["judge_pairs"]
@@ -25,8 +32,20 @@ LISTED: Final = 10  # answers that are read otherwise than before
 
 @command(
     "judge",
-    usual=("judges", "model", "base_url", "prompt", "repeats", "dry_run", "again", "reparse", "output"),
-    excludes=[("dry_run", "reparse", "output")],
+    usual=(
+        *("judges", "model", "base_url", "prompt", "repeats", "dry_run", "again", "reparse", "check", "gullible"),
+        *("batch", "output"),
+    ),
+    excludes=[
+        ("dry_run", "reparse", "batch", "output"),
+        ("dry_run", "reparse", "batch", "batch_results"),
+        ("again", "reparse", "batch_results"),
+        ("pairs", "check", "reparse"),
+        ("check", "output"),
+        *(("gullible", each) for each in ("pairs", "repeats", "again", "reparse", "check", "output")),
+        *(("gullible", each) for each in ("batch", "batch_results")),
+    ],
+    spread=["--batch-results"],
 )
 @click.argument("pairs", required=False, type=FILE, metavar="[PAIRS]")
 @click.option(
@@ -47,7 +66,16 @@ LISTED: Final = 10  # answers that are read otherwise than before
 @click.option("--dry-run", is_flag=True, help="Say what would be asked, and what it might cost; send nothing.")
 @click.option("--again", is_flag=True, help="Ask anew what failed or was refused.")
 @click.option("--reparse", is_flag=True, help="Read stored answers with the reader of today; ask nothing.")
+@click.option("--check", metavar="HUMAN", help="Judge what people judged, and compare: @people, @labels:NAME, a file.")
+@click.option(
+    "--gullible", type=click.IntRange(1), metavar="N", help="Ask again about N pairs of the lowest grade, with tricks."
+)
+@click.option("--batch", type=TARGET, metavar="FILE.jsonl", help="Write the questions as a batch; send nothing.")
+@click.option(
+    "--batch-results", multiple=True, type=FILE, metavar="FILE...", help="Take the answers from a batch's files."
+)
 @click.option("-o", "--output", type=TARGET, metavar="QRELS", help="Write the judge's grades to a file, too.")
+@click.option("--format", type=click.Choice(["table", "json"]), default="table", help="What is printed.  [table]")
 def judge_pairs(
     pairs: str | None,
     judges: tuple[str, ...],
@@ -55,7 +83,12 @@ def judge_pairs(
     dry_run: bool,
     again: bool,
     reparse: bool,
+    check: str | None,
+    gullible: int | None,
+    batch: str | None,
+    batch_results: tuple[str, ...],
     output: str | None,
+    format: str,
     settings: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -71,33 +104,56 @@ def judge_pairs(
       rankgauge judge pairs.jsonl --judge gpt --repeats 3
       rankgauge judge --judge local --base-url http://localhost:8000/v1
       rankgauge judge --judge words --call mine:grade -o labels.txt
+      rankgauge judge --judge gpt --check @people
+      rankgauge judge --judge gpt --gullible 50
+      rankgauge judge --judge gpt --batch ask.jsonl
+      rankgauge judge --judge gpt --batch-results output.jsonl errors.jsonl
     """
     from rankgauge.cli.inputs import project
     from rankgauge.store.project import needed
 
     with needed():
-        from rankgauge.judge.asking import ask_judge, plan_judge, read_again
+        from rankgauge.judge.asking import ask_judge, plan_judge
+        from rankgauge.judge.gullible import tricks_of
+        from rankgauge.judge.reparse import read_again
     where = project()
-    configs = _configs(where, judges, settings, options)
+    say = partial(_say, format == "json", output == "-")
+    if check is not None and not (dry_run or batch or batch_results):
+        checked = _check(where, _checked(where, judges, settings, options), check, repeats=repeats, again=again)
+        say(checked)
+        _refuse_open([each.judged for each in checked])
+        return
     if reparse:
-        for config in configs:
-            _say_again(config, read_again(where, config))
+        say([read_again(where, name) for name in _names(where, judges)], _again)
         return
-    asked = _pairs(where, pairs, configs)
-    if not asked:
-        click.echo("Every pair of the pool has a grade; to have this judge grade them, too, give PAIRS.")
+    configs = _configs(where, judges, settings, options)
+    if gullible is not None:
+        if dry_run:
+            say([plan_judge(where, each, tricks_of(where, each, gullible)) for each in configs], _plan)
+            return
+        fooled = _fool(where, configs, gullible)
+        say(fooled)
+        tried = [each.judged for found in fooled for each in found.tried]
+        _refuse_open([each for each in tried if each.stopped or each.errors])
         return
-    if dry_run:
-        for config in configs:
-            _say_plan(config, plan_judge(where, config, asked, repeats))
-        return
-    shown = _progress if sys.stderr.isatty() else None
-    results = [ask_judge(where, config, asked, repeats=repeats, again=again, progress=shown) for config in configs]
-    for judged in results:
-        click.echo(judged.show(notes=True), nl=False, err=output == "-")
-    if output is not None:
-        _write(where, configs, asked, output)
-    _refuse_open(results)
+    asked = _pairs(where, pairs, configs) if check is None else _judged_by(where, check, configs)
+    if not asked and not batch_results:
+        say([])
+    elif dry_run:
+        say([plan_judge(where, config, asked, repeats) for config in configs], _plan)
+    elif batch is not None:
+        say([_batch(where, configs, asked, batch, repeats=repeats, again=again)], _written)
+    else:
+        shown = _progress if sys.stderr.isatty() else None
+        results = (
+            _from_files(where, configs, asked, batch_results, repeats)
+            if batch_results
+            else [ask_judge(where, each, asked, repeats=repeats, again=again, progress=shown) for each in configs]
+        )
+        say(results)
+        if output is not None:
+            _write(where, configs, asked, output)
+        _refuse_open(results)
 
 
 def _configs(
@@ -108,13 +164,17 @@ def _configs(
     from rankgauge.systems.config import given_outright
 
     outright = given_outright(settings, **options)
-    there = where.settings.get("judges", {})
-    if not names and not (isinstance(there, dict) and len(there) == 1):
-        known = f"there are {', '.join(there)}" if isinstance(there, dict) and there else "such as --judge gpt"
-        raise click.UsageError(f"name the judge: --judge NAME ({known})")
     if len(names) > 1 and outright:
         raise click.UsageError("options describe one judge; write several as tables of rankgauge.toml: [judges.NAME]")
-    return [find_judge(where, name, outright) for name in names or there]
+    return [find_judge(where, name, outright) for name in _names(where, names)]
+
+
+def _names(where: Project, given: Sequence[str]) -> list[str]:
+    there = where.settings.get("judges", {})
+    if not given and not (isinstance(there, dict) and len(there) == 1):
+        known = f"there are {', '.join(there)}" if isinstance(there, dict) and there else "such as --judge gpt"
+        raise click.UsageError(f"name the judge: --judge NAME ({known})")
+    return [*(given or there)]
 
 
 def _pairs(where: Project, path: str | None, configs: Sequence[JudgeConfig]) -> list[Pair]:
@@ -130,28 +190,118 @@ def _pairs(where: Project, path: str | None, configs: Sequence[JudgeConfig]) -> 
         raise FormatError(f"{error}. To look at judgments: rankgauge judgments {path}") from None
 
 
-def _say_plan(config: JudgeConfig, plan: dict[str, Any]) -> None:
+def _judged_by(where: Project, human: str, configs: Sequence[JudgeConfig]) -> list[Pair]:
+    """The pairs that people judged."""
+    from rankgauge.judge.check import people_of
+    from rankgauge.judge.pairs import Pair
+
+    return [Pair(query, doc) for query, doc, _ in people_of(where, human, configs[0].name)[1]]
+
+
+def _checked(
+    where: Project, names: Sequence[str], settings: tuple[str, ...], options: dict[str, Any]
+) -> Sequence[JudgeConfig | str]:
+    """The judges to check: those that can be asked, or by name one who only has labels."""
+    there = where.settings.get("judges", {})
+    if len(names) == 1 and not settings and not any(options.values()) and names[0] not in there:
+        with where.store() as store:
+            if any(row.judge == names[0] for row in store.labels()[0]):
+                return names
+    return _configs(where, names, settings, options)
+
+
+def _check(where: Project, judges: Sequence[JudgeConfig | str], human: str, **how: Any) -> list[JudgeCheck]:
+    """Each judge beside people."""
+    from rankgauge.judge.check import check_judge
+
+    shown = _progress if sys.stderr.isatty() else None
+    return [check_judge(where, judge, human, progress=shown, **how) for judge in judges]
+
+
+def _fool(where: Project, configs: Sequence[JudgeConfig], number: int) -> list[Gullibility]:
+    """Each judge, put to the test."""
+    from rankgauge.judge.gullible import fool_judge
+
+    shown = _progress if sys.stderr.isatty() else None
+    return [fool_judge(where, config, number, progress=shown) for config in configs]
+
+
+def _batch(where: Project, configs: Sequence[JudgeConfig], pairs: Sequence[Pair], path: str, **how: Any) -> Batch:
+    """The questions of one judge: a batch has one model."""
+    from rankgauge.judge.batch import write_batch
+
+    if len(configs) > 1:
+        raise click.UsageError("a batch has one model; write one for each judge: --judge NAME --batch FILE.jsonl")
+    return write_batch(where, configs[0], pairs, path, **how)
+
+
+def _from_files(
+    where: Project, configs: Sequence[JudgeConfig], pairs: Sequence[Pair], paths: Sequence[str], repeats: int
+) -> list[Judged]:
+    """What the files of batches say, of whichever judge."""
+    from rankgauge.judge.batch import Results, read_batch
+
+    results = Results(paths)
+    judged = [read_batch(where, config, pairs, results, repeats) for config in configs]
+    results.check()
+    return [replace(each, foreign=results.foreign) for each in judged]
+
+
+def _say(as_json: bool, err: bool, results: Sequence[Any], lines: Callable[[Any], Iterator[str]] | None = None) -> None:
+    """Print what came of every judge: as one object of JSON, or in words."""
+    if as_json:
+        from rankgauge.shown import clean
+
+        held = [clean(each.data() if hasattr(each, "data") else each) for each in results]
+        click.echo(json.dumps({"judges": held}, indent=2, ensure_ascii=False), err=err)
+    elif not results:
+        click.echo("Every pair of the pool has a grade; to have this judge grade them, too, give PAIRS.", err=err)
+    for each in results if not as_json else ():
+        click.echo("".join(f"{line}\n" for line in lines(each)) if lines else each.show(notes=True), nl=False, err=err)
+
+
+def _plan(plan: dict[str, Any]) -> Iterator[str]:
+    words = f"{plan['judge']}: {counted(plan['pair_count'], 'pair')}, {counted(plan['answered'], 'answer')} stored"
+    yield f"{words}, {counted(plan['calls'], 'call')} to make{_worth(plan)}."
+    yield from _silent(plan)
+
+
+def _worth(plan: Mapping[str, Any]) -> str:
     from rankgauge.judge.money import amount
 
-    words = f"{config.name}: {counted(plan['pairs'], 'pair')}, {counted(plan['answered'], 'answer')} stored"
-    words += f", {counted(plan['calls'], 'call')} to make"
+    words = ""
     if plan.get("tokens_in"):
-        words += f", about {plan['tokens_in']:,.0f} tokens to read and {plan['tokens_out']:,.0f} to write"
-    if plan.get("cost") is not None:
-        currency = config.prices.currency if config.prices is not None else ""
-        words += f", about {amount(plan['cost'], currency)}"
-    click.echo(f"{words}.")
+        words = f", about {plan['tokens_in']:,.0f} tokens to read and {plan['tokens_out']:,.0f} to write"
+    return words if plan.get("cost") is None else f"{words}, about {amount(plan['cost'], plan['currency'])}"
+
+
+def _silent(plan: Mapping[str, Any]) -> Iterator[str]:
     if plan["without_text"]:
-        click.echo(f"{counted(plan['without_text'], 'pair has', 'pairs have')} no text to judge.")
+        yield f"{counted(plan['without_text'], 'pair has', 'pairs have')} no text to judge."
 
 
-def _say_again(config: JudgeConfig, changed: Sequence[Any]) -> None:
-    click.echo(f"{config.name}: {counted(len(changed), 'stored answer is', 'stored answers are')} read otherwise.")
-    for each in changed[:LISTED]:
-        (state, grade), (now, new) = each.before, each.now
-        click.echo(f"  {each.query_id} {each.doc_id}: {_spelt(state, grade)} → {_spelt(now, new)}")
-    if len(changed) > LISTED:
-        click.echo(f"  … and {len(changed) - LISTED:,} more")
+def _written(batch: Batch) -> Iterator[str]:
+    known = f"{batch.judge}: {counted(batch.pair_count, 'pair')}, {counted(batch.answered, 'answer')} stored"
+    if not batch.files:
+        yield f"{known}; nothing is left to ask, and nothing was written."
+    else:
+        yield f"{known}, {counted(batch.questions, 'question')} written{_worth(batch._asdict())}; nothing was sent."
+        yield from (f"  {name}" for name in batch.files)
+        yield "Next: send it as a batch, then the same command with --batch-results FILE... for --batch."
+    if batch.left:
+        yield f"The budget has no room for {counted(batch.left, 'more question')}, each at its most."
+    if batch.older:
+        yield f"Caution: of an earlier batch, and no part of this one: {', '.join(batch.older)}."
+    yield from _silent(batch._asdict())
+
+
+def _again(read: Reread) -> Iterator[str]:
+    words = f"{read.judge}: {counted(len(read.changed), 'stored answer is', 'stored answers are')} read otherwise"
+    yield f"{words} than before, of {read.answers:,}."
+    for each in read.changed[:LISTED]:
+        yield f"  {each.query_id} {each.doc_id}: {_spelt(*each.before)} → {_spelt(*each.now)}"
+    if len(read.changed) > LISTED:
+        yield f"  … and {len(read.changed) - LISTED:,} more"
 
 
 def _spelt(state: str, grade: float | None) -> str:

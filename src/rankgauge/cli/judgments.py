@@ -101,4 +101,5 @@ def _quality(
     from rankgauge.trust.judgments.quality import quality
 
     inputs = Inputs(reading, qrels, runs, tables=[asked["confusion"]])
+    inputs.warn_of_labels()
     return quality(inputs.judgments, inputs.runs, measure, protocol=protocol, **asked)

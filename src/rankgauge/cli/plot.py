@@ -150,6 +150,7 @@ def _draw(
         reading, None if second else qrels, runs, judges=(qrels, *second) if second else (),
         tables=[asked[name] for name in ("by", "weights", "sample", "confusion")],
     )  # fmt: skip
+    inputs.warn_of_labels()
     if kind in SOURCES:
         source = SOURCES[kind](inputs, measure or "nDCG@10", **asked)
     else:

@@ -75,7 +75,8 @@ def sample_queries(log: str, output: Output, name: str | None, allocate: str | N
     """
     from rankgauge.cli.inputs import nearest_project, one_standard_input, sample_at
     from rankgauge.sampling.sample import sample
-    from rankgauge.show.sections.sample import sentences
+    from rankgauge.show.sections.sample import FIXED, sentences
+    from rankgauge.show.text import wrapped
 
     one_standard_input([log, asked["pilot"], asked["keep"]])
     named = {role: asked.pop(f"{role}_column") for role in ROLES}
@@ -90,7 +91,9 @@ def sample_queries(log: str, output: Output, name: str | None, allocate: str | N
         write_text(output.path, drawn.to_tsv())
     else:
         deliver(drawn, output)
-    said = [*sentences(drawn)] if output.path != "-" or output.format == "tsv" else []
+    said = []
+    if output.path != "-" or output.format == "tsv":
+        said += [*sentences(drawn), *([f"Caution: {FIXED}"] if drawn.fixed else [])]
     said += [f"stored as @{called}: eval, compare, check, report and plot take --sample @{called}"] if called else []
     for words in said:
-        click.echo(printable(words), err=True)
+        click.echo("\n".join(wrapped(printable(words))), err=True)

@@ -10,6 +10,7 @@ import click
 from rankgauge.cli.options import FILE, MOST, command
 from rankgauge.cli.strict import TARGET
 from rankgauge.errors import InputError, RankgaugeError
+from rankgauge.show.cells import printable
 
 if TYPE_CHECKING:
     from rankgauge.store.project import Project
@@ -32,7 +33,7 @@ def _systems(context: click.Context, parameter: click.Parameter, incomplete: str
 @command("search", usual=("k", "output", "call", "url", "hits", "id", "settings", "again", "allow_missing"))
 @click.argument("system", metavar="SYSTEM", shell_complete=_systems)
 @click.argument("queries", required=False, type=FILE, metavar="[QUERIES]")
-@click.option("-k", "k", type=click.IntRange(1, MOST), default=100, help="Documents a query.  [100]")
+@click.option("-k", "k", type=click.IntRange(1, MOST), help="Documents a query.  [its depth, or 100]")
 @click.option("-o", "--output", type=TARGET, metavar="RUN", help="Write the run to a file, too.")
 @click.option("--call", metavar="MODULE:FUNCTION", help="The system is a function: f(query, k).")
 @click.option("--url", metavar="URL", help="The system answers there, with {query} and {k} in it.")
@@ -43,7 +44,7 @@ def _systems(context: click.Context, parameter: click.Parameter, incomplete: str
 @click.option("--again", is_flag=True, help="Start a new run.  [go on with the last]")
 @click.option("--allow-missing", is_flag=True, help="Close the run though queries failed: they have no results.")
 def search_system(
-    system: str, queries: str | None, k: int, output: str | None, again: bool, allow_missing: bool, **given: Any
+    system: str, queries: str | None, k: int | None, output: str | None, again: bool, allow_missing: bool, **given: Any
 ) -> None:
     """Ask a system every query, and keep each answer when it comes.
 
@@ -59,10 +60,12 @@ def search_system(
       rankgauge search shop q.tsv --url 'http://localhost/find?q={query}&n={k}' \\
         --hits results --id sku --set workers=8
     """
+    from rankgauge.show.text import wrapped
+
     where, config = _found(system, **given)
-    outcome = _searched(where, config, queries, k, output, again=again, allow_missing=allow_missing)
+    outcome = _searched(where, config, queries, k or config.depth, output, again=again, allow_missing=allow_missing)
     for line in outcome.lines():
-        click.echo(line, err=output == "-")
+        click.echo("\n".join(wrapped(printable(line))), err=output == "-")
     if where is not None:
         outcome.check()
     elif not allow_missing or outcome.interrupted:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from rankgauge.cli.options import FILE, command, reading_options
-from rankgauge.cli.output import TEXTS, deliver, output_options
+from rankgauge.cli.output import TEXTS, deliver, output_options, write_text
 from rankgauge.cli.strict import TARGET
+from rankgauge.errors import InputError
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
     from rankgauge.cli.output import Output
+    from rankgauge.sampling.sample import Sample
     from rankgauge.store.store import Store
 
 __all__ = ["store"]
@@ -126,13 +128,15 @@ def export_file(address: str, target: str) -> None:
     """Write what is stored as a plain file.
 
     Labels and a run are written in the format that the suffix names; @queries, @documents, @pairs (to be judged) and
-    @judgments (every single one, with its judge, repeat, state, reason and time) as JSON lines that lose nothing.
+    @judgments (every single one, with its judge, repeat, state, reason and time) as JSON lines that lose nothing; a
+    sample of queries as the table that 'rankgauge sample' writes.
 
     \b
     Examples:
       rankgauge store export @labels labels.txt
       rankgauge store export @labels:ann ann.tsv
       rankgauge store export @bm25:7 bm25.run
+      rankgauge store export @traffic-300 queries.tsv
       rankgauge store export @judgments judgments.jsonl.gz
     """
     from rankgauge.cli.inputs import stored
@@ -147,7 +151,16 @@ def export_file(address: str, target: str) -> None:
             export(opened, address.removeprefix("@"), target)
         return
     found = stored(address)
+    if not found.is_labels and found.name not in found.project.systems() and found.name in found.project.samples():
+        _export_sample(found.project.sample(found.name), target)
+        return
     write(found.judgments() if found.is_labels else found.run(), target)
+
+
+def _export_sample(sample: Sample, target: str) -> None:
+    if target != "-" and not target.endswith(".tsv"):
+        raise InputError(f"{target}: a sample of queries is written as a table; name it queries.tsv")
+    write_text(target, sample.to_tsv())
 
 
 @command("dump")

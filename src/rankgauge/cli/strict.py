@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
@@ -18,7 +18,7 @@ __all__ = ["FILE", "TARGET", "Strict", "Target"]
 
 
 class File(click.Path):
-    """A file that is read, or what a project holds: @labels, @SYSTEM."""
+    """A file that is read, or what a project holds: @labels, @SYSTEM, @SAMPLE."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Addresses after an @, else files."""
@@ -28,7 +28,8 @@ class File(click.Path):
 
         from rankgauge.cli.inputs import addresses
 
-        return [CompletionItem(each) for each in addresses(ctx) if each.startswith(incomplete)]
+        known = addresses(ctx, samples=param.name in ("sample", "keep"))
+        return [CompletionItem(each) for each in known if each.startswith(incomplete)]
 
 
 class Target(click.Path):
@@ -87,7 +88,8 @@ class Strict(click.Command):
     `needs`: option → those of which one must be there for it to mean something. `excludes`: rows of options of which
     one alone is answered; options in brackets go together. `requires`: rows of which one must be there. `renamed`: an
     old spelling → the new one. `hints`: option → what to add where it is missing. No file is both read and written, but
-    for `replaces`: an option that writes → the one that reads what it may replace. `usual`: the options that most
+    for `replaces`: an option that writes → the one that reads what it may replace. `spread`: options that take every
+    file that follows, as a shell makes them of a pattern. `usual`: the options that most
     people need, which `--help` shows; `--help-all` shows all.
     """
 
@@ -100,11 +102,12 @@ class Strict(click.Command):
         renamed: Mapping[str, str] | None = None,
         hints: Mapping[str, str] | None = None,
         replaces: Mapping[str, str] | None = None,
+        spread: Sequence[str] = (),
         usual: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         super().__init__(*args, **settings)
-        self.usual = usual
+        self.usual, self.spread = usual, spread
         if usual:
             self.params.append(HELP_ALL)
         self.needs, self.excludes, self.requires = dict(needs or {}), excludes, requires
@@ -113,7 +116,7 @@ class Strict(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
-        spelled = list(self._respelled(args))
+        spelled = list(self._spread_out(self._respelled(args)))
         try:
             self._refuse_repeated(ctx, spelled)
             rest = super().parse_args(ctx, spelled)
@@ -149,6 +152,18 @@ class Strict(click.Command):
                 argument = new + equals + value
             elif old in SYNONYMS and old not in known and SYNONYMS[old] in known:
                 argument = SYNONYMS[old] + equals + value
+            yield argument
+
+    def _spread_out(self, args: Iterable[str]) -> Iterator[str]:
+        """The arguments with an option before each of the values that follow it."""
+        option, taken = "", False
+        for argument in args:
+            if argument.startswith("-") and argument != "-":
+                option, taken = argument if argument in self.spread else "", False
+            elif option:
+                if taken:
+                    yield option
+                taken = True
             yield argument
 
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:

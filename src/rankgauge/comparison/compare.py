@@ -105,7 +105,7 @@ def compare_results(
     queries (as for `compare_values`)."""
     made = compare_values(values_of_results(_several(results), measures), settings, **about)
     evaluation = Evaluation.of(results)
-    doubts = list(made.warnings)
+    doubts = [*made.warnings, *evaluation.label_doubts]
     for name, compared in made.measures.items():
         doubts += doubts_of_results(evaluation, evaluation.first.measure(name), compared.pairs)
     return replace(made, warnings=list(dict.fromkeys(doubts)), evaluation=evaluation)

@@ -67,6 +67,7 @@ class Pair:
     alpha: float = 0.05
     adjusted: bool = False  # whether p_adjusted is for one pair out of several
     clusters: int | None = None  # that the queries are in; None: every query is its own
+    per: str | None = None  # search or query, of a sample
 
     @property
     def verdict(self) -> str:
@@ -251,6 +252,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         tost=None if settings.margin is None else paired.tost(drawn, settings.margin),
         others=_rank_tests(a - b, settings, largest),
         clusters=None if values.clusters is None else len(units),
+        per=None if values.design is None else values.design.per,
         **known,
     )
 

@@ -88,6 +88,11 @@ class Values:
         }
 
     @property
+    def per(self) -> str:
+        """What a mean of a sample is of, as words behind the measure: per search, or per query."""
+        return f" per {self.design.per}" if self.design is not None else ""
+
+    @property
     def lacking(self) -> str:
         """Why there are no intervals, where there are none."""
         return "a fixed list of queries" if self.design is not None and self.design.sample.fixed else "too few queries"

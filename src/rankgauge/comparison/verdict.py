@@ -33,15 +33,16 @@ def verdict(pair: Pair, number: Callable[[float], str] = "{:z.4f}".format) -> st
     `number` writes the numbers.
     """
     p = f"{'adjusted ' * pair.adjusted}p {p_text(pair.p_adjusted, sign=True)}"
+    measure = f"{pair.measure} per {pair.per}" if pair.per else pair.measure
     low, high = pair.interval if pair.decision != WORSE else (-pair.interval[1], -pair.interval[0])
     sure = f"{percent(pair.alpha)} interval {number(low)} to {number(high)}; {p}" if isfinite(low) else p
     if pair.decision != NOT_SIGNIFICANT:
         change = f"{changed} {'more' if pair.relative > 0 else 'less'}; " if (changed := change_text(pair)) else ""
-        apart = f"{number(abs(pair.difference))} {pair.measure} ({change}{sure})"
+        apart = f"{number(abs(pair.difference))} {measure} ({change}{sure})"
         return f"{pair.a} is {pair.decision} than {pair.b} by {apart}"
     if pair.ties == pair.queries:
         return f"No difference: {pair.a} and {pair.b} have the same {pair.measure} on every query"
-    apart = f"{pair.a} − {pair.b} is {number(pair.difference)} {pair.measure} ({sure})"
+    apart = f"{pair.a} − {pair.b} is {number(pair.difference)} {measure} ({sure})"
     if not isfinite(pair.detectable):
         few = units_text(pair.queries, pair.clusters)
         what = "queries" if pair.clusters is None else "clusters of queries"

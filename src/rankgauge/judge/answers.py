@@ -9,17 +9,20 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from rankgauge.judge.prompt import CHOICES, Prompt
 from rankgauge.judge.scale import Scale, spelt
 from rankgauge.judge.stated import Found, bare, plain, stated
+from rankgauge.systems.hits import cleaned
 
-__all__ = ["READER", "Expected", "Preference", "Reading", "read_answer", "read_logprobs"]
-__all__ += ["read_preference", "read_response", "without_thinking"]
+__all__ = ["READER", "Expected", "Preference", "Reading", "best", "read_answer", "read_logprobs"]
+__all__ += ["read_preference", "read_response", "read_responses", "without_thinking"]
 
-READER: Final = "1"  # to be raised with every change of what is read, so that stored answers can be read again
+READER: Final = (
+    "2"  # raised with every change of what is read, so that stored answers can be read again; a test holds it
+)
 State: TypeAlias = Literal["graded", "failed", "refused"]
 
 
@@ -66,6 +69,18 @@ class _Said(NamedTuple):
     text: str = ""
     cut: bool = False
     reading: Reading | None = None
+
+
+def read_responses(responses: Sequence[Any], scale: Scale, prompt: Prompt) -> Reading:
+    """What the answers to one question say."""
+    return best(read_response(each, scale, prompt) for each in responses)
+
+
+def best(readings: Iterable[Reading]) -> Reading:
+    """The first of several that could be read, or why the last could not."""
+    several = [*readings]
+    found = next((each for each in several if each.state != "failed"), several[-1])
+    return found._replace(reason=cleaned(found.reason))  # what is escaped in an answer comes out here
 
 
 def read_response(response: Any, scale: Scale, prompt: Prompt) -> Reading:

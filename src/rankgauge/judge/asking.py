@@ -6,21 +6,22 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from rankgauge.errors import InputError
 from rankgauge.judge import stored
-from rankgauge.judge.answers import READER, Reading, read_logprobs, read_response
-from rankgauge.judge.chat import LONGEST_PAUSE, Ability, Chat
+from rankgauge.judge.answers import READER, Reading, best, read_logprobs, read_response
+from rankgauge.judge.chat import LONGEST_PAUSE, Ability, Chat, Reply
 from rankgauge.judge.judged import Judged
-from rankgauge.judge.money import Budget, Estimate, tokens_of
+from rankgauge.judge.money import Budget, Estimate, Prices, tokens_of
 from rankgauge.judge.pairs import Pair
 from rankgauge.judge.shown import shown_document
 from rankgauge.read.rows import shortened
+from rankgauge.store.judgments import TRIAL
 from rankgauge.store.lease import Lease
-from rankgauge.store.rows import digest, written
+from rankgauge.store.rows import digest, parts, written
 from rankgauge.store.store import Judge, Label
 from rankgauge.systems.call import called, function_of
 from rankgauge.systems.config import documents_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from rankgauge.store.project import Project
     from rankgauge.store.store import Store
 
-__all__ = ["Question", "ask_judge", "open_pairs", "plan_judge", "questions_of", "read_again", "reading_of"]
+__all__ = ["Question", "answered_pairs", "ask_judge", "open_pairs", "plan_judge", "questions_of"]
 
 Progress = Callable[[int, int, int, float], None]  # done, of how many, how many failed, what was spent
 REMINDER: Final = (
@@ -84,6 +85,15 @@ class Asker(Protocol):
 
     def close(self) -> None:
         """Let go of what is open."""
+
+
+class Told(Asker, Protocol):
+    """A judge whose answers are there already."""
+
+    def new(
+        self, questions: Sequence[Question], asked: Sequence[Question], seen: Mapping[str, Collection[str]]
+    ) -> list[Question]:
+        """Those that are asked, of all questions, and have an answer that was not seen before."""
 
 
 # ---- what is asked ---------------------------------------------------------------------------------------------------
@@ -143,6 +153,16 @@ def open_pairs(project: Project, judges: Sequence[str]) -> list[Pair]:
         return [Pair(query, doc) for query, doc in stored.pool(store, judges)]
 
 
+def answered_pairs(project: Project, config: JudgeConfig) -> list[tuple[Pair, float | None]]:
+    """The pairs that a judge, as it is set now, has answered, with texts and the grade."""
+    with project.store() as store:
+        labelled = dict.fromkeys(row[:2] for row in store.labels()[0] if row.judge == config.name)
+        prepared = prepare(project, store, config, [Pair(*each) for each in labelled], 1) if labelled else None
+        asked = [] if prepared is None else prepared.questions
+        known = stored.answers(store, [each.answer for each in asked])
+    return [(each.pair, known[each.answer].grade) for each in asked if each.answer in known]
+
+
 # ---- who is asked ----------------------------------------------------------------------------------------------------
 
 
@@ -158,8 +178,8 @@ class ModelJudge:
         )  # fmt: skip
         self.budget = Budget(config.prices, table.get("budget"), spent)
         self.judge = Judge(config.name, config.kind, config.settings(self.chat.model, table["base_url"]))
-        self.most = 1 if config.prompt.one_token else int(config.parameters["max_tokens"])
-        self._begun: dict[str, list[_Reply]] = {}  # of questions whose second answer has not come
+        self.most = config.most
+        self._begun: dict[str, list[Paid]] = {}  # of questions whose second answer has not come
         self._lost: dict[str, float] = {}  # what was paid for without an answer
 
     def ask(self, question: Question) -> Said:
@@ -183,20 +203,9 @@ class ModelJudge:
 
     def _said(self, question: Question) -> Said:
         replies, lost = self._begun.pop(question.answer), self._lost.pop(question.answer, 0.0)
-        sure = read_logprobs(replies[-1].response, self.scale) if self.prompt.one_token else None
-        return Said(
-            _best(each.reading for each in replies),
-            json.dumps([each.response for each in replies], ensure_ascii=False),
-            replies[-1].model,
-            _total(each.tokens_in for each in replies),
-            _total(each.tokens_out for each in replies),
-            None if self.config.prices is None else lost + sum(each.cost for each in replies),
-            sum(each.calls for each in replies),
-            None if sure is None else sure.grade,
-            None if sure is None else sure.mass,
-        )
+        return said_of(replies, self.config, lost)
 
-    def _reply(self, question: Question, text: str) -> _Reply:
+    def _reply(self, question: Question, text: str) -> Paid:
         """One answer, within the budget: what nobody says the cost of has cost the most that it could."""
         one = self.prompt.one_token
         with self.budget.reserve(tokens_of(text), self.most) as spending:
@@ -207,16 +216,17 @@ class ModelJudge:
                     spending.cost = self.config.prices.cost(*error.tokens)
                 self._lost[question.answer] = self._lost.get(question.answer, 0.0) + spending.cost
                 raise
-            if self.config.prices is not None and None not in (reply.tokens_in, reply.tokens_out):
-                spending.cost = self.config.prices.cost(reply.tokens_in or 0, reply.tokens_out or 0)
-        return _Reply(*reply, spending.cost, read_response(reply.response, self.scale, self.prompt))
+            spending.cost = cost_of(reply, self.config.prices, spending.cost)
+        return Paid(*reply, spending.cost, read_response(reply.response, self.scale, self.prompt))
 
     def close(self) -> None:
         """Let go of the connections."""
         self.chat.close()
 
 
-class _Reply(NamedTuple):
+class Paid(NamedTuple):
+    """A reply, what it cost, and what it says."""
+
     response: dict[str, Any]
     model: str | None
     tokens_in: int | None
@@ -224,6 +234,30 @@ class _Reply(NamedTuple):
     calls: int
     cost: float
     reading: Reading
+
+
+def cost_of(reply: Reply, prices: Prices | None, most: float) -> float:
+    """What a reply cost: by what the server counted, else the most that it could."""
+    if prices is None or reply.tokens_in is None or reply.tokens_out is None:
+        return most
+    return prices.cost(reply.tokens_in, reply.tokens_out)
+
+
+def said_of(replies: Sequence[Paid], config: JudgeConfig, lost: float = 0.0) -> Said:
+    """What the replies to one question come to; `lost`: what was paid for without one."""
+    responses = [each.response for each in replies]
+    sure = read_logprobs(responses[-1], config.scale) if config.prompt.one_token else None
+    return Said(
+        best(each.reading for each in replies),
+        json.dumps(responses, ensure_ascii=False),
+        replies[-1].model,
+        _total(each.tokens_in for each in replies),
+        _total(each.tokens_out for each in replies),
+        None if config.prices is None else lost + sum(each.cost for each in replies),
+        sum(each.calls for each in replies),
+        None if sure is None else sure.grade,
+        None if sure is None else sure.mass,
+    )
 
 
 def _total(numbers: Iterable[int | None]) -> int | None:
@@ -263,17 +297,6 @@ class FunctionJudge:
         """Nothing is open."""
 
 
-def reading_of(responses: Sequence[Any], config: JudgeConfig) -> Reading:
-    """What stored answers to one question say: the first that can be read, or why the last cannot."""
-    return _best(read_response(each, config.scale, config.prompt) for each in responses)
-
-
-def _best(readings: Iterable[Reading]) -> Reading:
-    each = [*readings]
-    found = next((reading for reading in each if reading.state != "failed"), each[-1])
-    return found._replace(reason=cleaned(found.reason))  # what is escaped in an answer comes out here
-
-
 def _asker(config: JudgeConfig, store: Store) -> ModelJudge | FunctionJudge:
     if config.call:
         return FunctionJudge(config)
@@ -293,47 +316,74 @@ def ask_judge(
     repeats: int = 1,
     again: bool = False,
     progress: Progress | None = None,
+    told: Told | None = None,
+    trial: bool = False,
 ) -> Judged:
-    """Ask about every pair that has no answer yet; `again` asks anew what failed or was refused."""
+    """Ask about every pair that has no answer yet; `again` asks anew what failed or was refused.
+
+    `told`: nobody is asked, for the answers are there; those that are stored already change nothing. The answers of a
+    `trial` are kept, too, but neither they are labels nor what is shown a text of the project.
+    """
     with ExitStack() as opened:
         store = opened.enter_context(project.store(write=True))
         lease = opened.enter_context(Lease(store, f"judge {config.name}"))
-        prepared = _prepared(project, store, config, pairs, repeats)
+        prepared = prepare(project, store, config, pairs, repeats)
         known = stored.answers(store, [each.answer for each in prepared.questions])
-        open_answers = {key for key, row in known.items() if again and row.state != "graded"}
-        asked = [each for each in prepared.questions if each.answer not in known or each.answer in open_answers]
-        if config.replay or not asked:
-            asker: Asker = _Replayed(config, store)
+        asked = prepared.asked(known, again or told is not None)
+        if told is not None:
+            asked = told.new(prepared.questions, asked, stored.raws(store, [each.answer for each in asked]))
+            asker: Asker = told
+        elif config.replay or not asked:
+            asker = _Replayed(config, store)
         else:
             real = _asker(config, store)
             opened.callback(real.close)
             if isinstance(real, ModelJudge):
                 real.budget.check(tokens_of(asked[0].text), real.most)
             asker = real
+        if trial:
+            asker.judge = asker.judge._replace(kind=TRIAL)
         prompt = config.prompt
         store.add_prompts([] if config.call else [{"hash": prompt.hash, "name": prompt.name, "text": prompt.text}])
-        stored.keep_texts(store, prepared.pairs)
+        if not trial:
+            stored.keep_texts(store, prepared.pairs)
         passing = _Pass(config, store, lease, asker, known, again, progress, len(prepared.questions))
-        passing.reuse([each for each in prepared.questions if each.answer in known and each.answer not in open_answers])
-        if not config.replay:
+        anew = {each.answer for each in asked}
+        passing.reuse([each for each in prepared.questions if each.answer in known and each.answer not in anew])
+        if told is not None:
+            passing.take(asked, prepared.questions)
+        elif not config.replay:
             passing.run(asked)
         return passing.judged(prepared)
 
 
-class _Prepared(NamedTuple):
+class Prepared(NamedTuple):
     pairs: list[Pair]
     questions: list[Question]
     silent: list[Pair]
     repeats: int
 
+    def asked(self, known: Mapping[str, stored.Stored], again: bool) -> list[Question]:
+        """The questions that have no answer; `again`: none with a grade."""
+        done = {key for key, row in known.items() if not again or row.state == "graded"}
+        return [each for each in self.questions if each.answer not in done]
 
-def _prepared(project: Project, store: Store, config: JudgeConfig, pairs: Sequence[Pair], repeats: int) -> _Prepared:
+
+def prepare(project: Project, store: Store, config: JudgeConfig, pairs: Sequence[Pair], repeats: int) -> Prepared:
     if not pairs:
         raise InputError("there is nothing to judge; choose pairs first: rankgauge pool RUN…")
     documents = documents_of(project.settings, project.folder, str(project.folder / "rankgauge.toml"))
     texts = with_texts(project, store, pairs)
     questions, silent = questions_of(config, texts, repeats, documents.show if documents is not None else ())
-    return _Prepared(texts, questions, silent, repeats)
+    return Prepared(texts, questions, silent, repeats)
+
+
+def grouped(questions: Iterable[Question]) -> list[list[Question]]:
+    """The questions that have one answer together."""
+    groups: dict[str, list[Question]] = {}
+    for question in questions:
+        groups.setdefault(question.answer, []).append(question)
+    return [*groups.values()]
 
 
 class _Replayed:
@@ -387,6 +437,7 @@ class _Pass:
         for each in questions:
             row = self.known[each.answer]
             self._count(each, row.state, row.grade, row.reason)
+            self.thin += row.mass is not None and row.mass < THIN
             labels.append(row.label(each, each.key(name)))
         self.counts["before"] = len(labels)
         have = stored.keys(self.store, [label.key for label in labels])
@@ -395,9 +446,6 @@ class _Pass:
 
     def run(self, questions: Sequence[Question]) -> None:
         """Ask, with all workers."""
-        groups: dict[str, list[Question]] = {}
-        for question in questions:
-            groups.setdefault(question.answer, []).append(question)
         model = not self.config.call
         pool: Pool[list[Question], Said] = Pool(
             self.config.limits,
@@ -406,26 +454,46 @@ class _Pass:
             steps=4 if model else 1,  # an answer and one more, and waiting for room in the budget before each
         )
         began = time.perf_counter()
-        pool.run([*groups.values()], lambda group: self.asker.ask(group[0]), self._keep)
+        pool.run(grouped(questions), lambda group: self.asker.ask(group[0]), self._keep)
         self.seconds, self.stopped = time.perf_counter() - began, pool.stopped
 
-    def _keep(self, done: Done[list[Question], Said]) -> None:
+    def take(self, questions: Sequence[Question], wanted: Sequence[Question]) -> None:
+        """Keep answers that are there already; what is wanted and has none stays open."""
+        for part in parts(grouped(questions)):
+            self._keep(*map(self._told, part))
+        for question in wanted:
+            if (*question.pair[:2], question.repeat) not in self.done:
+                self.errors.setdefault(question.pair[:2], "the files have no line for it")
+
+    def _told(self, group: list[Question]) -> Done[list[Question], Said]:
+        try:
+            return Done(group, self.asker.ask(group[0]), None, 1, 0.0)
+        except Failed as error:
+            return Done(group, None, str(error), 1, 0.0)
+
+    def _keep(self, *several: Done[list[Question], Said]) -> None:
+        """Store what became of questions, all at once, then count it."""
         self.lease.check()
-        said = done.result or self.asker.given_up(done.item[0])
-        if said is not None:
-            labels = [self._label(question, said, done.milliseconds) for question in done.item]
+        kept = [(done, done.result or self.asker.given_up(done.item[0])) for done in several]
+        found = [(done, question, said) for done, said in kept if said is not None for question in done.item]
+        if found:
+            labels = [self._label(question, said, done.milliseconds) for done, question, said in found]
             self.store.add_judgments([(self.asker.judge, label) for label in labels], self.config.name)
             self._keep_ability()
         with self.lock:
-            for question in done.item:
-                if said is None or not said.answered:
-                    self.errors[question.pair[:2]] = done.error or "no answer"
-                else:
-                    self._count(question, *said.reading)
-            if said is not None:
-                self._add_up(said)
+            for done, said in kept:
+                self._tally(done, said)
             if self.progress is not None:
                 self.progress(len(self.done), self.questions, len(self.errors) + self.counts["open"], self.cost)
+
+    def _tally(self, done: Done[list[Question], Said], said: Said | None) -> None:
+        for question in done.item:
+            if said is None or not said.answered:
+                self.errors[question.pair[:2]] = done.error or "no answer"
+            else:
+                self._count(question, *said.reading)
+        if said is not None:
+            self._add_up(said)
 
     def _label(self, question: Question, said: Said, milliseconds: float) -> Label:
         attempt = self.known[question.answer].attempts if question.answer in self.known else 0
@@ -435,7 +503,7 @@ class _Pass:
             question.repeat, said.reading.state, said.reading.reason,
             doc_hash=digest(pair.document), raw=said.raw, reader=READER if said.raw is not None else None,
             model=said.model, tokens_in=said.tokens_in, tokens_out=said.tokens_out, cost=said.cost,
-            milliseconds=milliseconds, calls=said.calls, answer=question.answer if said.answered else None,
+            milliseconds=milliseconds or None, calls=said.calls, answer=question.answer if said.answered else None,
             cut=question.cut, expected=said.expected, mass=said.mass,
         )  # fmt: skip
 
@@ -458,7 +526,7 @@ class _Pass:
             self.models[said.model] += 1
         self.thin += said.mass is not None and said.mass < THIN
 
-    def judged(self, prepared: _Prepared) -> Judged:
+    def judged(self, prepared: Prepared) -> Judged:
         """What came of it."""
         earlier = stored.models(self.store, self.config.name)
         return Judged(
@@ -475,11 +543,12 @@ class _Pass:
             calls=self.counts["calls"],
             tokens=(self.counts["tokens_in"], self.counts["tokens_out"]),
             cost=None if self.config.prices is None else self.cost,
-            currency="" if self.config.prices is None else self.config.prices.currency,
+            currency=self.config.currency,
             models=tuple(dict.fromkeys([*self.models, *earlier])),
             thin=self.thin,
             seconds=self.seconds,
             stopped=self.stopped,
+            settings=self.asker.judge.settings,
         )
 
 
@@ -492,42 +561,19 @@ THIN: Final = 0.5  # of the probability on the scale's grades, below which an an
 def plan_judge(project: Project, config: JudgeConfig, pairs: Sequence[Pair], repeats: int = 1) -> dict[str, Any]:
     """What a pass would ask, and what it might cost; nothing is sent or stored."""
     with project.store() as store:
-        prepared = _prepared(project, store, config, pairs, repeats)
+        prepared = prepare(project, store, config, pairs, repeats)
         known = stored.answers(store, [each.answer for each in prepared.questions])
         seen = stored.used(store, config.name)
-    left = {each.answer: each for each in prepared.questions if each.answer not in known}
-    most = 1 if config.prompt.one_token else int(config.parameters["max_tokens"])
-    characters = sum(len(each.text) for each in left.values())
-    estimate = Estimate.of(characters, 0 if config.replay else len(left), seen, most, config.prices)
+    left = {each.answer: each for each in prepared.asked(known, again=False)}
+    estimate = Estimate.of(
+        sum(len(each.text) for each in left.values()), 0 if config.replay else len(left), seen, config.most,
+        config.prices,
+    )  # fmt: skip
     return {
         "judge": config.name,
-        "pairs": len(prepared.pairs),
+        "pair_count": len(prepared.pairs),
         "without_text": len(prepared.silent),
         "answered": len(prepared.questions) - sum(each.answer not in known for each in prepared.questions),
         **({} if config.call else estimate._asdict()),
-        **({"calls": len(left)} if config.call else {}),
+        **({"calls": len(left)} if config.call else {"currency": config.currency}),
     }
-
-
-class Changed(NamedTuple):
-    """An answer that is read otherwise than before: state and grade, then and now."""
-
-    query_id: str
-    doc_id: str
-    before: tuple[str, float | None]
-    now: tuple[str, float | None]
-
-
-def read_again(project: Project, config: JudgeConfig) -> list[Changed]:
-    """Read the stored answers of a judge with the reader of today; what changed is stored as new rows, and listed."""
-    changed = []
-    with project.store(write=True) as store:
-        for row in stored.raw_answers(store, config.name):
-            now = reading_of(json.loads(row.raw), config)
-            before = (row.state, row.grade)
-            if (now.state, now.grade) == before:
-                continue
-            changed.append(Changed(row.query_id, row.doc_id, before, (now.state, now.grade)))
-            label = row.label_again(now, READER)
-            store.add_judgments([(Judge(config.name, config.kind, row.settings), label)], config.name)
-    return changed

@@ -22,7 +22,8 @@ from rankgauge.systems.http import BUSY, Sender
 from rankgauge.systems.template import Secrets, filled
 from rankgauge.systems.workers import Again, Busy, Limits, Stop
 
-__all__ = ["LIMITS", "LONGEST_PAUSE", "RUNGS", "Ability", "Chat", "Reply"]
+__all__ = ["FATAL", "LIMIT", "LIMITS", "LONGEST_PAUSE", "RUNGS", "Ability", "Chat", "Reply"]
+__all__ += ["refused", "reply_of", "request_body"]
 
 LIMITS: Final = Limits(workers=8, timeout=120.0, retries=4)  # of a judge: five tries
 LONGEST_PAUSE: Final = 600.0  # seconds that a server may ask for
@@ -168,13 +169,14 @@ class Chat:
         """Ask, giving up what the server refuses by name; `schema`: of the object that the answer is to be."""
         ability, calls = self.ability, 0
         while True:
-            body = self._body(text, schema, ability, one_token=one_token, logprobs=logprobs)
+            how = {"one_token": one_token, "logprobs": logprobs}
+            body = request_body(self.model, self.parameters, text, schema, ability, **how)
             calls += 1
             try:
                 reply = _reply(self._send("POST", ENDPOINT, json=body), calls)
                 break
             except Failed as error:
-                name = _refused(error, body, text)
+                name = refused(error, body, text)
                 if name is None or (name == LIMIT and self.limited):
                     raise self._told(error, calls, text, name) from None
                 ability = ability.without(name)
@@ -193,24 +195,6 @@ class Chat:
         known = self.secrets.values
         url = filled(self.base_url, {}, known) + path
         return self.sender.send(method, url, headers=filled(self.headers, {}, known), **parts)
-
-    def _body(
-        self, text: str, schema: dict[str, Any] | None, ability: Ability, *, one_token: bool, logprobs: bool
-    ) -> dict[str, Any]:
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # half a character cannot be sent
-        body = {"model": self.model, "messages": [{"role": "user", "content": text}], **self.parameters}
-        if one_token:
-            body |= {"max_tokens": 1}
-            body.pop(LIMIT, None)
-        if logprobs:
-            body |= {"logprobs": True, "top_logprobs": ability.tops}
-        if schema is not None:
-            body |= _format(ability.rung or RUNGS[0], schema)
-        if ability.completion and "max_tokens" in body:
-            body[LIMIT] = body.pop("max_tokens")
-        if "logprobs" in ability.given_up:  # without which there are no likeliest ones
-            body.pop("top_logprobs", None)
-        return {name: value for name, value in body.items() if name not in ability.given_up}
 
     def _told(self, error: Failed, calls: int, prompt: str, needed: str | None) -> Failed:
         """An error as what it is: of one question, of a moment, or of every question."""
@@ -253,6 +237,33 @@ def _check_sendable(name: str, value: str, where: str) -> None:
         raise InputError(f"{where}: ${{{name}}} has {found} in it; set it again: export {name}=…")
 
 
+def request_body(
+    model: str,
+    parameters: Mapping[str, Any],
+    text: str,
+    schema: dict[str, Any] | None,
+    ability: Ability,
+    *,
+    one_token: bool,
+    logprobs: bool,
+) -> dict[str, Any]:
+    """What is sent: of all that is asked for, what the server is known to take."""
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # half a character cannot be sent
+    body = {"model": model, "messages": [{"role": "user", "content": text}], **parameters}
+    if one_token:
+        body |= {"max_tokens": 1}
+        body.pop(LIMIT, None)
+    if logprobs:
+        body |= {"logprobs": True, "top_logprobs": ability.tops}
+    if schema is not None:
+        body |= _format(ability.rung or RUNGS[0], schema)
+    if ability.completion and "max_tokens" in body:
+        body[LIMIT] = body.pop("max_tokens")
+    if "logprobs" in ability.given_up:  # without which there are no likeliest ones
+        body.pop("top_logprobs", None)
+    return {name: value for name, value in body.items() if name not in ability.given_up}
+
+
 def _format(rung: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     if rung == "text":
         return {}
@@ -265,13 +276,18 @@ def _format(rung: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reply(answer: Any, calls: int) -> Reply:
     """A whole answer; one that lacks what an answer has is worth another attempt."""
-    response: dict[str, Any] = cleaned(answer) if isinstance(answer, dict) else {}
-    usage = response.get("usage")
-    tokens = [_number(usage.get(name)) if isinstance(usage, dict) else None for name in USAGE]
-    if lack := _lack(response):
-        raise _lacking(response, lack, (tokens[0] or 0, tokens[1] or 0) if any(tokens) else None)
-    model = response.get("model")
-    return Reply(response, model if isinstance(model, str) else None, tokens[0], tokens[1], calls)
+    reply = reply_of(cleaned(answer) if isinstance(answer, dict) else {}, calls)
+    tokens = (reply.tokens_in or 0, reply.tokens_out or 0)
+    if lack := _lack(reply.response):
+        raise _lacking(reply.response, lack, tokens if any(tokens) else None)
+    return reply
+
+
+def reply_of(response: dict[str, Any], calls: int = 1) -> Reply:
+    """An answer with what it says of itself."""
+    usage, model = response.get("usage"), response.get("model")
+    read, written = (_number(usage.get(name)) if isinstance(usage, dict) else None for name in USAGE)
+    return Reply(response, model if isinstance(model, str) else None, read, written, calls)
 
 
 def _number(value: Any) -> int | None:
@@ -320,7 +336,7 @@ def _lacking(response: Mapping[str, Any], lack: str, tokens: tuple[int, int] | N
     return error
 
 
-def _refused(error: Failed, body: Mapping[str, Any], prompt: str) -> str | None:
+def refused(error: Failed, body: Mapping[str, Any], prompt: str) -> str | None:
     """What the server does not take of what it was sent; nothing where a document is too long, or it does not say."""
     text = _without(prompt, error.text)
     if error.status not in REFUSING or TOO_LONG.search(text):

@@ -86,6 +86,16 @@ class JudgeConfig:
         usual = {"temperature": 0, "max_tokens": MAX_TOKENS}
         return {**usual, **self.table.get("parameters", {}), **told}
 
+    @property
+    def currency(self) -> str:
+        """Of the prices."""
+        return "" if self.prices is None else self.prices.currency
+
+    @property
+    def most(self) -> int:
+        """How many tokens an answer may have."""
+        return 1 if self.prompt.one_token else int(self.parameters["max_tokens"])
+
     def settings(self, model: str | None, base_url: str | None) -> dict[str, Any]:
         """What makes it this judge, as a store has it: a change of it is another setting under the same name."""
         from rankgauge.store.rows import written
@@ -112,6 +122,9 @@ def judge_config(name: str, table: Any, where: str, folder: Path) -> JudgeConfig
         how = f'write base_url = "http://localhost:8000/v1", or set {ENVIRONMENT["base_url"]}'
         raise InputError(f"{where}: has no server; {how}; for a function of your own: call = …")
     prompt = Prompt.of(table.get("prompt", "graded"), folder)
+    if prompt.pairwise:
+        how = "in Python: rankgauge.judge.preference.prefer; to grade, take graded"
+        raise InputError(f"{where}: prompt {prompt.name} compares two documents, and a judge grades one; {how}")
     scale = Scale.of(table["scale"], folder, f"{where}: scale") if "scale" in table else prompt.scale
     prompt.check(scale)
     prices = Prices.of(table["prices"], f"{where}: prices") if "prices" in table else None

@@ -32,8 +32,9 @@ class JudgingOpen(RankgaugeError):
 class Judged(Shown):
     """What a judge said of pairs: `outcomes` of (query, document, repeat), `errors` of pairs that got no answer.
 
-    `before` of the outcomes were stored already. `silent` pairs have no text, and were not asked; the documents of
-    `cut` pairs were longer than what is shown. `models` are all that have answered as this judge.
+    `before` of the outcomes were stored already; `foreign` answers of files were to no question here. `silent` pairs
+    have no text, and were not asked; the documents of `cut` pairs were longer than what is shown. `models` are all that
+    have answered as this judge, `settings` what makes it this judge.
     """
 
     shown_by: ClassVar[str] = "judged"
@@ -56,6 +57,8 @@ class Judged(Shown):
     thin: int = 0
     seconds: float = 0.0
     stopped: str | None = None
+    foreign: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -123,9 +126,10 @@ class Judged(Shown):
 
     def data(self) -> dict[str, Any]:
         """What JSON holds."""
-        names = ("judge", "kind", "pairs", "repeats", "before", "graded", "open", "cut", "calls", "cost", "seconds")
+        names = ("judge", "kind", "repeats", "before", "graded", "open", "cut", "foreign", "calls", "cost", "currency")
         return {
             **{name: getattr(self, name) for name in names},
+            "pair_count": self.pairs,
             **{state: self.states[state] for state in ("refused", "failed")},
             "no_answer": len(self.errors),
             "no_text": len(self.silent),
@@ -134,5 +138,6 @@ class Judged(Shown):
             "consistency": self.consistency,
             "models": list(self.models),
             "reasons": {why: len(pairs) for why, pairs in self.reasons.items()},
+            "seconds": self.seconds,
             "stopped": self.stopped,
         }

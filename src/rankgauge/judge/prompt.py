@@ -15,7 +15,7 @@ from rankgauge.judge.scale import GRADED, SCALES, Scale
 from rankgauge.judge.shown import harmless
 from rankgauge.store.rows import digest
 
-__all__ = ["CHOICES", "FOLDER", "PACKAGED", "Prompt", "packaged"]
+__all__ = ["CHOICES", "FOLDER", "PACKAGED", "Prompt", "copy_prompts", "packaged"]
 
 FOLDER: Final = "prompts"  # of a project, and of this package
 PACKAGED: Final = ("graded", "short", "criteria", "binary", "digit", "pairwise")
@@ -136,6 +136,18 @@ class Prompt:
 def packaged(name: str) -> str:
     """The text of a prompt of this package."""
     return files("rankgauge.judge").joinpath(FOLDER, f"{name}.txt").read_text(encoding="utf-8")
+
+
+def copy_prompts(folder: str | os.PathLike[str]) -> None:
+    """Put the prompts of this package into a project, where a team may change them; what is there stays."""
+    own = Path(folder, FOLDER)
+    try:
+        own.mkdir(parents=True, exist_ok=True)
+        for name in PACKAGED:
+            if not os.path.lexists(path := own / f"{name}.txt"):
+                path.write_text(packaged(name), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"{error.filename or own}: {error.strerror}; prompts cannot be written there") from None
 
 
 def _text_of(path: Path) -> str:

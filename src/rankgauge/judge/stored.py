@@ -6,9 +6,10 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from rankgauge.store import schema
+from rankgauge.store.judgments import TRIAL
 from rankgauge.store.rows import digest, insert_into, now, parts, written
 from rankgauge.store.store import Label, Pair, Query
 
@@ -31,7 +32,9 @@ __all__ = [
     "last_model",
     "models",
     "pool",
+    "prompt",
     "raw_answers",
+    "raws",
     "spent",
     "used",
 ]
@@ -70,6 +73,16 @@ def answers(store: Store, wanted: Sequence[str]) -> dict[str, Stored]:
         asked = select(table.answer, *columns).where(table.answer.in_(part)).order_by(table.judgment_id)
         for key, *row in _rows(store, asked):
             found[key] = Stored._make([*row, found[key].attempts + 1 if key in found else 1])
+    return found
+
+
+def raws(store: Store, wanted: Sequence[str]) -> dict[str, set[str]]:
+    """Key of a question → all answers to it, as they came."""
+    table = schema.judgment.c
+    found: dict[str, set[str]] = {}
+    for part in parts([*dict.fromkeys(wanted)]):
+        for key, raw in _rows(store, select(table.answer, table.raw).where(table.answer.in_(part))):
+            found.setdefault(key, set()).add(raw)
     return found
 
 
@@ -179,6 +192,8 @@ class Raw(NamedTuple):
     answer: str | None
     cut: int | None
     model: str | None
+    expected: float | None
+    mass: float | None
     settings: Mapping[str, Any]
 
     def label_again(self, reading: Reading, reader: str) -> Label:
@@ -186,19 +201,27 @@ class Raw(NamedTuple):
         return Label(
             self.query_id, self.doc_id, reading.grade, digest([self.key, reader]), self.repeat, reading.state,
             reading.reason, doc_hash=self.doc_hash, raw=self.raw, reader=reader, model=self.model, calls=0,
-            answer=self.answer, cut=self.cut,
+            answer=self.answer, cut=self.cut, expected=self.expected, mass=self.mass,
         )  # fmt: skip
+
+
+def prompt(store: Store, known: str) -> tuple[str, str]:
+    """The name and the text of a prompt, by its hash."""
+    table = schema.prompt.c
+    name, text = store.read(lambda each: each.execute(select(table.name, table.text).where(table.hash == known)).one())
+    return name, text
 
 
 def raw_answers(store: Store, judge: str) -> Iterator[Raw]:
     """The last answer of a judge to every question, as it came."""
     table, about = schema.judgment.c, schema.judge.c
     latest = select(func.max(table.judgment_id)).join(schema.judge, about.judge_id == table.judge_id)
-    latest = latest.where(about.name == judge).group_by(table.query_id, table.doc_id, table.repeat)
+    latest = latest.where(about.name == judge, about.kind != TRIAL).group_by(table.query_id, table.doc_id, table.repeat)
     settings = [about[name] for name in ("model", "base_url", "parameters", "prompt", "scale")]
     asked = select(*(table[name] for name in Raw._fields[:-1]), *(each.label(f"of_{each.name}") for each in settings))
     asked = asked.join(schema.judge, about.judge_id == table.judge_id)
-    asked = asked.where(table.judgment_id.in_(latest), table.raw.is_not(None)).order_by(table.judgment_id)
+    asked = asked.where(table.judgment_id.in_(latest), table.raw.is_not(None))
+    asked = asked.order_by(table.query_id, table.doc_id, table.repeat)
     size = len(Raw._fields) - 1
     for row in store.read(lambda each: each.execute(asked).all()):
         known = zip((each.name for each in settings), row[size:], strict=True)

@@ -107,6 +107,7 @@ class Record:
         self.source = source or self.kind
         self.stored: Mapping[str, Any] = {}  # what it is in a store, where it comes from one
         self.remarks: Sequence[tuple[str, str]] = ()  # what to know about it: a code and words each
+        self.models: Mapping[str, Collection[str]] = {}  # that its judges are, or that its system names
         self._nested: Nested | None = None
         self._columns: Columns | None = None
         self._explain = explain

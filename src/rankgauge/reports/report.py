@@ -63,7 +63,7 @@ class Report(Shown):
         """What the report rests on."""
         facts, judged = self.facts, self.facts.results.first.fingerprints["judgments"]
         counts = [counted(len(facts.results), "system"), counted(len(facts.first.queries), "query", "queries")]
-        return " · ".join([", ".join(facts.values), *counts, f"judgments {judged}"])
+        return " · ".join([f"{', '.join(facts.values)}{facts.first.per}", *counts, f"judgments {judged}"])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, every digit: what the sections show, and the comparison and the results behind it."""

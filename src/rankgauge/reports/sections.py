@@ -64,13 +64,13 @@ def _has_bars(facts: Facts) -> bool:
 def _alone(facts: Facts) -> str:
     """The value where nothing was compared: of one system, or of too little to compare."""
     values, subject = facts.first, facts.subject
-    queries = counted(len(values.queries), "query", "queries")
+    queries, measure = counted(len(values.queries), "query", "queries"), f"{facts.measure}{values.per}"
     if len(facts.focus) == 2:
         apart = number_text(values.mean(subject) - values.mean(facts.focus[1]))
-        return f"Too few queries to tell: {' − '.join(facts.focus)} is {apart} {facts.measure} over {queries}."
+        return f"Too few queries to tell: {' − '.join(facts.focus)} is {apart} {measure} over {queries}."
     ends = facts.interval_of[facts.measure][subject]
     sure = "" if is_missing(ends[0]) else f" ({percent(facts.wanted.settings.alpha)} interval {interval_text(ends)})"
-    return f"{facts.measure} of {subject} is {number_text(values.mean(subject))} over {queries}{sure}."
+    return f"{measure} of {subject} is {number_text(values.mean(subject))} over {queries}{sure}."
 
 
 def _tiles(facts: Facts, versus: Pair) -> Iterator[Tile]:
@@ -123,14 +123,15 @@ def headline(facts: Facts) -> Iterator[Block]:
         columns += [(interval_column(alpha, "mean"), [ends[name] for name in names])]
         yield Table.of_columns(
             f"systems-{measure}",
-            f"{measure}, {counted(len(values.queries), 'query', 'queries')}",
+            f"{measure}{values.per}, {counted(len(values.queries), 'query', 'queries')}",
             [*columns, *significance],
             notes=[f"{values.definition}."] if values.definition else [],
             contests=ranked(range(len(names)), [1 + lettered]) if len(names) > 1 else [],
         )
     if facts.comparison is not None:
         known = not all(is_missing(low) for ends in facts.interval_of.values() for low, _ in ends.values())
-        ends_of = "Intervals: t" if known else f"No intervals: {facts.first.lacking}"
+        drawn = ", over draws of the sample" if facts.first.design is not None else ""
+        ends_of = f"Intervals: t{drawn}" if known else f"No intervals: {facts.first.lacking}"
         yield Text(f"{how_decided(facts.comparison)} Significance level {alpha:g}. {ends_of}.", "note")
 
 

@@ -36,9 +36,11 @@ SAMPLE: Final = frozenset(
 )  # codes that are about all queries
 # Code of a doubt → the section that has the evidence, where that is not the one about pairs.
 EVIDENCE: Final = {
-    "tie-band": "ties", "judged-unequal": "judged", "dropped-queries": "every-query", **dict.fromkeys(SAMPLE, "sample"),
+    "tie-band": "ties", "judged-unequal": "judged", "dropped-queries": "every-query", "RG403": "checks",
+    "RG404": "checks", **dict.fromkeys(SAMPLE, "sample"),
 }  # fmt: skip
-FAMILY: Final = SAMPLE | {"few-flips", "unequal-variances"}  # codes that are about every pair of the family
+# Codes that are about every pair of the family.
+FAMILY: Final = SAMPLE | {"few-flips", "unequal-variances", "RG403", "RG404"}
 SEVERITY: Final = {"error": "bad", "warning": "warn", "note": "quiet"}
 
 
@@ -169,7 +171,10 @@ def _bands(result: Result) -> Iterator[list[Any]]:
 
 
 def checks(facts: Facts) -> Iterator[Block]:
-    """What `validate` found in the files."""
+    """How far the judges were found to agree with people, and what `validate` found in the files."""
+    judges = facts.results.first.judgments
+    known = judges.stored.get("checks", ()) if judges is not None else ()
+    yield from [Bullets(known, title="Judges")] if known else []
     findings = facts.findings
     if findings is None:
         notes = facts.results.checks

@@ -95,9 +95,18 @@ class Evaluation(Shown, Mapping[str, "Result"]):
 
     @property
     def doubts(self) -> list[Doubt]:
-        """Why the means per search and per query should not be trusted as they stand."""
+        """Why not to trust the labels, and the means per search and per query, as they stand."""
         designs = [result.design for result in self.results.values() if result.design is not None]
-        return [*dict.fromkeys(doubt for design in designs for doubt in design.doubts("search"))]
+        sampled = dict.fromkeys(doubt for design in designs for doubt in design.doubts("search"))
+        return [*sampled, *self.label_doubts]
+
+    @property
+    def label_doubts(self) -> list[Doubt]:
+        """Why not to trust the labels: a judge whom nobody checked, or of a system's own model family."""
+        from rankgauge.validation.labels import doubts_of_labels
+
+        models = {name: () if each.peek is None else each.peek.models for name, each in self.results.items()}
+        return doubts_of_labels(self.first.judgments, models)
 
     @property
     def measures(self) -> list[Measure]:
@@ -127,6 +136,7 @@ class Evaluation(Shown, Mapping[str, "Result"]):
             **({"sample": first.design.data()} if first.design is not None else {}),
             "definitions": first.definitions,
             "notes": self.notes,
+            **({"warnings": self.label_doubts} if self.label_doubts else {}),
             **({"fingerprints": first.fingerprints} if per_query else {}),
         }
 

@@ -264,7 +264,7 @@ def _parts(log: Log, names: list[str], taken: Ints, inclusion: Floats) -> Iterab
     for stratum in dict(sorted(dict.fromkeys(names, 0).items(), key=_order)):
         at = where == stratum
         drawn = taken[at[taken]]
-        sure = int((inclusion[drawn] >= 1).sum()) if stratum != "top" else 0
+        sure = int((inclusion[drawn] >= 1).sum())
         yield Part(stratum, int(at.sum()), int(log.traffic[at].sum()), len(drawn), sure)
 
 

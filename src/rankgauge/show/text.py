@@ -66,11 +66,11 @@ def _coloured(words: str, kind: str, options: Options) -> str:
 
 def _lines(items: Sequence[str], options: Options, lead: str = "") -> str:
     """Sentences, each wrapped where the terminal ends."""
-    return "".join(f"{line}\n" for item in items for line in _wrapped(lead + printable(item), options))
+    return "".join(f"{line}\n" for item in items for line in wrapped(lead + printable(item), options.width or WIDTH))
 
 
-def _wrapped(line: str, options: Options) -> list[str]:
-    width = options.width or WIDTH
+def wrapped(line: str, width: int = WIDTH) -> list[str]:
+    """A sentence in lines, the first of them further to the left."""
     if width_of(line) <= width:
         return [line]
     return textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

@@ -11,7 +11,9 @@ from sqlalchemy import Connection, Text, bindparam, func, select
 from rankgauge.store import schema
 from rankgauge.store.rows import digest, id_of, identifier, insert_into, now, parts, storable
 
-__all__ = ["Judge", "Label", "Rated", "add_judgments", "label_row", "text_now"]
+__all__ = ["TRIAL", "Judge", "Label", "Rated", "add_judgments", "judge_id", "label_row", "text_now"]
+
+TRIAL: Final = "trial"  # a kind of judge: one put to the test, whose answers are no labels
 
 
 class Judge(NamedTuple):
@@ -50,7 +52,10 @@ class Label(NamedTuple):
 
 
 class Rated(NamedTuple):
-    """A stored label, with who gave it; `outdated`: the document has had another text since."""
+    """A stored label, with who gave it; `outdated`: the document has had another text since.
+
+    `setting` is the number of the judge with the settings of that time.
+    """
 
     query_id: str
     doc_id: str
@@ -60,6 +65,7 @@ class Rated(NamedTuple):
     grade: float | None
     ruling: bool
     outdated: bool
+    setting: int
 
 
 def text_now(doc: Any) -> Any:
@@ -100,7 +106,7 @@ def add_judgments(connection: Connection, several: Sequence[Sequence[tuple[Judge
         for judge, row in rows:
             if row["key"] not in known:
                 known.add(row["key"])
-                new.append(row | {"judge_id": _judge_id(connection, judge, numbers), "at": row["at"] or at})
+                new.append(row | {"judge_id": judge_id(connection, judge, numbers), "at": row["at"] or at})
         counts.append(len(new) - before)
     for part in parts(new):
         connection.execute(_put(connection.dialect.name), part)
@@ -115,7 +121,7 @@ def _put(dialect: str) -> Any:
     return insert_into(dialect, schema.judgment).on_conflict_do_nothing().values(doc_hash=_text_judged())
 
 
-def _judge_id(connection: Connection, judge: Judge, numbers: dict[str, int]) -> int:
+def judge_id(connection: Connection, judge: Judge, numbers: dict[str, int]) -> int:
     """The number of a judge with these settings, who is made if new."""
     about = {"name": judge.name, "kind": judge.kind, **judge.settings}
     known = digest(about)

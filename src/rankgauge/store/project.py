@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,12 +23,13 @@ from rankgauge.trust.judges.sets import POLICIES
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
+    from rankgauge.judge.judged import Judged
     from rankgauge.judge.pool import Pool
     from rankgauge.read import Judgments
     from rankgauge.result import Evaluation, Result
     from rankgauge.store.history import History
     from rankgauge.store.status import LabelCounts, Status
-    from rankgauge.store.store import Rated, Store
+    from rankgauge.store.store import Rated, Sampled, Store
 
 __all__ = ["Address", "Project", "find_project", "init", "needed"]
 
@@ -42,6 +43,8 @@ TEMPLATE: Final = """# A project of rankgauge. Everything is optional but [proje
 name = {name}
 # The store: a file beside this one by default; {variable} in the environment goes first. No password belongs here.
 {db}
+"""
+REST: Final = """\
 # Which judges are heard, the first first; judges in brackets are of one rank. Without it: people, programs, models.
 # [labels]
 # from = ["ann", ["bob", "eve"], "gpt"]
@@ -81,8 +84,8 @@ def find_project(folder: str | os.PathLike[str] | None = None) -> Project:
     )
 
 
-def init(folder: str | os.PathLike[str], db: str | None = None) -> Project:
-    """Make a project: the file, the folders, the store. A folder that has one is refused."""
+def init(folder: str | os.PathLike[str], db: str | None = None, rest: str = REST) -> Project:
+    """Make a project: the file, which ends with `rest`, the folders, the store. A folder that has one is refused."""
     from rankgauge.store.engine import address_of
     from rankgauge.store.store import Store
 
@@ -104,7 +107,7 @@ def init(folder: str | os.PathLike[str], db: str | None = None) -> Project:
         if not (here / ".gitignore").exists():
             (here / ".gitignore").write_text(IGNORED, encoding="utf-8")
         text = TEMPLATE.format(name=f'"{name}"', variable=ADDRESS, db=line)
-        (here / FILE).write_text(text, encoding="utf-8")
+        (here / FILE).write_text(text + rest, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{error.filename or here}: {error.strerror}; choose a folder that can be written") from None
     return Project(here)
@@ -165,16 +168,22 @@ class Project:
 
         `fresh`: without labels of documents whose text has changed since. `repeated`: every grade that is heard.
         """
+        from rankgauge.store import checks
+
         with self.store() as store:
             rows, last = store.labels()
             rule = self._heard(rows, by, store.where, people=people)
+            heard = [*rule.counted(rows)]
+            doubtful, models = checks.unchecked(store, heard), checks.models(store, heard)
+            known = [each.words for each in checks.checks(store) if each.judge in rule.heard]
         judged = rule.judgments(rows, repeated=repeated, fresh=fresh)
         judged.source = f"@labels:{by}" if by else "@people" if people else "@labels"
-        outdated = 0 if fresh else len({row[:2] for row in rule.counted(rows) if row.outdated})
-        if outdated:
-            judged.remarks = [("RG401", f"{counted(outdated, 'pair')} of {len(judged):,}")]
+        outdated = 0 if fresh else len({row[:2] for row in heard if row.outdated})
+        remarks = {"RG401": f"{counted(outdated, 'pair')} of {len(judged):,}" if outdated else "", "RG403": doubtful}
+        judged.remarks = [(code, what) for code, what in remarks.items() if what]
+        judged.models = models
         about = {"address": judged.source, "by": by, "rule": rule.to_dict(), "fresh": fresh}
-        judged.stored = about | {"last": last, "outdated": outdated}
+        judged.stored = about | {"last": last, "outdated": outdated} | ({"checks": known} if known else {})
         return judged
 
     def _heard(self, rows: Sequence[Rated], by: str | None, where: str, *, people: bool = False) -> Labels:
@@ -199,6 +208,7 @@ class Project:
                 )
             over = [row.address for row in store.runs() if row.number == found.over] if found.over else []
             made = _run_of([*store.rankings(found.number)], by)
+            made.models = {system: store.models(found.number)}
         made.source = found.address + "?" * (found.state != "whole")
         made.tag = system
         made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}
@@ -265,13 +275,18 @@ class Project:
         """The stored sample of a name: `evaluate(…, sample=project.sample("traffic-300"))`."""
         with self.store() as store:
             rows, queries = store.sampled(name)
-            if any(row.traffic is None or row.inclusion is None for row in rows):
+            if not _are_drawn(rows):
                 words = "is a list of queries without traffic and inclusion, of which nobody knows how they were drawn"
                 raise InputError(f"{store.where}: {name!r} {words}; draw a sample: rankgauge sample LOG --n 300")
         numbers = (np.array([row.traffic for row in rows]), np.array([row.inclusion for row in rows]))
         known = [queries[row.query_id] for row in rows]
         ids, strata = [row.query_id for row in rows], [row.stratum or NONE for row in rows]
         return Sample(f"@{name}", ids, [each.text for each in known], *numbers, strata, [each.need for each in known])
+
+    def samples(self) -> list[str]:
+        """The names of all samples that were drawn, the last one last."""
+        with self.store() as store:
+            return [name for name in store.samples() if _are_drawn(store.sampled(name)[0])]
 
     def addresses(self) -> list[str]:
         """Every address of labels and of last runs."""
@@ -288,6 +303,34 @@ class Project:
             rows, _ = store.labels()
             rule = self._heard(rows, by, store.where)
         return label_counts(rows, rule, fresh=fresh)
+
+    def judge(
+        self,
+        judge: str,
+        pairs: str | os.PathLike[str] | Iterable[tuple[str, str]] | None = None,
+        *,
+        repeats: int = 1,
+        again: bool = False,
+        **settings: Any,
+    ) -> Judged:
+        """Have a judge grade pairs: of a file, of (query, document), or what the pool lacks; the answers are stored.
+
+        The judge is a table of rankgauge.toml; `settings` are keys of it, or the whole: `call="mine:grade"`. What is
+        answered is not asked again; pairs without a grade are counted: `.open`, `.reasons`.
+        """
+        with needed():
+            from rankgauge.judge.asking import ask_judge, open_pairs
+            from rankgauge.judge.config import find_judge
+            from rankgauge.judge.pairs import Pair, read_pairs
+
+        config = find_judge(self, judge, settings)
+        if pairs is None:
+            asked = open_pairs(self, [judge])
+        elif isinstance(pairs, str | os.PathLike):
+            asked = read_pairs(os.fspath(pairs))
+        else:
+            asked = [pair if isinstance(pair, Pair) else Pair(*pair) for pair in pairs]
+        return ask_judge(self, config, asked, repeats=repeats, again=again)
 
     def status(self) -> Status:
         """What the store holds, what is open, what is stale."""
@@ -317,6 +360,11 @@ class Project:
         """The names of all systems that have a run."""
         with self.store() as store:
             return sorted({run.system for run in store.runs()})
+
+
+def _are_drawn(rows: Sequence[Sampled]) -> bool:
+    """Whether these are queries of a sample, and not of a list that somebody wrote."""
+    return all(row.traffic is not None and row.inclusion is not None for row in rows)
 
 
 @dataclass(frozen=True)
@@ -353,8 +401,7 @@ class Address:
             return None
         with self.project.store() as store:
             name = store.run_of(self.name, self.number).sample
-            drawn = name is not None and all(row.inclusion is not None for row in store.sampled(name)[0])
-            return name if drawn else None
+            return name if name is not None and _are_drawn(store.sampled(name)[0]) else None
 
     def judgments(self, *, repeated: bool = False, fresh: bool = False) -> Judgments:
         """The labels as judgments."""

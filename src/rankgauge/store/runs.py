@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from rankgauge.store.engine import StoreError
 from rankgauge.store.packing import packed
 from rankgauge.store.rows import digest, id_of, identifier, insert_into, inserted, now, storable
 
-__all__ = ["Answer", "RunRow", "add_answers", "answer_row", "begin", "end", "fingerprint", "run_row"]
+__all__ = ["Answer", "RunRow", "add_answers", "answer_row", "begin", "end", "fingerprint", "models", "run_row"]
 
 
 class Answer(NamedTuple):
@@ -101,6 +101,21 @@ def _put_answer(dialect: str) -> Any:
     new = {each.name: put.excluded[each.name] for each in schema.answer.c if not each.primary_key}
     failed = schema.answer.c.error.is_not(None)
     return put.on_conflict_do_update(index_elements=["run_id", "query_id"], set_=new, where=failed)
+
+
+def models(connection: Connection, run: int) -> list[str]:
+    """The models that the settings of a run's system name."""
+    table = schema.system.c
+    asked = select(table.config).join(schema.run, schema.run.c.system_id == table.system_id)
+    return [*_models(json.loads(connection.scalar(asked.where(schema.run.c.run_id == run)) or "{}"))]
+
+
+def _models(config: Any) -> Iterator[str]:
+    for key, value in config.items() if isinstance(config, dict) else enumerate(config):
+        if key == "model" and isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            yield from _models(value)
 
 
 def answer_row(answer: Answer, source: str) -> dict[str, Any]:

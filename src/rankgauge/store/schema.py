@@ -111,6 +111,10 @@ evaluation = Table(
     Column("run_hash", Text, nullable=False), Column("fingerprint", Text, nullable=False),
     Column("version", Text, nullable=False), Column("at", Text, nullable=False),
 )  # fmt: skip
+step = Table(  # of the loop: what it was last done with, and what came of it
+    "step", TABLES, Column("name", ID, primary_key=True), Column("inputs", Text, nullable=False),
+    Column("found", Text, nullable=False), Column("at", Text, nullable=False),
+)  # fmt: skip
 lock = Table(
     "lock", TABLES, Column("name", Text, primary_key=True), Column("holder", Text, nullable=False),
     Column("until", Double, nullable=False),

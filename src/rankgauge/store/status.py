@@ -13,6 +13,7 @@ from sqlalchemy import select, text
 from rankgauge.errors import counted
 from rankgauge.shown import Shown
 from rankgauge.store import schema
+from rankgauge.store.checks import checks
 from rankgauge.store.evaluations import Past, saved
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ STATES = ("skipped", "refused", "failed")  # of judgments that are no grades
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Status(Shown):
-    """What there is, how much of it, and what to know about it: open runs, stale evaluations, who holds a lock."""
+    """What there is, how much of it, and what to know about it: open runs, stale evaluations, locks, judges checked."""
 
     shown_by: ClassVar[str] = "stored:status_sections"
 
@@ -39,6 +40,7 @@ class Status(Shown):
     open: tuple[str, ...]
     stale: tuple[str, ...]
     held: tuple[str, ...]
+    checks: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -62,7 +64,7 @@ def status(store: Store, rule: Labels) -> Status:
     stale = [f"evaluation {each.number} of {each.system}: {', '.join(why)}" for each, why in evaluations if why]
     engine = "SQLite" if store.engine.url.get_backend_name() == "sqlite" else "PostgreSQL"
     about = (store.where, engine, store.read(_bytes), store.counts(), tuple(open_runs), tuple(stale))
-    return Status(*about, tuple(store.read(_held)))
+    return Status(*about, tuple(store.read(_held)), tuple(each.words for each in checks(store)))
 
 
 def _bytes(connection: Connection) -> int:

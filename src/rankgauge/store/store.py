@@ -246,6 +246,10 @@ class Store:
         listed = ", ".join(str(row.number) for row in rows)
         raise StoreError(f"{self.where}: run {number} is none of {system!r}; its runs are {listed}")
 
+    def models(self, run: int) -> list[str]:
+        """The models that the settings of a run's system name."""
+        return self.read(lambda connection: runs.models(connection, run))
+
     def answers(self, run: int) -> Iterator[Answer]:
         """The answers of a run, by the ids of the queries; those that failed are none."""
         return (Answer(query, docs, scores.tolist()) for query, docs, scores in self.rankings(run))
@@ -283,20 +287,30 @@ class Store:
         """
         table, judge = schema.judgment.c, schema.judge.c
         latest = select(func.max(table.judgment_id)).join(schema.judge, judge.judge_id == table.judge_id)
+        latest = latest.where(judge.kind != judgments.TRIAL)
         latest = latest.group_by(table.query_id, table.doc_id, judge.name, table.repeat, table.ruling)
         latest = latest.where(table.judgment_id <= until) if until is not None else latest
         outdated = case(
             (table.doc_hash.is_(None), literal(False)), else_=table.doc_hash != judgments.text_now(table.doc_id)
         )
         asked = select(
-            table.query_id, table.doc_id, judge.name, judge.kind, table.state, table.grade, table.ruling, outdated
+            table.query_id,
+            table.doc_id,
+            judge.name,
+            judge.kind,
+            table.state,
+            table.grade,
+            table.ruling,
+            outdated,
+            table.judge_id,
         )
         asked = asked.join(schema.judge, judge.judge_id == table.judge_id)
         asked = asked.where(table.judgment_id.in_(latest)).order_by(table.judgment_id)
 
         def found(connection: Connection) -> tuple[list[Rated], int]:
             rows = [
-                Rated(*row[:6], ruling=bool(row[6]), outdated=bool(row[7])) for row in connection.execute(asked).all()
+                Rated(*row[:6], ruling=bool(row[6]), outdated=bool(row[7]), setting=row[8])
+                for row in connection.execute(asked).all()
             ]
             return rows, int(connection.scalar(select(func.max(table.judgment_id))) or 0)
 

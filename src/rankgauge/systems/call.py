@@ -63,9 +63,11 @@ class Call:
 def function_of(name: str, config: Configured) -> Callable[..., Any]:
     """The function that `module:function` names; what goes wrong in the module is the user's to mend."""
     module, _, attribute = name.partition(":")
-    for folder in (os.fspath(config.folder.resolve()), os.getcwd()):
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
+    here = config.folder.resolve()
+    sys.path[:] = [*dict.fromkeys([os.fspath(here), os.getcwd(), *sys.path])]
+    known = getattr(sys.modules.get(module), "__file__", None)
+    if known is not None and (own := here / f"{module}.py").is_file() and not own.samefile(known):
+        del sys.modules[module]  # that of another project, of the same name
     try:
         found = importlib.import_module(module)
     except (Exception, SystemExit) as error:

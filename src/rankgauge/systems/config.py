@@ -109,6 +109,7 @@ KEYS: Final[dict[str, Key]] = {
     "duplicates": one_of(*DUPLICATES),
     "rerank": TEXT,
     "candidates": number(1, whole=True),
+    "depth": number(1, whole=True),
     "call": FUNCTION,
     "batch": Key(lambda value: value is True or LIMITS["workers"].fits(value), "true, or a whole number from 1"),
     "command": Key(lambda value: TEXT.fits(value) or is_texts(value), "a text, or a list of a program and its words"),
@@ -144,7 +145,8 @@ KINDS: Final[dict[str, Kind]] = {
     "run": Kind("filed:Filed", ("file",), ("format",)),
     "rerank": Kind("rerank:HttpReranker", ("url", "rerank"), ("model", "api", "text", "headers", "batch")),
 }
-COMMON: Final = ("kind", "duplicates", "rerank", "candidates", *LIMITS)
+COMMON: Final = ("kind", "duplicates", "rerank", "candidates", "depth", *LIMITS)
+DEPTH: Final = 100  # documents a query, where nobody says
 RERANKERS: Final = {"call": "rerank:CallReranker", "rerank": "rerank:HttpReranker"}
 # A key that only one kind can mean, where the table does not say the kind.
 TELLING: Final = {"call": "call", "command": "command", "sql": "postgresql", "url": "http", "file": "run"}
@@ -177,7 +179,12 @@ class Config:
     @property
     def identity(self) -> dict[str, Any]:
         """What makes it this system: a change of it is another system under the same name."""
-        return {name: value for name, value in self.table.items() if name not in LIMITS}
+        return {name: value for name, value in self.table.items() if name not in (*LIMITS, "depth")}
+
+    @property
+    def depth(self) -> int:
+        """How many documents a query it is asked for."""
+        return int(self.table.get("depth", DEPTH))
 
     def open(self, project: Project | None) -> System:
         """The system, ready to be asked."""

@@ -122,7 +122,8 @@ def ranking_of(hits: Iterable[Hit], k: int, *, duplicates: str = "error", ascend
     if len(given) < len(found):
         notes += ["without scores"]
     elif any(later >= earlier for earlier, later in pairwise(given)):
-        notes += ["scores not falling"]
+        rising = any(later > earlier for earlier, later in pairwise(given))
+        notes += ["scores not falling" if rising else "equal scores"]
     if len(notes) > notes.count("more than k"):
         given = [-float(rank) for rank in range(1, len(found) + 1)]
     fields = {hit.doc_id: hit.fields for hit in found if hit.fields is not None}

@@ -33,6 +33,7 @@ SLOWEST: Final = 3  # queries that are named
 REASONS: Final = 5  # of failures that are named
 NOTES: Final = {
     "without scores": "came without scores; minus the rank is stored",
+    "equal scores": "came with equal scores; the order they came in is kept, with minus the rank",
     "scores not falling": "came with scores that do not fall with the order; the order is kept, with minus the rank",
     "more than k": "came with more than k documents; the first k are kept",
 }
@@ -61,6 +62,7 @@ class Outcome:
     rankings: dict[str, Ranking] = field(default_factory=dict)  # where nothing is stored
     documents: int = 0
     whole: bool = False
+    already: bool = False  # it was whole before anything was asked
 
     @property
     def lacking(self) -> int:
@@ -78,7 +80,7 @@ class Outcome:
         found = f"{new} answered, {counted(self.documents, 'document')}"
         if self.run is None:
             made = [f"{self.system}: {found}; nothing is stored, for there is no project here"]
-        elif self.whole and not self.milliseconds:
+        elif self.already:
             made = [f"@{self.system}:{self.run} is whole already; --again starts a new run"]
         else:
             earlier = f"; {self.before:,} were answered before" if self.before else ""
@@ -108,7 +110,7 @@ class Outcome:
         groups = [(reason, [query for query, _ in each]) for reason, each in groupby(by_reason, key=lambda one: one[1])]
         groups.sort(key=lambda group: -len(group[1]))
         words = [f"{_named(queries)}: {reason}" for reason, queries in groups[:REASONS]]
-        words += [f"{len(groups) - REASONS:,} more reasons"] if len(groups) > REASONS else []
+        words += [counted(len(groups) - REASONS, "more reason")] if len(groups) > REASONS else []
         return "\n  ".join([*words, *([f"stopped: {self.stopped}"] if self.stopped else [])])
 
 
@@ -138,20 +140,22 @@ def search(
     *,
     again: bool = False,
     allow_missing: bool = False,
+    sample: int | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Ask the queries of a file, of the last sample, or of the first stage's run; go on with a run that is open."""
+    """Ask the queries of a file, of a sample (the last one), or of the first stage's run; go on with an open run."""
     check_system(config.name, config.where)
     with ExitStack() as opened:
         store = opened.enter_context(project.store(write=True))
         lease = opened.enter_context(Lease(store, f"search {config.name}"))
         system = config.open(project)
         opened.callback(system.close)
-        asked, scope = _asked(project, store, config, queries, source, k)
+        asked, scope = _asked(project, store, config, queries, source, k, sample)
         identity = config.identity | getattr(system, "about", {})
         run, state, before = _run(store, config.name, identity, scope | {"depth": k}, again=again)
-        outcome = Outcome(config.name, config.limits.workers, len(asked), run, len(before), whole=state == "whole")
-        if outcome.whole:
+        outcome = Outcome(config.name, config.limits.workers, len(asked), run, len(before))
+        outcome.whole = outcome.already = state == "whole"
+        if outcome.already:
             return outcome
 
         def keep(answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
@@ -167,14 +171,23 @@ def search(
 
 
 def _asked(
-    project: Project, store: Store, config: Config, queries: Sequence[Query] | None, source: str, k: int
+    project: Project,
+    store: Store,
+    config: Config,
+    queries: Sequence[Query] | None,
+    source: str,
+    k: int,
+    sample: int | None = None,
 ) -> tuple[list[Asked], dict[str, int | None]]:
     """The queries, and what the run is of: a sample of queries, and of a second stage the run that it ranks."""
     if config.rerank is not None:
         if queries is not None:
             raise InputError(f"{config.where}: its queries are those of @{config.rerank}; leave QUERIES out")
         return _candidates(project, store, config, config.table.get("candidates", k))
-    sample = stored.last_sample(store) if queries is None else stored.sample_of(store, queries, source)
+    if queries is not None:
+        sample = stored.sample_of(store, queries, source)
+    elif sample is None:
+        sample = stored.last_sample(store)
     return stored.asked_in(store, sample), {"sample_id": sample, "over_run_id": None}
 
 

@@ -77,6 +77,16 @@ CODES: Final[dict[str, Kind]] = {
     "RG402": Kind(
         "warning", "the run is not whole: queries lack an answer", "let the system answer them; they count as missing"
     ),
+    "RG403": Kind(
+        "warning",
+        "labels are of a judge not checked against people",
+        "check it: rankgauge judge --judge NAME --check @people",
+    ),
+    "RG404": Kind(
+        "warning",
+        "a judge and a judged system are of one model family",
+        "models favour their own kind; let people or another model judge, too",
+    ),
 }
 
 

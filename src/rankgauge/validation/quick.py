@@ -22,6 +22,7 @@ from rankgauge.matching.order import as_float32
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.validation.codes import CODES
+from rankgauge.validation.labels import UNCHECKED
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Array, Floats, Ints
@@ -60,7 +61,8 @@ def quick_notes(results: list[Result]) -> list[str]:
 
 def quick_checks(result: Result) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """What is odd in the judgments, and what in the run: a code and words each."""
-    judged = [] if result.judgments is None else [*result.judgments.remarks]
+    remarks = () if result.judgments is None else result.judgments.remarks
+    judged = [each for each in remarks if each[0] != UNCHECKED]  # which is a doubt of its own
     of_run = [*_ranked(result.hits), *_in_32_bits(result)]
     if result.peek is not None:
         of_run = [*result.peek.remarks, *of_run]
@@ -186,7 +188,7 @@ class Peek(NamedTuple):
 
     `narrow` is what is found where scores are compared as 32-bit numbers, if that may be something else.
 
-    `stored` and `remarks` are the run's own.
+    `stored` and `remarks` are the run's own, `models` those that its system names.
 
     `judged` (of the same queries) is there only where most judged documents were not found, `missing` and `extra`
     (ids of queries) only where both sides have queries that the other has not: else there is nothing to compare.
@@ -202,6 +204,7 @@ class Peek(NamedTuple):
     narrow: Hits | None = None
     stored: Mapping[str, Any] = {}
     remarks: Sequence[tuple[str, str]] = ()
+    models: Collection[str] = ()
 
 
 def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
@@ -214,7 +217,7 @@ def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
     narrow = _narrow(judgments, run, hits)
     return Peek(
         run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours, len(run), narrow, run.stored,
-        run.remarks,
+        run.remarks, tuple(each for models in run.models.values() for each in models),
     )  # fmt: skip
 
 

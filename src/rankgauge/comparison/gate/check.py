@@ -26,6 +26,7 @@ from rankgauge.measures import AnyMeasure, parse, parse_all
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import read_judgments
+from rankgauge.result import Evaluation
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.paired import NOWHERE, TIE, Moments, moments, t_interval, units_of
@@ -136,7 +137,8 @@ class Check(Shown):
     def warnings(self) -> list[Doubt]:
         """Where the bounds should not be trusted; what is true of a difference and of a mean is said once."""
         sampled = self.candidate.design.doubts() if self.candidate.design is not None else []
-        return [*dict.fromkeys([*sampled, *(doubt for each in self.tests for doubt in each.doubts)])]
+        labels = Evaluation.of([self.candidate]).label_doubts
+        return [*dict.fromkeys([*sampled, *labels, *(doubt for each in self.tests for doubt in each.doubts)])]
 
     @property
     def better(self) -> bool:

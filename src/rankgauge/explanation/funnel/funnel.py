@@ -9,7 +9,7 @@ reranker, which recall is not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +26,7 @@ from rankgauge.measures.bands.notes import TieNote
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
 from rankgauge.read.named import named
+from rankgauge.validation.labels import doubts_of_labels
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
 
@@ -69,7 +70,8 @@ def funnel(
     if not 0 < alpha < 1:
         raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
     sources, second = _stage(retrieved, "retrieved"), _stage(reranked, "reranked")
-    judged, stages, runs = _first_stages(read_judgments(judgments), sources, second, protocol, candidates)
+    labels = read_judgments(judgments)
+    judged, stages, runs = _first_stages(labels, sources, second, protocol, candidates)
     worth = worth_of(wanted, next(iter(stages.values())).hits)
     systems: dict[tuple[str, str], System] = {}
     for cell, run in runs.items():
@@ -81,7 +83,9 @@ def funnel(
     ties = [*_tie_bands(named, wanted, sampling)]
     for tie in ties:
         warn(_tie_warning(tie))
-    notes = [*_tie_line(ties), *_notes_of(named, recall_depth, candidates), *_missing_cell(systems)]
+    models = {name: [*chain.from_iterable(run.models.values())] for (_, name), run in runs.items()}
+    doubts = [f"Caution: {doubt.text} ({doubt.code})." for doubt in doubts_of_labels(labels, models)]
+    notes = [*doubts, *_tie_line(ties), *_notes_of(named, recall_depth, candidates), *_missing_cell(systems)]
     return Funnel(wanted, recall_depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 

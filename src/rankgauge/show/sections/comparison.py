@@ -102,7 +102,9 @@ def against_table(comparison: Comparison, title: str, compared: Compared, family
         apart = (pair.difference, pair.relative, pair.interval, pair.p_adjusted)
         rows.append([pair.a, compared.systems[pair.a].mean, *apart, decision_mark(pair.decision)])
     queries = counted(len(compared.values.queries), "query", "queries")
-    return Table("systems", f"{title}, {queries}", columns, rows, contests=ranked(range(len(rows)), [1]))
+    return Table(
+        "systems", f"{title}{compared.values.per}, {queries}", columns, rows, contests=ranked(range(len(rows)), [1])
+    )
 
 
 def _changed_queries(pair: Pair, compared: Compared) -> Iterator[Block]:
@@ -145,7 +147,7 @@ def systems_table(comparison: Comparison, title: str, compared: Compared) -> Tab
         rows.append([name, system.mean, system.interval, *others])
     queries = counted(len(compared.values.queries), "query", "queries")
     contests = ranked(range(len(rows)), [1])
-    return Table("means", f"{title}, {queries}", columns, rows, contests=contests)
+    return Table("means", f"{title}{compared.values.per}, {queries}", columns, rows, contests=contests)
 
 
 def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool, family: int) -> Table:
@@ -229,7 +231,7 @@ def _paper_table(comparison: Comparison, deltas: str) -> Table:
             columns.append(delta_column(means, baseline, deltas))
     return Table.of_columns(
         "paper",
-        f"Means over {counted(len(comparison.first.values.queries), 'query', 'queries')}.",
+        f"Means{comparison.first.values.per} over {counted(len(comparison.first.values.queries), 'query', 'queries')}.",
         columns,
         notes=[_legend(comparison, deltas)],
         contests=ranked(range(len(names)), best),

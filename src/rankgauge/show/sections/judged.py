@@ -11,7 +11,7 @@ from rankgauge.show.model import Column, Notes, Section, Table, Text
 if TYPE_CHECKING:
     from rankgauge.judge.judged import Judged
 
-__all__ = ["sections"]
+__all__ = ["cautions", "sections"]
 
 REASONS: Final = 5  # that are named
 NAMED: Final = 2  # pairs of a reason
@@ -43,6 +43,15 @@ def _earlier(judged: Judged) -> str:
     )
 
 
+def cautions(judged: Judged) -> Iterator[str]:
+    """Why not to trust the answers as they stand."""
+    if len(judged.models) > 1:
+        yield f"Caution: more than one model has answered as {judged.judge}: {', '.join(judged.models)}."
+    if judged.thin:
+        answers = counted(judged.thin, "answer")
+        yield f"Caution: {answers} had less than half of the probability on the scale's grades."
+
+
 def _notes(judged: Judged) -> Iterator[str]:
     if judged.consistency is not None:
         share = f"{100 * judged.consistency:.1f} %"
@@ -52,15 +61,13 @@ def _notes(judged: Judged) -> Iterator[str]:
         tokens = f", {read:,} tokens read and {told:,} written" if read or told else ""
         cost = f", {judged.paid}" if judged.paid else ""
         yield f"{counted(judged.calls, 'call')}{tokens}{cost}."
+    if judged.foreign:
+        lines = counted(judged.foreign, "line of the files answers", "lines of the files answer")
+        yield f"{lines} no question of this command: another project's, or asked with other options."
     if judged.cut:
         cut = counted(judged.cut, "document was", "documents were")
         yield f"{cut} cut, being longer than what is shown (longest = …)."
-    if len(judged.models) > 1:
-        yield f"Caution: more than one model has answered as {judged.judge}: {', '.join(judged.models)}."
-    if judged.thin:
-        yield (
-            f"Caution: {counted(judged.thin, 'answer')} had less than half of the probability on the scale's grades."
-        )
+    yield from cautions(judged)
     for why, pairs in [*judged.reasons.items()][:REASONS]:
         some = ", ".join(f"{query} {doc}" for query, doc in pairs[:NAMED]) + (", …" if len(pairs) > NAMED else "")
         yield f"{counted(len(pairs), 'pair has', 'pairs have')} no grade ({some}): {why}."

@@ -14,10 +14,10 @@ from rankgauge.show.model import Block, Bullets, Column, Notes, Section, Table, 
 if TYPE_CHECKING:
     from rankgauge.sampling.sample import Sample
 
-__all__ = ["sections", "sentences"]
+__all__ = ["FIXED", "sections", "sentences"]
 
 SHOWN: Final = 10  # queries in a table for people
-FIXED: Final = "a fixed list: what is measured on it says nothing of other queries, and there is no interval"
+FIXED: Final = "a fixed list: what is measured on it says nothing of other queries, and there is no interval."
 
 
 def sections(sample: Sample) -> Iterator[Section]:

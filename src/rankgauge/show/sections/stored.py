@@ -28,11 +28,16 @@ FEW: Final = 8  # grades, up to which each has a column
 
 
 def status_sections(status: Status) -> Iterator[Section]:
-    """Where it is, how large, and what is in it; then what is open, stale or held."""
+    """Where it is, how large, and what is in it; then what is open, stale or held, and how good judges are."""
     blocks: list[Any] = [Text(f"{status.where}: {status.engine}, {_size(status.bytes)}.", "lead")]
     rows = [[words, status.tables[name]] for name, words in WORDS.items()]
     blocks += [Table("stored", "What is stored", [Column("what"), Column("number", "count")], rows)]
-    listed = {"Open runs": status.open, "Stale evaluations": status.stale, "In use": status.held}
+    listed = {
+        "Open runs": status.open,
+        "Stale evaluations": status.stale,
+        "In use": status.held,
+        "Judges": status.checks,
+    }
     blocks += [Bullets(items, title=title) for title, items in listed.items() if items]
     yield Section("status", "Store", blocks)
 

@@ -15,6 +15,7 @@ from rankgauge.errors import FormatError, InputError, choices, counted
 from rankgauge.read.cells import json_format, json_lines, parse_json
 from rankgauge.read.sources import QRELS, find_source
 from rankgauge.store import schema
+from rankgauge.store.judgments import TRIAL
 from rankgauge.store.rows import storable
 from rankgauge.store.store import Judge, Label, Pair, Store
 from rankgauge.store.transfer.datasets import add_beir, add_umbrela
@@ -84,7 +85,7 @@ def _single(item: Mapping[str, Any], place: str, prompts: dict[str, Any]) -> Jud
         prompts[settings["prompt"]] = prompt
     _check_columns(settings, schema.judge, ("model", "base_url", "parameters", "scale", "prompt"), place)
     about = {"state": item.get("state"), "kind": item.get("kind", "imported")}
-    for name, known in (("state", STATES), ("kind", KINDS)):
+    for name, known in (("state", STATES), ("kind", (*KINDS, TRIAL))):
         if about[name] not in known:
             raise FormatError(f"{place}: {name!r} is {about[name]!r}; expected {choices(known)}")
     grade = grade_in(item, "relevance", place) if about["state"] == "graded" else None

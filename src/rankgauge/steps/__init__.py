@@ -1,0 +1,1 @@
+"""The loop: from queries to a report, step by step, each done once."""

@@ -1,0 +1,71 @@
+"""Looped: what came of the loop, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from rankgauge.errors import RankgaugeError
+from rankgauge.shown import Shown
+
+if TYPE_CHECKING:
+    from rankgauge.comparison.comparison import Comparison
+    from rankgauge.judge.judged import Judged
+    from rankgauge.result import Evaluation
+
+__all__ = ["LoopOpen", "Looped", "Progress", "Step"]
+
+Progress = Callable[[str, int, int, int], None]  # system or judge, how much is done, of how much, how much failed
+
+
+class LoopOpen(RankgaugeError):
+    """A step has not come to its end."""
+
+    exit_code: ClassVar[int] = 4
+
+
+class Step(NamedTuple):
+    """What became of a step: `kept` where its inputs have not changed, and nothing was done."""
+
+    name: str
+    words: str
+    kept: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Looped(Shown):
+    """What came of the loop: its steps, and what they found, as far as it went."""
+
+    shown_by: ClassVar[str] = "looped"
+
+    project: str
+    steps: tuple[Step, ...]
+    pooled: int = 0
+    judged: tuple[Judged, ...] = ()
+    checked: tuple[Mapping[str, Any], ...] = ()
+    evaluation: Evaluation | None = None
+    comparison: Comparison | None = None
+    report: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Whose loop it is."""
+        return f"The loop of {self.project}"
+
+    @property
+    def failed(self) -> int:
+        """Pairs that a judge could not grade."""
+        return sum(each.open for each in self.judged)
+
+    def data(self) -> dict[str, Any]:
+        """What JSON holds."""
+        return {
+            "project": self.project,
+            "steps": [step._asdict() for step in self.steps],
+            "judged": [each.data() for each in self.judged],
+            "checked": list(self.checked),
+            "evaluation": None if self.evaluation is None else self.evaluation.data(),
+            "comparison": None if self.comparison is None else self.comparison.to_dict(),
+            "report": self.report,
+        }

@@ -1,0 +1,395 @@
+"""What each step of the loop does: it looks whether its inputs have changed, works, and remembers what it found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Connection, select
+
+from rankgauge.comparison.compare import compare
+from rankgauge.errors import InputError, counted
+from rankgauge.evaluate import evaluate_runs
+from rankgauge.judge.asking import ask_judge, plan_judge
+from rankgauge.judge.check import check_judge
+from rankgauge.judge.pairs import read_pairs, write_pairs
+from rankgauge.judge.pool import Pool, pool
+from rankgauge.judge.stored import keep_texts
+from rankgauge.read import read_judgments
+from rankgauge.read.tables import TEXTS
+from rankgauge.sampling.sample import sample
+from rankgauge.shown import clean
+from rankgauge.steps.looped import Looped, LoopOpen, Step
+from rankgauge.steps.settings import Settings
+from rankgauge.store import schema
+from rankgauge.store.rows import digest, insert_into, now, written
+from rankgauge.store.store import Store
+from rankgauge.store.transfer.files import read_queries
+from rankgauge.systems.documents import fields_of
+from rankgauge.systems.search import search
+from rankgauge.writers.write import opened
+
+if TYPE_CHECKING:
+    from rankgauge.comparison.comparison import Comparison
+    from rankgauge.judge.config import JudgeConfig
+    from rankgauge.judge.judged import Judged
+    from rankgauge.judge.pairs import Pair
+    from rankgauge.read import Judgments, Run
+    from rankgauge.result import Evaluation
+    from rankgauge.sampling.sample import Sample
+    from rankgauge.steps.looped import Progress
+
+__all__ = ["Work", "opened_work", "planned"]
+
+OUT: Final = "out"
+PEOPLE: Final = "people"  # as a check calls them
+PAIRS: Final = f"{OUT}/pairs.jsonl"
+QUERIES: Final = f"{OUT}/queries.tsv"
+
+
+@contextmanager
+def opened_work(settings: Settings, progress: Progress | None) -> Iterator[Work]:
+    """The steps, with a store that is made where there is none."""
+    project = settings.project
+    (project.folder / OUT).mkdir(exist_ok=True)
+    Store.open(project.address, create=True).close()
+    with project.store(write=True) as store:
+        yield Work(settings, store, progress)
+
+
+class Work:
+    """The steps, on one store; what an earlier step found is remembered there."""
+
+    def __init__(self, settings: Settings, store: Store, progress: Progress | None) -> None:
+        self.settings, self.store, self.progress = settings, store, progress
+        self.project = settings.project
+        self.steps: list[Step] = []
+        self.judged: list[Judged] = []
+        self.checked: list[Mapping[str, Any]] = []
+        self.pooled = 0
+        self.evaluation: Evaluation | None = None
+        self.comparison: Comparison | None = None
+        self.written: str | None = None
+
+    def looped(self) -> Looped:
+        """What came of it."""
+        name = self.project.settings.get("project", {}).get("name") or self.project.folder.resolve().name
+        return Looped(
+            str(name), tuple(self.steps), self.pooled, tuple(self.judged), tuple(self.checked), self.evaluation,
+            self.comparison, self.written,
+        )  # fmt: skip
+
+    def _watched(self, name: str) -> Callable[..., None] | None:
+        """How far a system or a judge is; what it has cost is said at the end."""
+        watch = self.progress
+        return None if watch is None else lambda done, total, failed, *_: watch(name, done, total, failed)
+
+    # ---- what is remembered
+
+    def known(self, name: str, inputs: Any | None = None) -> dict[str, Any] | None:
+        """What a step found, where it was done with these inputs, or at all."""
+        table = schema.step.c
+        asked = select(table.inputs, table.found).where(table.name == name)
+        row = self.store.read(lambda each: each.execute(asked).first())
+        if row is None or (inputs is not None and row[0] != digest(inputs)):
+            return None
+        found: dict[str, Any] = json.loads(row[1])
+        return found
+
+    def keep(self, name: str, inputs: Any, found: Mapping[str, Any]) -> None:
+        """Remember what a step found."""
+        row = {"name": name, "inputs": digest(inputs), "found": written(found), "at": now()}
+
+        def kept(connection: Connection) -> None:
+            put = insert_into(connection.dialect.name, schema.step).values(**row)
+            new = {column: put.excluded[column] for column in ("inputs", "found", "at")}
+            connection.execute(put.on_conflict_do_update(index_elements=["name"], set_=new))
+
+        self.store.writer.write(kept)
+
+    # ---- sample
+
+    def do_sample(self) -> Step:
+        """Draw the queries of the log; a list of queries is taken as it is."""
+        queries = self.settings.queries
+        if "log" not in queries:
+            return Step("sample", "no log to draw from; the queries are taken as they are", kept=True)
+        inputs = [queries, _file_hash(self.settings.log)]
+        before = self.known("sample", inputs)
+        if before is not None and before["name"] in self.store.samples():
+            return Step("sample", f"@{before['name']} has {counted(before['queries'], 'query', 'queries')}", kept=True)
+        drawn = _drawn(self.settings)
+        name = self._name_of(drawn, digest(inputs))
+        with opened(str(self.settings.path(QUERIES))) as stream:
+            stream.write(drawn.to_tsv().encode())
+        self.keep("sample", inputs, {"name": name, "queries": len(drawn)})
+        return Step("sample", f"{counted(len(drawn), 'query', 'queries')} drawn by {drawn.how['method']}: @{name}")
+
+    def _name_of(self, drawn: Sample, inputs: str) -> str:
+        """The name under which a sample is stored: that of its method and size, and of its inputs where it is taken."""
+        usual = f"{drawn.how['method']}-{len(drawn)}"
+        known = self.store.samples()
+        same = usual in known and [row.query_id for row in self.store.sampled(usual)[0]] == sorted(drawn.query_ids)
+        return self.project.add_sample(drawn, usual if usual not in known or same else f"{usual}-{inputs[:6]}")
+
+    @cached_property
+    def sample_name(self) -> str | None:
+        """The sample that was drawn, where there is one."""
+        found = self.known("sample") if "log" in self.settings.queries else None
+        if "log" in self.settings.queries and found is None:
+            raise InputError("no sample was drawn yet; begin with it: rankgauge loop --until sample")
+        return None if found is None else str(found["name"])
+
+    @cached_property
+    def sample(self) -> Sample | None:
+        """The same, as evaluations take it."""
+        return None if self.sample_name is None else self.project.sample(self.sample_name)
+
+    # ---- search
+
+    def do_search(self) -> Step:
+        """Ask every system; one after the other, for one may rerank what another found."""
+        number = None if self.sample_name is None else self.store.samples()[self.sample_name]
+        given = self.settings.queries.get("file")
+        queries = None if given is None else read_queries(str(self.settings.path(given)))
+        runs, words, asked = {}, [], 0
+        for name, config in self.settings.systems.items():
+            taken = None if config.rerank else queries
+            watched = self._watched(name)
+            outcome = search(self.project, config, taken, given or "", config.depth, sample=number, progress=watched)
+            if not outcome.whole:
+                lacking = f"{outcome.lacking:,} of {counted(outcome.queries, 'query', 'queries')} lack an answer"
+                raise LoopOpen(
+                    f"search: @{name}:{outcome.run} is open: {lacking}; go on: rankgauge loop\n  {outcome.why()}"
+                )
+            runs[name] = outcome.run
+            asked += len(outcome.milliseconds)
+            words.append(f"@{name}:{outcome.run}")
+        self.keep("search", runs, {"runs": runs})
+        of = counted(asked, "query was", "queries were")
+        return Step("search", f"{', '.join(words)}" + (f"; {of} asked" if asked else ""), kept=not asked)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """System → the number of its run."""
+        found = self.known("search")
+        if found is None or set(found["runs"]) != set(self.settings.systems):
+            raise InputError("the systems have not been asked yet; begin with that: rankgauge loop --until search")
+        return {name: found["runs"][name] for name in self.settings.systems}
+
+    @cached_property
+    def runs(self) -> dict[str, Run]:
+        """System → its run."""
+        return {name: self.project.run(name, number) for name, number in self.numbers.items()}
+
+    # ---- pool
+
+    def do_pool(self) -> Step:
+        """Choose what to judge, without what others than the judges of the loop have graded."""
+        judged = self._people()
+        inputs = [self.numbers, self.settings.pool, sorted(judged)]
+        before = self.known("pool", inputs)
+        if before is not None and self.settings.path(PAIRS).is_file():
+            self.pooled = before["pairs"]
+            return Step("pool", f"{counted(before['pairs'], 'pair')} to judge in {PAIRS}", kept=True)
+        made = self._pool(judged)
+        write_pairs(made.pairs, str(self.settings.path(PAIRS)))
+        keep_texts(self.store, made.pairs)
+        self.pooled = len(made.pairs)
+        self.keep("pool", inputs, {"pairs": len(made.pairs)})
+        had = f", {made.judged:,} more have a grade" if made.judged else ""
+        return Step("pool", f"{counted(len(made.pairs), 'pair')} of {made.queries:,} queries to judge{had}: {PAIRS}")
+
+    def _people(self) -> set[tuple[str, str]]:
+        """The pairs that somebody else than the judges of the loop has graded."""
+        rows, _ = self.store.labels()
+        return {row[:2] for row in rows if row.grade is not None and row.judge not in self.settings.judges}
+
+    def _pool(self, judged: set[tuple[str, str]]) -> Pool:
+        known = [(query, doc, 1.0) for query, doc in sorted(judged)]
+        return pool(
+            self.runs,
+            **self.settings.pool,
+            judged=known or None,
+            queries={query.query_id: query for query in self.store.queries()},
+            documents=lambda wanted: fields_of(self.project, wanted),
+        )
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """What is to be judged."""
+        path = self.settings.path(PAIRS)
+        if not path.is_file():
+            raise InputError(f"{path}: there are no pairs yet; begin with them: rankgauge loop --until pool")
+        return read_pairs(str(path))
+
+    # ---- judge
+
+    def do_judge(self) -> Step:
+        """Ask every judge; one that stops in the middle stops the loop."""
+        if not self.settings.judges:
+            return Step("judge", "there are no judges; the labels of the store count", kept=True)
+        if (found := self.known("pool")) is not None and not found["pairs"]:
+            return Step("judge", "every pair of the pool has a grade", kept=True)
+        words = []
+        for config in self.settings.judges.values():
+            judged = ask_judge(
+                self.project, config, self.pairs, repeats=self.settings.repeats, progress=self._watched(config.name)
+            )
+            self.judged.append(judged)
+            if judged.stopped is not None or judged.errors:
+                why = judged.stopped or next(iter(judged.errors.values()))
+                lacking = f"{judged.open:,} of {counted(judged.pairs, 'pair')} have no grade"
+                raise LoopOpen(f"judge: {judged.judge}: {lacking}; go on: rankgauge loop\n  {why}")
+            words.append(f"{judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}")
+            self._check(config, judged)
+        return Step("judge", "; ".join(words), kept=not any(each.calls for each in self.judged))
+
+    def _check(self, config: JudgeConfig, judged: Judged) -> None:
+        """Put the judge beside people, where they have judged; again where it, they or the queries have changed."""
+        path = self.settings.check
+        if path is None:
+            return
+        queries = sorted(query.query_id for query in self.store.queries())
+        name, inputs = f"check {config.name}", [_file_hash(path), judged.settings, self.settings.repeats, queries]
+        found = self.known(name, inputs)
+        if found is None:
+            said = _said_of(path, queries)
+            watched = self._watched(config.name)
+            check = check_judge(self.project, config, {PEOPLE: said}, repeats=self.settings.repeats, progress=watched)
+            found = {"judge": config.name, "words": check.lead, **clean(check.found())}
+            self.keep(name, inputs, found)
+        self.checked.append(found)
+
+    # ---- evaluate, compare, report
+
+    @cached_property
+    def labels(self) -> Judgments:
+        """The judgments of the project."""
+        return self.project.labels()
+
+    @property
+    def _measured(self) -> dict[str, Any]:
+        about = {} if self.sample is None else {"sample": self.sample, "per": self.settings.per}
+        return {"judgments": self.labels, "runs": self.runs, "measures": list(self.settings.measures), **about}
+
+    @property
+    def _inputs(self) -> list[Any]:
+        """What every value rests on."""
+        sample = None if self.sample is None else [self.sample_name, self.settings.per]
+        return [self.numbers, self.labels.stored, list(self.settings.measures), sample]
+
+    def do_evaluate(self) -> Step:
+        """Measure every run; values are saved where they rest on something new."""
+        self.evaluation = evaluate_runs(**self._measured)
+        first = self.evaluation.measures[0]
+        words = ", ".join(f"{name} {result[first]:.4f}" for name, result in self.evaluation.items())
+        if self.known("evaluate", self._inputs) is not None:
+            return Step("evaluate", f"{first}: {words}", kept=True)
+        saved = self.project.save(self.evaluation)
+        self.keep("evaluate", self._inputs, {"evaluations": saved})
+        return Step("evaluate", f"{first}: {words}")
+
+    def do_compare(self) -> Step:
+        """Compare every system with the baseline, the first by default."""
+        if len(self.runs) < 2:
+            return Step("compare", "there is one system, and nothing to compare it with", kept=True)
+        baseline = self.settings.baseline or next(iter(self.settings.systems))
+        about = self._measured
+        self.comparison = compare(about.pop("judgments"), about.pop("runs"), **about, baseline=baseline)
+        pairs = self.comparison.first.against(baseline)
+        return Step("compare", f"{counted(len(pairs), 'system')} against {baseline}")
+
+    def do_report(self) -> Step:
+        """Write the page; it stays as it is where nothing that it rests on has changed."""
+        from rankgauge.reports.report import report
+
+        path = self.settings.report
+        self.written = os.fspath(path)
+        inputs = [self._inputs, self.settings.baseline]
+        if self.known("report", inputs) is not None and path.is_file():
+            return Step("report", self.written, kept=True)
+        about = self._measured
+        texts = {query.query_id: query.text for query in self.store.queries() if query.text is not None}
+        wanted = {doc for run in self.runs.values() for _, doc, _ in run}
+        documents = {doc: _caption(fields) for doc, fields in fields_of(self.project, wanted).items()}
+        made = report(
+            about.pop("judgments"), about.pop("runs"), **about, baseline=self.settings.baseline, queries=texts,
+            documents=documents, command="rankgauge loop", **self._stages(),
+        )  # fmt: skip
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made.save(path)
+        self.keep("report", inputs, {"path": self.written})
+        return Step("report", self.written)
+
+    def _stages(self) -> dict[str, Any]:
+        """The first stage, where all other systems rerank it."""
+        first, *others = self.settings.systems
+        reranked = bool(others) and all(self.settings.systems[each].rerank == first for each in others)
+        return {"retrieved": {first: self.runs[first]}} if reranked else {}
+
+
+def _caption(fields: Mapping[str, Any]) -> str:
+    """What a document is called on a page: its title, its text, or whatever it has first."""
+    return str(next((fields[name] for name in TEXTS if name in fields), next(iter(fields.values()), "")))
+
+
+def _drawn(settings: Settings) -> Sample:
+    queries = dict(settings.queries)
+    del queries["log"]
+    return sample(os.fspath(settings.log), queries.pop("sample", None), **queries)
+
+
+def _said_of(path: Path, queries: Collection[str]) -> dict[str, dict[str, float]]:
+    """What people said of these queries."""
+    said: dict[str, dict[str, float]] = {query: {} for query in queries}
+    for query, doc, grade in read_judgments(os.fspath(path)):
+        said.get(query, {})[doc] = grade
+    if not any(said.values()):
+        raise InputError(f"{path}: has none of the queries that were asked; [judge] check names it")
+    return {query: each for query, each in said.items() if each}
+
+
+def _file_hash(path: Path) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
+
+
+# ---- what it would do ------------------------------------------------------------------------------------------------
+
+
+def planned(settings: Settings) -> Iterator[Step]:
+    """A line for every step."""
+    queries = settings.queries
+    n = len(_drawn(settings)) if "log" in queries else None
+    if "file" in queries:
+        n = len(read_queries(str(settings.path(queries["file"]))))
+    many = "the stored queries" if n is None else counted(n, "query", "queries")
+    yield Step("sample", f"{many} of {queries.get('log') or queries.get('file') or 'the store'}")
+    yield Step("search", f"{many}, asked of {', '.join(settings.systems)}")
+    depth = settings.pool.get("take") or settings.pool.get("depth", 10) * len(settings.systems)
+    yield Step("pool", f"at most {depth:,} of every query" + (f", {depth * n:,} pairs" if n is not None else ""))
+    yield from _planned_judges(settings)
+    yield Step("evaluate", f"{', '.join(settings.measures)} of {', '.join(settings.systems)}")
+    if len(settings.systems) > 1:
+        yield Step("compare", f"against {settings.baseline or next(iter(settings.systems))}")
+    yield Step("report", os.fspath(settings.report))
+
+
+def _planned_judges(settings: Settings) -> Iterator[Step]:
+    path = settings.path(PAIRS)
+    for name, config in settings.judges.items():
+        if not path.is_file():
+            yield Step("judge", f"{name}: the pairs are not known before the pool; --until pool makes it")
+            continue
+        plan = plan_judge(settings.project, config, read_pairs(str(path)), settings.repeats)
+        words = f"{name}: {counted(plan['pair_count'], 'pair')}, {counted(plan['calls'], 'call')} to make"
+        tokens = f", about {plan['tokens_in']:,.0f} tokens to read" if plan.get("tokens_in") else ""
+        cost = f", cost about {plan['cost']:,.2f}" if plan.get("cost") else ""
+        yield Step("judge", f"{words}{tokens}{cost}")

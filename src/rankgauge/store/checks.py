@@ -1,0 +1,124 @@
+"""Checks of judges: what was found where one was put to the test, and whose labels rest on none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import insert, select
+
+from rankgauge.errors import counted
+from rankgauge.shown import clean
+from rankgauge.store import schema
+from rankgauge.store.judgments import Judge, judge_id
+from rankgauge.store.rows import now, written
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgauge.store.store import Rated, Store
+
+__all__ = ["Checked", "add_check", "agreement_words", "checks", "fooled_words", "models", "unchecked"]
+
+PEOPLE, GULLIBLE = "people", "gullible"  # kinds of checks
+ASKED: Final = ("model", "program")  # kinds of judges whom people have to check
+
+
+class Checked(NamedTuple):
+    """A check of a judge; `found` is what came out, as it was written."""
+
+    judge: str
+    kind: str
+    at: str
+    found: Mapping[str, Any]
+
+    @property
+    def words(self) -> str:
+        """What came out, and when, in a sentence."""
+        words = agreement_words if self.kind == PEOPLE else fooled_words
+        return f"{words(self.judge, self.found)} ({self.at[:10]})."
+
+
+def agreement_words(judge: str, found: Mapping[str, Any]) -> str:
+    """How far a judge agrees with people."""
+    kappa, bias = found["kappa"], found["bias"]["value"] or 0.0
+    ends = "" if kappa["low"] is None else f", {kappa['low']:.2f} to {kappa['high']:.2f}"
+    sure = "κ is not defined" if kappa["value"] is None else f"κ {kappa['value']:.2f}{ends}"
+    leaning = f"{abs(bias):.2f} {'higher' if bias > 0 else 'lower'} on average"
+    leaning = leaning if round(abs(bias), 2) else "as high as they do"
+    share = f"{100 * found['agreement']['value']:.0f} % of {counted(found['graded'], 'pair')}"
+    best = [*found.get("best", {}).values()]
+    turned = f"; they put {best[0]} first, it puts {best[1]} first" if len({*best}) > 1 else ""
+    return f"{judge} agrees with {found['people']} on {share} ({sure}); it grades {leaning}{turned}"
+
+
+def fooled_words(judge: str, found: Mapping[str, Any]) -> str:
+    """How often a judge was fooled."""
+    tried = counted(found["graded"], "attempt")
+    if not found["raised"]:
+        return f"{judge} raised its lowest grade in none of {tried} to fool it"
+    share = f"{100 * found['raised'] / found['graded']:.0f} %"
+    return f"{judge} raised its lowest grade in {found['raised']:,} of {tried} to fool it ({share})"
+
+
+def add_check(store: Store, judge: Judge | int, kind: str, found: Any) -> None:
+    """Keep what was found about a judge with these settings, or of this number."""
+    row = {"kind": kind, "found": written(clean(found)), "at": now()}
+
+    def added(connection: Connection) -> None:
+        number = judge if isinstance(judge, int) else judge_id(connection, judge, {})
+        connection.execute(insert(schema.judge_check).values(judge_id=number, **row))
+
+    store.writer.write(added)
+
+
+def checks(store: Store) -> list[Checked]:
+    """The last check of every judge and kind, by the judges' names."""
+    table, judge = schema.judge_check.c, schema.judge.c
+    asked = select(judge.name, table.kind, table.at, table.found)
+    asked = asked.join(schema.judge, judge.judge_id == table.judge_id)
+    asked = asked.order_by(table.check_id)
+    rows = store.read(lambda each: each.execute(asked).all())
+    last = {(name, kind): Checked(name, kind, at, json.loads(found)) for name, kind, at, found in rows}
+    return sorted(last.values(), key=lambda each: (each.judge, each.kind != PEOPLE))
+
+
+def unchecked(store: Store, rows: Iterable[Rated]) -> str:
+    """The judges of these labels of whom nobody knows how far they agree with people, and of how many pairs."""
+    settings, check = _settings(store), schema.judge_check.c
+    tested = select(check.judge_id).where(check.kind == PEOPLE)
+    right = {settings[number] for number in store.read(lambda each: each.scalars(tested).all())}
+    pairs: dict[str, set[tuple[str, str]]] = {}
+    for row in rows:
+        if row.kind in ASKED and settings[row.setting] not in right:
+            pairs.setdefault(row.judge, set()).add((row.query_id, row.doc_id))
+    otherwise = dict.fromkeys((setting.name for setting in right), ", checked under another prompt or model")
+    return "; ".join(f"{name}{otherwise.get(name, '')} ({counted(len(each), 'pair')})" for name, each in pairs.items())
+
+
+def models(store: Store, rows: Iterable[Rated]) -> dict[str, list[str]]:
+    """Judge → the models that gave these labels, or the judge's own name, where it is a model."""
+    asked = {row.setting: row.judge for row in rows if row.kind == "model"}
+    settings = _settings(store) if asked else {}
+    found: dict[str, list[str]] = {}
+    for number, name in asked.items():
+        found.setdefault(name, []).append(settings[number].model or name)
+    return found
+
+
+class _Setting(NamedTuple):
+    """What a check holds for: a model with a prompt, wherever it is served; or a function."""
+
+    name: str
+    model: str | None
+    prompt: str | None
+    scale: str | None
+    call: str | None
+
+
+def _settings(store: Store) -> dict[int, _Setting]:
+    judge = schema.judge.c
+    asked = select(judge.judge_id, judge.name, judge.model, judge.prompt, judge.scale, judge.parameters)
+    rows = store.read(lambda each: each.execute(asked).all())
+    return {row[0]: _Setting._make([*row[1:5], row[5] if row[3] is None else None]) for row in rows}

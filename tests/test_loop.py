@@ -1,0 +1,454 @@
+"""`rankgauge loop`: from a log to a report, each step done once, and gone on with after a kill."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
+pytest.importorskip("httpx2", reason="httpx2 is not installed")
+
+import rankgauge
+from chat_server import chatting
+from command import Command
+from peer_client import Peers
+from rankgauge import Project
+from rankgauge.errors import InputError
+from rankgauge.steps.loop import STEPS, loop, plan_loop
+from rankgauge.steps.looped import LoopOpen
+from test_search_real import cranfield
+
+SETTINGS = """
+[project]
+name = "stones"
+[documents]
+file = "documents.jsonl"
+[queries]
+log = "log.csv"
+sample = 12
+[systems.first]
+call = "engine_here:search"
+depth = 8
+[systems.second]
+rerank = "first"
+call = "engine_here:scores"
+[pool]
+depth = 5
+[judges.ruler]
+call = "engine_here:grade"
+[evaluate]
+measures = ["nDCG@5", "R@8"]
+baseline = "first"
+"""
+# Every call is noted in a file, so that it is seen over several processes.
+ENGINE = """
+import hashlib
+from pathlib import Path
+
+def noted(*words):
+    with open(Path(__file__).parent / "calls.txt", "a") as file:
+        file.write("\\t".join(words) + "\\n")
+
+def number(*words):
+    return int(hashlib.md5(" ".join(words).encode()).hexdigest(), 16) % 1000
+
+def search(query, k):
+    noted("search", query)
+    return sorted((f"d{at}" for at in range(20)), key=lambda doc: number(query, doc))[:k]
+
+def scores(query, documents):
+    noted("scores", query)
+    return [-number(query, "again", each["text"]) for each in documents]
+
+def grade(query, document):
+    noted("grade", query["query"], document["doc_id"])
+    return number(query["query"], document["text"], "worth") % 4
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL", "RANKGAUGE_DB"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "engine_here", raising=False)
+    made = tmp_path / "stones"
+    made.mkdir()
+    (made / "rankgauge.toml").write_text(SETTINGS)
+    (made / "engine_here.py").write_text(ENGINE)
+    log = "".join(f"query {at},{1 + 90 // at}\n" for at in range(1, 31))
+    (made / "log.csv").write_text(f"query,count\n{log}")
+    documents = ({"id": f"d{at}", "text": f"text {at}"} for at in range(20))
+    (made / "documents.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents))
+    return made
+
+
+def calls(folder: Path) -> Counter[str]:
+    """How often each call was made."""
+    path = folder / "calls.txt"
+    return Counter(path.read_text().splitlines()) if path.is_file() else Counter()
+
+
+def changed(folder: Path, old: str, new: str) -> None:
+    path = folder / "rankgauge.toml"
+    told = path.read_text()
+    assert told.count(old) == 1
+    path.write_text(told.replace(old, new))
+
+
+def kept(folder: Path, **how: Any) -> dict[str, bool]:
+    """Step → whether nothing was done for it."""
+    return {step.name: step.kept for step in loop(folder, **how).steps}
+
+
+# ---- what it does ----------------------------------------------------------------------------------------------------
+
+
+def test_from_a_log_to_a_report(folder: Path, command: Command) -> None:
+    said = command("loop", cwd=folder)
+    assert said.code == 0
+    assert [line.split()[0] for line in said.err.splitlines() if line] == [*STEPS]
+    assert said.out.startswith("No clear winner: second − first is 0.0827 nDCG@5 per search (95 % interval")
+    assert "Labels: ruler graded 85 of 85 pairs.\nReport: out/report.html\n" in said.out
+    assert max(map(len, said.out.splitlines())) <= 80
+    page = (folder / "out/report.html").read_text()
+    assert "nDCG@5" in page
+    assert "query 1" in page
+    seen = calls(folder)
+    assert {*seen.values()} == {1}
+    assert Counter(line.partition("\t")[0] for line in seen) == {"search": 12, "scores": 12, "grade": 85}
+    assert command("loop", cwd=folder).out == said.out
+    assert calls(folder) == seen
+
+
+def test_values_are_those_of_the_exported_files(folder: Path, command: Command) -> None:
+    looped = loop(folder)
+    assert looped.evaluation is not None
+    for address, name in (("@labels", "labels.txt"), ("@first", "first.run"), ("@second", "second.run")):
+        assert command("store", "export", address, name, cwd=folder).code == 0
+    sample = folder / "out/queries.tsv"
+    runs = {name: str(folder / f"{name}.run") for name in ("first", "second")}
+    again = rankgauge.evaluate_runs(str(folder / "labels.txt"), runs, ["nDCG@5", "R@8"], sample=str(sample))
+    for name, result in again.items():
+        for measure in ("nDCG@5", "R@8"):
+            assert looped.evaluation[name][measure] == result[measure]
+    grades = {(query, doc): grade for query, doc, grade in rankgauge.read_judgments(str(folder / "labels.txt"))}
+    texts = {query.query_id: query.text for query in _store_queries(folder)}
+    sys.path.insert(0, str(folder))
+    import engine_here  # type: ignore[import-not-found]
+
+    assert len(grades) > 60
+    for (query, doc), grade in grades.items():
+        assert grade == engine_here.number(texts[query], f"text {doc[1:]}", "worth") % 4
+
+
+def _store_queries(folder: Path) -> list[Any]:
+    with Project(folder).store() as store:
+        return [*store.queries()]
+
+
+def test_only_what_changed_is_done_again(folder: Path) -> None:
+    everything = dict.fromkeys(STEPS, True) | {"compare": False}
+    assert not any(kept(folder).values())
+    assert kept(folder) == everything
+    changed(folder, "depth = 5", "depth = 6")
+    assert kept(folder) == everything | dict.fromkeys(("pool", "judge", "evaluate", "report"), False)
+    changed(folder, '"nDCG@5", "R@8"', '"nDCG@5"')
+    assert kept(folder) == everything | dict.fromkeys(("evaluate", "report"), False)
+    changed(folder, "sample = 12", "sample = 14")
+    before = calls(folder)
+    assert not any(kept(folder).values())
+    new = calls(folder) - before
+    assert {*new.values()} == {1}
+    queries = {query.query_id for query in _store_queries(folder)}
+    assert len(queries) == 14  # the smaller sample is part of the larger one: no pair is graded twice
+    assert {line: many for line, many in calls(folder).items() if line.startswith("grade") and many > 1} == {}
+
+
+def test_people_are_not_asked_about_again(folder: Path, command: Command) -> None:
+    """A pair that a person has graded is not in the pool, and the person's grade counts."""
+    loop(folder, until="pool")
+    pairs = [json.loads(line) for line in (folder / "out/pairs.jsonl").read_text().splitlines()]
+    first = pairs[0]
+    (folder / "ann.txt").write_text(f"{first['query_id']} 0 {first['doc_id']} 3\n")
+    assert command("store", "import", "ann.txt", "--judge", "ann", cwd=folder).code == 0
+    looped = loop(folder)
+    assert looped.pooled == len(pairs) - 1
+    assert f"grade\t{first['query']}\t{first['doc_id']}" not in calls(folder)
+
+
+def test_a_judge_is_checked_against_people(folder: Path, command: Command) -> None:
+    """Once, until the judge, the people or the queries change; pairs of queries that nobody asked are left out."""
+    loop(folder, until="pool")
+    pairs = [json.loads(line) for line in (folder / "out/pairs.jsonl").read_text().splitlines()]
+    lines = [f"{each['query_id']} 0 {each['doc_id']} {at % 4}\n" for at, each in enumerate(pairs[:30])]
+    (folder / "people.txt").write_text("".join([*lines, "elsewhere 0 d1 3\n"]))
+    changed(folder, "[judges.ruler]", '[judge]\ncheck = "people.txt"\n[judges.ruler]')
+    looped = loop(folder)
+    (found,) = looped.checked
+    assert (found["pair_count"], found["graded"]) == (30, 30)
+    assert command("store", "export", "@labels:ruler", "ruler.txt", cwd=folder).code == 0
+    people = "".join(lines)
+    (folder / "asked.txt").write_text(people)
+    both = {"people": str(folder / "asked.txt"), "ruler": str(folder / "ruler.txt")}
+    theirs = rankgauge.agree(both).pairs[0].to_dict()
+    assert found["kappa"]["value"] == theirs["kappa"]["none"]["value"]
+    assert f"Check: ruler agrees with people on {100 * theirs['agreement']['value']:.0f} % of 30" in str(looped)
+    before = calls(folder)
+    assert loop(folder).checked == (found,)
+    assert calls(folder) == before
+    status = command("store", "status", cwd=folder).out
+    assert status.count("ruler agrees with people on") == 1
+    (folder / "people.txt").write_text("elsewhere 0 d1 3\n")
+    with pytest.raises(InputError, match=r"people.txt: has none of the queries that were asked"):
+        loop(folder)
+
+
+def test_a_part_of_the_steps(folder: Path, command: Command) -> None:
+    for words in (["--only", "pool"], ["--from", "pool"]):
+        said = command("loop", folder, *words)
+        assert (said.code, said.out) == (2, "")
+        assert "rankgauge loop --until" in said.err
+    assert kept(folder, until="search") == {"sample": False, "search": False}
+    assert kept(folder, start="pool", until="judge") == {"pool": False, "judge": False}
+    assert kept(folder, only="evaluate") == {"evaluate": False}
+    assert kept(folder, start="compare") == {"compare": False, "report": False}
+    said = command("loop", folder, "--until", "pool")
+    assert (said.code, said.out) == (0, "")
+    assert said.err.count("(as before)") == 3
+    with pytest.raises(InputError, match="report comes after pool"):
+        loop(folder, start="report", until="pool")
+    with pytest.raises(InputError, match=r"no step 'serach'.*did you mean 'search'"):
+        loop(folder, only="serach")
+
+
+def test_a_plan_does_nothing(folder: Path, command: Command) -> None:
+    before = sorted(folder.rglob("*"))
+    said = command("loop", folder, "--dry-run")
+    assert said.code == 0
+    assert [line.split()[0] for line in said.out.splitlines()] == [*STEPS]
+    assert "12 queries of log.csv" in said.out
+    assert sorted(folder.rglob("*")) == before
+    loop(folder, until="pool")
+    words = {step.name: step.words for step in plan_loop(folder)}
+    assert re.fullmatch(r"ruler: (\d+) pairs, \1 calls to make", words["judge"])
+
+
+def test_queries_of_a_file_and_one_system(folder: Path, command: Command) -> None:
+    """No log, no sample, nothing to compare with, no judge: what people have labelled is evaluated."""
+    (folder / "queries.tsv").write_text("a\tquery 1\nb\tquery 2\n")
+    (folder / "rankgauge.toml").write_text(
+        '[documents]\nfile = "documents.jsonl"\n[queries]\nfile = "queries.tsv"\n'
+        '[systems.first]\ncall = "engine_here:search"\n'
+    )
+    loop(folder, until="search")
+    (folder / "ann.txt").write_text("a 0 d1 1\na 0 d2 0\nb 0 d3 2\n")
+    assert command("store", "import", "ann.txt", "--judge", "ann", cwd=folder).code == 0
+    looped = loop(folder)
+    assert looped.comparison is None
+    assert looped.evaluation is not None
+    assert looped.evaluation["first"].counts["queries"] == 2
+    assert "nDCG@10, 2 queries" in str(looped)
+    assert (folder / "out/report.html").is_file()
+
+
+# ---- where it stops --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_after_a_step_nothing_is_done_twice(folder: Path, step: str) -> None:
+    program = (
+        "import os, signal, sys; from rankgauge.steps.loop import loop\n"
+        "loop(sys.argv[1], told=lambda step: step.name == sys.argv[2] and os.kill(os.getpid(), signal.SIGKILL))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, folder, step], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    seen = {each.name: each.kept for each in loop(folder).steps}
+    at = STEPS.index(step)
+    assert all(seen[name] for name in STEPS[: at + 1] if name != "compare")
+    assert {*calls(folder).values()} == {1}
+
+
+def test_an_open_search_stops_the_loop(folder: Path, command: Command) -> None:
+    text = (folder / "engine_here.py").read_text()
+    broken = text.replace('noted("search", query)', 'noted("search", query)\n    assert query != "query 1", "gone"')
+    (folder / "engine_here.py").write_text(broken)
+    said = command("loop", folder)
+    assert (said.code, said.out) == (4, "")
+    assert "@first:1 is open: 1 of 12 queries lack an answer; go on: rankgauge loop" in said.err
+    assert "gone" in said.err
+    (folder / "engine_here.py").write_text(text)
+    sys.modules.pop("engine_here")
+    assert command("loop", folder).code == 0
+    assert {line: many for line, many in calls(folder).items() if many > 1} == {"search\tquery 1": 2}
+
+
+def test_a_judge_that_stops_stops_the_loop(folder: Path) -> None:
+    with chatting("no quota") as server:
+        changed(folder, '[judges.ruler]\ncall = "engine_here:grade"', f'[judges.ruler]\nbase_url = "{server.url}"')
+        with pytest.raises(LoopOpen, match=r"ruler: .* have no grade; go on: rankgauge loop"):
+            loop(folder)
+        assert server.calls == 1
+
+
+# ---- the file --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("[pool]", "[pol]", r"there is no section \[pol\]; did you mean 'pool'"),
+        ("sample = 12", "sampel = 12", r"\[queries\].*'sampel'.*did you mean 'sample'"),
+        ("sample = 12\n", "", "has a log and no size of the sample; write sample = 300"),
+        ("sample = 12", 'sample = "many"', r"\[queries\]: sample = 'many'; expected a whole number from 2"),
+        (
+            'log = "log.csv"',
+            'log = "log.csv"\nfile = "q.tsv"',
+            "has a log to draw from and a file of queries; keep one",
+        ),
+        ('log = "log.csv"\n', "", "sample is for drawing a sample; name the log"),
+        ('log = "log.csv"', 'log = "gone.csv"', "gone.csv: there is no such file"),
+        ('baseline = "first"', 'baseline = "frist"', "'frist' is no system; did you mean 'first'"),
+        ('"nDCG@5", "R@8"', '"nDGC@5"', r"\[evaluate\] measures: .*nDGC"),
+        ('rerank = "first"', 'rerank = "frist"', r"\[systems.second\] rerank = 'frist'; expected another system"),
+        ('rerank = "first"', 'rerank = "second"', r"\[systems.second\] rerank = 'second'; expected another system"),
+        ("engine_here:grade", "engine_here:gade", "engine_here.* no .*gade"),
+        ("engine_here:search", "no_engine:search", "no_engine"),
+        (
+            "[judges.ruler]",
+            '[judge]\nby = ["rule"]\n[judges.ruler]',
+            r"there is no \[judges.rule\]; did you mean 'ruler'",
+        ),
+        ("[judges.ruler]", '[judge]\ncheck = "people.txt"\n[judges.ruler]', "check: there is no file .*people.txt"),
+        ("[pool]", "pool = 5\n[pool2]", "pool is to be a section|there is no section"),
+        ("depth = 5", "depth = 0", r"\[pool\]: depth = 0; expected a whole number from 1"),
+    ],
+)
+def test_the_whole_file_is_checked_before_anything_starts(
+    folder: Path, command: Command, old: str, new: str, told: str
+) -> None:
+    changed(folder, old, new)
+    said = command("loop", folder)
+    assert (said.code, said.out) == (2, "")
+    assert re.search(told, said.err.replace("\n  ", " ")), said.err
+    assert calls(folder) == {}
+    assert not (folder / "out/shop.db").exists()
+
+
+def test_there_is_no_project(tmp_path: Path, command: Command) -> None:
+    said = command("loop", tmp_path)
+    assert said.code == 2
+    assert "is no project, it has no rankgauge.toml; make one: rankgauge init" in said.err
+    (tmp_path / "other.toml").write_text("")
+    assert "the file of a project is called rankgauge.toml" in command("loop", tmp_path / "other.toml").err
+
+
+def test_an_example_to_begin_with(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    made = command("init", "help", "--example", cwd=tmp_path)
+    assert made.out == "help: a new project; next: rankgauge loop help\n"
+    assert command("loop", "help", cwd=tmp_path).code == 0
+    assert (tmp_path / "help/out/report.html").is_file()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/log.csv").write_text("mine")
+    refused = command("init", "other", "--example", cwd=tmp_path)
+    assert (refused.code, "other/log.csv: is there already" in refused.err) == (2, True)
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["log.csv"]
+
+
+def test_what_make_demo_shows(tmp_path: Path) -> None:
+    """From a log to a report within 45 lines of 80 characters; the stand-in is named wherever its labels appear."""
+    for module in ("safetensors", "tokenizers", "wordllama"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+    root = Path(__file__).parents[1]
+    shutil.copytree(root / "demo", tmp_path / "demo", ignore=shutil.ignore_patterns("out", "__pycache__", "*.db*"))
+    done = subprocess.run([sys.executable, "demo/show.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= 80
+    assert "Labels: stand-in graded 582 of 582 pairs." in lines
+    assert "Check: stand-in agrees with people on 67 % of 602 pairs" in done.stdout
+    page = (tmp_path / "demo/out/loop.html").read_text()
+    assert "stand-in agrees with people on 67 % of 602 pairs" in page
+
+
+# ---- real texts ------------------------------------------------------------------------------------------------------
+
+CRANFIELD = """
+[documents]
+file = "documents.jsonl"
+show = ["number", "title", "text"]
+[queries]
+file = "queries.tsv"
+[systems.plain]
+kind = "fts5"
+[systems.stemmed]
+kind = "fts5"
+stemming = true
+[pool]
+depth = 10
+[judges.assessor]
+base_url = "{url}"
+prompt = "short"
+scale = {{ 0 = "none", 1 = "little", 2 = "some", 3 = "much", 4 = "all" }}
+workers = 16
+longest = 400
+[evaluate]
+measures = ["nDCG@10", "R@100"]
+"""
+
+
+def test_cranfield_behind_a_judge(shared: Path, peers: Peers, folder: Path, command: Command) -> None:
+    """The assessors' grades, given by a server: the labels are theirs on the pool, the values are pytrec_eval's."""
+    documents, queries, judged = cranfield(shared / "cranfield/original")
+    queries = dict([*queries.items()][:40])
+    known = {text: query for query, text in queries.items()}
+
+    def grade_of(text: str) -> int:
+        query = next(query for asked, query in known.items() if asked in text)
+        number = re.search(r"number: no\. (\d+)", text)
+        assert number is not None
+        return int(judged[query].get(number[1], 0))
+
+    lines = ({**each, "number": f"no. {each['id']}"} for each in documents)
+    (folder / "documents.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    (folder / "queries.tsv").write_text("".join(f"{query}\t{text}\n" for query, text in queries.items()))
+    with chatting("strict", grade_of=grade_of) as server:
+        (folder / "rankgauge.toml").write_text(CRANFIELD.format(url=server.url))
+        looped = loop(folder)
+        pairs = [json.loads(line) for line in (folder / "out/pairs.jsonl").read_text().splitlines()]
+        assert len(pairs) <= server.calls <= 1.2 * len(pairs)
+        before = server.calls
+        assert kept(folder)["judge"]
+        assert server.calls == before
+    for address, name in (("@labels", "labels.txt"), ("@plain", "plain.jsonl"), ("@stemmed", "stemmed.jsonl")):
+        assert command("store", "export", address, name, cwd=folder).code == 0
+    labels: dict[str, dict[str, float]] = {}
+    for query, doc, grade in rankgauge.read_judgments(str(folder / "labels.txt")):
+        labels.setdefault(query, {})[doc] = int(grade)
+        assert grade == judged[query].get(doc, 0)
+    assert sum(map(len, labels.values())) == len(pairs)
+    assert looped.evaluation is not None
+    for system in ("plain", "stemmed"):
+        run: dict[str, dict[str, float]] = {}
+        for line in (folder / f"{system}.jsonl").read_text().splitlines():
+            row = json.loads(line)
+            run.setdefault(row["query_id"], {})[row["doc_id"]] = row["score"]
+        theirs = peers.ask(labels, run, ["ndcg_cut_10", "recall_100"], [])["pytrec_eval"]
+        for measure, name in (("nDCG@10", "ndcg_cut_10"), ("R@100", "recall_100")):
+            ours = looped.evaluation[system].to_dict()
+            for query in queries:
+                assert ours[query][measure] == pytest.approx(theirs[query][name], abs=1e-12)
