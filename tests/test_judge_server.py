@@ -24,7 +24,7 @@ from rankgauge.judge.pairs import Pair, write_pairs
 from rankgauge.judge.stored import raw_answers, spent
 
 PAIRS = 12
-QUICK = {"workers": 4, "timeout": 0.5, "pause": 0.01}
+QUICK = {"workers": 4, "timeout": 20, "pause": 0.01}
 
 
 def pairs(number: int = PAIRS) -> list[Pair]:
@@ -193,12 +193,12 @@ def test_a_refusal_is_none_of_both(project: Project, personality: str) -> None:
 def test_no_answer_and_the_same_command_goes_on(project: Project, personality: str) -> None:
     number = 3 if personality in SLOW else PAIRS
     with chatting(personality) as server:
-        judged = judged_by(server, project, number, workers=PAIRS)
+        judged = judged_by(server, project, number, workers=PAIRS, timeout=0.5 if personality in SLOW else 20)
         assert (states(judged), judged.stopped) == ({"no answer": number}, None)
         calls = NO_ANSWER[personality] * number / PAIRS
         assert server.calls == calls
         server.personality = "strict"
-        assert states(judged_by(server, project, number, timeout=10)) == {"graded": number}
+        assert states(judged_by(server, project, number)) == {"graded": number}
         assert server.calls == calls + number
 
 

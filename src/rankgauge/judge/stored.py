@@ -14,6 +14,8 @@ from rankgauge.store.rows import digest, insert_into, now, parts, written
 from rankgauge.store.store import Label, Pair, Query
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from rankgauge.judge import pairs as judging
     from rankgauge.judge.answers import Reading
     from rankgauge.judge.asking import Question
