@@ -28,7 +28,7 @@ def command() -> Iterator[Command]:
 
     def unbroken(*words: str | Path, stdin: str | bytes = "", cwd: Path | None = None) -> Outcome:
         outcome = called(*words, stdin=stdin, cwd=cwd)
-        assert "Traceback" not in outcome.err
+        assert "Traceback" not in outcome.err, outcome.err  # all of it: what broke may not break again
         return outcome
 
     yield unbroken
