@@ -24,7 +24,7 @@ from rankgauge import charts
 from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError
 from rankgauge.explanation.funnel.funnel import LOSSES, PARTS, Funnel, funnel
 from rankgauge.matching.match import match
-from rankgauge.matching.ranking import only_queries, whole
+from rankgauge.matching.ranking import whole
 from rankgauge.protocol import RULES, Empty, Order, Protocol, Rules, Ties
 from rankgauge.stats.bootstrap import ratio_intervals
 from samples import DOCS, GRADES, SCORES, Nested, nested
@@ -251,7 +251,7 @@ def test_documents_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(grouping, "hash_of", lambda docs: np.zeros(len(docs), np.uint64))
     one, other = rankgauge.read_run({"q": ["a", "b"]}), rankgauge.read_run({"q": ["c", "b", "a"]})
     rules = Protocol()
-    assert whole(only_queries(one, {"q"}), rules).ranks_in(whole(other, rules)).tolist() == [3, 2]
+    assert whole(one.only({"q"}), rules).ranks_in(whole(other, rules)).tolist() == [3, 2]
 
 
 # ---- the random floor ------------------------------------------------------------------------------------------------

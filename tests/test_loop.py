@@ -157,6 +157,23 @@ def _store_queries(folder: Path) -> list[Any]:
         return [*store.queries()]
 
 
+def test_a_funnel_of_its_runs_is_per_search(folder: Path, command: Command) -> None:
+    """As eval has them: the queries of the sample, with its weights, and not those that only people have judged."""
+    loop(folder)
+    (folder / "ann.txt").write_text("elsewhere 0 d1 3\n")
+    assert command("store", "import", "ann.txt", "--judge", "ann", cwd=folder).code == 0
+    data = {}
+    for words in ("eval @labels @first @second", "funnel @labels --retrieved @first --reranked @second"):
+        said = command(*words.split(), "-m", "nDCG@5", "--format", "json", cwd=folder)
+        data[words.split()[0]] = json.loads(said.out)
+    assert data["funnel"]["queries"] == 12
+    assert "Means are per search, of the sample @traffic-12." in data["funnel"]["notes"]
+    mean = {run["run"]: run["measures"]["nDCG@5"]["value"] for run in data["eval"]["runs"]}
+    numbers = [float(each) for each in re.findall(r"0\.\d{6,}", json.dumps(data["funnel"]))]
+    for name in ("first", "second"):
+        assert min(abs(mean[name] - each) for each in numbers) < 1e-12
+
+
 def test_only_what_changed_is_done_again(folder: Path) -> None:
     everything = dict.fromkeys(STEPS, True) | {"compare": False}
     assert not any(kept(folder).values())

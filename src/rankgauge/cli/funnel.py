@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,7 @@ def _funnel(
     from rankgauge.cli.inputs import Inputs
     from rankgauge.explanation.funnel.funnel import funnel
     from rankgauge.explanation.funnel.stages import check_fit
+    from rankgauge.sampling.design import Design
 
     check_fit(protocol)
     inputs = Inputs(reading, qrels, reranked, retrieved=retrieved, tables=[weights, clusters])
@@ -105,7 +107,15 @@ def _funnel(
         stages = [{name: run.read(protocol) for name, run in each.items()} for each in (inputs.retrieved, inputs.runs)]
     _check_candidates(*stages)
     about: dict[str, Any] = {"protocol": protocol, "weights": weights, "clusters": clusters}
-    return funnel(judged, retrieved=stages[0], reranked=stages[1], **about, **asked)
+    drawn = inputs.sample(None, weights)["sample"]
+    if drawn is not None:
+        design = Design.of(drawn, judged.queries)
+        judged = judged.only(set(design.queries))
+        about["weights"] = dict(zip(design.queries, design.weights(design.queries).tolist(), strict=True))
+    found = funnel(judged, retrieved=stages[0], reranked=stages[1], **about, **asked)
+    if drawn is None:
+        return found
+    return replace(found, notes=[f"Means are per search, of the sample {drawn.source}.", *found.notes])
 
 
 def _check_candidates(retrieved: Mapping[str, Run], reranked: Mapping[str, Run]) -> None:

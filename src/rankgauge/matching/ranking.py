@@ -7,7 +7,7 @@ the second stage put those. The order is the protocol's, as in `match`, and equa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgauge.matching.grouping import Grouped
     from rankgauge.protocol import Protocol
 
-__all__ = ["Whole", "only_queries", "whole"]
+__all__ = ["Whole", "whole"]
 
 WINDOW: Final = 1 << 16  # keys looked at at once: few enough to stay in the processor's cache
 
@@ -136,14 +136,6 @@ def whole(run: Run, protocol: Protocol, depth: int | None = None) -> Whole:
     scores = scores_of(rows, protocol)
     order = None if descending_within(scores, rows.starts) else order_within(scores, rows)
     return Whole(rows, _with_ties(rows, order, scores if order is None else scores[order], protocol.ties, depth))
-
-
-def only_queries(run: Run, wanted: Collection[str]) -> Run:
-    """The run with these queries alone: what is not judged need not be looked at."""
-    cut = run.columns.only(wanted)
-    if cut is run.columns:
-        return run
-    return Run(cut, by=run.by, tag=run.tag, source=run.source, explain=run.explain)
 
 
 def _same_hashes(one: Grouped, other: Grouped) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, compress, repeat
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -124,6 +125,16 @@ class Record:
             assert self._columns is not None
             self._nested = _nest(self._columns)
         return self._nested
+
+    def only(self, wanted: Collection[str]) -> Self:
+        """The same with these queries alone."""
+        cut = self.columns.only(wanted)
+        if cut is self.columns:
+            return self
+        found = copy(self)
+        found._columns, found._nested = cut, None
+        vars(found).pop("fingerprint", None)
+        return found
 
     @property
     def columns(self) -> Columns:

@@ -12,7 +12,7 @@ import numpy as np
 from rankgauge.errors import InputError, ProtocolError, counted
 from rankgauge.matching.diagnose import no_query_in_common, warn_if_nothing_found
 from rankgauge.matching.match import find, settled
-from rankgauge.matching.ranking import Whole, only_queries, whole
+from rankgauge.matching.ranking import Whole, whole
 from rankgauge.protocol import Protocol, check_independent
 from rankgauge.read import Columns, Judgments, Run
 
@@ -87,7 +87,7 @@ def check_shared(judgments: Judgments, run: Run) -> None:
 def first_stage(judgments: Judgments, name: str, run: Run, protocol: Protocol, candidates: int | None) -> Stage:
     """The candidates: the retrieved run, or its first so many documents of every query."""
     check_shared(judgments, run)
-    run = only_queries(run, set(judgments.queries))
+    run = run.only(set(judgments.queries))
     order = whole(run, protocol)
     if candidates is not None and int(order.sizes.max(initial=0)) > candidates:
         run = order.kept(run, order.rank <= candidates)
@@ -102,7 +102,7 @@ def second_stage(
 ) -> Stage:
     """A reranked run, every document of which is a candidate: the others are an error, or dropped."""
     check_shared(judgments, run)
-    run = only_queries(run, set(judgments.queries))
+    run = run.only(set(judgments.queries))
     if not len(run):
         raise InputError(f"{run.source} answers no query: nothing was reranked")
     order = whole(run, protocol)

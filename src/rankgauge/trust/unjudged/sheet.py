@@ -15,7 +15,7 @@ import numpy as np
 
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.matching.ranking import only_queries, whole
+from rankgauge.matching.ranking import whole
 from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.gains import discount_function, gain_function, number_text
 from rankgauge.protocol import DEFAULT, Protocol, Rules, check_independent
@@ -182,7 +182,7 @@ def pool_of(judged: Judged, runs: Mapping[str, Run], k: int | None, protocol: Pr
     queries = judged.queries
     depth = min((limit for limit in (k, protocol.depth) if limit is not None), default=None)
     there = set(queries)
-    ranked = {name: whole(only_queries(run, there), protocol, depth) for name, run in runs.items()}
+    ranked = {name: whole(run.only(there), protocol, depth) for name, run in runs.items()}
     found = {name: each.first(depth, queries) for name, each in ranked.items()}
     docs, numbers = _numbered([*(each["doc"] for each in found.values()), judged.rows["doc"]])
     keys = judged.query * len(docs) + numbers.pop()
