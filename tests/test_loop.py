@@ -418,6 +418,8 @@ def test_what_make_demo_shows(tmp_path: Path) -> None:
     assert max(map(len, lines)) <= 80
     assert "Labels: stand-in graded 582 of 582 pairs." in lines
     assert "Check: stand-in agrees with people on 67 % of 602 pairs" in done.stdout
+    made = {path.name for path in (tmp_path / "demo").iterdir()} - {path.name for path in (root / "demo").iterdir()}
+    assert made <= {"out", "__pycache__"}  # the store and the index of words are in there, too
     page = (tmp_path / "demo/out/loop.html").read_text()
     assert "stand-in agrees with people on 67 % of 602 pairs" in page
 

@@ -323,18 +323,20 @@ def test_documents_that_cannot_be_found(project: Path, command: Command, table: 
 
 def test_the_index_is_beside_the_store_and_follows_the_corpus(project: Path, command: Command) -> None:
     assert command("search", "bm25", "queries.tsv").code == 0
-    index = project / "rankgauge.db.fts5-plain"
+    store = Project(project).address
+    file = store.removeprefix("sqlite:///") if store.startswith("sqlite:///") else project / "rankgauge.db"
+    index = Path(f"{file}.fts5-plain")
     with sqlite3.connect(index) as opened:
         assert opened.execute("SELECT count(*) FROM document").fetchone() == (3,)
     built = index.stat().st_ino
     assert command("search", "bm25", "queries.tsv", "--again").code == 0
     assert index.stat().st_ino == built
-    with open(project / "documents.jsonl", "a") as file:
-        file.write(json.dumps({"id": "d4", "title": "green"}) + "\n")
+    with open(project / "documents.jsonl", "a") as corpus:
+        corpus.write(json.dumps({"id": "d4", "title": "green"}) + "\n")
     assert command("search", "bm25", "queries.tsv").out.startswith("@bm25:3: 3 queries answered")
     assert index.stat().st_ino != built
     assert [*Project(project).run("bm25")][-1][:2] == ("q3", "d4")
-    assert not list(project.glob("*.partial"))
+    assert not list(index.parent.glob("*.partial"))
 
 
 # ---- what is stored, and how it goes on -----------------------------------------------------------------------------

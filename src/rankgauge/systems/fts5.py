@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import InputError, unknown
+from rankgauge.store.project import STORE
 from rankgauge.systems.config import Documents, documents_of
 from rankgauge.systems.documents import corpus, corpus_hash
 from rankgauge.systems.hits import Asked, Failed, Hit
@@ -38,9 +39,8 @@ class Fts5:
         self.about = {"documents": corpus_hash(documents)}
         self.stemming = bool(config.table.get("stemming", False))
         self._temporary = None if project is not None else tempfile.mkdtemp(prefix="rankgauge-fts5-")
-        self.path = (
-            Path(self._temporary or config.folder) / f"rankgauge.db.fts5-{'porter' if self.stemming else 'plain'}"
-        )
+        beside = Path(self._temporary or "", STORE) if project is None else _file_of(project)
+        self.path = beside.with_name(f"{beside.name}.fts5-{'porter' if self.stemming else 'plain'}")
         stamp = f"{VERSION} {self.about['documents']}"
         if _stamp(self.path) != stamp:
             _build(self.path, documents, stamp, stemming=self.stemming)
@@ -94,6 +94,12 @@ def expression_of(text: str, weights: Sequence[float], *, every: bool) -> str | 
     joined = (" AND " if every else " OR ").join(words)
     columns = " ".join(f"c{at}" for at, weight in enumerate(weights) if weight)
     return f"{{{columns}}} : ({joined})"
+
+
+def _file_of(project: Project) -> Path:
+    """The file of the store, beside which the index is; of a server's, where one would be."""
+    address = project.address
+    return Path(address.removeprefix("sqlite:///")) if address.startswith("sqlite:///") else project.folder / STORE
 
 
 def _documents(config: Config, project: Project | None) -> Documents:
