@@ -234,12 +234,37 @@ def test_a_judge_is_checked_against_people(folder: Path, command: Command) -> No
         loop(folder)
 
 
+def test_a_check_that_got_no_answers_is_gone_on_with(folder: Path) -> None:
+    """What it lacks is asked by the next loop: half a check is not kept as one."""
+    engine = folder / "engine_here.py"
+    gone = '    if (Path(__file__).parent / "gone").exists():\n        raise OSError("gone")\n'
+    engine.write_text(ENGINE.replace('    noted("grade"', f'{gone}    noted("grade"'))
+    loop(folder)
+    pairs = [json.loads(line) for line in (folder / "out/pairs.jsonl").read_text().splitlines()]
+    seen = {(each["query_id"], each["doc_id"]) for each in pairs}
+    query = pairs[0]["query_id"]
+    others = [f"d{at}" for at in range(20) if (query, f"d{at}") not in seen][:3]
+    people = [*((each["query_id"], each["doc_id"]) for each in pairs[:9]), *((query, doc) for doc in others)]
+    (folder / "people.txt").write_text("".join(f"{each} 0 {doc} {at % 4}\n" for at, (each, doc) in enumerate(people)))
+    changed(folder, "[judges.ruler]", '[judge]\ncheck = "people.txt"\n[judges.ruler]')
+    words = {step.name: step.words for step in plan_loop(folder)}
+    assert words["judge"] == f"ruler: {len(pairs)} pairs and 3 of the check, 3 calls to make"
+    (folder / "gone").touch()
+    with pytest.raises(LoopOpen, match="judge: ruler: 3 of 12 pairs have no grade; go on: rankgauge loop"):
+        loop(folder)
+    (folder / "gone").unlink()
+    (found,) = loop(folder).checked
+    assert found["graded"] == 12
+
+
 def test_a_part_of_the_steps(folder: Path, command: Command) -> None:
     for words in (["--only", "pool"], ["--from", "pool"]):
         said = command("loop", folder, *words)
         assert (said.code, said.out) == (2, "")
         assert "rankgauge loop --until" in said.err
     assert kept(folder, until="search") == {"sample": False, "search": False}
+    with pytest.raises(InputError, match="nothing has been judged yet; begin with that: rankgauge loop --until judge"):
+        loop(folder, start="evaluate")
     assert kept(folder, start="pool", until="judge") == {"pool": False, "judge": False}
     assert kept(folder, only="evaluate") == {"evaluate": False}
     assert kept(folder, start="compare") == {"compare": False, "report": False}
@@ -262,6 +287,8 @@ def test_a_plan_does_nothing(folder: Path, command: Command) -> None:
     loop(folder, until="pool")
     words = {step.name: step.words for step in plan_loop(folder)}
     assert re.fullmatch(r"ruler: (\d+) pairs, \1 calls to make", words["judge"])
+    (folder / "rankgauge.db").unlink()  # the loop makes another
+    assert "not known before the pool" in {step.name: step.words for step in plan_loop(folder)}["judge"]
 
 
 def test_queries_of_a_file_and_one_system(folder: Path, command: Command) -> None:
