@@ -279,7 +279,7 @@ def test_a_part_of_the_steps(folder: Path, command: Command) -> None:
 
 def test_a_plan_does_nothing(folder: Path, command: Command) -> None:
     before = sorted(folder.rglob("*"))
-    said = command("loop", folder, "--dry-run")
+    said = command("loop", "--dry-run", cwd=folder)
     assert said.code == 0
     assert [line.split()[0] for line in said.out.splitlines()] == [*STEPS]
     assert "12 queries of log.csv" in said.out
@@ -287,6 +287,14 @@ def test_a_plan_does_nothing(folder: Path, command: Command) -> None:
     loop(folder, until="pool")
     words = {step.name: step.words for step in plan_loop(folder)}
     assert re.fullmatch(r"ruler: (\d+) pairs, \1 calls to make", words["judge"])
+    with chatting("strict") as server:
+        model = f'model = "petrograph-1"\nbase_url = "{server.url}"\n'
+        prices = 'prices = { input = 1, output = 2, per = 1_000, currency = "$" }\n'
+        changed(folder, "[judges.ruler]", f"[judges.petra]\n{model}{prices}[judges.ruler]")
+        said = command("loop", "--dry-run", cwd=folder)
+        assert server.calls == 0
+    assert re.search(r"judge    petra: (\d+) pairs, \1 calls .*to write, about \$", " ".join(said.out.split("\n  ")))
+    assert max(map(len, said.out.splitlines())) <= 80
     (folder / "rankgauge.db").unlink()  # the loop makes another
     assert "not known before the pool" in {step.name: step.words for step in plan_loop(folder)}["judge"]
 
