@@ -121,7 +121,7 @@ def test_the_pool_is_judged_where_no_file_is_named(folder: Path, command: Comman
     assert said.out.startswith("mine graded 12 of 12 pairs; nothing was asked")
     other = command("judge", "--judge", "odd", "--call", "mine:odd")
     assert (other.code, other.out) == (
-        0, "Every pair of the pool has a grade; to have this judge grade them, too, give PAIRS.\n",
+        0, "Every pair of the pool has a grade; for grades of this judge, too, give PAIRS.\n",
     )  # fmt: skip
 
 
@@ -415,3 +415,81 @@ def test_two_judges_at_once_and_a_second_process(folder: Path, command: Command)
     with Project(".").store(write=True) as store, Lease(store, "judge one", holder="eve on another host"):
         refused = command("judge", "pairs.jsonl", "--judge", "one")
     assert (refused.code, "judge one is in use by eve" in refused.err) == (2, True)
+
+
+def test_a_plan_counts_what_again_asks(folder: Path, command: Command) -> None:
+    words = ("judge", "pairs.jsonl", "--judge", "odd", "--call", "mine:odd")
+    assert command(*words).code == 4
+    assert command(*words, "--dry-run").out == "odd: 12 pairs, 12 answers stored, 0 calls to make.\n"
+    assert command(*words, "--again", "--dry-run").out == "odd: 12 pairs, 12 answers stored, 4 calls to make.\n"
+
+
+def test_a_plan_says_where_the_budget_is_too_small(folder: Path, strict: ChatServer, command: Command) -> None:
+    with Path("rankgauge.toml").open("a") as file:
+        file.write(f'[judges.petra]\nbase_url = "{strict.url}"\nmodel = "{MODEL}"\nbudget = 0.5\n')
+        file.write('prices = { input = 1, output = 2, per = 1_000, currency = "$" }\n')
+    said = command("judge", "pairs.jsonl", "--dry-run")
+    assert "more than the $0.50 that the budget has left" in " ".join(said.out.split())
+    assert max(map(len, said.out.splitlines())) <= 80
+    refused = command("judge", "pairs.jsonl")
+    assert (refused.code, strict.calls) == (2, 0)
+    assert refused.err.startswith(
+        f"error: {folder / 'rankgauge.toml'}: [judges.petra]: the budget of $0.50 has no room"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            '{"query_id": "q", "doc_id": "d", "document": "a text"}',
+            """pairs.jsonl:1: document is 'a text'; expected its""",
+        ),
+        ('{"query_id": "q"}', "pairs.jsonl:1: has no doc_id; a pair has query_id, query, need, doc_id and document"),
+        ('{"query_id": "q", "doc_id": "d"}\n' * 2, "document 'd' of query 'q' is there twice; keep one\n"),
+    ],
+)
+def test_pairs_that_are_none(folder: Path, command: Command, line: str, words: str) -> None:
+    Path("pairs.jsonl").write_text(line)
+    said = command("judge", "pairs.jsonl", "--judge", "words", "--call", "mine:grade")
+    assert said.code == 2
+    assert words in said.err
+    assert ("rankgauge judgments pairs.jsonl" in said.err) == ("has no" in words)
+
+
+def test_what_replay_lacks_is_said(folder: Path, command: Command) -> None:
+    said = command("judge", "pairs.jsonl", "--judge", "words", "--call", "mine:grade", "--set", "replay=true")
+    assert said.code == 4
+    assert "12 pairs have no grade (q0 d0, q1 d1, …): no answer: none is stored, and replay asks nothing" in " ".join(
+        said.out.split()
+    )
+
+
+def test_one_pair_of_one_has_no_grade(folder: Path, command: Command) -> None:
+    Path("one.jsonl").write_text(Path("pairs.jsonl").read_text().splitlines(keepends=True)[1])
+    said = command("judge", "one.jsonl", "--judge", "odd", "--call", "mine:odd")
+    assert "odd: 1 of 1 pair has no grade" in said.err
+
+
+def test_a_server_that_is_gone_is_not_asked_for_its_model(folder: Path, command: Command) -> None:
+    with chatting("strict") as server:
+        url = server.url
+    said = command("judge", "pairs.jsonl", "--judge", "gpt", "--base-url", url)
+    assert said.code == 2
+    assert "lacks model, and no server answers there" in said.err
+
+
+def test_empty_answers_have_one_reason(folder: Path, command: Command) -> None:
+    with chatting("empty always") as server:
+        words = ("--base-url", server.url, "--model", MODEL, "--set", "retries=0", "--set", "workers=1")
+        said = command("judge", "pairs.jsonl", "--judge", "gpt", *words)
+    assert "12 pairs have no grade (q0 d0, q1 d1, …): no answer: the server answered 200 with an empty" in " ".join(
+        said.out.split()
+    )
+
+
+def test_a_function_that_is_not_there_is_looked_for_among_those_of_the_module(folder: Path, command: Command) -> None:
+    said = command("judge", "pairs.jsonl", "--judge", "words", "--call", "os:nobody")
+    assert said.err.endswith("os has no function 'nobody'; define it\n") or len(said.err) < 500
+    said = command("judge", "pairs.jsonl", "--judge", "words", "--call", "mine:grad")
+    assert "did you mean 'grade'? There are grade, odd, broken" in said.err

@@ -202,7 +202,7 @@ def test_what_is_answered_is_not_written(server: ChatServer, command: Command) -
     Path("ask.jsonl").unlink()
     words = ("--judge", "petra", "--base-url", server.url, "--model", MODEL, "--batch", "ask.jsonl")
     said = command("judge", "pairs.jsonl", *words)
-    assert said.out == "petra: 12 pairs, 12 answers stored; nothing is left to ask, and nothing was written.\n"
+    assert said.out == "petra: 12 pairs, 12 answers stored; nothing is left to ask, and nothing was\n  written.\n"
     assert not Path("ask.jsonl").exists()
 
 

@@ -329,3 +329,18 @@ def test_families_of_models(model: str, family: str) -> None:
     assert family_of(model) == family
     assert bool(same_family({"j": [model]}, {"s": [f"x/{model}-rerank"]})) is bool(family)
     assert not same_family({"j": [model]}, {"bm25": [], "dense": ["bge-m3", "text-embedding-3-small"]})
+
+
+def test_kappa_of_few_queries_has_no_interval() -> None:
+    """One query says nothing of others: what is not defined is left out, before it is stored and after."""
+    from rankgauge.store.checks import agreement_words
+
+    nan = float("nan")
+    found = {
+        "people": "people", "graded": 2, "agreement": {"value": 0.5}, "bias": {"value": 0.0},
+        "kappa": {"value": 0.3333, "low": nan, "high": nan},
+    }  # fmt: skip
+    assert (
+        agreement_words("gpt", found)
+        == "gpt agrees with people on 50 % of 2 pairs (κ 0.33); it grades as high as they do"
+    )

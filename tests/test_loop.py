@@ -251,12 +251,37 @@ def test_a_judge_is_checked_against_people(folder: Path, command: Command) -> No
         loop(folder)
 
 
+def test_a_check_that_got_no_answers_is_gone_on_with(folder: Path) -> None:
+    """What it lacks is asked by the next loop: half a check is not kept as one."""
+    engine = folder / "engine_here.py"
+    gone = '    if (Path(__file__).parent / "gone").exists():\n        raise OSError("gone")\n'
+    engine.write_text(ENGINE.replace('    noted("grade"', f'{gone}    noted("grade"'))
+    loop(folder)
+    pairs = [json.loads(line) for line in (folder / "out/pairs.jsonl").read_text().splitlines()]
+    seen = {(each["query_id"], each["doc_id"]) for each in pairs}
+    query = pairs[0]["query_id"]
+    others = [f"d{at}" for at in range(20) if (query, f"d{at}") not in seen][:3]
+    people = [*((each["query_id"], each["doc_id"]) for each in pairs[:9]), *((query, doc) for doc in others)]
+    (folder / "people.txt").write_text("".join(f"{each} 0 {doc} {at % 4}\n" for at, (each, doc) in enumerate(people)))
+    changed(folder, "[judges.ruler]", '[judge]\ncheck = "people.txt"\n[judges.ruler]')
+    words = {step.name: step.words for step in plan_loop(folder)}
+    assert words["judge"] == f"ruler: {len(pairs)} pairs and 3 of the check, 3 calls to make"
+    (folder / "gone").touch()
+    with pytest.raises(LoopOpen, match="judge: ruler: 3 of 12 pairs have no grade; go on: rankgauge loop"):
+        loop(folder)
+    (folder / "gone").unlink()
+    (found,) = loop(folder).checked
+    assert found["graded"] == 12
+
+
 def test_a_part_of_the_steps(folder: Path, command: Command) -> None:
     for words in (["--only", "pool"], ["--from", "pool"]):
         said = command("loop", folder, *words)
         assert (said.code, said.out) == (2, "")
         assert "rankgauge loop --until" in said.err
     assert kept(folder, until="search") == {"sample": False, "search": False}
+    with pytest.raises(InputError, match="nothing has been judged yet; begin with that: rankgauge loop --until judge"):
+        loop(folder, start="evaluate")
     assert kept(folder, start="pool", until="judge") == {"pool": False, "judge": False}
     assert kept(folder, only="evaluate") == {"evaluate": False}
     assert kept(folder, start="compare") == {"compare": False, "report": False}
@@ -271,7 +296,7 @@ def test_a_part_of_the_steps(folder: Path, command: Command) -> None:
 
 def test_a_plan_does_nothing(folder: Path, command: Command) -> None:
     before = sorted(folder.rglob("*"))
-    said = command("loop", folder, "--dry-run")
+    said = command("loop", "--dry-run", cwd=folder)
     assert said.code == 0
     assert [line.split()[0] for line in said.out.splitlines()] == [*STEPS]
     assert "12 queries of log.csv" in said.out
@@ -279,6 +304,16 @@ def test_a_plan_does_nothing(folder: Path, command: Command) -> None:
     loop(folder, until="pool")
     words = {step.name: step.words for step in plan_loop(folder)}
     assert re.fullmatch(r"ruler: (\d+) pairs, \1 calls to make", words["judge"])
+    with chatting("strict") as server:
+        model = f'model = "petrograph-1"\nbase_url = "{server.url}"\n'
+        prices = 'prices = { input = 1, output = 2, per = 1_000, currency = "$" }\n'
+        changed(folder, "[judges.ruler]", f"[judges.petra]\n{model}{prices}[judges.ruler]")
+        said = command("loop", "--dry-run", cwd=folder)
+        assert server.calls == 0
+    assert re.search(r"judge    petra: (\d+) pairs, \1 calls .*to write, about \$", " ".join(said.out.split("\n  ")))
+    assert max(map(len, said.out.splitlines())) <= 80
+    (folder / "rankgauge.db").unlink()  # the loop makes another
+    assert "not known before the pool" in {step.name: step.words for step in plan_loop(folder)}["judge"]
 
 
 def test_queries_of_a_file_and_one_system(folder: Path, command: Command) -> None:

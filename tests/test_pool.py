@@ -128,7 +128,7 @@ def test_pairs_come_back_as_they_went_out(suffix: str, tmp_path: Path) -> None:
     ("text", "said"),
     [
         ('{"query_id": "q"}\n', "pairs.jsonl:1: has no doc_id"),
-        ('{"query_id": "q", "doc_id": "d", "document": "x"}\n', "pairs.jsonl:1: document is to be an object of fields"),
+        ('{"query_id": "q", "doc_id": "d", "document": "x"}\n', "pairs.jsonl:1: document is 'x'; expected its fields"),
         ('{"query_id": "q", "doc_id": "d"}\n' * 2, "document 'd' of query 'q' is there twice"),
         ("", "pairs.jsonl"),
         ("{", "pairs.jsonl:1"),

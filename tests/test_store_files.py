@@ -524,7 +524,7 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "needless format": ("q Q0 d 1 2 t\n", [*SYSTEM, "--qrels-format", "trec"], "--system and --qrels-format exclude"),
     "needless column": ("id\ttext\nq\ta\n", [*QUERIES, "--column", "query_id=id"], "--queries and --column exclude"),
     "state": ([line(1, state="done")], [], "bad:1: 'state' is 'done'; expected graded, failed, refused or skipped"),
-    "kind": ([line(1, kind="dog")], [], "bad:1: 'kind' is 'dog'; expected person, model, program or imported"),
+    "kind": ([line(1, kind="dog")], [], "bad:1: 'kind' is 'dog'; expected person, model, program, imported or trial"),
     "no grade": ([line(1, relevance=None)], [], "bad:1: 'relevance': None is not a number; expected a grade"),
     "type of a column": ([line(1, repeat="x")], [], "bad:1: 'repeat' is 'x'; expected a number"),
     "type of a text": ([line(1, reason=["x"])], [], "bad:1: 'reason' is ['x']; expected a text"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -140,7 +140,7 @@ def judge_pairs(
     if not asked and not batch_results:
         say([])
     elif dry_run:
-        say([plan_judge(where, config, asked, repeats) for config in configs], _plan)
+        say([plan_judge(where, config, asked, repeats, again=again) for config in configs], _plan)
     elif batch is not None:
         say([_batch(where, configs, asked, batch, repeats=repeats, again=again)], _written)
     else:
@@ -255,24 +255,27 @@ def _say(as_json: bool, err: bool, results: Sequence[Any], lines: Callable[[Any]
         held = [clean(each.data() if hasattr(each, "data") else each) for each in results]
         click.echo(json.dumps({"judges": held}, indent=2, ensure_ascii=False), err=err)
     elif not results:
-        click.echo("Every pair of the pool has a grade; to have this judge grade them, too, give PAIRS.", err=err)
+        _echo(["Every pair of the pool has a grade; for grades of this judge, too, give PAIRS."], err)
     for each in results if not as_json else ():
-        click.echo("".join(f"{line}\n" for line in lines(each)) if lines else each.show(notes=True), nl=False, err=err)
+        if lines:
+            _echo(lines(each), err)
+        else:
+            click.echo(each.show(notes=True), nl=False, err=err)
+
+
+def _echo(sentences: Iterable[str], err: bool) -> None:
+    from rankgauge.show.text import wrapped
+
+    for sentence in sentences:
+        click.echo("\n".join(wrapped(sentence)), err=err)
 
 
 def _plan(plan: dict[str, Any]) -> Iterator[str]:
+    from rankgauge.judge.money import worth
+
     words = f"{plan['judge']}: {counted(plan['pair_count'], 'pair')}, {counted(plan['answered'], 'answer')} stored"
-    yield f"{words}, {counted(plan['calls'], 'call')} to make{_worth(plan)}."
+    yield f"{words}, {counted(plan['calls'], 'call')} to make{worth(plan)}."
     yield from _silent(plan)
-
-
-def _worth(plan: Mapping[str, Any]) -> str:
-    from rankgauge.judge.money import amount
-
-    words = ""
-    if plan.get("tokens_in"):
-        words = f", about {plan['tokens_in']:,.0f} tokens to read and {plan['tokens_out']:,.0f} to write"
-    return words if plan.get("cost") is None else f"{words}, about {amount(plan['cost'], plan['currency'])}"
 
 
 def _silent(plan: Mapping[str, Any]) -> Iterator[str]:
@@ -281,11 +284,13 @@ def _silent(plan: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _written(batch: Batch) -> Iterator[str]:
+    from rankgauge.judge.money import worth
+
     known = f"{batch.judge}: {counted(batch.pair_count, 'pair')}, {counted(batch.answered, 'answer')} stored"
     if not batch.files:
         yield f"{known}; nothing is left to ask, and nothing was written."
     else:
-        yield f"{known}, {counted(batch.questions, 'question')} written{_worth(batch._asdict())}; nothing was sent."
+        yield f"{known}, {counted(batch.questions, 'question')} written{worth(batch._asdict())}; nothing was sent."
         yield from (f"  {name}" for name in batch.files)
         yield "Next: send it as a batch, then the same command with --batch-results FILE... for --batch."
     if batch.left:
@@ -335,7 +340,7 @@ def _refuse_open(results: Sequence[Judged]) -> None:
     left = [judged for judged in results if judged.open]
     if not left:
         return
-    words = [f"{judged.judge}: {judged.open:,} of {counted(judged.pairs, 'pair')} have no grade" for judged in left]
+    words = [f"{judged.judge}: {judged.lacking}" for judged in left]
     stopped = [f"stopped: {judged.stopped}" for judged in left if judged.stopped]
     how = "the same command goes on with what was not answered; --again asks anew what failed"
     raise JudgingOpen(f"{'; '.join(words)}; {how}" + "".join(f"\n  {each}" for each in stopped))

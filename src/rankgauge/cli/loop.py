@@ -48,8 +48,10 @@ def run_loop(
       rankgauge loop --from evaluate
     """
     if dry_run:
+        from rankgauge.show.text import wrapped
+
         for step in plan_loop(project):
-            click.echo(_line(step))
+            click.echo("\n".join(wrapped(_line(step))))
         return
     watched = _progress if sys.stderr.isatty() else None
     looped = loop(project, until=until, start=start, only=only, told=_say, progress=watched)

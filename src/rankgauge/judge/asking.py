@@ -339,7 +339,7 @@ def ask_judge(
             real = _asker(config, store)
             opened.callback(real.close)
             if isinstance(real, ModelJudge):
-                real.budget.check(tokens_of(asked[0].text), real.most)
+                real.budget.check(tokens_of(asked[0].text), real.most, config.where)
             asker = real
         if trial:
             asker.judge = asker.judge._replace(kind=TRIAL)
@@ -352,7 +352,9 @@ def ask_judge(
         passing.reuse([each for each in prepared.questions if each.answer in known and each.answer not in anew])
         if told is not None:
             passing.take(asked, prepared.questions)
-        elif not config.replay:
+        elif config.replay:
+            passing.lack(asked, "none is stored, and replay asks nothing")
+        else:
             passing.run(asked)
         return passing.judged(prepared)
 
@@ -461,9 +463,13 @@ class _Pass:
         """Keep answers that are there already; what is wanted and has none stays open."""
         for part in parts(grouped(questions)):
             self._keep(*map(self._told, part))
-        for question in wanted:
+        self.lack(wanted, "the files have no line for it")
+
+    def lack(self, questions: Iterable[Question], why: str) -> None:
+        """Say of those that have no answer why it is so."""
+        for question in questions:
             if (*question.pair[:2], question.repeat) not in self.done:
-                self.errors.setdefault(question.pair[:2], "the files have no line for it")
+                self.errors.setdefault(question.pair[:2], why)
 
     def _told(self, group: list[Question]) -> Done[list[Question], Said]:
         try:
@@ -558,13 +564,15 @@ THIN: Final = 0.5  # of the probability on the scale's grades, below which an an
 # ---- without asking --------------------------------------------------------------------------------------------------
 
 
-def plan_judge(project: Project, config: JudgeConfig, pairs: Sequence[Pair], repeats: int = 1) -> dict[str, Any]:
+def plan_judge(
+    project: Project, config: JudgeConfig, pairs: Sequence[Pair], repeats: int = 1, *, again: bool = False
+) -> dict[str, Any]:
     """What a pass would ask, and what it might cost; nothing is sent or stored."""
     with project.store() as store:
         prepared = prepare(project, store, config, pairs, repeats)
         known = stored.answers(store, [each.answer for each in prepared.questions])
-        seen = stored.used(store, config.name)
-    left = {each.answer: each for each in prepared.asked(known, again=False)}
+        seen, spent = stored.used(store, config.name), stored.spent(store, config.name)
+    left = {each.answer: each for each in prepared.asked(known, again)}
     estimate = Estimate.of(
         sum(len(each.text) for each in left.values()), 0 if config.replay else len(left), seen, config.most,
         config.prices,
@@ -576,4 +584,5 @@ def plan_judge(project: Project, config: JudgeConfig, pairs: Sequence[Pair], rep
         "answered": len(prepared.questions) - sum(each.answer not in known for each in prepared.questions),
         **({} if config.call else estimate._asdict()),
         **({"calls": len(left)} if config.call else {"currency": config.currency}),
+        **({"budget_left": max(0.0, config.table["budget"] - spent)} if "budget" in config.table else {}),
     }

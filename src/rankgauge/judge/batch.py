@@ -136,7 +136,7 @@ def _within_budget(questions: Sequence[Question], config: JudgeConfig, spent: fl
     if config.prices is None or "budget" not in config.table or not questions:
         return [*questions]
     budget = Budget(config.prices, config.table["budget"], spent)
-    budget.check(tokens_of(questions[0].text), config.most)
+    budget.check(tokens_of(questions[0].text), config.most, config.where)
     within = []
     for each in questions:
         budget.spent += config.prices.cost(tokens_of(each.text), config.most)

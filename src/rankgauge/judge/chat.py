@@ -43,6 +43,7 @@ FATAL: Final = {
 REFUSING: Final = (400, 422)  # something of what is sent
 NAMED: Final = 10  # models that are named
 CUT: Final = ("length", "content_filter")  # why an answer may be empty, and stay so
+EMPTY: Final = "with an empty answer"
 USAGE: Final = ("prompt_tokens", "completion_tokens")
 NO_QUOTA: Final = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?|funds)|billing_hard_limit|credit balance is too low", re.IGNORECASE
@@ -147,7 +148,9 @@ class Chat:
         """The models that the server names; none where it does not say."""
         try:
             answer = self._send("GET", "/models")
-        except Failed:
+        except Failed as error:
+            if not error.status:  # nobody is there to be asked
+                raise InputError(f"{self.where}: lacks model, and {error}") from None
             return ()
         listed = answer.get("data") if isinstance(answer, dict) else None
         names = [each.get("id") for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
@@ -303,7 +306,7 @@ def _lack(response: Mapping[str, Any]) -> str:
         return "without choices"
     message = choice["message"]
     told = message.get("refusal") or message.get("tool_calls") or choice.get("finish_reason") in CUT
-    return "with an empty answer" if not told and _is_empty(message.get("content")) else ""
+    return EMPTY if not told and _is_empty(message.get("content")) else ""
 
 
 def _first(response: Mapping[str, Any]) -> dict[str, Any]:
@@ -331,7 +334,8 @@ def _lacking(response: Mapping[str, Any], lack: str, tokens: tuple[int, int] | N
     code = _number(inner.get("code")) if isinstance(inner, dict) else None
     status = code if code is not None and code >= 400 else 200
     kind = Busy if status == BUSY else Failed if status in REFUSING else Again
-    error = kind(f"the server answered 200 {lack}: {shortened(text)}")
+    told = "" if lack == EMPTY else f": {shortened(text)}"  # all else in an empty answer is of one call, as its id
+    error = kind(f"the server answered 200 {lack}{told}")
     error.status, error.text, error.tokens = status, text, tokens
     return error
 

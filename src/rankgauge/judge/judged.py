@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankgauge.errors import RankgaugeError
+from rankgauge.errors import RankgaugeError, counted
 from rankgauge.judge.money import amount
 from rankgauge.judge.scale import spelt
 from rankgauge.shown import Shown
@@ -85,6 +85,11 @@ class Judged(Shown):
         return self.pairs - self.graded
 
     @property
+    def lacking(self) -> str:
+        """How many pairs have none, in words."""
+        return f"{self.open:,} of {counted(self.pairs, 'pair')} {'has' if self.open == 1 else 'have'} no grade"
+
+    @property
     def paid(self) -> str:
         """What it cost, as people write it; nothing where no prices are known."""
         return "" if self.cost is None else amount(self.cost, self.currency)
@@ -119,7 +124,8 @@ class Judged(Shown):
             if (query, doc) not in graded:
                 found.setdefault(f"{state}: {reason}", {})[query, doc] = None
         for pair, error in self.errors.items():
-            found.setdefault(f"no answer: {error}", {})[pair] = None
+            if pair not in graded:
+                found.setdefault(f"no answer: {error}", {})[pair] = None
         for pair in self.silent:
             found.setdefault("no text to judge; name its file: [documents] file = …", {})[pair] = None
         return {why: [*pairs] for why, pairs in sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))}

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from rankgauge.errors import InputError, unknown
 from rankgauge.systems.workers import Stop
 
-__all__ = ["Budget", "Estimate", "Prices", "amount", "tokens_of"]
+__all__ = ["Budget", "Estimate", "Prices", "amount", "tokens_of", "worth"]
 
 CHARACTERS: Final = 4.0  # of a token, where nothing is known yet
 FRAME: Final = 64  # tokens that a server may put around a text
@@ -55,6 +55,20 @@ def amount(cost: float, currency: str = "") -> str:
     """
     digits = 2 if cost >= 1 or cost <= 0 else min(6, 1 - math.floor(math.log10(cost)))
     return f"{currency}{cost:,.{max(2, digits)}f}"
+
+
+def worth(plan: Mapping[str, Any]) -> str:
+    """What is planned, as the end of a sentence: tokens, their cost, and where the budget is less than that."""
+    words = ""
+    if plan.get("tokens_in"):
+        words = f", about {plan['tokens_in']:,.0f} tokens to read and {plan['tokens_out']:,.0f} to write"
+    if plan.get("cost") is None:
+        return words
+    words += f", about {amount(plan['cost'], plan['currency'])}"
+    left = plan.get("budget_left")
+    if left is None or plan["cost"] <= left:
+        return words
+    return f"{words}, more than the {amount(left, plan['currency'])} that the budget has left"
 
 
 def tokens_of(text: str) -> int:
@@ -111,12 +125,12 @@ class Budget:
                 self.spent += spending.cost
                 self._changed.notify_all()
 
-    def check(self, read: int, written: int) -> None:
+    def check(self, read: int, written: int, where: str) -> None:
         """Refuse a budget that has no room for one call."""
         if self.prices is not None and self.cap is not None:
             most = self.prices.cost(read, written)
             if self.spent + most > self.cap:
-                raise InputError(self._used_up(most))
+                raise InputError(f"{where}: {self._used_up(most)}")
 
     def _used_up(self, most: float) -> str:
         currency = self.prices.currency if self.prices is not None else ""

@@ -122,10 +122,10 @@ def read_pairs(path: str) -> list[Pair]:
     seen: set[tuple[str, str]] = set()
     for pair in pairs:
         if pair[:2] in seen:
-            raise FormatError(f"{path}: document {pair.doc_id!r} of query {pair.query_id!r} is there twice; keep one")
+            raise InputError(f"{path}: document {pair.doc_id!r} of query {pair.query_id!r} is there twice; keep one")
         seen.add(pair[:2])
     if not pairs:
-        raise InputError(f"{path}: holds no pairs; expected query_id, query, need, doc_id and document")
+        raise FormatError(f"{path}: holds no pairs; expected query_id, query, need, doc_id and document")
     return pairs
 
 
@@ -138,7 +138,8 @@ def _of_lines(path: str) -> Iterator[Pair]:
     for line, item in json_lines(source):
         document = item.get("document") if isinstance(item, Mapping) else None
         if not isinstance(document if document is not None else {}, Mapping):
-            raise FormatError(f"{source.name}:{line}: document is to be an object of fields, got {document!r:.60}")
+            how = 'expected its fields, such as {"text": "…"}'
+            raise InputError(f"{source.name}:{line}: document is {document!r:.60}; {how}")
         yield _pair(item, document or {}, f"{source.name}:{line}")
 
 

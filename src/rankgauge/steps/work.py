@@ -18,7 +18,8 @@ from rankgauge.errors import InputError, counted
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.judge.asking import ask_judge, plan_judge
 from rankgauge.judge.check import check_judge
-from rankgauge.judge.pairs import read_pairs, write_pairs
+from rankgauge.judge.money import worth
+from rankgauge.judge.pairs import Pair, read_pairs, write_pairs
 from rankgauge.judge.pool import Pool, pool
 from rankgauge.judge.stored import keep_texts
 from rankgauge.read import read_judgments
@@ -28,6 +29,7 @@ from rankgauge.shown import clean
 from rankgauge.steps.looped import Looped, LoopOpen, Step
 from rankgauge.steps.settings import Settings
 from rankgauge.store import schema
+from rankgauge.store.engine import StoreError
 from rankgauge.store.rows import digest, insert_into, now, written
 from rankgauge.store.store import Store
 from rankgauge.store.transfer.files import read_queries
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
     from rankgauge.judge.config import JudgeConfig
     from rankgauge.judge.judged import Judged
-    from rankgauge.judge.pairs import Pair
     from rankgauge.read import Judgments, Run
     from rankgauge.result import Evaluation
     from rankgauge.sampling.sample import Sample
@@ -221,7 +222,10 @@ class Work:
         self.pooled = len(made.pairs)
         self.keep("pool", inputs, {"pairs": len(made.pairs)})
         had = f", {made.judged:,} more have a grade" if made.judged else ""
-        return Step("pool", f"{counted(len(made.pairs), 'pair')} of {made.queries:,} queries to judge{had}: {PAIRS}")
+        return Step(
+            "pool",
+            f"{counted(len(made.pairs), 'pair')} of {counted(made.queries, 'query', 'queries')} to judge{had}: {PAIRS}",
+        )
 
     def _people(self) -> set[tuple[str, str]]:
         """The pairs that somebody else than the judges of the loop has graded."""
@@ -260,10 +264,7 @@ class Work:
                 self.project, config, self.pairs, repeats=self.settings.repeats, progress=self._watched(config.name)
             )
             self.judged.append(judged)
-            if judged.stopped is not None or judged.errors:
-                why = judged.stopped or next(iter(judged.errors.values()))
-                lacking = f"{judged.open:,} of {counted(judged.pairs, 'pair')} have no grade"
-                raise LoopOpen(f"judge: {judged.judge}: {lacking}; go on: rankgauge loop\n  {why}")
+            _refuse_open(judged)
             words.append(f"{judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}")
             self._doubt(config)
             self._check(config, judged)
@@ -292,6 +293,7 @@ class Work:
             said = _said_of(path, queries)
             watched = self._watched(config.name)
             check = check_judge(self.project, config, {PEOPLE: said}, repeats=self.settings.repeats, progress=watched)
+            _refuse_open(check.judged)
             found = {"judge": config.name, "words": check.lead, **clean(check.found())}
             self.keep(name, inputs, found)
         self.checked.append(found)
@@ -301,6 +303,8 @@ class Work:
     @cached_property
     def labels(self) -> Judgments:
         """The judgments of the project."""
+        if self.settings.judges and not self.store.labels()[0]:
+            raise InputError("nothing has been judged yet; begin with that: rankgauge loop --until judge")
         return self.project.labels()
 
     @property
@@ -364,6 +368,13 @@ class Work:
         return {"retrieved": {first: self.runs[first]}} if reranked else {}
 
 
+def _refuse_open(judged: Judged) -> None:
+    """End where pairs got no answer; what was answered and could not be read is counted, and no reason to end."""
+    if judged.stopped is not None or judged.errors:
+        why = judged.stopped or next(iter(judged.errors.values()))
+        raise LoopOpen(f"judge: {judged.judge}: {judged.lacking}; go on: rankgauge loop\n  {why}")
+
+
 def _caption(fields: Mapping[str, Any]) -> str:
     """What a document is called on a page: its title, its text, or whatever it has first."""
     return str(next((fields[name] for name in TEXTS if name in fields), next(iter(fields.values()), "")))
@@ -412,13 +423,29 @@ def planned(settings: Settings) -> Iterator[Step]:
 
 
 def _planned_judges(settings: Settings) -> Iterator[Step]:
-    path = settings.path(PAIRS)
+    pooled, checked = _planned_pairs(settings)
     for name, config in settings.judges.items():
-        if not path.is_file():
+        if pooled is None:
             yield Step("judge", f"{name}: the pairs are not known before the pool; --until pool makes it")
             continue
-        plan = plan_judge(settings.project, config, read_pairs(str(path)), settings.repeats)
-        words = f"{name}: {counted(plan['pair_count'], 'pair')}, {counted(plan['calls'], 'call')} to make"
-        tokens = f", about {plan['tokens_in']:,.0f} tokens to read" if plan.get("tokens_in") else ""
-        cost = f", cost about {plan['cost']:,.2f}" if plan.get("cost") else ""
-        yield Step("judge", f"{words}{tokens}{cost}")
+        plan = plan_judge(settings.project, config, [*pooled, *checked], settings.repeats)
+        also = f" and {len(checked):,} of the check" if checked else ""
+        words = f"{name}: {counted(len(pooled), 'pair')}{also}, {counted(plan['calls'], 'call')} to make"
+        yield Step("judge", f"{words}{worth(plan)}")
+
+
+def _planned_pairs(settings: Settings) -> tuple[list[Pair] | None, list[Pair]]:
+    """The pairs of the pool, where there is one, and what is asked for the check beside them."""
+    path = settings.path(PAIRS)
+    try:
+        with settings.project.store() as store:
+            queries = [query.query_id for query in store.queries()]
+    except StoreError:  # there is none yet
+        return None, []
+    if not path.is_file():
+        return None, []
+    pooled = read_pairs(str(path))
+    said = {} if settings.check is None else _said_of(settings.check, queries)
+    judged = [Pair(query, doc) for query, each in said.items() for doc in each]
+    known = {pair[:2] for pair in pooled}
+    return pooled, [pair for pair in judged if pair[:2] not in known]

@@ -42,6 +42,7 @@ class Checked(NamedTuple):
 
 def agreement_words(judge: str, found: Mapping[str, Any]) -> str:
     """How far a judge agrees with people."""
+    found = clean(found)  # what is not defined is NaN before it is stored, and None after
     kappa, bias = found["kappa"], found["bias"]["value"] or 0.0
     ends = "" if kappa["low"] is None else f", {kappa['low']:.2f} to {kappa['high']:.2f}"
     sure = "κ is not defined" if kappa["value"] is None else f"κ {kappa['value']:.2f}{ends}"

@@ -82,7 +82,8 @@ def function_of(name: str, config: Configured) -> Callable[..., Any]:
         raise InputError(f"{words}; mend it{hint}") from None
     function = getattr(found, attribute, None)
     if not callable(function):
-        there = [each for each in vars(found) if callable(getattr(found, each)) and not each.startswith("_")]
+        its = [each for each, value in vars(found).items() if getattr(value, "__module__", None) == module]
+        there = [each for each in its if callable(getattr(found, each)) and not each.startswith("_")]
         words = f"{config.where}: {module} has no function {attribute!r}"
         raise InputError(unknown(words, attribute, there) if there else f"{words}; define it")
     return function  # type: ignore[no-any-return]
