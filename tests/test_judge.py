@@ -479,6 +479,21 @@ def test_a_server_that_is_gone_is_not_asked_for_its_model(folder: Path, command:
     assert "lacks model, and no server answers there" in said.err
 
 
+def test_another_model_at_the_same_address_is_asked_anew(folder: Path, command: Command) -> None:
+    """A judge may leave its model to its server; what is answered is answered by that model, and by no other."""
+    with chatting("strict") as server:
+        words = ("judge", "pairs.jsonl", "--judge", "gpt", "--base-url", server.url)
+        for model, calls in (("first-1", 12), ("first-1", 12), ("second-1", 24)):
+            server.models = [model]
+            assert command(*words).code == 0
+            assert server.calls == calls
+        assert server.paths["GET /v1/models"] == 3
+        labels = command("labels", "--by", "gpt").out
+    assert command(*words).code == 0  # with the server gone, by what it served last
+    assert command("labels", "--by", "gpt").out == labels
+    assert stored(folder, "SELECT DISTINCT model FROM judge ORDER BY 1") == [("first-1",), ("second-1",)]
+
+
 def test_empty_answers_have_one_reason(folder: Path, command: Command) -> None:
     with chatting("empty always") as server:
         words = ("--base-url", server.url, "--model", MODEL, "--set", "retries=0", "--set", "workers=1")

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from rankgauge.errors import InputError
@@ -156,6 +157,7 @@ def open_pairs(project: Project, judges: Sequence[str]) -> list[Pair]:
 def answered_pairs(project: Project, config: JudgeConfig) -> list[tuple[Pair, float | None]]:
     """The pairs that a judge, as it is set now, has answered, with texts and the grade."""
     with project.store() as store:
+        config = with_model(store, config)
         labelled = dict.fromkeys(row[:2] for row in store.labels()[0] if row.judge == config.name)
         prepared = prepare(project, store, config, [Pair(*each) for each in labelled], 1) if labelled else None
         asked = [] if prepared is None else prepared.questions
@@ -170,14 +172,10 @@ class ModelJudge:
     """A model behind a server; what it says is read here, and an answer that cannot be read is asked for once more."""
 
     def __init__(self, config: JudgeConfig, ability: Ability | None, spent: float) -> None:
-        table = config.table
         self.config, self.prompt, self.scale = config, config.prompt, config.scale
-        self.chat = Chat(
-            table["base_url"], table.get("model"), table.get("key"), config.parameters, config.limits, config.where,
-            ability, limited="budget" in table,
-        )  # fmt: skip
-        self.budget = Budget(config.prices, table.get("budget"), spent)
-        self.judge = Judge(config.name, config.kind, config.settings(self.chat.model, table["base_url"]))
+        self.chat = _chat(config, ability)
+        self.budget = Budget(config.prices, config.table.get("budget"), spent)
+        self.judge = Judge(config.name, config.kind, config.settings(self.chat.model, config.table["base_url"]))
         self.most = config.most
         self._begun: dict[str, list[Paid]] = {}  # of questions whose second answer has not come
         self._lost: dict[str, float] = {}  # what was paid for without an answer
@@ -327,6 +325,7 @@ def ask_judge(
     with ExitStack() as opened:
         store = opened.enter_context(project.store(write=True))
         lease = opened.enter_context(Lease(store, f"judge {config.name}"))
+        config = with_model(store, config, served=told is None and not config.replay)
         prepared = prepare(project, store, config, pairs, repeats)
         known = stored.answers(store, [each.answer for each in prepared.questions])
         asked = prepared.asked(known, again or told is not None)
@@ -357,6 +356,34 @@ def ask_judge(
         else:
             passing.run(asked)
         return passing.judged(prepared)
+
+
+def with_model(store: Store, config: JudgeConfig, *, served: bool = False) -> JudgeConfig:
+    """The judge with the model that it means where its table names none, for answers are kept by it.
+
+    `served`: the server is asked for the one that it has; where it is gone, it is the one that the judge had last.
+    """
+    if config.call or config.table.get("model"):
+        return config
+    model = stored.last_model(store, config.name)
+    if served:
+        chat = _chat(config, None)
+        try:
+            model = chat.model
+        except InputError:
+            if model is None:
+                raise
+        finally:
+            chat.close()
+    return config if model is None else replace(config, table={**config.table, "model": model})
+
+
+def _chat(config: JudgeConfig, ability: Ability | None) -> Chat:
+    table = config.table
+    return Chat(
+        table["base_url"], table.get("model"), table.get("key"), config.parameters, config.limits, config.where,
+        ability, limited="budget" in table,
+    )  # fmt: skip
 
 
 class Prepared(NamedTuple):
@@ -569,6 +596,7 @@ def plan_judge(
 ) -> dict[str, Any]:
     """What a pass would ask, and what it might cost; nothing is sent or stored."""
     with project.store() as store:
+        config = with_model(store, config)
         prepared = prepare(project, store, config, pairs, repeats)
         known = stored.answers(store, [each.answer for each in prepared.questions])
         seen, spent = stored.used(store, config.name), stored.spent(store, config.name)
