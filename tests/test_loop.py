@@ -365,6 +365,19 @@ def test_an_open_search_stops_the_loop(folder: Path, command: Command) -> None:
     assert {line: many for line, many in calls(folder).items() if many > 1} == {"search\tquery 1": 2}
 
 
+def test_a_judge_without_a_say_is_told(folder: Path) -> None:
+    """Labels of functions come before those of models; with a rule of the project, or alone, nobody is told."""
+    with chatting("strict", grade_of=lambda text: 1) as server:
+        model = f'[judges.gpt]\nbase_url = "{server.url}"\nprices = {{ input = 1, output = 1, per = 1000 }}\n[evaluate]'
+        changed(folder, "[evaluate]", model)
+        looped = loop(folder)
+        assert [each.judge for each in looped.judged] == ["ruler", "gpt"]
+        told = "Caution: where ruler graded, gpt has no say: functions are heard before models; to let them vote, write"
+        assert f'{told} [labels] from = [["ruler", "gpt"]].' in " ".join(str(looped).split())
+        changed(folder, "[pool]", '[labels]\nfrom = [["ruler", "gpt"]]\n[pool]')
+        assert "has no say" not in str(loop(folder))
+
+
 def test_a_judge_that_stops_stops_the_loop(folder: Path) -> None:
     with chatting("no quota") as server:
         changed(folder, '[judges.ruler]\ncall = "engine_here:grade"', f'[judges.ruler]\nbase_url = "{server.url}"')

@@ -29,7 +29,6 @@ from rankgauge.shown import clean
 from rankgauge.steps.looped import Looped, LoopOpen, Step
 from rankgauge.steps.settings import Settings
 from rankgauge.store import schema
-from rankgauge.store.engine import StoreError
 from rankgauge.store.rows import digest, insert_into, now, written
 from rankgauge.store.store import Store
 from rankgauge.store.transfer.files import read_queries
@@ -52,6 +51,8 @@ __all__ = ["Work", "opened_work", "planned"]
 
 OUT: Final = "out"
 PEOPLE: Final = "people"  # as a check calls them
+FILES: Final = "sqlite:///"
+RANKED: Final = ("program", "model")  # kinds of judges, as labels hear them
 PAIRS: Final = f"{OUT}/pairs.jsonl"
 QUERIES: Final = f"{OUT}/queries.tsv"
 
@@ -268,6 +269,7 @@ class Work:
             words.append(f"{judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}")
             self._doubt(config)
             self._check(config, judged)
+        self._rank()
         return Step("judge", "; ".join(words), kept=not any(each.calls for each in self.judged))
 
     def _doubt(self, config: JudgeConfig) -> None:
@@ -279,6 +281,17 @@ class Work:
             self.cautions.append(
                 f"{config.call} has changed since it graded, and what is graded stays; give the judge another name "
                 f"than {config.name} to have it grade anew"
+            )
+
+    def _rank(self) -> None:
+        """Say where some judges decide nothing: without a rule of the project, functions are heard before models."""
+        names = {kind: [each.name for each in self.settings.judges.values() if each.kind == kind] for kind in RANKED}
+        if all(names.values()) and "labels" not in self.project.settings:
+            first, second = (", ".join(each) for each in names.values())
+            vote = ", ".join(f'"{name}"' for each in names.values() for name in each)
+            self.cautions.append(
+                f"where {first} graded, {second} has no say: functions are heard before models; to let them vote, "
+                f"write [labels] from = [[{vote}]]"
             )
 
     def _check(self, config: JudgeConfig, judged: Judged) -> None:
@@ -296,6 +309,7 @@ class Work:
             _refuse_open(check.judged)
             found = {"judge": config.name, "words": check.lead, **clean(check.found())}
             self.keep(name, inputs, found)
+            found |= {"paid": check.judged.paid} if check.judged.paid else {}
         self.checked.append(found)
 
     # ---- evaluate, compare, report
@@ -436,14 +450,11 @@ def _planned_judges(settings: Settings) -> Iterator[Step]:
 
 def _planned_pairs(settings: Settings) -> tuple[list[Pair] | None, list[Pair]]:
     """The pairs of the pool, where there is one, and what is asked for the check beside them."""
-    path = settings.path(PAIRS)
-    try:
-        with settings.project.store() as store:
-            queries = [query.query_id for query in store.queries()]
-    except StoreError:  # there is none yet
+    path, address = settings.path(PAIRS), settings.project.address
+    if not path.is_file() or (address.startswith(FILES) and not Path(address.removeprefix(FILES)).is_file()):
         return None, []
-    if not path.is_file():
-        return None, []
+    with settings.project.store() as store:
+        queries = [query.query_id for query in store.queries()]
     pooled = read_pairs(str(path))
     said = {} if settings.check is None else _said_of(settings.check, queries)
     judged = [Pair(query, doc) for query, each in said.items() for doc in each]

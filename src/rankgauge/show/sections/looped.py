@@ -69,6 +69,8 @@ def _rests_on(looped: Looped) -> Iterator[str]:
         lost = f", {judged.open:,} have no grade" if judged.open else ""
         paid = f", {judged.paid}" if judged.paid else ""
         yield f"Labels: {judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}{lost}{paid}."
-    yield from (f"Check: {each['words']}." for each in looped.checked)
+    for check in looped.checked:
+        paid = f" It cost {check['paid']}." if check.get("paid") else ""
+        yield f"Check: {check['words']}.{paid}"
     if looped.report is not None:
         yield f"Report: {looped.report}"
