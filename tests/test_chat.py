@@ -188,7 +188,7 @@ WELL: dict[str, tuple[int, str]] = {
 FAILING: dict[str, tuple[int, str]] = {
     "429 always": (FIVE, "the server answered 429: .*slow down"),
     "503 always": (FIVE, "the server answered 503: .*the model is loading"),
-    "empty always": (FIVE, "the server answered 200 with an empty answer: "),
+    "empty always": (FIVE, "the server answered 200 with an empty answer$"),
     "no choices": (FIVE, "the server answered 200 without choices: "),
     "200 with a bad request": (PAIRS, "the server answered 200 with an error: .*bad request"),
     "error in a choice": (FIVE, "the server answered 200 with an error: .*upstream closed"),
