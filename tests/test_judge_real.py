@@ -69,9 +69,9 @@ class Nursery:
     def wait(self) -> tuple[int, int]:
         """How the process ended, and how many outcomes it had acknowledged."""
         acknowledged = 0
-        while not (line := self._line()).startswith("ended"):
+        while "ended" not in (line := self._line()):  # a number that it was killed in the middle of stands before it
             acknowledged = int(line)
-        return int(line.split()[1]), acknowledged
+        return int(line.rpartition("ended")[2]), acknowledged
 
     def _line(self) -> str:
         assert self.process.stdout is not None
