@@ -51,7 +51,6 @@ __all__ = ["Work", "opened_work", "planned"]
 
 OUT: Final = "out"
 PEOPLE: Final = "people"  # as a check calls them
-FILES: Final = "sqlite:///"
 RANKED: Final = ("program", "model")  # kinds of judges, as labels hear them
 PAIRS: Final = f"{OUT}/pairs.jsonl"
 QUERIES: Final = f"{OUT}/queries.tsv"
@@ -450,11 +449,11 @@ def _planned_judges(settings: Settings) -> Iterator[Step]:
 
 def _planned_pairs(settings: Settings) -> tuple[list[Pair] | None, list[Pair]]:
     """The pairs of the pool, where there is one, and what is asked for the check beside them."""
-    path, address = settings.path(PAIRS), settings.project.address
-    if not path.is_file() or (address.startswith(FILES) and not Path(address.removeprefix(FILES)).is_file()):
+    path, store = settings.path(PAIRS), settings.project.file
+    if not path.is_file() or (store is not None and not store.is_file()):
         return None, []
-    with settings.project.store() as store:
-        queries = [query.query_id for query in store.queries()]
+    with settings.project.store() as opened_store:
+        queries = [query.query_id for query in opened_store.queries()]
     pooled = read_pairs(str(path))
     said = {} if settings.check is None else _said_of(settings.check, queries)
     judged = [Pair(query, doc) for query, each in said.items() for doc in each]

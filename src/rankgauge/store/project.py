@@ -35,6 +35,7 @@ __all__ = ["Address", "Project", "find_project", "init", "needed"]
 
 FILE: Final = "rankgauge.toml"
 STORE: Final = "rankgauge.db"
+SQLITE: Final = "sqlite:///"  # before the file of a store
 ADDRESS: Final = "RANKGAUGE_DB"
 MANY: Final = 20_000  # rows of a run, from which on columns are quicker than rows
 TEMPLATE: Final = """# A project of rankgauge. Everything is optional but [project].
@@ -137,10 +138,15 @@ class Project:
     def address(self) -> str:
         """Where the store is: as the environment says, or the file, or beside it."""
         given = os.environ.get(ADDRESS) or self.settings.get("project", {}).get("db")
-        if given is None or (given.startswith("sqlite:///") and not given.startswith("sqlite:////")):
-            name = STORE if given is None else given.removeprefix("sqlite:///")
-            return f"sqlite:///{self.folder / name}"
+        if given is None or (given.startswith(SQLITE) and not given.startswith(f"{SQLITE}/")):
+            name = STORE if given is None else given.removeprefix(SQLITE)
+            return f"{SQLITE}{self.folder / name}"
         return str(given)
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the store; None where it is on a server."""
+        return Path(self.address.removeprefix(SQLITE)) if self.address.startswith(SQLITE) else None
 
     def store(self, *, write: bool = False) -> Store:
         """The store, opened."""

@@ -39,7 +39,9 @@ class Fts5:
         self.about = {"documents": corpus_hash(documents)}
         self.stemming = bool(config.table.get("stemming", False))
         self._temporary = None if project is not None else tempfile.mkdtemp(prefix="rankgauge-fts5-")
-        beside = Path(self._temporary or "", STORE) if project is None else _file_of(project)
+        # Beside the store; of one on a server, where its file would be.
+        beside = Path(self._temporary or config.folder, STORE) if project is None else project.file
+        beside = beside or config.folder / STORE
         self.path = beside.with_name(f"{beside.name}.fts5-{'porter' if self.stemming else 'plain'}")
         stamp = f"{VERSION} {self.about['documents']}"
         if _stamp(self.path) != stamp:
@@ -94,12 +96,6 @@ def expression_of(text: str, weights: Sequence[float], *, every: bool) -> str | 
     joined = (" AND " if every else " OR ").join(words)
     columns = " ".join(f"c{at}" for at, weight in enumerate(weights) if weight)
     return f"{{{columns}}} : ({joined})"
-
-
-def _file_of(project: Project) -> Path:
-    """The file of the store, beside which the index is; of a server's, where one would be."""
-    address = project.address
-    return Path(address.removeprefix("sqlite:///")) if address.startswith("sqlite:///") else project.folder / STORE
 
 
 def _documents(config: Config, project: Project | None) -> Documents:
