@@ -19,10 +19,12 @@ from command import Command
 from rankgauge import Project
 from rankgauge.errors import InputError
 from rankgauge.judge.answers import READER
-from rankgauge.judge.asking import REMINDER, ask_judge, plan_judge, questions_of
+from rankgauge.judge.askers import REMINDER
+from rankgauge.judge.asking import ask_judge, plan_judge
 from rankgauge.judge.config import find_judge, judge_config
 from rankgauge.judge.money import Budget, Prices
 from rankgauge.judge.pairs import Pair
+from rankgauge.judge.questions import questions_of
 from rankgauge.judge.reparse import Changed, Reread, read_again
 from rankgauge.systems.workers import Stop
 

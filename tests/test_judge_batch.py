@@ -20,7 +20,8 @@ from chat_server import MODEL, STONES, ChatServer, chatting, specimen
 from command import Command
 from rankgauge import Project
 from rankgauge.errors import InputError
-from rankgauge.judge.asking import REMINDER, ask_judge
+from rankgauge.judge.askers import REMINDER
+from rankgauge.judge.asking import ask_judge
 from rankgauge.judge.batch import Results, read_batch, write_batch
 from rankgauge.judge.config import judge_config
 from rankgauge.judge.pairs import Pair

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from rankgauge.errors import FormatError, InputError, counted
 from rankgauge.judge import stored
 from rankgauge.judge.answers import Reading, read_response
-from rankgauge.judge.asking import REMINDER, Paid, Question, Said, ask_judge, cost_of, grouped, prepare, said_of
+from rankgauge.judge.askers import REMINDER, Paid, Said, cost_of, said_of
+from rankgauge.judge.asking import ask_judge
 from rankgauge.judge.chat import FATAL, LIMIT, Ability, refused, reply_of, request_body
 from rankgauge.judge.money import Budget, Estimate, tokens_of
 from rankgauge.judge.pairs import Pair
+from rankgauge.judge.questions import Question, grouped, prepare
 from rankgauge.read.cells import json_lines
 from rankgauge.read.rows import shortened
 from rankgauge.read.sources import find_source

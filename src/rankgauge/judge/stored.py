@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rankgauge.judge import pairs as judging
     from rankgauge.judge.answers import Reading
-    from rankgauge.judge.asking import Question
+    from rankgauge.judge.questions import Question
     from rankgauge.store.store import Store
 
 __all__ = [
