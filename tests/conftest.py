@@ -21,6 +21,15 @@ settings.load_profile("steady")
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_surroundings() -> Iterator[None]:
+    """Whoever runs the tests may have a store and a model of their own, which no test may ask."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("RANKGAUGE_DB", "OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
+            patch.delenv(name, raising=False)
+        yield
+
+
 @pytest.fixture
 def command() -> Iterator[Command]:
     """The command in this process, from the words after `rankgauge` to exit code and both outputs."""

@@ -46,8 +46,6 @@ PAIRS = [pair(number) for number in range(12)]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     assert command("init").code == 0
     lines = [

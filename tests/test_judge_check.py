@@ -43,8 +43,6 @@ def none(query, document):
 @pytest.fixture
 def folder(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with texts, labels of a person, two runs, and judges that are functions."""
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.delitem(sys.modules, "mine", raising=False)
     assert command("init", tmp_path / "shop").code == 0
     monkeypatch.chdir(tmp_path / "shop")

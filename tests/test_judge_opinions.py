@@ -52,8 +52,6 @@ def people(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.delitem(sys.modules, "mine", raising=False)
     assert command("init", tmp_path / "stones").code == 0
     monkeypatch.chdir(tmp_path / "stones")

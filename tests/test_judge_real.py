@@ -88,8 +88,6 @@ def nursery(shop: Path) -> Iterator[Nursery]:
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project on SQLite, made the current folder; the environment names no server."""
-    for name in ("RANKGAUGE_DB", "OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     init(tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"

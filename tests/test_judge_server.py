@@ -35,8 +35,6 @@ def pairs(number: int = PAIRS) -> list[Pair]:
 
 @pytest.fixture
 def project(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Project:
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     assert command("init", tmp_path / "stones").code == 0
     monkeypatch.chdir(tmp_path / "stones")
     return Project(tmp_path / "stones")

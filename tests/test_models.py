@@ -49,8 +49,6 @@ def url() -> Iterator[str]:
 @pytest.fixture
 def folder(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with eight pairs of the demo."""
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     assert command("init").code == 0
     with open(DEMO / "catalogue.jsonl", encoding="utf-8") as file:

@@ -17,9 +17,7 @@ from rankgauge.errors import FormatError, counted
 
 if TYPE_CHECKING:
     from rankgauge.judge.batch import Batch
-    from rankgauge.judge.check import JudgeCheck
     from rankgauge.judge.config import JudgeConfig
-    from rankgauge.judge.gullible import Gullibility
     from rankgauge.judge.judged import Judged
     from rankgauge.judge.pairs import Pair
     from rankgauge.judge.reparse import Reread
@@ -114,27 +112,18 @@ def judge_pairs(
 
     with needed():
         from rankgauge.judge.asking import ask_judge, plan_judge
-        from rankgauge.judge.gullible import tricks_of
         from rankgauge.judge.reparse import read_again
     where = project()
     say = partial(_say, format == "json", output == "-")
     if check is not None and not (dry_run or batch or batch_results):
-        checked = _check(where, _checked(where, judges, settings, options), check, repeats=repeats, again=again)
-        say(checked)
-        _refuse_open([each.judged for each in checked])
+        _check(where, _checked(where, judges, settings, options), check, say, repeats=repeats, again=again)
         return
     if reparse:
         say([read_again(where, name) for name in _names(where, judges)], _again)
         return
     configs = _configs(where, judges, settings, options)
     if gullible is not None:
-        if dry_run:
-            say([plan_judge(where, each, tricks_of(where, each, gullible)) for each in configs], _plan)
-            return
-        fooled = _fool(where, configs, gullible)
-        say(fooled)
-        tried = [each.judged for found in fooled for each in found.tried]
-        _refuse_open([each for each in tried if each.stopped or each.errors])
+        _fool(where, configs, gullible, say, dry_run=dry_run)
         return
     asked = _pairs(where, pairs, configs) if check is None else _judged_by(where, check, configs)
     if not asked and not batch_results:
@@ -210,20 +199,33 @@ def _checked(
     return _configs(where, names, settings, options)
 
 
-def _check(where: Project, judges: Sequence[JudgeConfig | str], human: str, **how: Any) -> list[JudgeCheck]:
+def _check(
+    where: Project, judges: Sequence[JudgeConfig | str], human: str, say: Callable[..., None], **how: Any
+) -> None:
     """Each judge beside people."""
     from rankgauge.judge.check import check_judge
 
     shown = _progress if sys.stderr.isatty() else None
-    return [check_judge(where, judge, human, progress=shown, **how) for judge in judges]
+    checked = [check_judge(where, judge, human, progress=shown, **how) for judge in judges]
+    say(checked)
+    _refuse_open([each.judged for each in checked])
 
 
-def _fool(where: Project, configs: Sequence[JudgeConfig], number: int) -> list[Gullibility]:
+def _fool(
+    where: Project, configs: Sequence[JudgeConfig], number: int, say: Callable[..., None], *, dry_run: bool
+) -> None:
     """Each judge, put to the test."""
-    from rankgauge.judge.gullible import fool_judge
+    from rankgauge.judge.asking import plan_judge
+    from rankgauge.judge.gullible import fool_judge, tricks_of
 
+    if dry_run:
+        say([plan_judge(where, each, tricks_of(where, each, number)) for each in configs], _plan)
+        return
     shown = _progress if sys.stderr.isatty() else None
-    return [fool_judge(where, config, number, progress=shown) for config in configs]
+    fooled = [fool_judge(where, config, number, progress=shown) for config in configs]
+    say(fooled)
+    tried = [each.judged for found in fooled for each in found.tried]
+    _refuse_open([each for each in tried if each.stopped or each.errors])
 
 
 def _batch(where: Project, configs: Sequence[JudgeConfig], pairs: Sequence[Pair], path: str, **how: Any) -> Batch:
