@@ -22,15 +22,21 @@ from rankgauge.systems.workers import Stop
 if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig
     from rankgauge.judge.questions import Question
+    from rankgauge.judge.scale import Scale
     from rankgauge.store.store import Store
 
 __all__ = ["REMINDER", "Asker", "FunctionJudge", "ModelJudge", "Paid", "Replayed", "Said", "Told", "asker_of"]
-__all__ += ["cost_of", "said_of", "with_model"]
+__all__ += ["cost_of", "reminded", "said_of", "with_model"]
 
 REMINDER: Final = (
     "\n\nYour last answer could not be read. Give the grade itself, one of {grades}, "
     "and nothing that could be taken for another grade."
 )
+
+
+def reminded(text: str, scale: Scale) -> str:
+    """A question whose answer could not be read, as it is asked once more."""
+    return text + REMINDER.format(grades=", ".join(scale.to_dict()))
 
 
 class Said(NamedTuple):
@@ -90,9 +96,8 @@ class ModelJudge:
         if not replies:
             replies.append(self._reply(question, question.text))
         if replies[-1].reading.state == "failed" and len(replies) == 1:
-            grades = ", ".join(self.scale.to_dict())
             with suppress(Stop):  # what was paid for is kept; whatever it is, it stops the next question
-                replies.append(self._reply(question, question.text + REMINDER.format(grades=grades)))
+                replies.append(self._reply(question, reminded(question.text, self.scale)))
         return self._said(question)
 
     def given_up(self, question: Question) -> Said | None:

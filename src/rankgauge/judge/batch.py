@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from rankgauge.errors import FormatError, InputError, counted
 from rankgauge.judge import stored
 from rankgauge.judge.answers import Reading, read_response
-from rankgauge.judge.askers import REMINDER, Paid, Said, cost_of, said_of
+from rankgauge.judge.askers import Paid, Said, cost_of, reminded, said_of
 from rankgauge.judge.asking import ask_judge
 from rankgauge.judge.chat import FATAL, LIMIT, Ability, refused, reply_of, request_body
 from rankgauge.judge.money import Budget, Estimate, tokens_of
@@ -92,7 +92,7 @@ def write_batch(
     asked = prepared.asked(known, again)
     unread = {key for key, row in known.items() if row.state == "failed" and _is_answer(row.raw)}
     groups = grouped(
-        each._replace(text=each.text + _reminder(config)) if each.answer in unread else each for each in asked
+        each._replace(text=reminded(each.text, config.scale)) if each.answer in unread else each for each in asked
     )
     several = [group[0] for group in groups]
     within = _within_budget(several, config, spent)
@@ -127,10 +127,6 @@ def _ability(store: Store, config: JudgeConfig) -> Ability:
 def _is_answer(raw: str | None) -> bool:
     """Whether a stored answer is one, and not an error."""
     return raw is not None and "choices" in json.loads(raw)[-1]
-
-
-def _reminder(config: JudgeConfig) -> str:
-    return REMINDER.format(grades=", ".join(config.scale.to_dict()))
 
 
 def _within_budget(questions: Sequence[Question], config: JudgeConfig, spent: float) -> list[Question]:
