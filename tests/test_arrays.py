@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgauge
@@ -85,6 +85,7 @@ QUERIES = st.lists(st.lists(st.tuples(st.integers(0, 4), SCORES), min_size=1, ma
 CUTS = st.sampled_from([1, 2, 3, 5, 20])
 EACH = pytest.mark.parametrize("name", FUNCTIONS)
 BOTH = pytest.mark.parametrize("ties", ["average", "given"])
+FEW = settings(max_examples=25)  # of every function, and of every way with ties
 
 
 def columns(queries: Queries) -> tuple[Any, Any, list[int]]:
@@ -105,6 +106,7 @@ def padded(queries: Queries) -> tuple[Any, Any, Any]:
 
 @EACH
 @BOTH
+@FEW
 @given(queries=QUERIES, k=CUTS)
 def test_values_are_bounded(name: str, ties: str, queries: Queries, k: int) -> None:
     grades, scores, groups = columns(queries)
@@ -118,6 +120,7 @@ def test_values_are_bounded(name: str, ties: str, queries: Queries, k: int) -> N
 
 @pytest.mark.parametrize("name", ["nDCG", "R", "RR", "AP", "Success"])
 @BOTH
+@FEW
 @given(queries=QUERIES)
 def test_a_perfect_order_gives_one(name: str, ties: str, queries: Queries) -> None:
     grades, _, groups = columns(queries)
@@ -127,6 +130,7 @@ def test_a_perfect_order_gives_one(name: str, ties: str, queries: Queries) -> No
 
 
 @pytest.mark.parametrize("name", ["nDCG", "RR", "P", "Success"])
+@FEW
 @given(queries=QUERIES, k=CUTS)
 def test_a_perfect_order_gives_one_at_k(name: str, queries: Queries, k: int) -> None:
     """P@k is 1 where k documents are relevant; the others wherever one is."""
@@ -137,6 +141,7 @@ def test_a_perfect_order_gives_one_at_k(name: str, queries: Queries, k: int) -> 
 
 
 @EACH
+@FEW
 @given(queries=QUERIES, k=CUTS)
 def test_no_order_is_better_than_by_grade(name: str, queries: Queries, k: int) -> None:
     grades, scores, groups = columns(queries)
@@ -146,6 +151,7 @@ def test_no_order_is_better_than_by_grade(name: str, queries: Queries, k: int) -
 
 @EACH
 @BOTH
+@FEW
 @given(queries=QUERIES, k=CUTS, random=st.randoms(use_true_random=False))
 def test_the_order_of_queries_does_not_matter(name: str, ties: str, queries: Queries, k: int, random: Random) -> None:
     order = random.sample(range(len(queries)), len(queries))
@@ -157,6 +163,7 @@ def test_the_order_of_queries_does_not_matter(name: str, ties: str, queries: Que
 
 
 @EACH
+@FEW
 @given(queries=QUERIES, k=CUTS, random=st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(name: str, queries: Queries, k: int, random: Random) -> None:
     """With an id on every row, in any order; the values come in the order in which the ids first appear."""
@@ -174,6 +181,7 @@ def test_the_order_of_rows_does_not_matter(name: str, queries: Queries, k: int, 
 
 @EACH
 @BOTH
+@FEW
 @given(queries=QUERIES, k=CUTS)
 def test_every_shape_gives_the_same(name: str, ties: str, queries: Queries, k: int) -> None:
     """Each query alone, group sizes, ids as numbers and as texts, lists of lists, a matrix with a mask."""
@@ -202,6 +210,7 @@ class Split(arrays.Rows):
 
 @EACH
 @BOTH
+@FEW
 @given(queries=QUERIES, k=CUTS)
 def test_batches_do_not_matter(name: str, ties: Ties, queries: Queries, k: int) -> None:
     grades, scores, groups = columns(queries)
@@ -236,6 +245,7 @@ def test_gains_of_narrow_grades_are_wide(kind: Any) -> None:
 
 @EACH
 @BOTH
+@FEW
 @given(queries=QUERIES, k=CUTS, seed=st.integers(0, 99))
 def test_narrow_numbers_agree_with_wide_ones(name: str, ties: str, queries: Queries, k: int, seed: int) -> None:
     """32-bit numbers are the same numbers in 64 bits; grades may be of any type."""
@@ -262,6 +272,7 @@ def as_dicts(queries: Queries, judged: list[list[int]] | None = None) -> tuple[A
 @pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
 @EACH
 @BOTH
+@FEW
 @given(data=st.data(), queries=QUERIES, k=CUTS)
 def test_evaluate_says_the_same(name: str, ties: Ties, data: st.DataObject, queries: Queries, k: int) -> None:
     """`ideal` holds all judgments, those of documents that were never retrieved too."""
@@ -291,6 +302,7 @@ def test_evaluate_says_the_same(name: str, ties: Ties, data: st.DataObject, quer
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("text", ["nDCG(gain=exp)@3", "nDCG(gain={0:1,1:0,2:5})@3", "AP(norm=min)@3",
                                   "P(by=returned)@5", "R@2", "RR", "nDCG", "DCG(rel=2)@4", "F@3", "ERR@3"])  # fmt: skip
+@FEW
 @given(queries=QUERIES)
 def test_other_measures_and_rules(rules: dict[str, Any], text: str, queries: Queries) -> None:
     """What the trainers' conventions need: any measure under any rules, as `evaluate` has them."""

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from rankgauge.errors import RankgaugeError
 from rankgauge.read import trec_blocks as blocks
 from rankgauge.read.records import Columns, Run
-from rankgauge.read.rows import Ask
+from rankgauge.read.rows import Ask, gather
 from rankgauge.read.sources import Source
-from rankgauge.read.trec import read_trec
+from rankgauge.read.trec import LAYOUTS, layout_for, line_rows
 from rankgauge.read.trec_blocks import read_blocks
+from rankgauge.read.trec_fields import read_fields
 
 Rows = list[tuple[str, str, float]]
 
@@ -24,7 +25,8 @@ Rows = list[tuple[str, str, float]]
 def by_lines(data: bytes, kind: str, by: str = "score") -> Rows | None:
     """The rows as the line reader sees them; None where it refuses the file."""
     try:
-        return list(Run(read_trec(Source("run.txt", ".txt", content=data), Ask(kind, by=by)).rows))
+        ask = Ask(kind, by=by)
+        return list(Run(gather(line_rows(Source("run.txt", ".txt", content=data), layout_for("trec", ask)), ask)))
     except RankgaugeError:
         return None
 
@@ -32,6 +34,13 @@ def by_lines(data: bytes, kind: str, by: str = "score") -> Rows | None:
 def by_blocks(data: bytes, kind: str, by: str = "score") -> Rows | None:
     columns = read_blocks(io.BytesIO(data), kind, by)
     return None if columns is None else rows_of(columns)
+
+
+def by_fields(data: bytes, kind: str, block: int = 1 << 16) -> Rows | None:
+    """The rows as the quick reader of small files sees them."""
+    layout = LAYOUTS[kind]
+    nested = read_fields(io.BytesIO(data), layout.width, layout.doc, layout.number, block)
+    return None if nested is None else list(Run(nested))
 
 
 def rows_of(columns: Columns) -> Rows:
@@ -71,13 +80,15 @@ def files(draw: st.DrawFn, fields: int, numbers: st.SearchStrategy[str], odd: st
 def test_runs(data: bytes, by: str) -> None:
     fast = by_blocks(data, "run", by)
     assert fast is None or fast == by_lines(data, "run", by)
+    quick = by_fields(data, "run")
+    assert quick is None or quick == by_lines(data, "run")
 
 
 @given(files(4, ODD_NUMBERS, ODD_LINES))
 @pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
 def test_judgments(data: bytes) -> None:
-    fast = by_blocks(data, "judgments")
-    assert fast is None or fast == by_lines(data, "judgments")
+    for fast in (by_blocks(data, "judgments"), by_fields(data, "judgments")):
+        assert fast is None or fast == by_lines(data, "judgments")
 
 
 @given(files(6, NUMBERS, st.sampled_from(["", " ", "# a comment", "#"])))
@@ -121,8 +132,8 @@ def test_where_blocks_are_cut_does_not_matter(data: bytes, size: int) -> None:
 def test_no_bad_line_slips_through(line: bytes) -> None:
     """Beside good lines, each is seen: read as the line reader reads it, or left to it."""
     data = b"q 0 a 1 9.5 tag\n" + line + b"\nq 0 z 3 1.5 tag\n"
-    fast = by_blocks(data, "run")
-    assert fast is None or fast == by_lines(data, "run")
+    for fast in (by_blocks(data, "run"), by_fields(data, "run")):
+        assert fast is None or fast == by_lines(data, "run")
 
 
 @pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
@@ -136,8 +147,8 @@ def test_no_bad_line_slips_through(line: bytes) -> None:
     ],
 )
 def test_lines_that_make_up_for_each_other(data: bytes) -> None:
-    fast = by_blocks(data, "run")
-    assert fast is None or fast == by_lines(data, "run")
+    for fast in (by_blocks(data, "run"), by_fields(data, "run")):
+        assert fast is None or fast == by_lines(data, "run")
 
 
 def test_real_runs_are_the_same_both_ways(shared: Path) -> None:
@@ -147,3 +158,40 @@ def test_real_runs_are_the_same_both_ways(shared: Path) -> None:
     fast = by_blocks(data, "run")
     assert fast is not None
     assert fast == by_lines(data, "run")
+
+
+@pytest.mark.parametrize("block", [5, 20, 40, 1 << 16])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"q Q0 a 1 2.5 t\nq Q0 b 2 -1e-3 t\nr Q0 a 1 7 t\n",
+        b"q\tQ0\ta_1\t1\t2.5\tt\nr Q0\tb 2 1 t",
+        b"\xef\xbb\xbfq Q0 a 1 2 t\nr Q0 a 1 2 t\nq Q0 b 2 1 t\n",  # a query that comes back
+    ],
+)
+def test_small_files_in_order_are_read_a_block_at_a_time(data: bytes, block: int) -> None:
+    assert by_fields(data, "run", block) == by_lines(data, "run")
+
+
+@pytest.mark.parametrize("block", [1, 1 << 16])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"q Q0 a 3 0.5 t",  # a document once more
+        b"q Q0 c 3 1_0 t",
+        b"q Q0 c 3 nan t",
+        b"q Q0 c 3 -inf t",
+        b"q Q0 c 3 x t",
+        b"#q Q0 c 3 1 t",  # a comment that has as many fields
+        b"q Q0 c\x1cd 3 1 t",  # what text takes for a blank and bytes do not
+        b"q Q0 \xc3\xa9 3 1 t",
+        b"q Q0 c 3 1 t\r",
+        b"q  Q0 c 3 1 t",
+        b" q Q0 c 3 1 t",
+        b"",
+        b"q Q0 c 3 1\nq Q0 d 4 1 t u",  # a field less here, a field more there
+    ],
+)
+def test_what_is_out_of_order_is_left_to_the_line_reader(line: bytes, block: int) -> None:
+    assert by_fields(b"q Q0 a 1 9 t\n" + line + b"\nq Q0 z 9 0 t\n", "run", block) is None
+    assert by_fields(b"", "run", block) is None

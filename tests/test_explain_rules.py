@@ -84,7 +84,7 @@ def added_up(found: Explanation) -> float:
 
 
 @pytest.mark.parametrize("measure", MEASURED, ids=str)
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(case=one_query(), protocol=protocols())
 def test_the_value_is_that_of_evaluate_and_the_rows_add_up_to_it(
     measure: Measure, case: Cases, protocol: Protocol
@@ -102,7 +102,7 @@ def test_the_value_is_that_of_evaluate_and_the_rows_add_up_to_it(
 
 
 @pytest.mark.parametrize("name", ["nDCG@3", "DCG(gain=exp)@5", "IDCG", "nDCG(gain={0:-1,1:3,2:1})"])
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(case=one_query(), protocol=protocols())
 def test_the_ideal_shown_is_the_one_divided_by(name: str, case: Cases, protocol: Protocol) -> None:
     judged, run = case

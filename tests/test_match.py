@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -74,7 +74,7 @@ def by_columns(judgments: Columns, run: Columns, protocol: Protocol) -> Hits:
 def matched_by(path: Callable[..., Parts], judgments: Judgments, run: Run, protocol: Protocol) -> Hits:
     """What `match` gives where it takes this path."""
     found = find(judgments, run, protocol)
-    return settled(replace(found, parts=path(judgments, run, found.queries, protocol)), protocol)
+    return settled(found._replace(parts=path(judgments, run, found.queries, protocol)), protocol)
 
 
 def specified_order(run: dict[str, float], ties: str) -> list[str]:

@@ -20,6 +20,7 @@ from rankgauge.errors import MatchError, MeasureError, RankgaugeWarning
 from rankgauge.matching.grades import hits_of_grades
 from rankgauge.matching.match import Hits
 from rankgauge.measures import MEASURES, Measure, averaging, parse
+from rankgauge.measures.gains import TABLED, discount_function, divisors
 from samples import Nested, Table, pairs
 
 CUT = {"k": "@3", "recall": "@0.4", "multiple": "@0.6"}
@@ -139,6 +140,12 @@ class TestWorkedNumbers:
             value("nDCG(discount=jk10)@10", self.A), abs=1e-3
         )
 
+    @pytest.mark.parametrize("discount", ["log2", "none", "zipf", "jk2", "jk10"])
+    def test_discounts_that_are_looked_up_are_those_computed(self, discount: str) -> None:
+        for deepest in (10, TABLED - 1, TABLED, 3 * TABLED):
+            rank = np.arange(1, deepest + 1)
+            assert np.array_equal(divisors(discount, rank, deepest), discount_function(discount)(rank))
+
     def test_a_cut_run_is_not_a_cut_measure(self) -> None:
         hits = hits_of({"q": {"a": 3, "b": 3, "c": 3}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, Protocol(depth=2))
         assert parse("nDCG")(hits)[0] == pytest.approx(0.7654, abs=5e-5)
@@ -183,14 +190,14 @@ class TestEveryMeasure:
         assert parse(str(measure)) == measure
 
     @pytest.mark.parametrize("measure", BOUNDED, ids=str)
-    @settings(max_examples=25)
+    @settings(max_examples=12)
     @given(data=pairs())
     def test_bounds(self, measure: Measure, data: tuple[Nested, Nested]) -> None:
         values = measure(hits_of(*data))
         assert ((values >= 0) & (values <= 1 + 1e-12)).all()
 
     @pytest.mark.parametrize("measure", EVERY, ids=str)
-    @settings(max_examples=25)
+    @settings(max_examples=12)
     @given(data=pairs())
     def test_a_query_is_measured_alone(self, measure: Measure, data: tuple[Nested, Nested]) -> None:
         """The value of a query does not depend on the other queries."""

@@ -187,7 +187,8 @@ class TestSearch:
 
     def test_real_matches(self, shared: Path) -> None:
         dl19 = shared / "dl19"
-        read = Files(read_judgments(dl19 / "qrels.dl19-passage.txt"), RunSource(dl19 / "runs/input.UNH_bm25.gz"))
+        run = RunSource(dl19 / "runs/input.UNH_bm25.gz").kept()  # as the command does
+        read = Files(read_judgments(dl19 / "qrels.dl19-passage.txt"), run)
         found = search(read, parse("nDCG@10"), Told("0.4495"))
         query = telling_query(found)
         assert query is not None

@@ -256,6 +256,12 @@ class TestSignFlips:
             assert (ours.exact, ours.number) == (True, 1024)
             assert ours.adjusted.tolist() == pytest.approx(step_down(table, pairs, signs), abs=1e-12)
 
+    @pytest.mark.parametrize("size", [8192, 1808, 7, 1])
+    def test_signs_are_the_bytes_that_the_generator_gives(self, size: int) -> None:
+        ours, theirs = (np.random.Generator(np.random.PCG64(np.random.SeedSequence((3, 1)))) for _ in range(2))
+        for _, rows in flips._blocks(1000):
+            assert flips._sign_bytes(ours, rows, size).tobytes() == theirs.bytes(rows * size)
+
     def test_max_t_of_drawn_flips_is_the_textbooks_on_these_flips(self) -> None:
         random = np.random.default_rng(7)
         table = random.random((40, 9)) + 0.1 * np.arange(9)

@@ -18,17 +18,18 @@ from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weig
 from rankgauge.protocol import DEFAULT, Duplicates, Protocol, Rules
 from rankgauge.read import Judgments, JudgmentsSource, RunSource, read_judgments
 from rankgauge.read.formats import bare_name
-from rankgauge.read.named import Runs, named, named_one
+from rankgauge.read.named import Named, Runs, named, named_one
 from rankgauge.read.readers import check_mapped
 from rankgauge.result import Evaluation, Result
 from rankgauge.validation.quick import peek
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
+    from rankgauge.dtypes import Floats
     from rankgauge.sampling.design import Per
     from rankgauge.sampling.sample import Sample
 
-__all__ = ["evaluate", "evaluate_runs", "measure_hits", "ndcg"]
+__all__ = ["dialect_under", "evaluate", "evaluate_runs", "measure_hits", "ndcg"]
 
 
 def evaluate(
@@ -45,6 +46,7 @@ def evaluate(
     name: str = "",
     columns: Mapping[str, str] | None = None,
     duplicates: Duplicates | None = None,
+    memory: int | str | None = None,
 ) -> Result:
     """Measure a run against judgments.
 
@@ -54,16 +56,18 @@ def evaluate(
     `result.estimate` has the interval. `dialect` names another tool, whose number is then reproduced: it brings its own
     definitions and protocol, of which only `rel` can be given. `columns` maps roles (query_id, doc_id, relevance,
     score, rank) to the names of columns, where judgments and run have them; `duplicates` is the protocol's rule for a
-    document twice in one ranking. Where equal scores decide about more than 0.005 of a value, a RankgaugeWarning says
-    so; `result.notes` has all there is to say.
+    document twice in one ranking. A large file is read in blocks of whole queries, which take `memory` ("2GB", or a
+    number of bytes) or less: by default a quarter of what is free. Where equal scores decide about more than 0.005 of a
+    value, a RankgaugeWarning says so; `result.notes` has all there is to say.
 
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
     """
     name, run = named_one(run, name)
+    runs = Named({name: run}) if type(run) is dict else {name: run}  # whose queries are not names
     evaluation = evaluate_runs(
-        judgments, {name: run}, measures, protocol=protocol, dialect=dialect, weights=weights, by=by,
-        sample=sample, per=per, columns=columns, duplicates=duplicates,
+        judgments, runs, measures, protocol=protocol, dialect=dialect, weights=weights, by=by,
+        sample=sample, per=per, columns=columns, duplicates=duplicates, memory=memory,
     )  # fmt: skip
     if dialect is None:
         for message in evaluation.warnings:
@@ -84,6 +88,7 @@ def evaluate_runs(
     per: Per = "search",
     columns: Mapping[str, str] | None = None,
     duplicates: Duplicates | None = None,
+    memory: int | str | None = None,
     keep_going: bool = False,
 ) -> Evaluation:
     """Measure several runs, by their names, against one set of judgments, which is read once.
@@ -98,7 +103,7 @@ def evaluate_runs(
     """
     protocol = Protocol.of(protocol)
     protocol = protocol if duplicates is None else replace(protocol, duplicates=duplicates)
-    tool = None if dialect is None else _dialect(dialect, protocol)
+    tool = None if dialect is None else dialect_under(dialect, protocol)
     parsed = parse_all(measures, parse if tool is None else tool.written)
     groups = groups_of(by, judgments)
     weight = None if weights is None else query_table(weights, "weight")
@@ -108,7 +113,7 @@ def evaluate_runs(
 
         drawn = sample_given(sample, weights, per)
     source = JudgmentsSource.of(judgments, columns=columns)
-    sources = {name: RunSource.of(run, columns=columns) for name, run in named(runs).items()}
+    sources = {name: RunSource.of(run, columns=columns).within(memory) for name, run in named(runs).items()}
     check_mapped(columns or {}, [source, *sources.values()], "columns:")
     judged = read_judgments(source)
     results: dict[str, Result] = {}
@@ -126,7 +131,7 @@ def evaluate_runs(
     return Evaluation(results)
 
 
-def _dialect(dialect: str | Dialect, protocol: Protocol) -> Dialect:
+def dialect_under(dialect: str | Dialect, protocol: Protocol) -> Dialect:
     """The dialect of this name; of the rules it can be combined with the smallest relevant grade alone."""
     if protocol != replace(DEFAULT, rel=protocol.rel):
         rules = replace(protocol, rel=DEFAULT.rel)
@@ -146,17 +151,19 @@ def _evaluated(
     dialect: Dialect | None,
     **about: Any,
 ) -> Result:
-    """Read a run, match it and measure it; of the run no more is kept than the Result holds."""
+    """Read a run, match it and measure it; of the run no more is kept than the Result holds, and of a large one no more
+    than a block is ever read."""
     source = source.kept()
 
     def hits_under(rules: Protocol) -> Hits:
-        return match(judgments, source.read(rules), rules)
+        return match(judgments, source.opened(rules), rules)
 
-    result = measure_hits(hits_under, measures, protocol, dialect, **about)
-    run = source.read(result.protocol)
-    return replace(
-        result, name=name or bare_name(run.source), judgments=judgments, peek=peek(judgments, run, result.hits)
-    )
+    def kept(hits: Hits) -> dict[str, Any]:
+        run = source.opened(hits.protocol)
+        own = name or (run.source if run.source == run.kind else bare_name(run.source))
+        return {"name": own, "judgments": judgments, "peek": peek(judgments, run, hits)}
+
+    return measure_hits(hits_under, measures, protocol, dialect, kept, **about)
 
 
 def measure_hits(
@@ -164,32 +171,45 @@ def measure_hits(
     measures: Iterable[Measure],
     protocol: Protocol,
     dialect: Dialect | None = None,
+    kept: Callable[[Hits], dict[str, Any]] = lambda _: {},
     *,
     weights: Mapping[str, Any] | None = None,
     groups: Mapping[str, str] | None = None,
     sample: Sample | None = None,
     per: Per = "search",
 ) -> Result:
-    """The measures of what is matched under the rules; in a dialect under the tool's own, and rounded as it rounds."""
-    own = {} if dialect is None else {measure: dialect.own(measure) for measure in measures}
-    main = protocol if dialect is None else dialect.protocol
-    hits = {rules: hits_under(rules) for rules in dict.fromkeys([main, *(each.protocol for each in own.values())])}
+    """The measures of what is matched under the rules; in a dialect under the tool's own, and rounded as it rounds.
+
+    `kept` says what else the Result is to hold beside these Hits.
+    """
+    own_hits: dict[Measure, Hits] = {}
     if dialect is None:
-        values = {measure: measure(hits[main]) for measure in measures}
+        hits = hits_under(protocol)
+        values = {measure: measure(hits) for measure in measures}
     else:
-        values = {measure: each.rounded(each.measure(hits[each.protocol])) for measure, each in own.items()}
-        _warn_of_undefined_ties(dialect, hits[main])
-    queries = hits[main].queries
+        hits, values, own_hits = _measured_by(dialect, hits_under, measures)
     result = Result(
-        "",
-        hits[main],
-        values,
-        None if weights is None else weights_of(weights, queries),
-        {} if groups is None else masks_of(groups, queries),
+        hits=hits,
+        measured=values,
+        weights=None if weights is None else weights_of(weights, hits.queries),
+        groups={} if groups is None else masks_of(groups, hits.queries),
         dialect=dialect,
-        own_hits={measure: hits[each.protocol] for measure, each in own.items()},
+        own_hits=own_hits,
+        **{"name": "", **kept(hits)},
     )
     return result if sample is None else result.of_sample(sample, per)
+
+
+def _measured_by(
+    dialect: Dialect, hits_under: Callable[[Protocol], Hits], measures: Iterable[Measure]
+) -> tuple[Hits, dict[Measure, Floats], dict[Measure, Hits]]:
+    """What was matched under a tool's rules, its values, and what each was computed of."""
+    own = {measure: dialect.own(measure) for measure in measures}
+    main = dialect.protocol
+    hits = {rules: hits_under(rules) for rules in dict.fromkeys([main, *(each.protocol for each in own.values())])}
+    values = {measure: each.rounded(each.measure(hits[each.protocol])) for measure, each in own.items()}
+    _warn_of_undefined_ties(dialect, hits[main])
+    return hits[main], values, {measure: hits[each.protocol] for measure, each in own.items()}
 
 
 def _warn_of_undefined_ties(dialect: Dialect, hits: Hits) -> None:

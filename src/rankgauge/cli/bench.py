@@ -39,7 +39,7 @@ __all__ = ["bench_suite"]
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Runs measured at once.  [the processors, up to 4]")
 @click.option("--cache", metavar="DIR", help="Where to keep what is done.  [.rankgauge-cache beside the suite]")
 @click.option("--no-cache", is_flag=True, help="Measure everything, keep nothing.")
-@shared("deltas")
+@shared("memory", "deltas")
 @output_options()
 @protocol_options
 def bench_suite(

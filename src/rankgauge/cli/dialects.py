@@ -61,6 +61,7 @@ def dialects(
     if run is None:
         raise click.UsageError("Missing argument 'RUN': judgments without a run.")
     inputs, parsed = Inputs(reading, qrels, [run]), as_written(measure)
+    inputs.warn_of_labels()
     (source,) = inputs.runs.values()
     files = Files(inputs.judgments.read(), source.kept())
     if told is not None:

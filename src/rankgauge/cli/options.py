@@ -177,6 +177,10 @@ SHARED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
     "keep_going": (
         ("--keep-going",), {"is_flag": True, "help": "Leave out a run that cannot be read, and say which."}
     ),
+    "memory": (
+        ("--memory",),
+        {"metavar": "SIZE", "help": "What blocks of a large run may take, such as 2GB.  [a quarter of what is free]"},
+    ),
     "per_query": (("-q", "--per-query"), {"is_flag": True, "help": "The values of every query."}),
     "dialect": (
         ("--dialect",), {"metavar": "NAME", "help": "Follow another tool; 'rankgauge dialects' lists them."}

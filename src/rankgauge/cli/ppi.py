@@ -47,4 +47,6 @@ def ppi(people: str, model: str, runs: tuple[str, ...], reading: Reading, output
     from rankgauge.trust.ppi import ppi as estimate
 
     inputs = Inputs(reading, people, runs, tables=[model])
-    deliver(estimate(inputs.judgments, inputs.judged(model), inputs.runs, **asked), output)
+    inputs.judges = {"model": inputs.judged(model)}
+    inputs.warn_of_labels()
+    deliver(estimate(inputs.judgments, inputs.judges["model"], inputs.runs, **asked), output)

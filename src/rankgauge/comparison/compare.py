@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison", "Settings", "Values", "compare", "compare_results", "compare_tables", "compare_values",
-    "refuse_rules",
+    "refuse_rules", "with_doubts",
 ]  # fmt: skip
 
 
@@ -61,6 +61,7 @@ def compare(
     clusters: Any = None,
     sample: Any = None,
     per: Per = "search",
+    memory: int | str | None = None,
 ) -> Comparison:
     """Compare systems on the same queries: every pair of them, or each against the baseline.
 
@@ -70,7 +71,8 @@ def compare(
     family of pairs by `method`; `also` names what to show beside it. The measure is nDCG@10 unless said otherwise;
     `weights`, `by` (groups) and `clusters` (queries that belong together) are by query. `sample` is
     what `rankgauge.sample` drew, or the file of it: means and differences are `per` search or query of its log.
-    `protocol` and `dialect` are for runs; of a table, `missing="skip"` leaves queries out that lack a value.
+    `protocol`, `dialect` and `memory` (see `evaluate`) are for runs; of a table, `missing="skip"` leaves queries out
+    that lack a value.
     """
     also = (also,) if isinstance(also, str) else tuple(also)
     settings = Settings(baseline, method, also, alpha, margin, rope, flips, seed)
@@ -93,7 +95,7 @@ def compare(
         return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **about)
     evaluation = evaluate_runs(
         judgments, _several(runs), wanted or "nDCG@10", protocol=protocol, dialect=dialect, weights=weights, by=by,
-        sample=drawn, per=per,
+        sample=drawn, per=per, memory=memory,
     )  # fmt: skip
     return compare_results(evaluation, settings, clusters=belonging)
 
@@ -104,7 +106,11 @@ def compare_results(
     """Compare Results that rest on the same judgments and rules; their own weights and groups, or those given `about`
     queries (as for `compare_values`)."""
     made = compare_values(values_of_results(_several(results), measures), settings, **about)
-    evaluation = Evaluation.of(results)
+    return with_doubts(made, Evaluation.of(results))
+
+
+def with_doubts(made: Comparison, evaluation: Evaluation) -> Comparison:
+    """The comparison of values with what the Results behind them say: equal scores, judged shares, labels."""
     doubts = [*made.warnings, *evaluation.label_doubts]
     for name, compared in made.measures.items():
         doubts += doubts_of_results(evaluation, evaluation.first.measure(name), compared.pairs)

@@ -225,7 +225,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
     a, b = values.table[:, at[0]], values.table[:, at[1]]
     largest = float(max(np.abs(a).max(), np.abs(b).max()))
     wins, ties, losses = paired.wins_ties_losses(a - b, largest)
-    drawn = values.moments(units, *at)  # over draws of a sample; else what was found
+    drawn = found if values.design is None else values.moments(units, *at)  # over draws of a sample
     interval = values.difference_interval(drawn, settings.alpha, len(units))
     relative, ratios = paired.relative_change(drawn, settings.alpha)
     relative_interval = within_range(ratios, values.bounded, lowest=-1.0, highest=float("inf"))
@@ -293,8 +293,15 @@ def _decided(pairs: list[Pair], adjusted: dict[str, Floats], measure: str, setti
     for number, pair in enumerate(pairs):
         asked = [name for name in adjusted if name in settings.also]
         others = {name: {"p": float(adjusted[name][number]), "controls": METHODS[name]} for name in asked}
-        made = replace(pair, p_adjusted=float(adjusted[settings.method][number]), others=pair.others | others)
-        decision = decide(made.difference, made.p_adjusted, settings.alpha)
-        family = len(pairs) > 1 and settings.method != "none"
-        result.append(replace(made, decision=decision, measure=measure, alpha=settings.alpha, adjusted=family))
+        p = float(adjusted[settings.method][number])
+        made = replace(
+            pair,
+            p_adjusted=p,
+            others=pair.others | others,
+            decision=decide(pair.difference, p, settings.alpha),
+            measure=measure,
+            alpha=settings.alpha,
+            adjusted=len(pairs) > 1 and settings.method != "none",
+        )
+        result.append(made)
     return result

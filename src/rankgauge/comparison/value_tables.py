@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,7 +20,7 @@ from rankgauge.comparison.values import Values, comparable, one_definition
 from rankgauge.errors import FormatError, InputError, MeasureError, RankgaugeError, unknown
 from rankgauge.measures import parse
 from rankgauge.read.frames import is_frame
-from rankgauge.read.records import id_text
+from rankgauge.read.records import id_text, is_plain
 from rankgauge.read.sources import Source, find_source
 from rankgauge.read.tables import NamedColumns, number_in, query_column, read_table
 
@@ -110,7 +111,8 @@ def _together(tables: list[_Table], measure: str, skip: bool) -> Values:
                 raise InputError(f"{table.name}: there is a system {system!r} already; give each a name of its own")
             columns[system] = column
     queries = sorted(set().union(*columns.values()))
-    lacking = {query: [name for name, column in columns.items() if query not in column] for query in queries}
+    some = {name: column for name, column in columns.items() if len(column) < len(queries)}
+    lacking = {query: [name for name, column in some.items() if query not in column] for query in queries if some}
     dropped = {query: f"no value for {', '.join(names)}" for query, names in lacking.items() if names}
     used = [query for query in queries if query not in dropped]
     if not used:
@@ -128,7 +130,7 @@ def _together(tables: list[_Table], measure: str, skip: bool) -> Values:
         measure,
         list(columns),
         used,
-        np.array([[columns[name][query] for name in columns] for query in used], np.float64),
+        np.array([[*map(column.__getitem__, used)] for column in columns.values()], np.float64).T.copy(),
         dropped,
         definition=one_definition(measure, {each.name: each.definitions.get(_spelling(measure), "") for each in known}),
         protocol=first.protocol,
@@ -169,6 +171,8 @@ def _table(source: Any) -> _Table:
 def _column(name: Any, values: Any) -> Column:
     if not isinstance(values, Mapping):
         raise InputError(f"system {name!r}: expected query → value, got {type(values).__name__}")
+    if is_plain(values) and {*map(type, values.values())} == {float} and all(map(isfinite, values.values())):
+        return dict(values)  # as nearly always: ids and numbers are what they would be made
     return {id_text(query): _number(value, f"system {name}, query {query}") for query, value in values.items()}
 
 

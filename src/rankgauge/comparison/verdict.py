@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
 
 __all__ = ["BETTER", "NOT_SIGNIFICANT", "OPPOSITE", "WORSE", "change_text", "decide", "p_text", "percent"]
-__all__ += ["smallest_p", "units_text", "verdict"]
+__all__ += ["smallest_p", "units_text", "verdict", "verdict_in_brief"]
 
 BETTER: Final = "better"
 WORSE: Final = "worse"
@@ -34,7 +34,7 @@ def verdict(pair: Pair, number: Callable[[float], str] = "{:z.4f}".format) -> st
     """
     p = f"{'adjusted ' * pair.adjusted}p {p_text(pair.p_adjusted, sign=True)}"
     measure = f"{pair.measure} per {pair.per}" if pair.per else pair.measure
-    low, high = pair.interval if pair.decision != WORSE else (-pair.interval[1], -pair.interval[0])
+    low, high = _ends(pair)
     sure = f"{percent(pair.alpha)} interval {number(low)} to {number(high)}; {p}" if isfinite(low) else p
     if pair.decision != NOT_SIGNIFICANT:
         change = f"{changed} {'more' if pair.relative > 0 else 'less'}; " if (changed := change_text(pair)) else ""
@@ -48,6 +48,24 @@ def verdict(pair: Pair, number: Callable[[float], str] = "{:z.4f}".format) -> st
         what = "queries" if pair.clusters is None else "clusters of queries"
         return f"Too few {what} to tell: {apart}; {few} cannot show a significant difference"
     return f"No clear winner: {apart}; minimum detectable effect {number(pair.detectable)}"
+
+
+def verdict_in_brief(pair: Pair, number: Callable[[float], str] = "{:z.4f}".format) -> str:
+    """The same in a line, where it stands elsewhere what the difference is in, and what the interval and p are."""
+    p, (low, high) = f"p {p_text(pair.p_adjusted, sign=True)}", _ends(pair)
+    sure = f"{number(low)} to {number(high)}; {p}" if isfinite(low) else p
+    if pair.decision != NOT_SIGNIFICANT:
+        return f"{pair.a} is {pair.decision} than {pair.b} by {number(abs(pair.difference))} ({sure})"
+    if pair.ties == pair.queries:
+        return f"No difference: {pair.a} and {pair.b} are the same on every query"
+    told = "No clear winner" if isfinite(pair.detectable) else f"{units_text(pair.queries, pair.clusters)} cannot tell"
+    return f"{told}: {pair.a} − {pair.b} is {number(pair.difference)} ({sure})"
+
+
+def _ends(pair: Pair) -> tuple[float, float]:
+    """Those of the interval, of a loss as of a gain."""
+    low, high = pair.interval
+    return (low, high) if pair.decision != WORSE else (-high, -low)
 
 
 def units_text(queries: int, clusters: int | None) -> str:

@@ -8,11 +8,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from rankgauge.errors import MatchError, warn
-from rankgauge.read.records import id_text
+from rankgauge.read.records import Record, id_text
 
 if TYPE_CHECKING:
     from rankgauge.matching.hits import Hits
-    from rankgauge.read.records import Judgments, Record, Run
+    from rankgauge.read.blocks import Streamed
+    from rankgauge.read.records import Judgments, Run
 
 __all__ = ["CHANGES", "Side", "alike", "no_query_in_common", "sides_of", "warn_if_nothing_found"]
 
@@ -27,21 +28,22 @@ PARTS, FILE_SUFFIX = re.compile(r"[/:_#-]"), re.compile(r"\.[a-z]{1,5}$")
 Side: TypeAlias = tuple[Collection[str], Mapping[str, int]]  # ids that are judged, and ids of the run with their rows
 
 
-def no_query_in_common(judgments: Judgments, run: Run) -> MatchError:
+def no_query_in_common(judgments: Judgments, run: Run | Streamed) -> MatchError:
     """The error for two sides without a shared query."""
-    ours, theirs = judgments.queries, [query for query in run.queries if query in run.answered]
+    answered = run.answered
+    ours, theirs = judgments.queries, [query for query in run.queries if query in answered]
     return MatchError(
         f"no query in common: {judgments.source} has {_samples(ours)}, {run.source} has {_samples(theirs)}"
         f"{_hint(ours, theirs)}"
     )
 
 
-def warn_if_nothing_found(judgments: Judgments, run: Run, hits: Hits) -> None:
+def warn_if_nothing_found(judgments: Judgments, run: Run | Streamed, hits: Hits) -> None:
     """No judged document retrieved at all is a legitimate zero, and most often a mistake: say so loudly."""
     if len(hits.rank) or not hits.retrieved.any():
         return
     shared = hits.queries[int(hits.retrieved.argmax())]
-    ours, theirs = _docs(judgments, shared), _docs(run, shared)
+    ours, theirs = _docs(judgments, shared), _docs(run if isinstance(run, Record) else run.ranking(shared), shared)
     warn(
         "NO JUDGED DOCUMENT WAS RETRIEVED, for any query: every measure is 0. "
         f"For query {shared!r}, {judgments.source} judges {_samples(ours)}, {run.source} returns {_samples(theirs)}"

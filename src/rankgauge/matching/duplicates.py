@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read.records import Columns, Judgments, Run
 
-__all__ = ["judgments_once", "run_once", "with_copies"]
+__all__ = ["judgments_once", "judgments_settled", "run_once", "with_copies"]
 
 
 def run_once(run: Run, protocol: Protocol) -> tuple[Grouped, pl.DataFrame | None]:
@@ -105,12 +105,20 @@ def with_copies(judged: Columns, copies: pl.DataFrame) -> Columns:
 
 def judgments_once(judgments: Judgments) -> Columns:
     """The judgments with every pair once; repeated with the same grade is a warning, with another an error."""
+    columns, said = judgments_settled(judgments)
+    if said:
+        warn(said)
+    return columns
+
+
+def judgments_settled(judgments: Judgments) -> tuple[Columns, str]:
+    """The same, and the warning, if there is one, for whoever warns later."""
     columns = judgments.columns
     if not looks_repeated(columns):
-        return columns
+        return columns, ""
     rows = group(columns).repeated()
     if not len(rows):
-        return columns
+        return columns, ""
     kept, lowest = _keep_one(columns, rows, "max"), _keep_one(columns, rows, "min")
     conflict = np.flatnonzero(kept.number != lowest.number)
     if len(conflict):
@@ -121,8 +129,7 @@ def judgments_once(judgments: Judgments) -> Columns:
         )
     again = len(columns) - len(kept)
     twice = counted(again, "judgment is", "judgments are")
-    warn(f"{judgments.source}: {twice} there twice with the same grade; counted once")
-    return kept
+    return kept, f"{judgments.source}: {twice} there twice with the same grade; counted once"
 
 
 def _name(columns: Columns, row: int) -> tuple[str, str]:

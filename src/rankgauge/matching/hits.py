@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Hits", "Ideal", "positions_within", "sum_by"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Ideal:
+class Ideal(NamedTuple):
     """All judgments of grade 0 or more, ordered by query and then gain: what a perfect ranking would return."""
 
     query: Ints
@@ -71,7 +70,7 @@ class Hits:
 
     def count(self, mask: Bools) -> Floats:
         """How many hits of every query are marked."""
-        return np.bincount(self.query[mask], minlength=len(self.queries)).astype(np.float64)
+        return sum_by(self.query, mask, len(self.queries))
 
     def relevant(self, rel: float | None = None) -> Bools:
         """Which hits are relevant: of grade `rel` or more (the protocol's, when not given)."""
@@ -80,7 +79,7 @@ class Hits:
     def relevant_judged(self, rel: float | None = None) -> Floats:
         """How many documents of every query are judged relevant, retrieved or not."""
         mask = _at_least(self.judgment_grade, self.protocol.rel if rel is None else rel)
-        return np.bincount(self.judgment_query[mask], minlength=len(self.queries)).astype(np.float64)
+        return sum_by(self.judgment_query, mask, len(self.queries))
 
     def divisible(self, ideal: Floats) -> Bools:
         """Which queries have an ideal DCG to divide by; the others are empty. With negative grades, tools differ."""
@@ -97,9 +96,11 @@ class Hits:
         Judgments are kept in descending grade; a gain that does not follow the grades reorders them.
         """
         query, gains = self.judgment_query, gain(self.judgment_grade)
-        if self.protocol.ideal_order == "grade" and ((gains[1:] > gains[:-1]) & (query[1:] == query[:-1])).any():
-            gains = gains[np.lexsort((-gains, query))]
-        return Ideal(query, positions_within(query) + 1, gains)
+        if self.protocol.ideal_order == "grade":
+            rises = gains[1:] > gains[:-1]  # of one query alone they mostly never do, and no more need be asked
+            if np.count_nonzero(rises) and (rises & (query[1:] == query[:-1])).any():
+                gains = gains[np.lexsort((-gains, query))]
+        return Ideal(query, positions_within(query, 1), gains)
 
     def ideal_end(self, k: int | None) -> int | Ints | None:
         """The rank at which the ideal of a measure at k ends, for all queries or for each; None: it is not cut."""
@@ -114,13 +115,14 @@ def _at_least(grade: Floats, rel: float) -> Bools:
     return grade >= rel if rel > 0 else grade >= 0
 
 
-def sum_by(group: Ints, values: Floats, groups: int) -> Floats:
+def sum_by(group: Ints, values: Floats | Bools, groups: int) -> Floats:
     """The sum of the values of each group, added up in order."""
     result: Floats = np.bincount(group, values, groups)  # type: ignore[assignment]  # numpy's stubs forget the weights
     return result
 
 
-def positions_within(group: Ints) -> Ints:
-    """0, 1, 2, … within each group, the groups being numbered in ascending order."""
+def positions_within(group: Ints, start: int = 0) -> Ints:
+    """0, 1, 2, … within each group, or from another start; the groups are numbered in ascending order."""
     sizes = np.bincount(group)
-    return np.arange(len(group)) - (sizes.cumsum() - sizes)[group]
+    rows = np.arange(start, start + len(group))
+    return rows if len(sizes) <= 1 else rows - (sizes.cumsum() - sizes)[group]

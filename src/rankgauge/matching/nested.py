@@ -7,9 +7,8 @@ there, and which is the executable specification of the order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby, islice, pairwise, repeat
-from operator import itemgetter
+from collections.abc import Mapping
+from itertools import islice, pairwise, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,11 +41,11 @@ def _matched(judgments: Judgments, run: Run, queries: list[str], protocol: Proto
     tables = list(map(judgments.nested.__getitem__, queries))
     rankings = _rankings(run, queries, protocol)
     whole = Batch(judgments, run, protocol, queries, tables, rankings, sizes_of(tables), sizes_of(rankings))
+    if sum(map(len, rankings)) < small:
+        return ordered(_by_sorting(whole), protocol, ranked=protocol.ties not in GROUPED)
     ends = whole.retrieved.cumsum()
-    if ends[-1] < small:
-        return ordered(_by_sorting(whole), protocol)
     cuts = sorted(set(np.searchsorted(ends, np.arange(BATCH, ends[-1], BATCH)).tolist()))
-    batches = (whole[start:end] for start, end in pairwise([0, *cuts, len(queries)]) if start < end)
+    batches = (whole.part(start, end) for start, end in pairwise([0, *cuts, len(queries)]) if start < end)
     return joined([ordered(_by_counting(batch), protocol) for batch in batches])
 
 
@@ -128,26 +127,22 @@ def _by_sorting(batch: Batch) -> Parts:
     """The same by sorting each ranking: the specification of the order, and quicker for a few rows."""
     grades = numbers_of(batch.judgments, batch.tables, batch.queries)
     scores = iter(numbers_of(batch.run, batch.rankings, batch.queries).tolist())
-    found: list[int] = []  # how many judged documents each query has found
-    ranks: list[int] = []
-    firsts: list[int] = []
-    sizes: list[int] = []
-    found_grades: list[float] = []
-    for table, ranking in zip(batch.tables, batch.rankings, strict=True):
+    hits: list[tuple[int, int, int, int, float]] = []  # query, rank, first, tied, grade
+    for query, (table, ranking) in enumerate(zip(batch.tables, batch.rankings, strict=True)):
         pairs = _ordered([*zip(islice(scores, len(ranking)), text_keys(ranking), strict=True)], batch.protocol)
-        grade_at = [*map(text_keys(table).get, map(itemgetter(1), pairs))]
-        judged = [rank for rank, grade in enumerate(grade_at, 1) if grade is not None]
-        first, size = _groups(pairs)
-        found.append(len(judged))
-        ranks += judged
-        firsts += map(first.__getitem__, judged)
-        sizes += map(size.__getitem__, judged)
-        found_grades += [grade for grade in grade_at if grade is not None]
-    numbers = np.arange(len(batch.tables))
-    group = np.array(firsts, np.int64)
-    rank_of = group.copy() if batch.protocol.ties in GROUPED else np.array(ranks, np.int64)
-    rows = (np.repeat(numbers, found), rank_of, group, np.array(sizes, np.int64), np.array(found_grades, np.float64))
-    return Parts(batch.retrieved, np.repeat(numbers, batch.judged), grades, *rows)
+        grade_of = text_keys(table)
+        first = last = 0  # ranks of the group looked at
+        for rank, (score, doc) in enumerate(pairs, 1):
+            if doc in grade_of:
+                if rank > last:
+                    first, last = _group(pairs, rank, score)
+                hits.append((query, rank, first, last - first + 1, grade_of[doc]))
+    *places, found = zip(*hits, strict=True) if hits else ((),) * 5
+    query_of, rank_of, group, tied = (np.array(column, np.int64) for column in places)
+    if batch.protocol.ties in GROUPED:
+        rank_of = group
+    judged_query = np.arange(len(batch.tables)).repeat(batch.judged)
+    return Parts(batch.retrieved, judged_query, grades, query_of, rank_of, group, tied, np.array(found, np.float64))
 
 
 def _ordered(pairs: list[tuple[float, str]], protocol: Protocol) -> list[tuple[float, str]]:
@@ -161,13 +156,11 @@ def _ordered(pairs: list[tuple[float, str]], protocol: Protocol) -> list[tuple[f
     return sorted(pairs, reverse=True)
 
 
-def _groups(pairs: list[tuple[float, str]]) -> tuple[Sequence[int], Sequence[int]]:
-    """For every rank the first of the documents that share its score, and how many they are; for rank 0 anything."""
-    if len({*map(itemgetter(0), pairs)}) == len(pairs):
-        return range(len(pairs) + 1), [1] * (len(pairs) + 1)
-    first, sizes = [0], [0]
-    for _, group in groupby(pairs, key=itemgetter(0)):
-        size = len([*group])
-        first += [len(first)] * size
-        sizes += [size] * size
-    return first, sizes
+def _group(pairs: list[tuple[float, str]], rank: int, score: float) -> tuple[int, int]:
+    """The first and the last rank of the documents that share the score at a rank."""
+    first = last = rank
+    while first > 1 and pairs[first - 2][0] == score:
+        first -= 1
+    while last < len(pairs) and pairs[last][0] == score:
+        last += 1
+    return first, last

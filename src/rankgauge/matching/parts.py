@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,7 @@ FEW_JUDGMENTS = 300  # judgments that are quicker sorted by two keys
 DENSE = 16  # so many possible keys for each that is there are still quicker gone through than sorted
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """One row per judgment, ordered by query and then grade, and one per hit, ordered by query and then rank."""
 
     retrieved: Ints
@@ -43,11 +42,11 @@ class Parts:
     grade: Floats
 
 
-def ordered(parts: Parts, protocol: Protocol = DEFAULT) -> Parts:
-    """The same rows in their order."""
+def ordered(parts: Parts, protocol: Protocol = DEFAULT, *, ranked: bool = False) -> Parts:
+    """The same rows in their order; `ranked` says that the hits are in theirs already."""
     judgment_query, judgment_grade = in_ideal_order(parts.judgment_query, parts.judgment_grade, protocol)
-    hits = by_rank(parts.query, parts.rank, parts.first, parts.tied, parts.grade)
-    return Parts(parts.retrieved, judgment_query, judgment_grade, *hits)
+    hits = (parts.query, parts.rank, parts.first, parts.tied, parts.grade)
+    return Parts(parts.retrieved, judgment_query, judgment_grade, *(hits if ranked else by_rank(*hits)))
 
 
 def joined(parts: list[Parts]) -> Parts:
@@ -56,10 +55,10 @@ def joined(parts: list[Parts]) -> Parts:
         return parts[0]
     offsets = np.cumsum([0, *(len(part.retrieved) for part in parts[:-1])]).tolist()
     moved = [
-        replace(part, judgment_query=part.judgment_query + offset, query=part.query + offset)
+        part._replace(judgment_query=part.judgment_query + offset, query=part.query + offset)
         for part, offset in zip(parts, offsets, strict=True)
     ]
-    return Parts(*(np.concatenate([getattr(part, each.name) for part in moved]) for each in fields(Parts)))
+    return Parts(*map(np.concatenate, zip(*moved, strict=True)))
 
 
 def regrouped(hits: Rows, order: Ints) -> Rows:
@@ -83,7 +82,7 @@ def assemble(
     judged = np.bincount(parts.judgment_query, minlength=len(queries))
     query, grade = parts.judgment_query, parts.judgment_grade
     keep = grade >= 0
-    if not keep.all() and protocol.negative not in SIGNED:
+    if np.count_nonzero(keep) < len(keep) and protocol.negative not in SIGNED:
         query, grade = query[keep], grade[keep]
     rows = (parts.query, parts.rank, parts.first, parts.tied, parts.grade)
     hits = Hits(queries, answered, parts.retrieved, judged, *rows, query, grade, protocol, left_out, missing)
@@ -192,7 +191,7 @@ def _condense(hits: Hits) -> Hits:
     keep = hits.grade >= 0
     query, first = hits.query[keep], hits.first[keep]
     retrieved = np.bincount(query, minlength=len(hits.queries))
-    rank = positions_within(query) + 1
+    rank = positions_within(query, 1)
     group = positions_within_group(query, first)
     starts = rank - group
     tied = np.bincount(np.cumsum(group == 0) - 1)[np.cumsum(group == 0) - 1] if len(group) else group
@@ -237,7 +236,7 @@ def check_finite(record: Record) -> None:
 def under_rules(parts: Parts, queries: list[str], protocol: Protocol) -> Parts:
     """The parts with grades and ties as the protocol says."""
     if protocol.grades == "truncate":
-        parts = replace(parts, judgment_grade=np.trunc(parts.judgment_grade), grade=np.trunc(parts.grade))
+        parts = parts._replace(judgment_grade=np.trunc(parts.judgment_grade), grade=np.trunc(parts.grade))
     for bad, why in refusals(parts.judgment_grade, protocol):
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
@@ -267,4 +266,4 @@ def _by_grade_in_ties(parts: Parts, ties: str) -> Parts:
     place = place + np.where(parts.grade < 0, parts.tied - judged, 0)
     rank = parts.first + (place if ties == "best" else parts.tied - 1 - place)
     query, rank, first, tied, grade = by_rank(parts.query, rank, parts.first, parts.tied, parts.grade)
-    return replace(parts, query=query, rank=rank, first=first, tied=tied, grade=grade)
+    return parts._replace(query=query, rank=rank, first=first, tied=tied, grade=grade)

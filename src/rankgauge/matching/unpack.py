@@ -9,11 +9,10 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, compress, count, repeat
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,13 +31,13 @@ __all__ = ["Batch", "numbers_of", "sizes_of", "text_keys", "unpack"]
 
 TOGETHER = 16_000  # results unpacked and looked up in one go
 TOUCHED = 2_000  # the same, where they are touched first: few enough to stay in the cache
+FEW = 200  # numbers that Python adds up more quickly than numpy finds their ends
 MANY_RESULTS = 12  # from one judgment to so many results on, touching the results first pays
 NOT_FOUND = repeat(float("nan"))
 NOT_A_NUMBER = (struct.error, TypeError, ValueError, OverflowError, np.exceptions.ComplexWarning)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """Some queries: the judgments and the ranking of each, as the caller gave them, and how many they are."""
 
     judgments: Judgments
@@ -50,14 +49,16 @@ class Batch:
     judged: Ints
     retrieved: Ints
 
-    def __getitem__(self, some: slice) -> Batch:
+    def part(self, start: int, end: int) -> Batch:
+        """The same of some of the queries."""
+        some = slice(start, end)
         each = (self.queries[some], self.tables[some], self.rankings[some], self.judged[some], self.retrieved[some])
         return Batch(self.judgments, self.run, self.protocol, *each)
 
 
 def sizes_of(tables: Tables) -> Ints:
     """How many entries each has."""
-    return np.fromiter(map(len, tables), np.int64, len(tables))
+    return np.array([*map(len, tables)], np.int64)
 
 
 def unpack(batch: Batch) -> tuple[Floats, Floats, Floats]:
@@ -126,6 +127,8 @@ def _packer(size: int) -> Callable[..., None]:
 
 
 def _all_finite(values: Floats) -> bool:
+    if len(values) <= FEW and isfinite(sum(values.tolist())):  # a sum that is not finite may be of numbers that are
+        return True
     return not len(values) or (isfinite(values.min()) and isfinite(values.max()))
 
 
@@ -178,8 +181,11 @@ def _other_spelling(doc: Any) -> Any:
 
 def text_keys(table: Mapping[Any, float]) -> Mapping[str, float]:
     """The table with ids as text; two ids of one spelling are an error."""
-    if set(map(type, table)) <= {str}:
+    try:
+        "".join(table)  # the quickest way to ask whether all are texts
         return table
+    except TypeError:
+        pass
     result = {id_text(doc): number for doc, number in table.items()}
     if len(result) < len(table):
         raise DuplicateError("two document ids of one query have the same spelling, such as 7 and '7'")

@@ -62,7 +62,7 @@ def quantile(values: Floats, q: float, weights: Floats | None = None) -> float:
 
 def _ordered_sum(values: Floats) -> float:
     """Added up one after the other, as trec_eval does, so that the last digit agrees."""
-    return float(np.cumsum(values)[-1])
+    return float(np.add.accumulate(values)[-1])
 
 
 AGGREGATES: Final[dict[str, Aggregate]] = {
@@ -81,14 +81,14 @@ AGGREGATES: Final[dict[str, Aggregate]] = {
 
 def aggregate(name: str, values: Floats, weights: Floats | None = None) -> float:
     """One number for these queries; NaN when none of them counts."""
-    if values.dtype == object:  # texts, such as relstring
+    if values.dtype.kind == "O":  # texts, such as relstring
         return float("nan")
-    counts = ~np.isnan(values)
+    left_out = np.isnan(values)
     if weights is not None and name != "sum":
-        counts &= weights > 0
-    if not counts.all():
-        values = values[counts]
-        weights = None if weights is None else weights[counts]
+        left_out |= ~(weights > 0)
+    if np.count_nonzero(left_out):
+        values = values[~left_out]
+        weights = None if weights is None else weights[~left_out]
     return AGGREGATES[name](values, weights) if len(values) else float("nan")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,18 +16,21 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
     from rankgauge.matching.hits import Hits
 
-__all__ = ["Discount", "Gain", "discount_function", "discounted", "gain_function", "gain_text", "number_text"]
+__all__ = ["Discount", "Gain", "discount_function", "discounted", "divisors", "gain_function", "gain_text"]
+__all__ += ["number_text"]
 
 Gain = str  # linear, exp, binary, or a map of grades to gains such as {1:3,2:9}
 Discount = str  # log2, none, zipf, or jk and a base: jk2
 
+# Each rises with the grade and is 0 at grade 0: what is below 0 is so of a grade below 0.
 GAINS: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda grade: grade,
     "exp": lambda grade: np.exp2(grade) - 1.0,
-    "binary": lambda grade: np.ones_like(grade),
+    "binary": lambda grade: (grade > 0).astype(np.float64),
 }
 LARGEST = 2.0**1000  # gains beyond it cannot be added up: 64-bit numbers end at 2^1024
 USUAL = 1000.0  # grades up to here gain no more than that, unless a map says so
+TABLED = 1024  # ranks, from 0 on, whose divisors are looked up rather than computed
 PAIR = re.compile(r"\s*['\"]?([-+0-9.eE]+)['\"]?\s*:\s*([-+0-9.eE]+)\s*")
 
 
@@ -63,6 +67,7 @@ def _pairs(text: str) -> dict[float, float]:
     return pairs
 
 
+@lru_cache(maxsize=256)
 def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False) -> Callable[[Floats], Floats]:
     """Grades → gains. Negative grades gain nothing (unless `signed`), nor do grades below `rel`; a grade that a map
     leaves out is its own gain, as in trec_eval. Grade 0 gains nothing unless a map says so. A gain that is too large to
@@ -72,10 +77,11 @@ def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False)
     def worth(grade: Floats) -> Floats:
         _check_size(grade, gain, pairs)
         gained = GAINS["linear" if pairs is not None else gain](grade)
-        if signed and rel is None and gain != "binary":
+        if signed and rel is None:
             return gained
         if pairs is None:
-            return np.where(grade > 0 if rel is None else (grade > 0) & (grade >= rel), gained, 0.0)
+            gained = np.maximum(gained, 0.0)
+            return gained if rel is None else np.where(grade >= rel, gained, 0.0)
         floor = grade >= (rel if rel is not None else 0)
         mapped = gained.astype(np.float64, copy=True)
         for level, value in pairs.items():
@@ -87,9 +93,9 @@ def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False)
 
 def _check_size(grade: Floats, gain: Gain, pairs: dict[float, float] | None) -> None:
     """An error that names the highest grade, where its gain cannot be added up."""
-    highest = float(grade.max(initial=0.0))
-    if pairs is None and highest <= USUAL:
+    if pairs is None and not np.count_nonzero(grade > USUAL):
         return
+    highest = float(grade.max(initial=0.0))
     most = max([highest, *(pairs or {}).values()])
     with np.errstate(over="ignore"):
         worth = GAINS["linear" if pairs is not None else gain](np.array([most]))
@@ -100,6 +106,7 @@ def _check_size(grade: Floats, gain: Gain, pairs: dict[float, float] | None) -> 
         raise MeasureError(f"gain={gain}: {grades} gains {gained}, more than can be added up{hint}")
 
 
+@lru_cache(maxsize=256)
 def discount_function(discount: Discount) -> Callable[[Ints], Floats]:
     """Ranks → what a gain is divided by."""
     if discount == "log2":
@@ -115,21 +122,31 @@ def discount_function(discount: Discount) -> Callable[[Ints], Floats]:
     return lambda rank: np.maximum(np.log(np.maximum(rank, 1)) / math.log(base), 1.0)
 
 
+def divisors(discount: Discount, rank: Ints, deepest: int) -> Floats:
+    """What gains at these ranks are divided by, none of which lies beyond the deepest."""
+    return _table(discount)[rank] if deepest < TABLED else discount_function(discount)(rank)
+
+
+@lru_cache(maxsize=256)
+def _table(discount: Discount) -> Floats:
+    """The divisors of the first ranks, at their places."""
+    return discount_function(discount)(np.arange(TABLED))
+
+
 def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> Floats:
     """Each hit's gain, divided by the discount of its rank; nothing beyond rank k.
 
     Where ties are averaged, a document gets the mean over the ranks that its tie group takes up.
     """
-    divisor = discount_function(discount)
     if not hits.averaged:
         if k is None:
-            return gain / divisor(hits.rank)
+            return gain / discount_function(discount)(hits.rank)
         value, inside = np.zeros(len(gain)), (hits.rank <= k).nonzero()[0]
-        value[inside] = gain[inside] / divisor(hits.rank[inside])
+        value[inside] = gain[inside] / divisors(discount, hits.rank[inside], k)
         return value
     last = hits.first + hits.tied - 1
     deepest = int(last.max(initial=0)) if k is None else min(k, int(last.max(initial=0)))
-    inverse = 1.0 / divisor(np.arange(1, deepest + 1))
+    inverse = 1.0 / discount_function(discount)(np.arange(1, deepest + 1))
     single: Floats = gain * np.r_[inverse, 0.0][np.minimum(hits.first - 1, deepest)]
     several = hits.tied > 1
     if not several.any():

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankgauge.errors import MeasureError
 from rankgauge.matching.hits import sum_by
-from rankgauge.measures.gains import Discount, Gain, discount_function, discounted, gain_function
+from rankgauge.measures.gains import Discount, Gain, discounted, divisors, gain_function
 from rankgauge.measures.ranked import divide, expected_stops, in_turn, running_sum
 from rankgauge.measures.registry import measure
 
@@ -34,7 +34,7 @@ def nDCG(
     """
     ideal = IDCG(hits, k, gain=gain, discount=discount, rel=rel)
     reached = DCG(hits, k, gain=gain, discount=discount, rel=rel)
-    return np.divide(reached, ideal, out=np.zeros(len(ideal)), where=hits.divisible(ideal))
+    return divide(reached, ideal, hits.divisible(ideal))
 
 
 @measure(needs="gain", bounded=False, averages=True)
@@ -62,13 +62,13 @@ def IDCG(
     Nothing relevant: 0.
     Paper: Järvelin and Kekäläinen, TOIS 2002.
     """
-    ideal = hits.ideal(gain_function(gain, rel, signed=hits.signed))
-    query, rank, gains = ideal.query, ideal.rank, ideal.gain
-    end = hits.ideal_end(k)
-    if end is not None:
+    query, rank, gains = hits.ideal(gain_function(gain, rel, signed=hits.signed))
+    end, deepest = hits.ideal_end(k), len(rank)
+    if end is not None and not (isinstance(end, int) and end >= deepest):  # so few that none is cut
         inside = (rank <= (end if isinstance(end, int) else end[query])).nonzero()[0]
         query, rank, gains = query[inside], rank[inside], gains[inside]
-    value = (gains if hits.signed else np.maximum(gains, 0.0)) / discount_function(discount)(rank)
+        deepest = end if isinstance(end, int) else deepest
+    value = (gains if hits.signed else np.maximum(gains, 0.0)) / divisors(discount, rank, deepest)
     return sum_by(query, value, len(hits.queries))
 
 

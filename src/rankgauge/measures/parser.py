@@ -152,7 +152,7 @@ def _resolve(name: str, text: str) -> tuple[str, dict[str, str]]:
         return _parts(spelled)
     if lower in known:
         return known[lower], {}
-    raise MeasureError(_unknown(name, text))
+    raise MeasureError(_unknown(name, text, tuple(MEASURES)))
 
 
 def _spelling(lower: str) -> str | None:
@@ -167,8 +167,9 @@ def _spelling(lower: str) -> str | None:
     return None
 
 
-def _unknown(name: str, text: str) -> str:
-    names = [*MEASURES, *(key.rstrip("*") for key in SPELLINGS)]
+@lru_cache(maxsize=256)  # a table of values may call its measure anything, and is asked again and again
+def _unknown(name: str, text: str, known: tuple[str, ...]) -> str:
+    names = [*known, *(key.rstrip("*") for key in SPELLINGS)]
     if f"{name.lower()}*" in SPELLINGS:
         return f"{text} needs a number: write {name}_10 or {SPELLINGS[f'{name.lower()}*'].replace('*', '10')}"
     words = f"unknown measure {text!r}"

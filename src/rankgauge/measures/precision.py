@@ -93,7 +93,7 @@ def AP(hits: Hits, k: int | None = None, *, rel: float | None = None, norm: str 
     if hits.averaged:
         return divide(expected_precision_sum(hits, relevant, k), divisor)
     query, rank = hits.query[relevant], hits.rank[relevant]
-    value = (positions_within(query) + 1) / rank
+    value = positions_within(query, 1) / rank
     if k is not None:
         value = np.where(rank <= k, value, 0.0)
     return divide(sum_by(query, value, len(hits.queries)), divisor)
@@ -260,7 +260,7 @@ def IPrec(hits: Hits, recall: float, *, rel: float | None = None, levels: str = 
     need = _level(recall * wanted, levels)
     relevant = hits.relevant(rel)
     query, rank = hits.query[relevant], hits.rank[relevant]
-    count = positions_within(query) + 1
+    count = positions_within(query, 1)
     best = np.zeros(len(hits.queries))
     counted = count >= need[query]
     np.maximum.at(best, query[counted], count[counted] / rank[counted])

@@ -22,9 +22,12 @@ __all__ = ["divide", "expected_precision_sum", "expected_reciprocal_rank", "expe
 __all__ += ["in_turn", "running_count", "running_sum", "within"]
 
 
-def divide(value: Floats, by: Floats) -> Floats:
-    """value / by, and 0 where there is nothing to divide by."""
-    return np.divide(value, by, out=np.zeros(len(value)), where=by > 0)
+def divide(value: Floats, by: Floats, where: Bools | None = None) -> Floats:
+    """value / by, and 0 where there is nothing to divide by: where `by` is not above 0, unless `where` says it."""
+    where = by > 0 if where is None else where
+    if np.count_nonzero(where) == len(where):
+        return value / by
+    return np.divide(value, by, out=np.zeros(len(value)), where=where)
 
 
 def within(hits: Hits, k: int | Floats | None) -> Floats:

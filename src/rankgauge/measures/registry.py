@@ -60,7 +60,7 @@ class Definition:
         first = next(iter(self.parameters.values()), None)
         return first.name if first is not None and first.kind is first.POSITIONAL_OR_KEYWORD else None
 
-    @property
+    @cached_property
     def own_aggregate(self) -> str:
         """The name of the aggregate that is the measure's value."""
         return {"geometric": "geometric_mean", "none": "mean"}.get(self.aggregate, self.aggregate)

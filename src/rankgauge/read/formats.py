@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, choices, unknown, way
-from rankgauge.read import frames, ltr, table_rows
+from rankgauge.read import frames, table_rows
 from rankgauge.read import trec as lines
 from rankgauge.read.cells import header_of, headless, json_format, rank_or_score
 from rankgauge.read.names import has_role, is_beir, looks_like_header
-from rankgauge.read.numbers import NUMPY
 from rankgauge.read.rows import Ask, Content, shortened
-from rankgauge.read.sources import LAYERS, Source
+from rankgauge.read.sources import LAYERS, NUMPY, Source
 
 __all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "names_in", "recognise"]
 
@@ -28,6 +28,12 @@ class Format(NamedTuple):
     kinds: tuple[str, ...] = ("judgments", "run")
 
 
+def _read_letor(source: Source, ask: Ask) -> Content:
+    from rankgauge.read.ltr import read_letor  # whose modules nobody else needs
+
+    return read_letor(source, ask)
+
+
 FORMATS: Final[dict[str, Format]] = {
     "trec": Format(
         "judgments of 4 fields, runs of 6, separated by blanks or tabs",
@@ -39,7 +45,7 @@ FORMATS: Final[dict[str, Format]] = {
     "letor": Format(
         "judgments as learning-to-rank rows: LABEL qid:QUERY FEATURE:VALUE …",
         (".letor", ".svmlight", ".libsvm", ".svm"),
-        ltr.read_letor,
+        _read_letor,
         ("judgments",),
     ),
     "csv": Format("commas or semicolons, with a header", (".csv",), table_rows.read_delimited),
@@ -56,6 +62,7 @@ FORMATS: Final[dict[str, Format]] = {
 UNSURE: Final = ("trec", "tsv")
 CONSTANT: Final = (b"0", b"Q0")  # the second field of TREC's files
 TRIPLE: Final = ("query", "document", "number")
+LETOR: Final = re.compile(rb"[-+.\deE]+ (qid:\S|\d+:[-+.\d])")
 
 
 def format_named(name: str) -> Format:
@@ -103,7 +110,7 @@ def recognise(source: Source, kind: str | None, columns: Mapping[str, str] | Non
 def _by_content(source: Source, kind: str | None, columns: Mapping[str, str] | None) -> str:
     head = source.head()
     fields = lines.fields_of_first_line(head)
-    if ltr.is_letor(fields):
+    if _is_letor(fields):
         return "letor"
     if b"\0" not in head and lines.is_regular(fields):
         trec = len(fields) > len(TRIPLE) and fields[1] in CONSTANT
@@ -117,6 +124,11 @@ def _by_content(source: Source, kind: str | None, columns: Mapping[str, str] | N
     if looks_like_header(header.names, columns):
         return "tsv" if header.delimiter == "\t" else "csv"
     return _by_fields(head, source.name, kind, columns) or "trec"
+
+
+def _is_letor(fields: list[bytes]) -> bool:
+    """Whether these are the fields of a learning-to-rank row: a number, then `qid:` or a feature."""
+    return len(fields) > 1 and LETOR.match(fields[0] + b" " + fields[1]) is not None
 
 
 def _by_fields(head: bytes, name: str, kind: str | None, columns: Mapping[str, str] | None) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -30,13 +29,14 @@ __all__ = [
     "column_names",
     "frame_columns",
     "frame_format",
+    "frame_names",
     "frame_rows",
     "is_frame",
     "load_frame",
     "numbered",
     "panics_unseen",
 ]
-__all__ += ["read_columns", "read_frame"]
+__all__ += ["read_columns", "read_frame", "text_ids"]
 
 STDERR = 2
 ARROW_FILE = b"ARROW1"
@@ -105,6 +105,8 @@ def panics_unseen() -> Iterator[None]:
         yield
         return
     sys.stderr.flush()
+    import tempfile  # not cheap to import
+
     with tempfile.TemporaryFile() as held:
         own = os.dup(STDERR)
         os.dup2(held.fileno(), STDERR)
@@ -131,6 +133,12 @@ def is_frame(source: object) -> bool:
     )
 
 
+def frame_names(frame: Any) -> list[str]:
+    """The names of a frame's columns."""
+    lazy = _is(frame, "polars", "LazyFrame")  # whose columns would have to be worked out, which it warns of
+    return frame.collect_schema().names() if lazy else list(map(str, frame.columns))
+
+
 def _is(source: object, library: str, name: str) -> bool:
     """Whether a source is of a class of a library, which is not imported for the question."""
     module = sys.modules.get(library)
@@ -143,6 +151,9 @@ def read_frame(source: Any, ask: Ask) -> Content:
         return _from_columns(source, list(source), ask)
     if _is(source, "pandas", "DataFrame"):
         return _from_columns(source, list(source.columns), ask)
+    if _is(source, "polars", "LazyFrame"):  # of which no more is collected than is read
+        names = frame_names(source)
+        source = source.select(list(dict.fromkeys(find_columns(names, ask_of(names, ask), ask.kind))))
     return _from_polars(_polars(source, ask.kind), ask, ask.kind)
 
 
@@ -199,11 +210,15 @@ def _from_polars(frame: pl.DataFrame, ask: Ask, name: str) -> Content:
     return content_of(rows, ask, columns)
 
 
-def frame_columns(frame: pl.DataFrame, ask: Ask, name: str) -> Columns:
-    """A polars frame as Columns: the columns found by their names, ids as text, numbers checked."""
+def frame_columns(frame: pl.DataFrame, ask: Ask, name: str, before: int = 0) -> Columns:
+    """A polars frame as Columns: the columns found by their names, ids as text, numbers checked.
+
+    Messages count rows from the first, or on from those `before`, of which the frame is the continuation.
+    """
     query, doc, number = find_columns(frame.columns, ask, name)
-    queries, index = numbered(_ids(frame[query], name))
-    return Columns(queries, index, _ids(frame[doc], name), _numbers(frame[number], ask, name))
+    queries, index = numbered(text_ids(frame[query], name, before))
+    docs = text_ids(frame[doc], name, before)
+    return Columns(queries, index, docs, _numbers(frame[number], ask, name, before))
 
 
 def numbered(queries: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
@@ -216,11 +231,11 @@ def numbered(queries: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
     return distinct.to_list(), index.to_numpy()
 
 
-def _ids(column: pl.Series, name: str) -> pl.Series:
+def text_ids(column: pl.Series, name: str, before: int = 0) -> pl.Series:
     """A column of ids as text."""
     import polars as pl
 
-    _check_nulls(column, name)
+    _check_nulls(column, name, before)
     kind = column.dtype
     if len(column) and not (kind.is_integer() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Binary)):
         advice = FLOAT_IDS if kind.is_float() else "turn them into text"
@@ -236,30 +251,31 @@ def _shown(column: pl.Series) -> str:
     return f"column {column.name!r} are {column.dtype}, such as {column.head(1).to_list()[0]!r}"
 
 
-def _numbers(column: pl.Series, ask: Ask, name: str) -> NDArray[np.float64]:
+def _numbers(column: pl.Series, ask: Ask, name: str, before: int) -> NDArray[np.float64]:
     """A column of finite numbers; ranks as negated integers."""
     import polars as pl
 
-    _check_nulls(column, name)
+    _check_nulls(column, name, before)
     if len(column) and not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
         raise FormatError(f"{name}: the values in {_shown(column)}; expected numbers")
     values: NDArray[np.float64] = column.cast(pl.Float64).to_numpy()
-    _check_rows(np.isfinite(values), column, f"{name}, row {{}}: {number_role(ask)} {{}} is not a finite number")
+    what = f"{name}, row {{}}: {number_role(ask)} {{}} is not a finite number"
+    _check_rows(np.isfinite(values), column, what, before)
     if number_role(ask) != "rank":
         return values
-    _check_rows(values == np.floor(values), column, f"{name}, row {{}}: rank {{}} is not an integer")
+    _check_rows(values == np.floor(values), column, f"{name}, row {{}}: rank {{}} is not an integer", before)
     return -values
 
 
-def _check_rows(fine: NDArray[np.bool_], column: pl.Series, message: str) -> None:
+def _check_rows(fine: NDArray[np.bool_], column: pl.Series, message: str, before: int) -> None:
     if not fine.all():
         row = int(np.flatnonzero(~fine)[0])
-        raise FormatError(message.format(row + 1, column[row]))
+        raise FormatError(message.format(before + row + 1, column[row]))
 
 
-def _check_nulls(column: pl.Series, name: str) -> None:
+def _check_nulls(column: pl.Series, name: str, before: int) -> None:
     if column.null_count():
         row = int(column.is_null().arg_true()[0])
         raise FormatError(
-            f"{name}, row {row + 1}: column {column.name!r} has no value; fill it in or leave out the row"
+            f"{name}, row {before + row + 1}: column {column.name!r} has no value; fill it in or leave out the row"
         )

@@ -27,12 +27,11 @@ from rankgauge.read.sources import LAYERS, Source, find_source, layer_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SIZE_SUFFIXES", "Ltr", "is_letor", "read_letor", "read_ltr", "rows_of", "split_row"]
+__all__ = ["SIZE_SUFFIXES", "Ltr", "read_letor", "read_ltr", "rows_of", "split_row"]
 
 SIZE_SUFFIXES: Final = (".query", ".group")  # LightGBM's and XGBoost's
 EXPECTED: Final = "expected LABEL [qid:QUERY] FEATURE:VALUE … [# comment]"
 DOCID: Final = re.compile(rb"\bdocid[ \t]*=[ \t]*(\S+)")
-ROW: Final = re.compile(rb"[-+.\deE]+ (qid:\S|\d+:[-+.\d])")
 FEW: Final = 50_000  # rows that are quicker as dicts, without polars
 
 
@@ -108,11 +107,6 @@ class Ltr:
         if self.docs is not None:
             return pl.Series(self.docs, dtype=pl.String)
         return pl.select("row" + pl.int_range(1, len(self) + 1).cast(pl.String)).to_series()
-
-
-def is_letor(fields: list[bytes]) -> bool:
-    """Whether these are the fields of a row: a number, then `qid:` or a feature."""
-    return len(fields) > 1 and ROW.match(fields[0] + b" " + fields[1]) is not None
 
 
 def read_letor(source: Source, ask: Ask) -> Content:

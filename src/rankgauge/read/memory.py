@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from rankgauge.read.records import check_ids, id_text
 from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, number_of_value
 
 BARE = {list, tuple, set, frozenset, np.ndarray}
+NUMBERS = {int, float}
 
 __all__ = ["checked_row", "is_columns", "is_of_query", "item_rows", "read_iterable", "read_mapping", "read_triples"]
 __all__ += ["rows_of_columns", "unpacked"]
@@ -25,12 +25,14 @@ def is_of_query(value: Any) -> bool:
 
     What else a dict may map to (a dict of such, a list of rows, a frame, a path) is judgments or a run of its own.
     """
-    if isinstance(value, Mapping):
-        return not any(_holds_several(number) for number in islice(value.values(), 1))
+    if type(value) is dict or isinstance(value, Mapping):
+        return not _holds_several(next(iter(value.values()), None))
     return type(value) in BARE and is_documents(value)
 
 
 def _holds_several(value: Any) -> bool:
+    if type(value) in NUMBERS:
+        return False  # as nearly always, and soon known
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
 
 
@@ -46,7 +48,7 @@ def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:
         raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
     kinds = set(map(type, source.values()))
     first = next(iter(source.values()), None)
-    if (kinds & BARE and kinds <= BARE) or (isinstance(first, Mapping) and ranking_in("", first) is not None):
+    if (kinds and kinds <= BARE) or (isinstance(first, Mapping) and ranking_in("", first) is not None):
         return read_rankings([_ranking(*each, ask) for each in source.items()], ask, ask.kind, checked_row)
     if ask.by == "rank":
         raise InputError(f"{ask.kind}: a dict has scores and no ranks; give -rank as the score, or a frame with a rank")

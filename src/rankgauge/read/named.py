@@ -17,10 +17,14 @@ from rankgauge.read.readers import RecordSource
 from rankgauge.read.records import Record
 from rankgauge.shown import Shown
 
-__all__ = ["Runs", "named", "named_one", "named_paths", "split_name"]
+__all__ = ["Named", "Runs", "named", "named_one", "named_paths", "split_name"]
 
 Runs: TypeAlias = Mapping[str, Any] | Sequence[Any] | str | os.PathLike[str]
 LOOKED_AT: Final = 100  # entries of a mapping, to tell queries from names; whoever reads it looks at every one
+
+
+class Named(dict[str, Any]):
+    """Name → what bears it, where these were told apart already."""
 
 
 def named(given: Any, what: str = "systems", alone: str | None = None) -> dict[Any, Any]:
@@ -28,10 +32,12 @@ def named(given: Any, what: str = "systems", alone: str | None = None) -> dict[A
 
     `alone` is the name of a single one that has none; without it, what has no name is refused.
     """
+    if isinstance(given, Named):
+        return given
     if isinstance(given, Mapping) and not _is_single(given, what):
         return {name if isinstance(name, tuple) else str(name): each for name, each in given.items()}
-    several = list(given) if isinstance(given, list | tuple) else [given]
-    if several and all(_own_name(each) is not None for each in several):
+    several = list(given) if isinstance(given, (list, tuple)) else [given]
+    if several and None not in map(_own_name, several):
         return _by_own_names(several)
     if alone is not None and given is not None and not (isinstance(given, list | tuple) and not given):
         return {alone: given}
@@ -54,12 +60,20 @@ def _is_single(given: Mapping[Any, Any], what: str) -> bool:
         return hasattr(given, "name")
     if is_columns(given, what):
         return True
-    first = [each for each in islice(given.values(), LOOKED_AT) if not isinstance(each, Sized) or len(each)]
-    return bool(first) and all(is_of_query(each) and not isinstance(each, Shown) for each in first)
+    some = False
+    for each in islice(given.values(), LOOKED_AT):
+        if (type(each) is dict or isinstance(each, Sized)) and not len(each):  # a dict is soon told from others
+            continue
+        if not is_of_query(each) or isinstance(each, Shown):
+            return False
+        some = True
+    return some
 
 
 def _own_name(source: Any) -> str | None:
     """The name that something has by itself: a path's stem, a result's name, that of where a record was read from."""
+    if type(source) is dict:
+        return None  # as nearly always in a loop, and soon known
     if isinstance(source, str | os.PathLike):
         argument = os.fsdecode(source)
         return split_name(argument)[0] or bare_name(argument) or argument

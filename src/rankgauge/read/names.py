@@ -11,7 +11,7 @@ from rankgauge.errors import FormatError, choices, unknown, way
 from rankgauge.read.rows import Ask
 
 __all__ = ["SPELLINGS", "WhereThere", "ask_of", "bare", "check_roles", "find_columns", "first_of"]
-__all__ += ["has_role", "is_beir"]
+__all__ += ["JUDGED", "has_role", "is_beir"]
 __all__ += ["is_quepid", "looks_like_header", "normal", "number_role", "underscored"]
 
 SPELLINGS: Final[dict[str, tuple[str, ...]]] = {
@@ -32,6 +32,8 @@ UNSURE: Final = {
     "relevance": ("score", "relevance_score"),
 }
 QUEPID: Final = ["query", "docid", "rating"]
+# What a row has that somebody judged on a page of `rankgauge judge-page`.
+JUDGED: Final = frozenset({"query_id", "doc_id", "judge", "state", "grade", "made", "ms", "key"})
 
 
 class WhereThere(dict[str, str]):

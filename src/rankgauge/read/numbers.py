@@ -11,7 +11,7 @@ import numpy as np
 
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.rows import is_number, number_of, shortened
-from rankgauge.read.sources import Source, find_source
+from rankgauge.read.sources import NUMPY, Source, find_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["LONG", "Column", "Matrix", "read_matrix", "read_scores", "read_sizes"]
 
 LONG: Final = 60  # a number that is longer than this is none, and not shown whole
-NUMPY: Final = b"\x93NUMPY"
 
 
 class Column(NamedTuple):

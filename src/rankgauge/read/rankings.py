@@ -20,6 +20,7 @@ __all__ = ["Ranking", "is_documents", "ranking_in", "rankings_in_item"]
 __all__ += ["read_rankings", "refuse_others"]
 
 SEVERAL: Final = (list, tuple, np.ndarray)
+OR_SETS: Final = (*SEVERAL, set, frozenset)
 BESIDE: Final = 'write JSON lines of {"query_id": …, "response": …}'
 ALONE: Final = (
     "is the response for one query, and which one is not said; save each as QUERY.json in a folder and name the "
@@ -99,7 +100,7 @@ def _source_of(hit: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def is_documents(value: Any) -> bool:
     """Whether this is a list of documents: ids, pairs of id and number, or objects that have an id and no query."""
-    if not isinstance(value, (*SEVERAL, set, frozenset)) or getattr(getattr(value, "dtype", None), "names", None):
+    if not isinstance(value, OR_SETS) or getattr(getattr(value, "dtype", None), "names", None):
         return False
     if getattr(value, "ndim", 1) == 0:
         return False
@@ -125,7 +126,7 @@ def _hits(value: Any) -> list[Any] | None:
         return None
     for outer, inner in (("hits", "hits"), ("response", "docs")):
         held = value.get(outer)
-        if isinstance(held, Mapping) and isinstance(held.get(inner), list):
+        if held is not None and isinstance(held, Mapping) and isinstance(held.get(inner), list):
             hits: list[Any] = held[inner]
             return hits
     return None

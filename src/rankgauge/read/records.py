@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankgauge.errors import InputError
 
 __all__ = ["Columns", "Judgments", "Nested", "Record", "Run", "check_ids", "complex_refused", "id_at", "id_text"]
-__all__ += ["is_complex"]
+__all__ += ["is_complex", "is_plain"]
 
 Nested: TypeAlias = "Mapping[str, Mapping[str, float]]"
 NAMED = 4  # judges of a store that are said by name
@@ -273,7 +273,7 @@ class Run(Record):
 
 def _with_text_keys(rows: Nested, source: str) -> Nested:
     """The same mapping where its query ids are text already, else a new one with their decimal spellings."""
-    if set(map(type, rows)) <= {str} and "".join(rows).isascii():
+    if is_plain(rows):
         return rows
     result = {id_at(query, f"{source}, query {query!r}"): docs for query, docs in rows.items()}
     if len(result) < len(rows):
@@ -292,7 +292,7 @@ def _real(number: Any) -> float:
     return float(number)
 
 
-def _is_plain(ids: Iterable[Any]) -> bool:
+def is_plain(ids: Iterable[Any]) -> bool:
     """Whether all ids are texts of ASCII; asked of all at once, which takes a tenth of the time."""
     try:
         return "".join(ids).isascii()
@@ -303,17 +303,14 @@ def _is_plain(ids: Iterable[Any]) -> bool:
 def check_ids(nested: Nested, source: str) -> None:
     """Refuse half a character in the id of a document, and name it."""
     for query, docs in nested.items():
-        if not _is_plain(docs):
+        if not is_plain(docs):
             for doc in docs:
                 id_at(doc, f"{source}, query {query!r}, document {doc!r}")
 
 
-@contextmanager
-def complex_refused() -> Iterator[None]:
+def complex_refused() -> AbstractContextManager[Any]:
     """Make an error of numpy's warning that an imaginary part is dropped."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", np.exceptions.ComplexWarning)
-        yield
+    return warnings.catch_warnings(action="error", category=np.exceptions.ComplexWarning)
 
 
 def _sorted_rows(record: Record) -> tuple[list[str], list[str], Any]:

@@ -15,8 +15,9 @@ from rankgauge.errors import DuplicateError, FormatError, InputError, counted, w
 from rankgauge.protocol import REPEATING
 from rankgauge.read.records import Columns, Nested, is_complex
 
-__all__ = ["Ask", "Content", "Row", "Rows", "content_of", "decoded", "expected_rows", "finite", "gather"]
-__all__ += ["how_to_mend", "is_number", "negated", "no_rows", "number_of", "number_of_value", "shortened"]
+__all__ = ["Ask", "Content", "Row", "Rows", "content_of", "decoded", "expected_rows", "explainer", "finite", "gather"]
+__all__ += ["how_to_mend", "is_number", "negated", "no_rows", "number_of", "number_of_value", "once_as_asked"]
+__all__ += ["shortened"]
 
 Row: TypeAlias = tuple[int, str, str, float]
 
@@ -158,17 +159,17 @@ def no_rows(name: str, ask: Ask) -> InputError:
     return InputError(f"{name}: holds no rows; {expected_rows(ask.kind, 'expected at least one')}")
 
 
-def content_of(rows: Rows, ask: Ask, columns: Columns | None = None, *, may_be_empty: bool = False) -> Content:
-    """What was read: the columns, where it was read fast, or else row by row."""
-    if columns is None:
-        found = gather(rows, ask, may_be_empty=may_be_empty)
+def content_of(rows: Rows, ask: Ask, quick: Nested | Columns | None = None, *, may_be_empty: bool = False) -> Content:
+    """What was read: what was found quickly, with no pair twice where it is nested, or else row by row."""
+    if not isinstance(quick, Columns):
+        found = gather(rows, ask, may_be_empty=may_be_empty) if quick is None else quick
         explain = explainer(rows, ask) if isinstance(found, Columns) and rows.again else None
         return Content(found, by=ask.by, has_scores=ask.scored, explain=explain, origin=rows)
     explain = explainer(rows, ask)
-    return Content(_settled(columns, ask), by=ask.by, has_scores=ask.scored, explain=explain, origin=rows)
+    return Content(once_as_asked(quick, ask), by=ask.by, has_scores=ask.scored, explain=explain, origin=rows)
 
 
-def _settled(columns: Columns, ask: Ask) -> Columns:
+def once_as_asked(columns: Columns, ask: Ask) -> Columns:
     """The columns with a document once per query where the caller asked for that; otherwise `match` looks at it."""
     import polars as pl
 

@@ -12,7 +12,18 @@ from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 from rankgauge.errors import InputError, choices, nearest
 from rankgauge.read.foreign import refuse_address, refuse_foreign
 
-__all__ = ["LAYERS", "LONGEST_LINE", "QRELS", "SMALL", "Layer", "Source", "find_source", "layer_of"]
+__all__ = [
+    "EXPANSION",
+    "LAYERS",
+    "LONGEST_LINE",
+    "NUMPY",
+    "QRELS",
+    "SMALL",
+    "Layer",
+    "Source",
+    "find_source",
+    "layer_of",
+]
 __all__ += ["split_suffixes"]
 
 SMALL: Final = 8 << 20  # bytes, up to which a file is read row by row, without polars
@@ -23,7 +34,8 @@ START: Final = 256  # bytes that tell what a file is
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 LONGEST_LINE: Final = 64 << 20  # bytes: a line that is longer is the end of something that is no file of lines
-NOT_LINES: Final = (b"{", b"[", b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"\x93NUMPY", *UTF_16)
+NUMPY: Final = b"\x93NUMPY"
+NOT_LINES: Final = (b"{", b"[", b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", NUMPY, *UTF_16)
 # How much text a compressed byte stands for, roughly: enough to tell small files from big ones.
 EXPANSION: Final = 4
 
@@ -55,9 +67,14 @@ class Source(NamedTuple):
         return len(self.content) if self.path is None else os.path.getsize(self.path)
 
     @property
+    def text_size(self) -> int:
+        """How many bytes there are after decompression, roughly."""
+        return self.size * (EXPANSION if self.layer else 1)
+
+    @property
     def is_small(self) -> bool:
         """Whether the decompressed bytes are few enough for the plain reader."""
-        return self.size * (EXPANSION if self.layer else 1) <= self.small
+        return self.text_size <= self.small
 
     @property
     def plain_path(self) -> str | None:
@@ -150,23 +167,23 @@ class _Newlines(io.RawIOBase):
 class _Lines(io.RawIOBase):
     """A stream in which no line is longer than the source allows."""
 
-    def __init__(self, inner: IO[bytes], source: Source) -> None:
-        self.inner, self.source, self.name = inner, source, source.name
+    def __init__(self, inner: BinaryIO, source: Source) -> None:
+        self.inner, self.source, self.name = cast(io.BufferedIOBase, inner), source, source.name
         self.read_before = self.length = 0  # bytes of all, and of the line that has not ended
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self.inner.read(min(len(buffer), self.source.longest))
-        first = data.find(b"\n")
-        if self.length + (len(data) if first < 0 else first) > self.source.longest:
+        room = memoryview(buffer)[: self.source.longest]
+        size = self.inner.readinto(room)
+        first, last = _newlines(room[:size])
+        if self.length + (size if first < 0 else first) > self.source.longest:
             limit = f"{self.source.longest / (1 << 20):g} MiB"
             raise InputError(f"{self.name}:{self._line()}: a line is longer than {limit}; expected one row a line")
-        self.length = self.length + len(data) if first < 0 else len(data) - data.rfind(b"\n") - 1
-        self.read_before += len(data)
-        buffer[: len(data)] = data
-        return len(data)
+        self.length = self.length + size if first < 0 else size - last - 1
+        self.read_before += size
+        return size
 
     def _line(self) -> int:
         """The number of the line, which is counted when it is asked for."""
@@ -177,6 +194,17 @@ class _Lines(io.RawIOBase):
     def close(self) -> None:
         self.inner.close()
         super().close()
+
+
+def _newlines(data: memoryview) -> tuple[int, int]:
+    """Where the first and the last newline are, -1 if there is none; of what lies between them nothing is copied."""
+    starts = range(0, len(data), HEAD)
+    found = ((start, bytes(data[start : start + HEAD]).find(b"\n")) for start in starts)
+    first = next((start + at for start, at in found if at >= 0), -1)
+    if first < 0:
+        return -1, -1
+    found = ((start, bytes(data[start : start + HEAD]).rfind(b"\n")) for start in reversed(starts))
+    return first, next(start + at for start, at in found if at >= 0)
 
 
 class _Watched(io.FileIO):

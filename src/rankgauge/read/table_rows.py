@@ -18,7 +18,7 @@ from rankgauge.errors import FormatError, InputError, counted, warn
 from rankgauge.read.cells import PAIRS, Header, Records, header_of, json_lines, parse_json, text_number
 from rankgauge.read.frames import frame_columns, numbered, panics_unseen
 from rankgauge.read.memory import checked_row, is_columns, item_rows, rows_of_columns
-from rankgauge.read.names import ask_of, find_columns, is_quepid, number_role
+from rankgauge.read.names import JUDGED, ask_of, find_columns, is_quepid, number_role
 from rankgauge.read.rankings import Ranking, rankings_in_item, read_rankings, refuse_others
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, shortened
@@ -27,8 +27,8 @@ from rankgauge.read.sources import HEAD, Source
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["column_names", "delimited_columns", "fast_columns", "ranked_table", "read_delimited", "read_json"]
-__all__ += ["read_jsonl"]
+__all__ = ["column_names", "delimited_columns", "delimited_rows", "fast_columns", "json_columns", "json_rows"]
+__all__ += ["quick_columns", "ranked_table", "read_delimited", "read_json", "read_jsonl"]
 
 # Query → document → number, as far as the first of each shows it, and not what search engines and MTEB write.
 KEY: Final = rb'"(?!took"|responseHeader"|_shards"|hits"|error"|mteb_model_meta")(?:[^"\\]|\\.)*"\s*:\s*'
@@ -40,7 +40,7 @@ NESTED: Final = re.compile(rb"\s*\{\s*%b\{\s*(?:\}|%b[^\s\[{])" % (KEY, KEY))
 def read_delimited(source: Source, ask: Ask, header: Header | None = None) -> Content:
     """Values between commas, semicolons or tabs; `header` is what stands for one in a table that has none."""
     ask = ask_of((header or header_of(source.head())).names, ask)
-    rows = Rows(source.name, "line", lambda: _cell_rows(source, ask, header))
+    rows = delimited_rows(source, ask, header)
     return content_of(rows, ask, fast_columns(source, ask, partial(delimited_columns, header=header)))
 
 
@@ -51,8 +51,27 @@ def read_jsonl(source: Source, ask: Ask) -> Content:
         each = [_rankings(item, f"{source.name}:{line}") for line, item in json_lines(source)]
         return read_rankings(list(chain.from_iterable(each)), ask, source.name, checked_row)
     ask = ask if first is None else ask_of(list(first[1]), ask)
-    rows = Rows(source.name, "line", lambda: item_rows(json_lines(source), ask, rows.place))
-    return content_of(rows, ask, fast_columns(source, ask, _json_columns))
+    if first is not None and ask.kind == "judgments" and not ask.columns and first[1].keys() >= JUDGED:
+        judged = Rows(source.name, "line", lambda: item_rows(_graded(source), ask, judged.place))
+        return content_of(judged, ask)
+    return content_of(json_rows(source, ask), ask, fast_columns(source, ask, json_columns))
+
+
+def _graded(source: Source) -> Iterator[tuple[int, Any]]:
+    """The rows of a judge's page that are grades; those of several judges are not one set of judgments."""
+    judge, others = None, 0
+    for line, item in json_lines(source):
+        judge = item.get("judge") if judge is None else judge
+        if item.get("judge") != judge:
+            words = f"{source.name}:{line}: {item.get('judge')!r} judged this, and {judge!r} what is before it"
+            how = "keep every judge: 'rankgauge store import' takes the file as it is, or make a file of each judge"
+            raise FormatError(f"{words}; {how}")
+        if item.get("state") == "graded":
+            yield line, item
+        else:
+            others += 1
+    if others:
+        warn(f"{source.name}: {counted(others, 'row is', 'rows are')} no grade (skipped, or nobody could tell)")
 
 
 def read_json(source: Source, ask: Ask) -> Content:
@@ -89,6 +108,17 @@ def column_names(source: Source, format: str, columns: Mapping[str, str] | None 
 
 
 # ---- row by row ------------------------------------------------------------------------------------------------------
+
+
+def delimited_rows(source: Source, ask: Ask, header: Header | None = None) -> Rows:
+    """The rows of a table between commas, semicolons or tabs."""
+    return Rows(source.name, "line", lambda: _cell_rows(source, ask, header))
+
+
+def json_rows(source: Source, ask: Ask) -> Rows:
+    """The rows of JSON lines."""
+    rows = Rows(source.name, "line", lambda: item_rows(json_lines(source), ask, rows.place))
+    return rows
 
 
 def _cell_rows(source: Source, ask: Ask, header: Header | None) -> Iterator[Row]:
@@ -156,11 +186,15 @@ def fast_columns(source: Source, ask: Ask, columns: Callable[[Source, Ask, bytes
 
     Polars is given bytes: of a stream it may read the file behind it, from where the buffer ended.
     """
-    if source.is_small:
-        return None
+    return None if source.is_small else quick_columns(source, ask, columns, source.read_lines())
+
+
+def quick_columns(
+    source: Source, ask: Ask, columns: Callable[[Source, Ask, bytes], Columns | None], data: bytes
+) -> Columns | None:
+    """What is made of these bytes; None on anything unusual."""
     import polars as pl
 
-    data = source.read_lines()
     try:
         with panics_unseen():
             return columns(source, ask, data)
@@ -212,7 +246,7 @@ def _ends_oddly(data: bytes, header: Header) -> bool:
     return b'"' not in last and last.count(header.delimiter.encode()) != len(header.names) - 1
 
 
-def _json_columns(source: Source, ask: Ask, data: bytes) -> Columns | None:
+def json_columns(source: Source, ask: Ask, data: bytes) -> Columns | None:
     """Not where a key may be there twice, or a column holds texts and others mixed."""
     import polars as pl
 

@@ -13,6 +13,7 @@ from typing import BinaryIO, Final, NamedTuple
 import numpy as np
 
 from rankgauge.errors import FormatError, counted, warn, way
+from rankgauge.protocol import REPEATING
 from rankgauge.read.cells import Header, headless
 from rankgauge.read.names import WhereThere, number_role
 from rankgauge.read.records import Columns, Nested
@@ -31,6 +32,7 @@ from rankgauge.read.rows import (
 )
 from rankgauge.read.sources import Source
 from rankgauge.read.table_rows import delimited_columns, fast_columns, ranked_table, read_delimited
+from rankgauge.read.trec_fields import read_fields
 
 __all__ = ["LAYOUTS", "Layout", "fields_of_first_line", "is_regular", "layout_for", "line_rows", "read_headless"]
 __all__ += ["read_msmarco", "read_trec"]
@@ -138,12 +140,19 @@ def _check_ranks(content: Content, name: str) -> None:
 
 
 def _read(source: Source, ask: Ask, layout: Layout, fast: Callable[[Source, Ask], Columns | None]) -> Content:
-    """Small files line by line; big ones fast, and line by line only where that finds anything unusual."""
+    """A block of lines at a time, big files through polars; line by line only where that finds anything unusual."""
     if ask.columns and not isinstance(ask.columns, WhereThere):
         raise FormatError(f"{source.name}: has no named columns to map; its fields are {layout.fields}")
-    columns = None if source.is_small else fast(source, ask)
+    found = _fields(source, ask, layout) if source.is_small else fast(source, ask)
     by = "rank" if layout.what == "rank" else "score"
-    return content_of(line_rows(source, layout), ask, columns)._replace(by=by)
+    return content_of(line_rows(source, layout), ask, found)._replace(by=by)
+
+
+def _fields(source: Source, ask: Ask, layout: Layout) -> Nested | None:
+    if layout.what == "rank" or ask.duplicates in REPEATING:
+        return None
+    with source.open_lines() as stream:
+        return read_fields(stream, layout.width, layout.doc, layout.number)
 
 
 def _blocks(source: Source, ask: Ask) -> Columns | None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Growing", "ahead", "blocks_of", "query_numbers", "read_blocks", "read_blocks_with_ranks"]
+__all__ = ["Growing", "ahead", "blocks_of", "parsed_columns", "query_numbers", "read_blocks"]
+__all__ += ["read_blocks_with_ranks"]
 
 Parsed = TypeVar("Parsed")
 
@@ -70,6 +71,16 @@ def _gathered(stream: BinaryIO, kind: str, by: str, ranks: Growing, block: int =
         if by == "both":
             ranks.add(frame["rank"].to_numpy())
     return Columns(list(numbers), query.array, docs, number.array) if docs is not None and len(docs) else None
+
+
+def parsed_columns(lines: bytes, kind: str, by: str) -> Columns | None:
+    """The columns of some lines, or None when anything in them is out of the ordinary."""
+    frame = _parse(lines, FIELDS[kind], by)
+    if frame is None:
+        return None
+    numbers: dict[str, int] = {}
+    query, number = query_numbers(frame["query"], numbers), frame["number"].to_numpy()
+    return Columns(list(numbers), query, frame["doc"], -number if by == "rank" else number)
 
 
 def ahead(parse: Callable[[bytes], Parsed], blocks: Iterator[bytes]) -> Iterator[Parsed]:

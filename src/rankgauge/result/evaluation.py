@@ -8,7 +8,9 @@ from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgauge.measures import Measure
+from rankgauge.measures.bands.notes import tie_notes, tie_warnings
 from rankgauge.shown import Shown
+from rankgauge.validation.labels import doubts_of_labels
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
@@ -70,8 +72,6 @@ class Evaluation(Shown, Mapping[str, "Result"]):
     @property
     def ties(self) -> list[str]:
         """What other orders of equal scores would give, where that matters."""
-        from rankgauge.measures.bands.notes import tie_notes
-
         return tie_notes([*self.values()])
 
     @property
@@ -89,24 +89,25 @@ class Evaluation(Shown, Mapping[str, "Result"]):
     @property
     def warnings(self) -> list[str]:
         """Why not to trust the sample, and every run in which equal scores decide about more than 0.005."""
-        from rankgauge.measures.bands.notes import tie_warnings
-
         return [*(doubt.text for doubt in self.doubts), *tie_warnings([*self.results.values()])]
 
     @property
     def doubts(self) -> list[Doubt]:
         """Why not to trust the labels, and the means per search and per query, as they stand."""
-        designs = [result.design for result in self.results.values() if result.design is not None]
-        sampled = dict.fromkeys(doubt for design in designs for doubt in design.doubts("search"))
+        sampled: dict[Doubt, None] = {}
+        for result in self.results.values():
+            if result.design is not None:
+                sampled |= dict.fromkeys(result.design.doubts("search"))
         return [*sampled, *self.label_doubts]
 
     @property
     def label_doubts(self) -> list[Doubt]:
         """Why not to trust the labels: a judge whom nobody checked, or of a system's own model family."""
-        from rankgauge.validation.labels import doubts_of_labels
-
+        judgments = self.first.judgments
+        if judgments is None or not (judgments.remarks or judgments.models):
+            return []  # as of all judgments that do not come from a store
         models = {name: () if each.peek is None else each.peek.models for name, each in self.results.items()}
-        return doubts_of_labels(self.first.judgments, models)
+        return doubts_of_labels(judgments, models)
 
     @property
     def measures(self) -> list[Measure]:

@@ -12,10 +12,9 @@ import numpy as np
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import AGGREGATES, aggregate, quantile
+from rankgauge.measures.bands.notes import open_values
 from rankgauge.result.evaluation import Evaluation
 from rankgauge.shown import Shown
-from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.paired import within_range
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from rankgauge.sampling.design import Design, Per
     from rankgauge.sampling.sample import Sample
     from rankgauge.show.model import Page
+    from rankgauge.stats.estimate import Estimate
     from rankgauge.validation.quick import Peek
 
 __all__ = ["SAME", "Result"]
@@ -62,7 +62,7 @@ class Result(Shown, Mapping[str, float]):
 
     def __getitem__(self, measure: str | Measure) -> float:
         found = self.measure(measure)
-        value = self.aggregate(self.own_aggregate(found), found)
+        value = aggregate(self.own_aggregate(found), *self._counted(found))
         rounding = self.dialect.round_mean if self.dialect is not None else None
         return value if rounding is None else rounding(value)
 
@@ -139,6 +139,9 @@ class Result(Shown, Mapping[str, float]):
 
     def estimate(self, measure: str | Measure, alpha: float = 0.05) -> Estimate:
         """The value with its interval over draws of the sample; without ends where there is no sample, or no mean."""
+        from rankgauge.stats.estimate import Estimate
+        from rankgauge.stats.paired import within_range
+
         found = self.measure(measure)
         if self.design is None or self.own_aggregate(found) != "mean" or found in self.undefined:
             return Estimate(self[found])
@@ -288,8 +291,6 @@ class Result(Shown, Mapping[str, float]):
     @cached_property
     def open_values(self) -> list[TieNote]:
         """The measures whose first four decimals depend on the order of equal scores."""
-        from rankgauge.measures.bands.notes import open_values
-
         return [*open_values(self)]
 
     @cached_property

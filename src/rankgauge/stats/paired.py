@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
 
 __all__ = [
-    "NOWHERE", "TIE", "Interval", "Moments", "Units", "added_up", "effect_interval", "effect_size", "hedges",
-    "mean_interval", "midranks", "moments", "posterior", "relative_change", "sign_test", "t_interval", "t_test",
-    "tost", "units_of", "wilcoxon", "wins_ties_losses", "within_range",
+    "NOWHERE", "QUANTILES", "TIE", "Interval", "Moments", "Units", "added_up", "effect_interval", "effect_size",
+    "hedges", "mean_interval", "midranks", "moments", "posterior", "relative_change", "sign_test", "t_interval",
+    "t_test", "tost", "units_of", "wilcoxon", "wins_ties_losses", "within_range",
 ]  # fmt: skip
 
 TIE: Final = 1e-10  # values closer than this, in units of the largest, are equal
 Interval = tuple[float, float]
 NOWHERE: Final[Interval] = (float("-inf"), float("inf"))
+QUANTILES: Final[dict[tuple[int, float], float]] = {}  # degrees of freedom and alpha → the quantile of t, two-sided
 
 
 def within_range(interval: Interval, bounded: bool, lowest: float = 0.0, highest: float = 1.0) -> Interval:
@@ -140,9 +141,13 @@ def mean_interval(units: Units, system: int, alpha: float = 0.05) -> Interval:
 
 
 def _critical(freedom: int, alpha: float) -> float:
-    from scipy.special import stdtrit
+    if freedom <= 0:
+        return float("nan")
+    if (freedom, alpha) not in QUANTILES:
+        from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, 1 - alpha / 2)) if freedom > 0 else float("nan")
+        QUANTILES[freedom, alpha] = float(stdtrit(freedom, 1 - alpha / 2))
+    return QUANTILES[freedom, alpha]
 
 
 def relative_change(found: Moments, alpha: float = 0.05) -> tuple[float, Interval]:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from rankgauge.errors import Doubt
-from rankgauge.validation.codes import CODES
 
 if TYPE_CHECKING:
     from rankgauge.read import Judgments
@@ -31,6 +30,8 @@ def doubts_of_labels(judgments: Judgments | None, systems: Mapping[str, Collecti
 
 def doubt_of(code: str, what: str) -> Doubt:
     """The finding of a code as a doubt, with its remedy."""
+    from rankgauge.validation.codes import CODES  # where there is something to say
+
     return Doubt(code, f"{CODES[code].title}: {what}; {CODES[code].remedy}")
 
 

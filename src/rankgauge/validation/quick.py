@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,14 +22,16 @@ from rankgauge.matching.match import match
 from rankgauge.matching.order import as_float32
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.validation.codes import CODES
+from rankgauge.read.records import Run
+from rankgauge.read.sizes import FIRST, HELD
 from rankgauge.validation.labels import UNCHECKED
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Array, Floats, Ints
     from rankgauge.matching.diagnose import Side
     from rankgauge.matching.hits import Hits
-    from rankgauge.read.records import Judgments, Record, Run
+    from rankgauge.read.blocks import Streamed
+    from rankgauge.read.records import Judgments, Nested, Record
     from rankgauge.result import Result
 
 __all__ = ["SHORT", "Peek", "contradicting", "peek", "quick_checks", "quick_notes", "reversal", "same_in_32_bits"]
@@ -40,8 +43,8 @@ AT_LEAST: Final = 0.02
 LEVELS: Final = 3
 LOOKED_AT: Final = 2_000  # queries, to tell whether it is worth looking at all of them
 QUERIES: Final = 20  # that are peeked at, or fewer if they have more rows than this
-ROWS: Final = 2_000
-MOST_ROWS: Final = 1_000_000  # of a run whose scores are looked at as 32-bit numbers, too
+ROWS: Final = FIRST
+MOST_ROWS: Final = HELD  # of a run whose scores are looked at as 32-bit numbers, too
 T = TypeVar("T", bound=Sized)
 WIDTH: Final = 6  # query Q0 doc rank score tag
 MOST_DOCUMENTS: Final = 2_000  # documents of the run whose spelling is tried in other ways
@@ -71,6 +74,8 @@ def quick_checks(result: Result) -> tuple[list[tuple[str, str]], list[tuple[str,
 
 
 def _line(code: str, what: str) -> str:
+    from rankgauge.validation.codes import CODES  # where there is something to say
+
     return f"{code} {CODES[code].title}: {what}."
 
 
@@ -102,7 +107,7 @@ def _ranked(hits: Hits) -> Iterator[tuple[str, str]]:
 
 def _in_32_bits(result: Result) -> Iterator[tuple[str, str]]:
     """The first measure whose value is another one where scores are compared as 32-bit numbers."""
-    narrow = result.peek.narrow if result.peek is not None and result.dialect is None else None
+    narrow = result.peek.in_32_bits() if result.peek is not None and result.dialect is None else None
     if narrow is None:
         return
     weights = None if result.weights is None else result._selected(result.weights)
@@ -124,9 +129,9 @@ def same_in_32_bits(query: Array, score: Floats) -> Ints:
 
 
 def _narrow(judgments: Judgments, run: Run, hits: Hits) -> Hits | None:
-    """The hits where scores are compared as 32-bit numbers, if that makes some equal; None of runs that are large."""
+    """The hits where scores are compared as 32-bit numbers, if that makes some equal."""
     rules = hits.protocol
-    if rules.order != "score" or rules.scores != "float64" or len(run) > MOST_ROWS:
+    if rules.order != "score" or rules.scores != "float64":
         return None
     if run.is_columns:
         close = len(same_in_32_bits(run.columns.query, run.columns.number)) > 0
@@ -138,10 +143,19 @@ def _narrow(judgments: Judgments, run: Run, hits: Hits) -> Hits | None:
         return match(judgments, run, replace(rules, scores="float32"))
 
 
+def _narrow_rows(judgments: Judgments, rows: Nested, hits: Hits, source: str) -> Hits | None:
+    """The same of rows in memory; the run that they were is let go."""
+    return _narrow(judgments, Run(rows, source=source), hits)
+
+
 def _meet_in_32_bits(ranking: Mapping[str, float]) -> bool:
     """Whether scores of a ranking that are different numbers are the same in 32 bits."""
-    scores = ranking.values()
-    different = len({*array("f", scores)})
+    scores = [*ranking.values()]
+    narrow = array("f", scores)
+    in_turn = np.frombuffer(narrow, np.float32)
+    if (in_turn[1:] < in_turn[:-1]).all():  # as in most rankings, and soon known
+        return False
+    different = len({*narrow})
     return different < len(scores) and different < len({*scores})
 
 
@@ -186,7 +200,8 @@ class Peek(NamedTuple):
     `head` is the start of the run's file (all of it where `whole`; ranks are nowhere else), `retrieved` holds documents
     of the first queries, `rows` is how many the run has.
 
-    `narrow` is what is found where scores are compared as 32-bit numbers, if that may be something else.
+    `narrow` is what is found where scores are compared as 32-bit numbers, if that may be something else; of a few rows
+    in memory it is what finds it, for whoever asks.
 
     `stored` and `remarks` are the run's own, `models` those that its system names.
 
@@ -201,23 +216,33 @@ class Peek(NamedTuple):
     missing: Collection[str] = ()
     extra: Collection[str] = ()
     rows: int = 0
-    narrow: Hits | None = None
+    narrow: Hits | Callable[[], Hits | None] | None = None
     stored: Mapping[str, Any] = {}
     remarks: Sequence[tuple[str, str]] = ()
     models: Collection[str] = ()
 
+    def in_32_bits(self) -> Hits | None:
+        """What is found where scores are compared as 32-bit numbers, if that may be something else."""
+        return self.narrow() if callable(self.narrow) else self.narrow
 
-def peek(judgments: Judgments, run: Run, hits: Hits) -> Peek:
+
+def peek(judgments: Judgments, run: Run | Streamed, hits: Hits) -> Peek:
     """What is kept of these two, of which Hits were made."""
-    retrieved = _documents(run)
+    early = run if isinstance(run, Run) else run.early
+    retrieved = _documents(early)
     few = 2 * len(hits) < len(hits.judgment_grade)
     judged = _documents(judgments, retrieved) if few else {}
     apart = hits.missing and hits.left_out
     ours, theirs = (set(judgments.queries), set(run.queries)) if apart else (set(), set())
-    narrow = _narrow(judgments, run, hits)
+    rows, models = len(run), tuple(chain.from_iterable(run.models.values()))
+    narrow: Any = None
+    if rows <= ROWS and early.is_nested:
+        narrow = partial(_narrow_rows, judgments, early.nested, hits, run.source)
+    elif rows <= MOST_ROWS and rows == len(early):
+        narrow = _narrow(judgments, early, hits)
     return Peek(
-        run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours, len(run), narrow, run.stored,
-        run.remarks, tuple(each for models in run.models.values() for each in models),
+        run.head, run.whole_head, retrieved, judged, ours - theirs, theirs - ours, rows, narrow, run.stored,
+        run.remarks, models,
     )  # fmt: skip
 
 

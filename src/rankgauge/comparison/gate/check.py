@@ -203,13 +203,14 @@ def check(
     per: Per = "search",
     lost: int = LOST,
     name: str = "",
+    memory: int | str | None = None,
 ) -> Check:
     """Check a run against a baseline and against minimums.
 
     `baseline` is a run, a result, or a file of `rankgauge eval --per-query --format json`. `margin` is the largest loss
     that does not matter, in units of the measure, for all measures or by measure; it has no default. `measures` are
     compared with the baseline, nDCG@10 if none are given. `minimums` maps measures to the means that they must reach.
-    With a `sample` (see `evaluate`) these are means `per` search or query of its log.
+    With a `sample` (see `evaluate`) these are means `per` search or query of its log; `memory` is as there.
     """
     if baseline is None and (measures is not None or margin is not None):
         raise InputError("measures and margin are for a comparison with a baseline, and there is none; give a baseline")
@@ -218,8 +219,8 @@ def check(
         raise InputError("there is nothing to check: give a baseline with a margin, or a minimum")
     margins = margins_of(_names(measures) if baseline is not None else [], margin)
     judged = read_judgments(judgments)
-    drawn = {"sample": sample, "per": per}
-    result = evaluate(judged, run, [*dict.fromkeys([*margins, *floors])], protocol=protocol, name=name, **drawn)
+    how: dict[str, Any] = {"sample": sample, "per": per, "memory": memory}
+    result = evaluate(judged, run, [*dict.fromkeys([*margins, *floors])], protocol=protocol, name=name, **how)
     old = read_baseline(baseline, judged, margins, result.protocol) if baseline is not None else None
     return check_result(result, old, margins, floors, lost=lost)
 

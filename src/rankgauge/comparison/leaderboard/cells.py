@@ -93,12 +93,15 @@ def measure_cells(
     *,
     cache: str | None = None,
     jobs: int | None = None,
+    memory: int | str | None = None,
     watch: Watch | None = None,
 ) -> Cells:
     """Measure what is not in the cache; the first error ends it, what was done until then stays."""
     store = Store(cache) if cache is not None and not _own(measures) else None
     work = [
-        _Work(each, system, rules(each), measures, store) for each in suite.datasets.values() for system in each.runs
+        _Work(each, system, rules(each), measures, store, memory)
+        for each in suite.datasets.values()
+        for system in each.runs
     ]
     shared = {name: _Judged(each) for name, each in suite.datasets.items()}
     pool = ThreadPoolExecutor(jobs or min(MOST_THREADS, os.cpu_count() or 1))
@@ -169,6 +172,7 @@ class _Work:
     protocol: Protocol
     measures: Sequence[Measure]
     store: Store | None
+    memory: int | str | None
 
     def run(self, judged: _Judged) -> tuple[Cell, bool]:
         """The cell, and whether it was there."""
@@ -195,7 +199,7 @@ class _Work:
         """Read the run, match and measure it."""
         try:
             runs = {self.system: self.dataset.runs[self.system]}
-            result = evaluate_runs(judgments, runs, measures, protocol=self.protocol)[self.system]
+            result = evaluate_runs(judgments, runs, measures, protocol=self.protocol, memory=self.memory)[self.system]
         except RankgaugeError as error:
             raise type(error)(f"data set {self.dataset.name}, system {self.system}: {error}") from error
         judged = {str(k): None if share != share else share for k, share in result.judged.items()}

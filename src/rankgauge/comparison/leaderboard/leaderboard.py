@@ -40,13 +40,15 @@ def bench(
     seed: int = 0,
     cache: str | os.PathLike[str] | bool | None = None,
     jobs: int | None = None,
+    memory: int | str | None = None,
     watch: Callable[[int, int, str], object] | None = None,
 ) -> Leaderboard:
     """Measure systems on many data sets: cells, macro-averages, medians, ranks with intervals, Borda, groups.
 
     `suite` is a folder of data sets, a suite.toml, or data set → (judgments, {system: run}). `datasets` and `systems`
     choose among them. Rules come from the suite, and over these from `protocol`. `cache` is a folder for what is done
-    (True: beside the suite), so that only what changed is measured again. `watch` is called with how many cells are
+    (True: beside the suite), so that only what changed is measured again. `jobs` are measured at once, in `memory` as
+    `evaluate` takes it, each. `watch` is called with how many cells are
     done, how many there are, and which was the last.
 
     >>> judgments = {"q1": {"d1": 1}, "q2": {"d2": 1}}
@@ -61,7 +63,7 @@ def bench(
     changed = Protocol.of(protocol).changed
     rules = {name: _protocol(each, changed) for name, each in found.datasets.items()}
     cells = measure_cells(
-        found, wanted, lambda each: rules[each.name], cache=_folder(cache, found), jobs=jobs, watch=watch
+        found, wanted, lambda each: rules[each.name], cache=_folder(cache, found), jobs=jobs, memory=memory, watch=watch
     )
     boards = {str(measure): board_of(measure, cells.table, found.systems, ways) for measure in wanted}
     return Leaderboard(found.name, boards, ways, {name: each.to_dict() for name, each in rules.items()}, cells)

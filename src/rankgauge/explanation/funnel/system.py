@@ -59,7 +59,7 @@ class Worth:
     def oracle(self, query: Ints, gain: Floats) -> Floats:
         """nDCG of the best order of these documents, of queries in ascending order."""
         order = np.lexsort((-gain, query))
-        return np.minimum(self.value(query[order], gain[order], positions_within(query[order]) + 1), 1.0)
+        return np.minimum(self.value(query[order], gain[order], positions_within(query[order], 1)), 1.0)
 
     def random(self, query: Ints, gain: Floats, sizes: Ints) -> Floats:
         """The expected nDCG of a random order of the candidates, so many of every query, of which these have gains.

@@ -96,14 +96,23 @@ def ranking_of_query(judgments: Judgments, run: Run, query: str, protocol: Proto
     return _ranking(query, table, scores, run, protocol, answered)
 
 
-def ranking_of_grades(grades: Iterable[float | None], ideal: Iterable[float] | None, protocol: Protocol) -> Ranking:
-    """The ranking of documents that have these grades, called #1, #2, … by their ranks; None is unjudged."""
+def ranking_of_grades(
+    grades: Iterable[float | None],
+    ideal: Iterable[float] | None,
+    protocol: Protocol,
+    scores: Iterable[float] | None = None,
+) -> Ranking:
+    """The ranking of documents that have these grades, called #1, #2, … by their ranks; None is unjudged.
+
+    `scores`, falling, make some of them equal; without any, no two are.
+    """
     listed, all_grades = _listed(grades), None if ideal is None else _listed(ideal)
     if not listed:
         raise FormatError("there is no grade to explain; give them in rank order, such as 3,2,3,0,u,2")
     hits_of_grades(listed, None if all_grades is None else [grade for grade in all_grades if grade is not None])
     table = _named({f"#{rank}": float(grade) for rank, grade in enumerate(listed, 1) if grade is not None}, all_grades)
-    run = Run({"": {f"#{rank}": -float(rank) for rank in range(1, len(listed) + 1)}})
+    falling = [-float(rank) for rank in range(1, len(listed) + 1)] if scores is None else list(scores)
+    run = Run({"": {f"#{rank}": score for rank, score in enumerate(falling, 1)}})
     return _ranking("", table, run.nested[""], run, replace(protocol, order="score"), True)
 
 

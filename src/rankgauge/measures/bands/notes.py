@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.bands.bands import is_text, tie_ends
 
@@ -48,8 +50,11 @@ def open_values(result: Result) -> Iterator[TieNote]:
     """The values whose first four decimals depend on the order of equal scores."""
     if result.dialect is not None and result.dialect.undefined_ties:
         return  # the band stands in the table itself
-    tied = {id(hits): hits.tied > 1 for hits in (result.hits, *result.own_hits.values()) if not hits.averaged}
-    tied = {number: rows for number, rows in tied.items() if rows.any()}
+    tied = {}
+    for hits in (result.hits, *result.own_hits.values()):
+        rows = hits.tied > 1
+        if np.count_nonzero(rows) and not hits.averaged:
+            tied[id(hits)] = rows
     for measure in result.measures if tied else ():
         _, hits = result.computed(measure)
         if id(hits) in tied and not is_text(measure):
@@ -83,9 +88,10 @@ def tie_notes(results: list[Result]) -> list[str]:
 def tie_warnings(results: list[Result]) -> list[str]:
     """One sentence for every run in which equal scores decide about more than 0.005."""
     widest: dict[str, TieNote] = {}
-    for note in (note for result in results for note in result.open_values):
-        if note.wide and (note.run not in widest or note.width > widest[note.run].width):
-            widest[note.run] = note
+    for result in results:
+        for note in result.open_values:
+            if note.wide and (note.run not in widest or note.width > widest[note.run].width):
+                widest[note.run] = note
     return [
         f"{note.run}: {note.measure} is {note.value:.4f} only by the order of equal scores, which could give "
         f"{note.range}; {note.share:.0%} of the judged documents found are tied with others. "

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from rankgauge.trust.judges.sets import Sets
 
 __all__ = [
-    "Binarised", "GradeDetail", "Overall", "PairAgreement", "QueryDetail", "agreement_of_all", "pairs_of", "turned",
+    "Binarised", "Brief", "GradeDetail", "Overall", "PairAgreement", "QueryDetail", "agreement_of_all", "brief_of",
+    "pairs_of", "turned",
 ]  # fmt: skip
 
 
@@ -176,18 +177,44 @@ def turned(pair: PairAgreement) -> PairAgreement:
     return replace(pair, a=pair.b, b=pair.a, queries=queries, matrix=pair.matrix.T, bias=bias)
 
 
-def _pair(sets: Sets, a: int, b: int, level: float, seed: int) -> PairAgreement:
-    codes, grades = sets.codes, sets.grades
+class Brief(NamedTuple):
+    """Judge b against judge a in few numbers, as `PairAgreement` has them."""
+
+    shared: int
+    agreement: Estimate
+    kappa: Estimate  # quadratic
+    bias: Estimate
+
+
+def brief_of(sets: Sets, level: float = 0.05, seed: int = 0) -> Brief:
+    """The second of two judges against the first."""
+    sums, _ = _sums(sets, 0, 1)
+    return Brief(
+        int(sums.sum()),
+        estimated(sums, exact_agreement, level, seed),
+        estimated(sums, partial(kappa, grades=sets.grades, weights="quadratic"), level, seed),
+        estimated(sums, partial(bias, grades=sets.grades), level, seed),
+    )
+
+
+def _sums(sets: Sets, a: int, b: int) -> tuple[Floats, list[str]]:
+    """Query × grade of a × grade of b: how many pairs; and the queries that both judged."""
+    codes = sets.codes
     both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
     present, cluster = np.unique(sets.query[both], return_inverse=True)
-    sums = confusion(codes[both, a], codes[both, b], len(grades), cluster, len(present))
+    sums = confusion(codes[both, a], codes[both, b], len(sets.grades), cluster, len(present))
+    return sums, [sets.queries[at] for at in present.tolist()]
+
+
+def _pair(sets: Sets, a: int, b: int, level: float, seed: int) -> PairAgreement:
+    grades = sets.grades
+    sums, names = _sums(sets, a, b)
     together = sums + sums.transpose(0, 2, 1)
-    names = [sets.queries[at] for at in present.tolist()]
     return PairAgreement(
         sets.judges[a],
         sets.judges[b],
         grades,
-        int(both.sum()),
+        int(sums.sum()),
         _queries(names, sums, grades),
         sums.sum(axis=0),
         estimated(sums, exact_agreement, level, seed),
