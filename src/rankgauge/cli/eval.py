@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,19 +18,23 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_runs"]
 
+LOCAL = ("ltr", "sample", "save", "keep_going", "qrels_format", "run_format")  # what is not for Spark
+
 
 @command(
     "eval",
     usual=("measures", "per_query", "by", "sample", "dialect", "save", "ltr", "predictions", "output", "format"),
-    needs=LTR_NEEDS,
-    excludes=[("save", "weights"), ("save", "ltr"), ("weights", "sample")],
+    needs={**LTR_NEEDS, "master": "engine"},
+    excludes=[("save", "weights"), ("save", "ltr"), ("weights", "sample"), *(("engine", each) for each in LOCAL)],
     renamed={"--scores": "--predictions"},
     hints=LTR_HINTS,
 )
 @click.argument("qrels", type=FILE, required=False, metavar="QRELS")
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
-@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "sample", "keep_going")
+@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "sample", "keep_going", "memory")
 @click.option("--tie-band", is_flag=True, help="Lowest, expected and highest value over orders of equal scores.")
+@click.option("--engine", type=click.Choice(["spark"]), help="Have Spark read the runs, and measure where they lie.")
+@click.option("--master", metavar="URL", help="Where Spark runs: local[4], spark://…, yarn, sc://….  [local[*]]")
 @click.option("--save", is_flag=True, help="Keep the values in the project's store, for history.")
 @output_options(own=("trec",))
 @protocol_options
@@ -48,6 +52,9 @@ def evaluate_runs(
     weights: str | None,
     sample: str | None,
     keep_going: bool,
+    memory: str | None,
+    engine: str | None,
+    master: str | None,
     save: bool,
     output: Output,
 ) -> None:
@@ -65,13 +72,20 @@ def evaluate_runs(
       rankgauge eval qrels.tsv run.json --by segments.csv --ties average
       zcat run.gz | rankgauge eval qrels.txt - --format json
       rankgauge eval @labels @bm25 --save
+      rankgauge eval qrels.parquet s3a://runs/today --engine spark --master yarn
       rankgauge eval --ltr rank.test --predictions pred.txt --dialect lightgbm
     """
     from rankgauge.cli.inputs import Inputs, project
 
     inputs = Inputs(reading, qrels, runs, tables=[by, weights, sample])
-    about = {"by": by, "weights": weights, "keep_going": keep_going, **inputs.sample(sample, weights)}
-    evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
+    wanted = measures or ("nDCG@10",)
+    if engine is not None:
+        about: dict[str, Any] = {"protocol": protocol, "dialect": dialect, "by": by, "weights": weights}
+        evaluation = inputs.evaluate_in_spark(wanted, master or "local[*]", **about)
+    else:
+        about = {"by": by, "weights": weights, "keep_going": keep_going, "memory": memory}
+        about |= inputs.sample(sample, weights)
+        evaluation = inputs.evaluate(wanted, protocol, dialect=dialect, **about)
     if save:
         project().save(evaluation)
     if output.format == "trec":

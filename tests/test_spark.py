@@ -1,0 +1,476 @@
+"""The engine of Spark gives the same bits as `evaluate`, whatever way the rows lie, and the same errors in one line.
+
+One session with two threads for the whole file, and one server of Spark Connect.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankgauge
+from rankgauge.errors import (
+    DuplicateError,
+    FormatError,
+    InputError,
+    MatchError,
+    MeasureError,
+    ProtocolError,
+    RankgaugeError,
+)
+from rankgauge.measures import MEASURES, parse
+from rankgauge.protocol import RULES, Protocol
+
+sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install rankgauge[spark]")
+pytest.importorskip("pyarrow", reason="Spark needs pyarrow")
+from rankgauge.engines import spark  # noqa: E402
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::FutureWarning"),  # of pyspark, about the version of pandas
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that py4j leaves to the collector
+    pytest.mark.filterwarnings("ignore::UserWarning:pyspark"),
+    pytest.mark.xdist_group("spark"),
+]
+
+JUDGED = "query_id string, doc_id string, relevance double"
+RANKED = "query_id string, doc_id string, score double"
+FEW = ["nDCG@10", "R@100", "RR"]
+Row = tuple[str, str, float]
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    """A session of two threads on this machine."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.bindAddress", "127.0.0.1")
+    with warnings.catch_warnings(action="ignore"):
+        made = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
+        made.sparkContext.setLogLevel("OFF")
+        yield made
+        made.stop()
+
+
+# ---- the same bits ---------------------------------------------------------------------------------------------------
+
+
+def judgments_of(dice: random.Random, grades: tuple[float, ...]) -> dict[str, dict[str, float]]:
+    """Judgments of 30 queries: some without anything relevant, some of which the document is the query itself."""
+    made = {f"q{at}": {f"d{doc}": dice.choice(grades) for doc in dice.sample(range(40), 12)} for at in range(30)}
+    made["q3"] = dict.fromkeys(made["q3"], 0.0)
+    made["q4"]["q4"] = 1.0
+    return made
+
+
+def rows_of(dice: random.Random, *, twice: bool) -> list[Row]:
+    """A run with ties, scores of 0 and less, and close ones; it answers queries that are not judged, and not all."""
+    scores = [-1.0, 0.0, 0.5, 0.5, 1.0, 1.0 + 1e-12, 2.0, 2.0, 3.25]
+    rows = []
+    for at in range(5, 36):
+        docs = [f"d{doc}" for doc in dice.sample(range(60), dice.randint(1, 30))] + [f"q{at}"]
+        docs += docs[:2] if twice and at % 4 == 0 else []
+        rows += [(f"q{at}", doc, dice.choice(scores)) for doc in docs]
+    return rows
+
+
+def mixed(number: int) -> dict[str, Any]:
+    """Rules by number: one value of each rule that is no refusal, so that a few numbers cover all."""
+    refusing = ("error", "integer", "binary")
+    chosen: dict[str, Any] = {}
+    for place, (rule, values) in enumerate(RULES.items()):
+        some = [value for value in values if value not in refusing]
+        chosen[rule] = some[(number + place * (1 + number // len(some))) % len(some)]
+    chosen["depth"] = None if number % 3 else 7
+    chosen["rel"] = 1.0 + number % 2
+    if chosen["ties"] == "average":
+        chosen |= {"order": "score", "depth": None}
+    return chosen
+
+
+MIXED = [mixed(number) for number in range(13)]
+MODES: dict[str, tuple[bool, dict[str, Any]]] = {  # whether queries lie together, and limits
+    "where they lie": (True, {}),
+    "small blocks": (True, {"block": 20}),
+    "apart": (False, {}),
+    "anywhere": (False, {"block": 50}),
+    "with their judgments": (False, {"broadcast": 0, "block": 50}),
+    "counted": (True, {"huge": 3, "block": 4}),
+    "apart and counted": (False, {"huge": 9, "block": 100_000}),
+}
+
+
+def test_the_rules_that_are_tried_are_all_there_are() -> None:
+    for rule, values in RULES.items():
+        tried = {rules[rule] for rules in MIXED}
+        assert tried == set(values) - {"error", "integer", "binary"}, rule
+
+
+def every_measure() -> list[str]:
+    """Every measure, cut where it can be."""
+    names = []
+    for name in MEASURES:
+        with contextlib.suppress(RankgaugeError):
+            names.append(str(parse(f"{name}@5")))
+            continue
+        names.append(name)
+    return names
+
+
+def outcome(evaluated: Callable[[], Any]) -> tuple[Any, ...]:
+    """Everything about a result, bit for bit; or what was refused."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            result = evaluated()
+    except RankgaugeError as error:
+        return type(error), str(error)
+    values = result.per_query.to_dict(as_series=False)
+    return result.fingerprint, result.counts, repr(values), repr(dict(result))
+
+
+def measured_under(rules: Protocol, judgments: Any, run: Any) -> list[str]:
+    """Every measure that can be had under the rules."""
+    hits = rankgauge.match(judgments, run, rules)
+    measures = []
+    for name in every_measure():
+        with contextlib.suppress(MeasureError, ProtocolError):
+            parse(name)(hits)
+            measures.append(name)
+    assert len(measures) > 5
+    return measures
+
+
+def tried() -> Iterator[Any]:
+    """Each of the mixed rules in two modes; in the others in the slow tests."""
+    for number in range(len(MIXED)):
+        for place, mode in enumerate(MODES):
+            yield pytest.param(number, mode, marks=() if place % 3 == number % 3 else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("number", "mode"), [*tried()])
+def test_the_same_bits_under_every_rule(session: Any, number: int, mode: str) -> None:
+    together, limits = MODES[mode]
+    dice = random.Random(number)
+    rules = Protocol(**MIXED[number])
+    judgments = judgments_of(dice, (0, 0, 1, 2, 3) if number % 2 else (-1, 0, 0.5, 1, 2.5))
+    rows = rows_of(dice, twice=rules.duplicates in ("first", "best") or "counted" not in mode)
+    if not together:
+        dice.shuffle(rows)
+    frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row").with_row_index("rank")
+    measures = measured_under(rules, judgments, frame)
+    expected = outcome(lambda: rankgauge.evaluate(judgments, frame, measures, protocol=rules))
+    listed = [(query, doc, float(grade)) for query, docs in judgments.items() for doc, grade in docs.items()]
+    judged = session.createDataFrame(listed, JUDGED) if "broadcast" in limits else judgments
+    ranked = session.createDataFrame(frame.rows(), f"rank long, {RANKED}")
+    found = outcome(lambda: spark.evaluate(judged, ranked, measures, protocol=rules, **limits).first)
+    assert found == expected
+    assert isinstance(found[0], str)
+
+
+SMALL = {"q1": {"a": 3.0, "b": 1.0}, "q2": {"c": 1.0}, "q3": {"d": 2.0}}
+GOOD: list[Row] = [("q1", "b", 2.0), ("q1", "a", 1.0), ("q2", "x", 3.0), ("q2", "c", 3.0), ("q9", "z", 1.0)]
+
+
+def nested(rows: list[Row]) -> dict[str, dict[str, float]]:
+    """Rows as dicts."""
+    made: dict[str, dict[str, float]] = {}
+    for query, doc, number in rows:
+        made.setdefault(query, {})[doc] = number
+    return made
+
+
+def listed(judgments: dict[str, dict[str, float]]) -> list[Row]:
+    """Dicts as rows."""
+    return [(query, doc, float(grade)) for query, docs in judgments.items() for doc, grade in docs.items()]
+
+
+def expected_of(judgments: Any, run: Any, measures: Any = "nDCG@10", **about: Any) -> Any:
+    """What a run in memory gives, without warnings about ties."""
+    return rankgauge.evaluate_runs(judgments, {"run": run}, measures, **about).first
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two results are the same, bit for bit."""
+    return outcome(lambda: one) == outcome(lambda: other)
+
+
+class TestSystems:
+    @pytest.fixture(scope="class")
+    def runs(self) -> dict[str, list[Row]]:
+        dice = random.Random(7)
+        return {name: rows_of(dice, twice=False) for name in ("new", "old", "older")}
+
+    @pytest.mark.parametrize("limits", [{}, {"block": 30}, {"broadcast": 0}, {"huge": 20, "block": 10}], ids=str)
+    def test_by_a_column(self, session: Any, runs: dict[str, list[Row]], limits: dict[str, Any]) -> None:
+        judgments = judgments_of(random.Random(1), (0, 1, 2))
+        rows = [(name, *row) for name, each in runs.items() for row in each]
+        frame = session.createDataFrame(rows, f"model string, {RANKED}")
+        judged = session.createDataFrame(listed(judgments), JUDGED)
+        evaluation = spark.evaluate(judged, frame, FEW, system="model", **limits)
+        expected = rankgauge.evaluate_runs(judgments, {name: nested(each) for name, each in runs.items()}, FEW)
+        assert list(evaluation) == list(expected)
+        for name, result in evaluation.items():
+            assert same(result, expected[name])
+            assert result.name == name
+
+    def test_compared(self, session: Any, runs: dict[str, list[Row]]) -> None:
+        judgments = judgments_of(random.Random(1), (0, 1, 2))
+        frames = {name: session.createDataFrame(each, RANKED) for name, each in runs.items()}
+        mine = rankgauge.compare(None, spark.evaluate(judgments, frames, FEW))
+        theirs = rankgauge.compare(judgments, {name: nested(each) for name, each in runs.items()}, FEW)
+        found, expected = mine.data(), theirs.data()
+        found.pop("notes"), expected.pop("notes")  # the quick checks look at more of a run in memory
+        assert found == expected
+
+    def test_groups_and_weights_are_columns_of_the_judgments(self, session: Any) -> None:
+        about = {"q1": ("head", 5.0), "q2": ("tail", 1.0), "q3": ("tail", 2.0)}
+        rows = [(*row, *about[row[0]]) for row in listed(SMALL)]
+        judged = session.createDataFrame(rows, f"{JUDGED}, segment string, searches double")
+        frame = session.createDataFrame(GOOD, RANKED)
+        found = spark.evaluate(judged, frame, FEW, by="segment", weights="searches").first
+        weights = {query: weight for query, (_, weight) in about.items()}
+        by = {query: group for query, (group, _) in about.items()}
+        expected = expected_of(SMALL, nested(GOOD), FEW, by=by, weights=weights)
+        assert dict(found) == dict(expected)
+        assert {name: dict(part) for name, part in found.by.items()} == {n: dict(p) for n, p in expected.by.items()}
+
+    def test_values_of_queries_as_a_frame(self, session: Any) -> None:
+        evaluation = spark.evaluate(SMALL, session.createDataFrame(GOOD, RANKED), "RR")
+        rows = [tuple(row) for row in spark.per_query(evaluation, session).collect()]
+        assert rows == [("run", "q1", 1.0), ("run", "q2", 0.5), ("run", "q3", 0.0)]
+
+    def test_in_a_dialect(self, session: Any) -> None:
+        frame = session.createDataFrame(GOOD, RANKED)
+        found = spark.evaluate(SMALL, frame, ["ndcg_cut_10"], dialect="trec_eval").first
+        assert dict(found) == dict(rankgauge.evaluate(SMALL, nested(GOOD), ["ndcg_cut_10"], dialect="trec_eval"))
+
+
+# ---- what is wrong ---------------------------------------------------------------------------------------------------
+
+
+BAD: dict[str, tuple[str, list[Any], type[Exception], str]] = {
+    "null id": (
+        RANKED, [*GOOD, ("q2", None, 1.0)], FormatError,
+        "run, partition 1, row 3: column 'doc_id' has no value; fill it in or leave out the row",
+    ),
+    "null query": (RANKED, [*GOOD, (None, "d", 1.0)], FormatError, "row 3: column 'query_id' has no value"),
+    "NaN": (RANKED, [*GOOD, ("q2", "d", float("nan"))], FormatError, "row 3: score nan is not a finite number"),
+    "infinite": (RANKED, [("q2", "d", float("inf"))], FormatError, "score inf is not a finite number"),
+    "duplicate": (
+        RANKED, [*GOOD, ("q9", "z", 5.0)], DuplicateError,
+        "run: document 'z' is there twice in the ranking of query 'q9'; mend the run, or choose with duplicates=",
+    ),
+    "duplicate in two partitions": (
+        RANKED, [("q9", "z", 5.0), *GOOD], DuplicateError,
+        "run: document 'z' is there twice in the ranking of query 'q9'",
+    ),
+    "text for a number": (
+        RANKED.replace("double", "string"), [("q1", "a", "high")], FormatError,
+        "the values in column 'score' are String, such as 'high'; expected numbers",
+    ),
+    "float ids": (
+        RANKED.replace("doc_id string", "doc_id double"), [("q1", 1.5, 2.0)], FormatError,
+        "the ids in column 'doc_id' are Float64, such as 1.5; expected text or integers",
+    ),
+    "no column": ("query_id string, title string, score double", GOOD, FormatError, "run: no column for the doc_id"),
+    "no rows": (RANKED, [], InputError, "run: holds no rows"),
+    "no query in common": (
+        RANKED, [("Q1", "a", 1.0)], MatchError,
+        "no query in common: judgments has 'q1', 'q2', 'q3', run has 'Q1'. Hint: they match after ignoring upper and",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_is_wrong_is_said_in_one_line(session: Any, what: str) -> None:
+    schema, rows, kind, words = BAD[what]
+    with pytest.raises(kind) as caught:
+        spark.evaluate(SMALL, session.createDataFrame(rows, schema))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("broadcast", [0, 1000])
+def test_judgments_that_are_wrong(session: Any, broadcast: int) -> None:
+    frame = session.createDataFrame(GOOD, RANKED)
+
+    def refused(rows: list[Any]) -> str:
+        with pytest.raises(RankgaugeError) as caught:
+            spark.evaluate(session.createDataFrame(rows, JUDGED), frame, broadcast=broadcast)
+        return str(caught.value)
+
+    assert "has no value" in refused([*listed(SMALL), ("q1", None, 1.0)])
+    assert "nan is not a finite number" in refused([*listed(SMALL), ("q1", "e", float("nan"))])
+    assert "'q1'" in refused([*listed(SMALL), ("q1", "a", 1.0)])
+    with pytest.warns(rankgauge.RankgaugeWarning, match="1 judgment is there twice with the same grade"):
+        found = spark.evaluate(
+            session.createDataFrame([*listed(SMALL), ("q1", "a", 3.0)], JUDGED), frame, broadcast=broadcast
+        )
+    assert same(found.first, expected_of(SMALL, nested(GOOD)))
+
+
+def test_missing_queries_may_be_an_error(session: Any) -> None:
+    frame = session.createDataFrame(GOOD, RANKED)
+    with pytest.raises(MatchError, match="run does not answer 1 judged query, such as 'q3'; with missing='zero'"):
+        spark.evaluate(SMALL, frame, protocol={"missing": "error"})
+
+
+def test_nothing_found_is_said_loudly(session: Any) -> None:
+    frame = session.createDataFrame([("q1", "A", 1.0), ("q1", "B", 0.5)], RANKED)
+    with pytest.warns(
+        rankgauge.RankgaugeWarning, match="NO JUDGED DOCUMENT.*judges 'a', 'b', run returns 'A', 'B'. Hint"
+    ):
+        spark.evaluate(SMALL, frame)
+
+
+def test_what_is_no_frame_of_spark(session: Any) -> None:
+    with pytest.raises(InputError, match="run 'q1': expected a DataFrame of Spark, got a dict"):
+        spark.evaluate(SMALL, nested(GOOD))
+    with pytest.raises(InputError, match="there is no column 'model'; the columns are query_id, doc_id, score"):
+        spark.evaluate(SMALL, session.createDataFrame(GOOD, RANKED), system="model")
+
+
+def test_a_rule_that_cannot_be_counted_is_refused(session: Any) -> None:
+    frame = session.createDataFrame([*GOOD, ("q1", "b", 0.0)], RANKED)
+    with pytest.raises(ProtocolError, match="duplicates=each cannot be counted; choose first or best, or raise huge="):
+        spark.evaluate(SMALL, frame, protocol={"duplicates": "each"}, huge=1, block=1)
+
+
+def test_a_query_of_many_documents(session: Any) -> None:
+    """Of 300,000 rows none is collected: their number is past what a task takes."""
+    many = session.range(300_000).selectExpr("'q1' as query_id", "concat('d', id) as doc_id", "id % 1000 / 8 as score")
+    frame = many.union(session.createDataFrame(GOOD[2:], RANKED))
+    judgments = SMALL | {"q1": {"d999": 2.0, "d998": 1.0, "d5": 1.0, "none": 3.0}}
+    found = spark.evaluate(judgments, frame, FEW, huge=10_000, block=5_000).first
+    assert same(found, expected_of(judgments, pl.DataFrame(frame.toArrow()), FEW))
+    assert found.hits.retrieved.tolist() == [300_000, 2, 0]
+
+
+# ---- functions of SQL, Connect ---------------------------------------------------------------------------------------
+
+
+def test_functions_of_sql(session: Any) -> None:
+    spark.register(session, "ndcg", "recall")
+    rows: list[tuple[Any, int]] = [([3.0, 2.0, 3.0, 0.0, 1.0, 2.0], 4), ([0.0, 1.0], 2), (None, 3)]
+    session.createDataFrame(rows, "grades array<double>, k int").createOrReplaceTempView("rankings")
+    found = session.sql("select ndcg(grades, k) as ndcg from rankings").collect()
+    deep = session.sql("select ndcg(grades, 2, concat(grades, array(3.0D))) as deep from rankings limit 1").collect()
+    assert [row["ndcg"] for row in found][:2] == [rankgauge.ndcg(grades, k) for grades, k in rows[:2]]
+    assert found[2]["ndcg"] is None or found[2]["ndcg"] != found[2]["ndcg"]
+    assert deep[0]["deep"] == rankgauge.ndcg(rows[0][0], 2, ideal=[*rows[0][0], 3.0])
+    with pytest.raises(RankgaugeError, match="there is no function 'ndgc'; did you mean 'ndcg'"):
+        spark.udf("ndgc")
+
+
+def test_on_the_command_line(session: Any, tmp_path: Path) -> None:
+    """The session of these tests is the one that is used, and must outlive the command: it runs in its own process."""
+    session.createDataFrame(GOOD, RANKED).write.parquet(str(tmp_path / "mine.parquet"))
+    (tmp_path / "qrels.csv").write_text("query_id,doc_id,relevance\nq1,a,3\nq1,b,1\nq2,c,1\nq3,d,2\n")
+    command = [
+        sys.executable,
+        "-m",
+        "rankgauge",
+        "eval",
+        "qrels.csv",
+        "mine.parquet",
+        "-m",
+        "nDCG@10",
+        "--engine",
+        "spark",
+    ]
+
+    def told(*more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*command, *more], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+    done = told("--master", "local[2]", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)["runs"][0]["measures"]["nDCG@10"]["value"]
+    assert value == expected_of(SMALL, nested(GOOD))["nDCG@10"]
+    refused = told("--ltr", "rows.txt", "--predictions", "p.txt")
+    assert refused.returncode == 2
+    assert "--engine" in refused.stderr
+
+
+CONNECTED = """
+import sys
+from pyspark.sql import SparkSession
+import rankgauge
+from rankgauge.engines import spark
+
+session = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+judgments = {"q1": {"a": 3.0, "b": 1.0}, "q2": {"c": 1.0}, "q3": {"d": 2.0}}
+rows = [("q1", "b", 2.0), ("q2", "x", 3.0), ("q2", "c", 3.0), ("q1", "a", 1.0), ("q9", "z", 1.0)]
+run = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"x": 3.0, "c": 3.0}, "q9": {"z": 1.0}}
+frame = session.createDataFrame(rows, "query_id string, doc_id string, score double")
+judged = [(query, doc, grade) for query, docs in judgments.items() for doc, grade in docs.items()]
+judged = session.createDataFrame(judged, "query_id string, doc_id string, relevance double")
+expected = rankgauge.evaluate(judgments, run, ["nDCG@10", "AP"])
+for limits in ({}, {"broadcast": 0}, {"huge": 1, "block": 1}):
+    found = spark.evaluate(judged, frame, ["nDCG@10", "AP"], **limits).first
+    assert found.fingerprint == expected.fingerprint, limits
+    assert dict(found) == dict(expected), limits
+assert spark.per_query(found, session).count() == 3
+try:
+    spark.evaluate(judged, frame.union(frame))
+except rankgauge.RankgaugeError as error:
+    print("refused:", error)
+spark.register(session, "ndcg")
+print(session.sql("select ndcg(array(1.0D, 0.0D), 2) as value").collect()[0].value)
+print(type(frame).__module__)
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server of Spark Connect, from the package."""
+    import pyspark
+
+    home = Path(str(pyspark.__file__)).parent
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {"spark.connect.grpc.binding.port": port, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": 2}
+    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]"]
+    for name, value in settings.items():
+        command += ["--conf", f"{name}={value}"]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
+    own = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(home)}
+    log = tmp_path_factory.mktemp("connect") / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, env=own, stdout=output, stderr=output, cwd=log.parent)
+    try:
+        for _ in range(240):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.5)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_over_connect(server: str, tmp_path: Path) -> None:
+    """In a process of its own: one is either classic or connected."""
+    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    script = tmp_path / "connected.py"
+    script.write_text(CONNECTED)
+    done = subprocess.run([sys.executable, "-W", "ignore", script, server], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    refused, value, module = done.stdout.splitlines()
+    assert refused.startswith("refused: run: document ")
+    assert value == "1.0"
+    assert "connect" in module
