@@ -51,6 +51,7 @@ class ChatServer:
         self.personality = personality
         self.at_once: int | None = None  # more get 429
         self.delay = 0.0
+        self.allowed: int | None = None  # calls beyond so many wait until it is more, or None
         self.key: str | None = None
         self.models: list[str] | None = [MODEL]
         self.lengths: random.Random | None = None  # of reasons, in words
@@ -64,14 +65,14 @@ class ChatServer:
         self.asked: Counter[str] = Counter()  # how often each specimen
         self.at: list[float] = []
         self.slept = 0.0  # as long as answers took at least, which on a busy machine is more than the delay
-        self.tokens_in = self.tokens_out = self.now = self.most = self.connections = 0
+        self.tokens_in = self.tokens_out = self.now = self.most = self.waiting = self.connections = 0
         self.port = 0
         self._loop = asyncio.new_event_loop()
         self._ended: asyncio.Event | None = None
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: self._loop.run_until_complete(self._serve()), daemon=True)
         self._thread.start()
-        self._ready.wait(10)
+        assert self._ready.wait(60)
 
     @property
     def url(self) -> str:
@@ -85,7 +86,7 @@ class ChatServer:
     def close(self) -> None:
         assert self._ended is not None
         self._loop.call_soon_threadsafe(self._ended.set)
-        self._thread.join(10)
+        self._thread.join(60)
         self._loop.close()
 
     # ---- HTTP --------------------------------------------------------------------------------------------------------
@@ -136,6 +137,7 @@ class ChatServer:
 
     async def _completion(self, ask: Ask, headers: dict[str, str]) -> None:
         self.bodies.append(ask.body)
+        number = self.calls
         self.headers.append(headers)
         self.at.append(time.monotonic())
         ask.times = self.asked[ask.name] = self.asked[ask.name] + 1
@@ -147,7 +149,16 @@ class ChatServer:
             began = time.monotonic()
             await asyncio.sleep(self.delay)
             self.slept += time.monotonic() - began
+            await self._allowed(number)
             await PERSONALITIES[self.personality](ask)
+
+    async def _allowed(self, number: int) -> None:
+        if self.allowed is None or number <= self.allowed:
+            return
+        self.waiting += 1
+        while self.allowed is not None and number > self.allowed:
+            await asyncio.sleep(0.005)
+        self.waiting -= 1
 
 
 async def send(
@@ -173,7 +184,7 @@ def chatting(personality: str = "strict", **settings: Any) -> Iterator[ChatServe
 
 def until(reached: Callable[[], bool]) -> None:
     """Wait for what comes soon."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not reached() and time.monotonic() < deadline:
         time.sleep(0.002)
     assert reached()
@@ -584,7 +595,7 @@ PERSONALITIES["cut off once"] = once(cut_off)
 
 @named
 async def slow(ask: Ask) -> None:
-    await asyncio.sleep(30)
+    await asyncio.sleep(3600)
 
 
 @named

@@ -35,6 +35,7 @@ class Server(ThreadingHTTPServer):
         self.answers: dict[str, Any] = {}
         self.status = 200
         self.pause = 0.0
+        self.allowed: int | None = None  # requests beyond so many wait until it is more, or None
         self.lock = threading.Lock()
         self.ended = threading.Event()
 
@@ -81,7 +82,10 @@ class Handler(BaseHTTPRequestHandler):
             self.server.headers.append(dict(self.headers.items()))
             self.server.paths.append(self.path)
             first = self.server.requests[query] == 1
+            number = self.server.requests.total()
         self.server.ended.wait(self.server.pause)
+        while self.server.allowed is not None and number > self.server.allowed and not self.server.ended.wait(0.005):
+            pass
         if query in self.server.answers:
             self.say(self.server.answers[query], self.server.status)
             return
@@ -103,8 +107,7 @@ class Handler(BaseHTTPRequestHandler):
     # ---- misbehaviours ----------------------------------------------------------------------------------------------
 
     def say_slow(self, first: bool) -> None:
-        self.server.ended.wait(5)
-        self.say(GOOD)
+        self.server.ended.wait()
 
     def say_dripping(self, first: bool) -> None:
         self.say(b"", length=1000)

@@ -177,7 +177,7 @@ def test_published_kappas(folder: Path, shared: Path, monkeypatch: pytest.Monkey
             for q, docs in rankgauge.read_judgments(human).nested.items()
         }
     )
-    for at, name in enumerate(EXPECTED):
+    for at, name in enumerate(EXPECTED[:3]):  # the others are compared by agree, which is what a check does
         told = re.search(r"kappa[^:]*: (-?\d\.\d+)", (source / "expected" / name).read_text(), re.IGNORECASE)
         assert told is not None
         labels = rankgauge.read_judgments(source / "qrels_llm" / name.replace("_analysis", ""))
@@ -240,6 +240,7 @@ def test_a_warning_stands_over_labels_of_a_judge_never_checked(folder: Path, com
     for shown in outputs(command):
         assert (SAID in shown, "near (48 pairs)" in shown) == (True, True), shown
         assert "RG403" in shown or shown.startswith("PASS"), shown
+    assert SAID in command("dialects", "@labels:near", "@good", "--only", "sklearn").err
     with pytest.warns(rankgauge.RankgaugeWarning, match=SAID):
         rankgauge.evaluate(Project(".").labels("near"), Project(".").run("good"), protocol={"ties": "average"})
     assert SAID not in command("eval", "@people", "@good").out
@@ -288,6 +289,7 @@ def test_a_judge_and_a_system_of_one_family(folder: Path, command: Command) -> N
     said = "a judge and a judged system are of one model family: big (openai/gpt-4o-2024-08-06) judges "
     shown = command("compare", "@labels:big", "@good", "@gpt-rerank", "@llm", "@other", "--notes").out
     assert f"{said}gpt-rerank, llm; models favour their own kind" in " ".join(shown.split())
+    assert f"{said}gpt-rerank" in command("ppi", "@people", "@labels:big", "@good", "@gpt-rerank").err
     for words in (
         ["eval", "@labels:big", "@llm"],
         ["funnel", "@labels:big", "--retrieved", "@llm", "--reranked", "@llm"],

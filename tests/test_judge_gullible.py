@@ -100,7 +100,9 @@ def test_a_gullible_judge_is_found_out(folder: Path, command: Command, personali
         assert (each["value"], each["low"], each["high"]) == (share, interval.low, interval.high)
     assert labels() == before  # no answer became a label, and no trick a text
     assert texts == LOWEST + OTHERS
-    assert first.removesuffix(".") in " ".join(command("store", "status").out.split())
+    status = " ".join(command("store", "status").out.split())
+    assert first.removesuffix(".") in status
+    assert f"judgments {LOWEST + OTHERS} answers to tricks 40 " in status
     again = command("judge", "--judge", "petra", "--reparse")
     assert again.out == f"petra: 0 stored answers are read otherwise than before, of {LOWEST + OTHERS}.\n"
     assert labels() == before

@@ -24,7 +24,7 @@ from rankgauge.judge.pairs import Pair, write_pairs
 from rankgauge.judge.stored import raw_answers, spent
 
 PAIRS = 12
-QUICK = {"workers": 4, "timeout": 20, "pause": 0.01}
+QUICK = {"workers": 4, "timeout": 60, "pause": 0.01}
 
 
 def pairs(number: int = PAIRS) -> list[Pair]:
@@ -191,9 +191,10 @@ def test_a_refusal_is_none_of_both(project: Project, personality: str) -> None:
 def test_no_answer_and_the_same_command_goes_on(project: Project, personality: str) -> None:
     number = 3 if personality in SLOW else PAIRS
     with chatting(personality) as server:
-        judged = judged_by(server, project, number, workers=PAIRS, timeout=0.5 if personality in SLOW else 20)
+        judged = judged_by(server, project, number, workers=PAIRS, timeout=0.2 if personality in SLOW else 60)
         assert (states(judged), judged.stopped) == ({"no answer": number}, None)
         calls = NO_ANSWER[personality] * number / PAIRS
+        until(lambda: server.calls >= calls)  # what was given up may not have been read yet
         assert server.calls == calls
         server.personality = "strict"
         assert states(judged_by(server, project, number)) == {"graded": number}
@@ -236,7 +237,8 @@ def test_no_prompt_lets_a_wrong_grade_through(project: Project, prompt: str) -> 
     """Whatever the server says, `judged_by` holds that no grade is wrong; what is well said is read."""
     for personality in ("strict", "ignores the format", "thinking", "no format", *FAILED, *REFUSED):
         with chatting(personality) as server:
-            ended = states(judged_by(server, project, 4, prompt=prompt))
+            # A system may give a port a second time, and an answer of the same address is not asked for again.
+            ended = states(judged_by(server, project, 4, again=True, prompt=prompt))
             if personality in FAILED + REFUSED:
                 assert ended["graded"] == 0
             else:
@@ -246,7 +248,7 @@ def test_no_prompt_lets_a_wrong_grade_through(project: Project, prompt: str) -> 
 def test_a_server_that_takes_eight_at_once(project: Project) -> None:
     """Within twice the ideal time, with at most a tenth of the calls refused."""
     with chatting(at_once=8, delay=0.1) as server:
-        judged = judged_by(server, project, 500, workers=32, timeout=30, pause=0.5)
+        judged = judged_by(server, project, 500, workers=32, timeout=60, pause=0.5)
         assert states(judged) == {"graded": 500}
         assert server.calls == 500 + server.statuses[429]
         assert server.statuses[429] <= 0.1 * server.calls
@@ -258,7 +260,7 @@ def test_a_budget_is_never_exceeded(project: Project, seed: int) -> None:
     """Whatever the length of answers, what the server counted is within it, and all but one answer's worth is used."""
     prices = {"input": 1.0, "output": 10.0, "per": 1_000}
     with chatting("random lengths", lengths=random.Random(seed), delay=0.01) as server:
-        table: dict[str, Any] = {"prices": prices, "budget": 100.0, "workers": 32, "timeout": 30, "max_tokens": 100}
+        table: dict[str, Any] = {"prices": prices, "budget": 100.0, "workers": 32, "timeout": 60, "max_tokens": 100}
         judged = judged_by(server, project, 300, **table)
         counted = (server.tokens_in * prices["input"] + server.tokens_out * prices["output"]) / prices["per"]
         assert 90 < counted <= 100

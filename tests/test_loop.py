@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,7 @@ def grade(query, document):
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "engine_here", raising=False)
-    made = tmp_path / "stones"
+def prepared(made: Path) -> Path:
     made.mkdir()
     (made / "rankgauge.toml").write_text(SETTINGS)
     (made / "engine_here.py").write_text(ENGINE)
@@ -89,6 +86,37 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     documents = ({"id": f"d{at}", "text": f"text {at}"} for at in range(20))
     (made / "documents.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents))
     return made
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every folder has its own engine."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "engine_here", raising=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, alone: None) -> Path:
+    """A project in which nothing was done yet."""
+    return prepared(tmp_path / "stones")
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose loop has run."""
+    made = prepared(tmp_path_factory.mktemp("once") / "stones")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", list(sys.path))
+        patch.delitem(sys.modules, "engine_here", raising=False)
+        loop(made)
+        sys.modules.pop("engine_here")
+    return made
+
+
+@pytest.fixture
+def looped(tmp_path: Path, alone: None, once: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(once, tmp_path / "stones")
 
 
 def calls(folder: Path) -> Counter[str]:
@@ -104,6 +132,19 @@ def changed(folder: Path, old: str, new: str) -> None:
     path.write_text(told.replace(old, new))
 
 
+def logged(folder: Path, line: str) -> None:
+    """The log has one more line."""
+    log = folder / "log.csv"
+    log.write_text(f"{log.read_text()}{line}\n")
+
+
+def recoded(folder: Path) -> None:
+    """The function of the second system has other code."""
+    engine = folder / "engine_here.py"
+    engine.write_text(engine.read_text().replace('"again"', '"anew"'))
+    sys.modules.pop("engine_here")
+
+
 def kept(folder: Path, **how: Any) -> dict[str, bool]:
     """Step → whether nothing was done for it."""
     return {step.name: step.kept for step in loop(folder, **how).steps}
@@ -116,8 +157,12 @@ def test_from_a_log_to_a_report(folder: Path, command: Command) -> None:
     said = command("loop", cwd=folder)
     assert said.code == 0
     assert [line.split()[0] for line in said.err.splitlines() if line] == [*STEPS]
-    assert said.out.startswith("No clear winner: second − first is 0.0827 nDCG@5 per search (95 % interval")
-    assert "Labels: ruler graded 85 of 85 pairs.\nReport: out/report.html\n" in said.out
+    assert said.out.startswith("No clear winner: second − first is 0.0827 (")
+    assert "nDCG@5 of 12 queries; verdicts per search, with 95 % interval and p\n" in said.out
+    assert re.search(
+        r"\nLabels: ruler graded 85 of 85 pairs.\nCautions: .*few-queries.*\nReport: out/report.html\n", said.out
+    )
+    assert len(said.out.splitlines()) <= 12
     assert max(map(len, said.out.splitlines())) <= 80
     page = (folder / "out/report.html").read_text()
     assert "nDCG@5" in page
@@ -155,14 +200,13 @@ def _store_queries(folder: Path) -> list[Any]:
         return [*store.queries()]
 
 
-def test_a_funnel_of_its_runs_is_per_search(folder: Path, command: Command) -> None:
+def test_a_funnel_of_its_runs_is_per_search(looped: Path, command: Command) -> None:
     """As eval has them: the queries of the sample, with its weights, and not those that only people have judged."""
-    loop(folder)
-    (folder / "ann.txt").write_text("elsewhere 0 d1 3\n")
-    assert command("store", "import", "ann.txt", "--judge", "ann", cwd=folder).code == 0
+    (looped / "ann.txt").write_text("elsewhere 0 d1 3\n")
+    assert command("store", "import", "ann.txt", "--judge", "ann", cwd=looped).code == 0
     data = {}
     for words in ("eval @labels @first @second", "funnel @labels --retrieved @first --reranked @second"):
-        said = command(*words.split(), "-m", "nDCG@5", "--format", "json", cwd=folder)
+        said = command(*words.split(), "-m", "nDCG@5", "--format", "json", cwd=looped)
         data[words.split()[0]] = json.loads(said.out)
     assert data["funnel"]["queries"] == 12
     assert "Means are per search, of the sample @traffic-12." in data["funnel"]["notes"]
@@ -188,6 +232,15 @@ def test_only_what_changed_is_done_again(folder: Path) -> None:
     queries = {query.query_id for query in _store_queries(folder)}
     assert len(queries) == 14  # the smaller sample is part of the larger one: no pair is graded twice
     assert {line: many for line, many in calls(folder).items() if line.startswith("grade") and many > 1} == {}
+
+
+def test_the_same_queries_with_other_traffic_are_another_sample(folder: Path) -> None:
+    loop(folder, until="sample")
+    logged(folder, "query 1,5")
+    (step,) = loop(folder, until="sample").steps
+    assert re.fullmatch(r"12 queries drawn by traffic: @traffic-12-\w{6}", step.words)
+    (again,) = loop(folder, until="sample").steps
+    assert again.kept
 
 
 def test_a_function_that_changed_is_asked_anew(folder: Path) -> None:
@@ -238,7 +291,8 @@ def test_a_judge_is_checked_against_people(folder: Path, command: Command) -> No
     both = {"people": str(folder / "asked.txt"), "ruler": str(folder / "ruler.txt")}
     theirs = rankgauge.agree(both).pairs[0].to_dict()
     assert found["kappa"]["value"] == theirs["kappa"]["none"]["value"]
-    assert f"Check: ruler agrees with people on {100 * theirs['agreement']['value']:.0f} % of 30" in str(looped)
+    assert f"Check: κ {theirs['kappa']['none']['value']:.2f} (" in str(looped)
+    assert len(str(looped).splitlines()) <= 12
     before = calls(folder)
     assert loop(folder).checked == (found,)
     assert calls(folder) == before
@@ -263,7 +317,7 @@ def test_a_check_that_got_no_answers_is_gone_on_with(folder: Path) -> None:
     (folder / "people.txt").write_text("".join(f"{each} 0 {doc} {at % 4}\n" for at, (each, doc) in enumerate(people)))
     changed(folder, "[judges.ruler]", '[judge]\ncheck = "people.txt"\n[judges.ruler]')
     words = {step.name: step.words for step in plan_loop(folder)}
-    assert words["judge"] == f"ruler: {len(pairs)} pairs and 3 of the check, 3 calls to make"
+    assert words["judge"].endswith(f"answer: ruler: {len(pairs)} pairs and 3 of the check, 3 calls to make")
     (folder / "gone").touch()
     with pytest.raises(LoopOpen, match="judge: ruler: 3 of 12 pairs have no grade; go on: rankgauge loop"):
         loop(folder)
@@ -296,22 +350,59 @@ def test_a_plan_does_nothing(folder: Path, command: Command) -> None:
     before = sorted(folder.rglob("*"))
     said = command("loop", "--dry-run", cwd=folder)
     assert said.code == 0
-    assert [line.split()[0] for line in said.out.splitlines()] == [*STEPS]
-    assert "12 queries of log.csv" in said.out
+    assert [line.split()[0] for line in said.out.splitlines() if not line.startswith(" ")] == [*STEPS]
+    assert said.out.startswith("sample   would run, nothing was drawn yet: 12 queries of log.csv\n")
+    assert said.out.count("would run, ") == 7
     assert sorted(folder.rglob("*")) == before
     loop(folder, until="pool")
     words = {step.name: step.words for step in plan_loop(folder)}
-    assert re.fullmatch(r"ruler: (\d+) pairs, \1 calls to make", words["judge"])
+    assert re.fullmatch(r"would run, pairs lack an answer: ruler: (\d+) pairs, \1 calls to make", words["judge"])
     with chatting("strict") as server:
         model = f'model = "petrograph-1"\nbase_url = "{server.url}"\n'
         prices = 'prices = { input = 1, output = 2, per = 1_000, currency = "$" }\n'
         changed(folder, "[judges.ruler]", f"[judges.petra]\n{model}{prices}[judges.ruler]")
         said = command("loop", "--dry-run", cwd=folder)
         assert server.calls == 0
-    assert re.search(r"judge    petra: (\d+) pairs, \1 calls .*to write, about \$", " ".join(said.out.split("\n  ")))
+    assert re.search(
+        r"judge    would run, .*petra: (\d+) pairs, \1 calls .*to write, about \$", " ".join(said.out.split("\n  "))
+    )
     assert max(map(len, said.out.splitlines())) <= 80
     (folder / "rankgauge.db").unlink()  # the loop makes another
     assert "not known before the pool" in {step.name: step.words for step in plan_loop(folder)}["judge"]
+
+
+# What is changed → the first step that would run, and why.
+CHANGES: dict[str, tuple[Callable[[Path], Any], str, str]] = {
+    "log": (lambda folder: logged(folder, "query 31,500"), "sample", "the log or [queries]"),
+    "table": (lambda folder: changed(folder, "[pool]", "depth = 7\n[pool]"), "search", "was never asked this"),
+    "code": (recoded, "search", "the code of its function has changed"),
+    "pool": (lambda folder: changed(folder, "[pool]\n", "[pool]\nseed = 3\n"), "pool", "runs, [pool] or people's"),
+    "pairs": (lambda folder: (folder / "out/pairs.jsonl").unlink(), "pool", "out/pairs.jsonl is not there"),
+    "measures": (lambda folder: changed(folder, '"nDCG@5"', '"P@1", "nDCG@5"'), "evaluate", "runs, labels, measures"),
+    "report": (lambda folder: (folder / "out/report.html").unlink(), "report", "it is not there"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_plan_says_which_steps_have_nothing_to_do_and_why(looped: Path, change: str) -> None:
+    """Of what is as before it is said, and what the loop does then was said."""
+    before = {
+        path: path.read_bytes() for path in looped.rglob("*") if path.is_file() and "__pycache__" not in str(path)
+    }
+    asked = calls(looped)
+    assert [step.name for step in plan_loop(looped) if not step.kept] == ["compare"]
+    assert all(step.kept == step.words.startswith("nothing to do, ") for step in plan_loop(looped))
+    assert before == {path: path.read_bytes() for path in before}
+    make, first, why = CHANGES[change]
+    make(looped)
+    plan = {step.name: step for step in plan_loop(looped)}
+    would = [name for name, step in plan.items() if not step.kept and name != "compare"]  # which always does
+    assert (would[0], calls(looped)) == (first, asked)
+    assert plan[first].words.startswith("would run, ")
+    assert why in plan[first].words
+    done = [step.name for step in loop(looped).steps if not step.kept and step.name != "compare"]
+    assert done[0] == first
+    assert {*done} <= {*would}
 
 
 def test_queries_of_a_file_and_one_system(folder: Path, command: Command) -> None:
@@ -328,7 +419,7 @@ def test_queries_of_a_file_and_one_system(folder: Path, command: Command) -> Non
     assert looped.comparison is None
     assert looped.evaluation is not None
     assert looped.evaluation["first"].counts["queries"] == 2
-    assert "nDCG@10, 2 queries" in str(looped)
+    assert "nDCG@10 of 2 queries\n" in str(looped)
     assert (folder / "out/report.html").is_file()
 
 
@@ -463,7 +554,8 @@ def test_what_make_demo_shows(tmp_path: Path) -> None:
     assert len(lines) <= 45
     assert max(map(len, lines)) <= 80
     assert "Labels: stand-in graded 582 of 582 pairs." in lines
-    assert "Check: stand-in agrees with people on 67 % of 602 pairs" in done.stdout
+    assert "Check: κ 0.30 (0.20 to 0.39) with people; they put dense first, it puts bm25." in lines
+    assert lines.index("Report: demo/out/loop.html") - lines.index("report   demo/out/loop.html") <= 14  # a blank first
     made = {path.name for path in (tmp_path / "demo").iterdir()} - {path.name for path in (root / "demo").iterdir()}
     assert made <= {"out", "__pycache__"}  # the store and the index of words are in there, too
     page = (tmp_path / "demo/out/loop.html").read_text()

@@ -11,6 +11,8 @@ from rankgauge.cli.output import TEXTS, deliver, output_options
 
 if TYPE_CHECKING:
     from rankgauge.cli.output import Output
+    from rankgauge.shown import Shown
+    from rankgauge.store.project import Project
 
 __all__ = ["show_history", "show_labels"]
 
@@ -36,12 +38,22 @@ def show_history(systems: tuple[str, ...], measure: str | None, output: Output) 
     deliver(project().history(measure, [each.removeprefix("@") for each in systems]), output)
 
 
-@command("labels")
+@command(
+    "labels",
+    needs={"task": ("ledger", "disputes"), "measure": "disputes"},
+    excludes=[("judge", "ledger", "disputes"), ("fresh", "ledger", "disputes")],
+)
 @click.option("--by", "judge", metavar="JUDGE", help="The labels of one judge.  [all, by the project's rule]")
 @click.option("--fresh", is_flag=True, help="Leave out labels of an older text of the document.")
+@click.option("--ledger", is_flag=True, help="Every judge: labels, pace, agreement, bias, drift, cost.")
+@click.option("--disputes", is_flag=True, help="Pairs with different grades, the largest effect on the measure first.")
+@click.option("--task", metavar="NAME", help="With --ledger or --disputes: the pairs of a task alone.")
+@shared(measure="With --disputes: the measure.  [nDCG@10]")
 @output_options(TEXTS)
-def show_labels(judge: str | None, fresh: bool, output: Output) -> None:
-    """Show whose labels are stored, and what they come to.
+def show_labels(
+    judge: str | None, fresh: bool, ledger: bool, disputes: bool, task: str | None, measure: str, output: Output
+) -> None:
+    """Show whose labels are stored, and what they come to; how good judges are; on what they differ.
 
     A ruling wins, then the judges in the order of [labels] in rankgauge.toml; several grades of one rank come to one by
     the policy that is written there (majority, if nothing is). Failed, refused and skipped judgments are no grades.
@@ -50,8 +62,24 @@ def show_labels(judge: str | None, fresh: bool, output: Output) -> None:
     Examples:
       rankgauge labels
       rankgauge labels --by ann
+      rankgauge labels --ledger --task autumn
+      rankgauge labels --disputes -m nDCG@10
       rankgauge store export @labels:ann ann.txt
     """
     from rankgauge.cli.inputs import project
 
-    deliver(project().label_counts(judge, fresh=fresh), output)
+    if ledger or disputes:
+        deliver(_looked_into(project(), task, None if ledger else measure), output)
+    else:
+        deliver(project().label_counts(judge, fresh=fresh), output)
+
+
+def _looked_into(project: Project, name: str | None, measure: str | None) -> Shown:
+    """The disputes by their effect on a measure; without one, the ledger."""
+    from rankgauge.raters.disputes import adjudication
+    from rankgauge.raters.ledger import ledger
+    from rankgauge.raters.tasks import task_of
+
+    with project.store() as store:
+        task = None if name is None else task_of(store, name)
+        return ledger(project, store, task) if measure is None else adjudication(project, store, task, measure=measure)

@@ -19,6 +19,7 @@ from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.read.named import named_paths
 from rankgauge.read.readers import check_mapped
+from rankgauge.store.sources import StoredLabels, StoredRun
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
@@ -98,7 +99,7 @@ class Inputs:
         if self.rows is not None:
             return ScoredRows(self.rows, path)
         if path.startswith("@"):
-            return StoredRun(stored(path))
+            return NotedRun(stored(path))
         columns = self.reading.columns | self.reading.run_columns
         return RunSource(path, format=self.reading.run_format, columns=columns)
 
@@ -115,6 +116,14 @@ class Inputs:
         rules = self.rules(protocol, dialect)
         with self.progress():
             return evaluate_runs(self.judgments, self.runs, parsed, protocol=rules, dialect=dialect, **about)
+
+    def evaluate_in_spark(self, measures: Sequence[str], master: str, **about: Any) -> Evaluation:
+        """The runs measured where Spark reads them."""
+        from rankgauge.engines.paths import evaluate_paths
+
+        columns = self.reading.columns | self.reading.qrels_columns | self.reading.run_columns
+        paths = {name: str(run.origin) for name, run in self.runs.items()}
+        return evaluate_paths(self.judgments.origin, paths, measures, master=master, columns=columns, **about)
 
     def sample(self, given: str | None, weights: str | None = None, per: str | None = None) -> dict[str, Any]:
         """The sample that was named, or that the stored runs were made for, and whether means are per search or query.
@@ -227,41 +236,11 @@ def addresses(context: click.Context, *, samples: bool = False) -> list[str]:
         return []
 
 
-class StoredLabels(JudgmentsSource):
-    """Labels of the project."""
-
-    def __init__(self, address: Address, *, fresh: bool = False) -> None:
-        super().__init__(address.text)
-        self.address, self.fresh = address, fresh
-
-    @property
-    def rows(self) -> Judgments:
-        """The labels, which are in no file."""
-        return self.read()
-
-    def _read(self, repeated: bool) -> Judgments:
-        return self.address.judgments(repeated=repeated, fresh=self.fresh)
-
-
-class StoredRun(RunSource):
-    """A run of the project."""
-
-    def __init__(self, address: Address) -> None:
-        super().__init__(address.text)
-        self.address = address
-
-    @property
-    def rows(self) -> Run:
-        """The run, which is in no file."""
-        return self.read()
-
-    @property
-    def models(self) -> list[str]:
-        """The models that the system names."""
-        return [model for models in self.read().models.values() for model in models]
+class NotedRun(StoredRun):
+    """A run of the project, of which is said what it lacks, where the command does not say it itself."""
 
     def _read(self, protocol: Protocol) -> Run:
-        run = self.address.run(by=protocol.by)
+        run = super()._read(protocol)
         if click.get_current_context().info_name not in NOTED:
             for code, words in run.remarks:
                 warn(f"{run.source}: {words} lack an answer, and have no results ({code})")
@@ -296,6 +275,8 @@ class LtrRows(JudgmentsSource):
 
 class ScoredRows(RunSource):
     """A run that is made of rows and the scores of a model for them."""
+
+    blocks = None
 
     def __init__(self, rows: LtrRows, path: str) -> None:
         super().__init__(path)

@@ -23,7 +23,7 @@ CLEAR = "\r\033[K"  # the line of a terminal
 
 @command("loop", excludes=[("only", "until"), ("only", "start"), ("dry_run", ("only", "until", "start"))])
 @click.argument("project", default=".", metavar="[PROJECT]")
-@click.option("--dry-run", is_flag=True, help="Say what each step would do; ask, send and store nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what each step would do, and why; ask, send and store nothing.")
 @click.option("--until", type=STEP, metavar="STEP", help="End after this step.")
 @click.option("--from", "start", type=STEP, metavar="STEP", help="Begin with this step.")
 @click.option("--only", type=STEP, metavar="STEP", help="Do this step alone.")
@@ -51,7 +51,7 @@ def run_loop(
         from rankgauge.show.text import wrapped
 
         for step in plan_loop(project):
-            click.echo("\n".join(wrapped(_line(step))))
+            click.echo("\n".join(wrapped(f"{step.name:<9}{step.words}")))
         return
     watched = _progress if sys.stderr.isatty() else None
     looped = loop(project, until=until, start=start, only=only, told=_say, progress=watched)

@@ -150,6 +150,8 @@ REFUSAL: Final = re.compile(
 
 def without_thinking(text: str) -> str | None:
     """The answer without what the model thought before it; None where it never stopped thinking."""
+    if TAG.search(text) is None:
+        return text
     inside = [(start, end) for start, end, _ in _objects(text)[0]]  # a reason may speak of <think>
     tags = [tag for tag in TAG.finditer(text) if not any(start < tag.start() < end for start, end in inside)]
     kept, at, depth, unopened = [""], 0, 0, 0

@@ -86,7 +86,7 @@ class ModelJudge:
         self.chat = _chat(config, ability)
         self.budget = Budget(config.prices, config.table.get("budget"), spent)
         self.judge = Judge(config.name, config.kind, config.settings(self.chat.model, config.table["base_url"]))
-        self.most = config.most
+        self.most, self.schema = config.most, config.prompt.schema(config.scale)
         self._begun: dict[str, list[Paid]] = {}  # of questions whose second answer has not come
         self._lost: dict[str, float] = {}  # what was paid for without an answer
 
@@ -117,7 +117,7 @@ class ModelJudge:
         one = self.prompt.one_token
         with self.budget.reserve(tokens_of(text), self.most) as spending:
             try:
-                reply = self.chat.ask(text, self.prompt.schema(self.scale), one_token=one, logprobs=one)
+                reply = self.chat.ask(text, self.schema, one_token=one, logprobs=one)
             except Failed as error:
                 if error.tokens is not None and self.config.prices is not None:
                     spending.cost = self.config.prices.cost(*error.tokens)

@@ -195,9 +195,14 @@ class Chat:
         self.sender.close()
 
     def _send(self, method: str, path: str, **parts: Any) -> Any:
-        known = self.secrets.values
-        url = filled(self.base_url, {}, known) + path
-        return self.sender.send(method, url, headers=filled(self.headers, {}, known), **parts)
+        url, headers = self._sent
+        return self.sender.send(method, url + path, headers=headers, **parts)
+
+    @cached_property
+    def _sent(self) -> tuple[str, dict[str, str]]:
+        """The address and the headers of whatever is sent, with the values of what they name."""
+        url, headers = (filled(each, {}, self.secrets.values) for each in (self.base_url, self.headers))
+        return url, headers
 
     def _told(self, error: Failed, calls: int, prompt: str, needed: str | None) -> Failed:
         """An error as what it is: of one question, of a moment, or of every question."""

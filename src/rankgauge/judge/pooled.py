@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["add_pairs", "has_labels", "pool_of", "queries_of"]
 
 
-def pool_of(project: Project, runs: dict[str, Run], **how: Any) -> Pool:
-    """What to judge of runs of a project: what its labels lack, with its texts; kept as pairs to judge."""
+def pool_of(project: Project, runs: dict[str, Run], *, keep: bool = True, **how: Any) -> Pool:
+    """What to judge of runs of a project: what its labels lack, with its texts; kept as pairs to judge, or not."""
     judged = project.labels() if has_labels(project) else None
     found = pool(
         runs,
@@ -28,7 +28,8 @@ def pool_of(project: Project, runs: dict[str, Run], **how: Any) -> Pool:
         documents=lambda wanted: fields_of(project, wanted),
         **how,
     )
-    add_pairs(project, found.pairs)
+    if keep:
+        add_pairs(project, found.pairs)
     return found
 
 

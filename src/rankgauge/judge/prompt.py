@@ -6,7 +6,9 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -129,8 +131,15 @@ class Prompt:
     def _filled(self, values: Mapping[str, str], scale: Scale) -> str:
         self.check(scale)
         told = {**values, "scale": scale.words}
-        lines = (_line(line, told) if "{" in line else line for line in self.body.split("\n"))
+        lines = (_line(part, told) if "{" in part else part for part in _parts(self.body))
         return "\n".join(line for line in lines if line is not None).strip("\n")
+
+
+@lru_cache(8)  # a prompt is filled for every pair
+def _parts(body: str) -> tuple[str, ...]:
+    """The lines of a prompt; those in a row that have no places are one part."""
+    runs = groupby(body.split("\n"), lambda line: "{" in line)
+    return tuple(part for places, run in runs for part in (run if places else ["\n".join(run)]))
 
 
 def packaged(name: str) -> str:

@@ -48,10 +48,10 @@ def loop(
 
 
 def plan_loop(folder: str | os.PathLike[str] = ".") -> list[Step]:
-    """What the loop would do; nothing is asked, sent or stored."""
+    """What each step would do and why, or why there is nothing to do; nothing is asked, sent or stored."""
     with needed():
+        from rankgauge.steps.planned import planned
         from rankgauge.steps.settings import read_settings
-        from rankgauge.steps.work import planned
 
     return [*planned(read_settings(_project(folder)))]
 

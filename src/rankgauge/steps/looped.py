@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from rankgauge.errors import RankgaugeError
 from rankgauge.shown import Shown
+from rankgauge.store.checks import agreement_in_brief
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
@@ -58,6 +59,12 @@ class Looped(Shown):
     def failed(self) -> int:
         """Pairs that a judge could not grade."""
         return sum(each.open for each in self.judged)
+
+    @property
+    def agreement(self) -> dict[str, str]:
+        """Judge → how far it agrees with people, in a line, where it was checked."""
+        paid = {check["judge"]: f", {check['paid']}" if check.get("paid") else "" for check in self.checked}
+        return {check["judge"]: f"{agreement_in_brief(check)}{paid[check['judge']]}" for check in self.checked}
 
     def data(self) -> dict[str, Any]:
         """What JSON holds."""

@@ -91,6 +91,11 @@ class Settings:
             raise InputError(f"{path}: there is no such file; [queries] log names it")
         return path
 
+    @property
+    def first(self) -> str:
+        """The system that the others are compared with."""
+        return self.baseline or next(iter(self.systems))
+
     def path(self, name: str) -> Path:
         """A file of the project."""
         return self.project.folder / name

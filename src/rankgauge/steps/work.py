@@ -16,9 +16,8 @@ from sqlalchemy import Connection, select
 from rankgauge.comparison.compare import compare
 from rankgauge.errors import InputError, counted
 from rankgauge.evaluate import evaluate_runs
-from rankgauge.judge.asking import ask_judge, plan_judge
+from rankgauge.judge.asking import ask_judge
 from rankgauge.judge.check import check_judge
-from rankgauge.judge.money import worth
 from rankgauge.judge.pairs import Pair, read_pairs, write_pairs
 from rankgauge.judge.pool import Pool, pool
 from rankgauge.judge.stored import keep_texts
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from rankgauge.steps.looped import Progress
     from rankgauge.systems.config import Config
 
-__all__ = ["Work", "opened_work", "planned"]
+__all__ = ["PAIRS", "Work", "drawn_from", "opened_work", "said_of"]
 
 OUT: Final = "out"
 PEOPLE: Final = "people"  # as a check calls them
@@ -124,22 +123,28 @@ class Work:
         queries = self.settings.queries
         if "log" not in queries:
             return Step("sample", "no log to draw from; the queries are taken as they are", kept=True)
-        inputs = [queries, _file_hash(self.settings.log)]
+        inputs = self.sample_inputs
         before = self.known("sample", inputs)
         if before is not None and before["name"] in self.store.samples():
             return Step("sample", f"@{before['name']} has {counted(before['queries'], 'query', 'queries')}", kept=True)
-        drawn = _drawn(self.settings)
+        drawn = drawn_from(self.settings)
         name = self._name_of(drawn, digest(inputs))
         with opened(str(self.settings.path(QUERIES))) as stream:
             stream.write(drawn.to_tsv().encode())
         self.keep("sample", inputs, {"name": name, "queries": len(drawn)})
         return Step("sample", f"{counted(len(drawn), 'query', 'queries')} drawn by {drawn.how['method']}: @{name}")
 
+    @property
+    def sample_inputs(self) -> list[Any]:
+        """What a sample rests on."""
+        return [self.settings.queries, _file_hash(self.settings.log)]
+
     def _name_of(self, drawn: Sample, inputs: str) -> str:
         """The name under which a sample is stored: that of its method and size, and of its inputs where it is taken."""
         usual = f"{drawn.how['method']}-{len(drawn)}"
         known = self.store.samples()
-        same = usual in known and [row.query_id for row in self.store.sampled(usual)[0]] == sorted(drawn.query_ids)
+        columns = (drawn.query_ids, drawn.traffic.tolist(), drawn.inclusion.tolist(), drawn.strata)
+        same = usual in known and self.store.sampled(usual)[0] == sorted(zip(*columns, strict=True))
         return self.project.add_sample(drawn, usual if usual not in known or same else f"{usual}-{inputs[:6]}")
 
     @cached_property
@@ -182,11 +187,15 @@ class Work:
 
     def _begin(self, config: Config) -> bool:
         """Whether a new run is due: the last one is whole, and the code of the function that made it has changed."""
-        before, code = self.known(f"code of {config.name}"), digest(sources_of(config))
-        anew = before is not None and before["whole"] and before["code"] != code
+        code, anew = digest(sources_of(config)), self.code_changed(config)
         if anew:  # an interrupted run goes on, whatever is mended in the code meanwhile
             self.keep(f"code of {config.name}", code, {"code": code, "whole": False})
         return anew
+
+    def code_changed(self, config: Config) -> bool:
+        """Whether the last run was made, whole, by other code than there is now."""
+        before = self.known(f"code of {config.name}")
+        return before is not None and bool(before["whole"]) and before["code"] != digest(sources_of(config))
 
     def _whole(self, config: Config) -> None:
         code = digest(sources_of(config))
@@ -210,8 +219,7 @@ class Work:
 
     def do_pool(self) -> Step:
         """Choose what to judge, without what others than the judges of the loop have graded."""
-        judged = self._people()
-        inputs = [self.numbers, self.settings.pool, sorted(judged)]
+        judged, inputs = self._people(), self.pool_inputs(self.numbers)
         before = self.known("pool", inputs)
         if before is not None and self.settings.path(PAIRS).is_file():
             self.pooled = before["pairs"]
@@ -226,6 +234,10 @@ class Work:
             "pool",
             f"{counted(len(made.pairs), 'pair')} of {counted(made.queries, 'query', 'queries')} to judge{had}: {PAIRS}",
         )
+
+    def pool_inputs(self, numbers: Mapping[str, int]) -> list[Any]:
+        """What a pool of these runs rests on."""
+        return [numbers, self.settings.pool, sorted(self._people())]
 
     def _people(self) -> set[tuple[str, str]]:
         """The pairs that somebody else than the judges of the loop has graded."""
@@ -302,7 +314,7 @@ class Work:
         name, inputs = f"check {config.name}", [_file_hash(path), judged.settings, self.settings.repeats, queries]
         found = self.known(name, inputs)
         if found is None:
-            said = _said_of(path, queries)
+            said = said_of(path, queries)
             watched = self._watched(config.name)
             check = check_judge(self.project, config, {PEOPLE: said}, repeats=self.settings.repeats, progress=watched)
             _refuse_open(check.judged)
@@ -326,7 +338,7 @@ class Work:
         return {"judgments": self.labels, "runs": self.runs, "measures": list(self.settings.measures), **about}
 
     @property
-    def _inputs(self) -> list[Any]:
+    def inputs(self) -> list[Any]:
         """What every value rests on."""
         sample = None if self.sample is None else [self.sample_name, self.settings.per]
         return [self.numbers, self.labels.stored, list(self.settings.measures), sample]
@@ -336,17 +348,17 @@ class Work:
         self.evaluation = evaluate_runs(**self._measured)
         first = self.evaluation.measures[0]
         words = ", ".join(f"{name} {result[first]:.4f}" for name, result in self.evaluation.items())
-        if self.known("evaluate", self._inputs) is not None:
+        if self.known("evaluate", self.inputs) is not None:
             return Step("evaluate", f"{first}: {words}", kept=True)
         saved = self.project.save(self.evaluation)
-        self.keep("evaluate", self._inputs, {"evaluations": saved})
+        self.keep("evaluate", self.inputs, {"evaluations": saved})
         return Step("evaluate", f"{first}: {words}")
 
     def do_compare(self) -> Step:
         """Compare every system with the baseline, the first by default."""
         if len(self.runs) < 2:
             return Step("compare", "there is one system, and nothing to compare it with", kept=True)
-        baseline = self.settings.baseline or next(iter(self.settings.systems))
+        baseline = self.settings.first
         about = self._measured
         self.comparison = compare(about.pop("judgments"), about.pop("runs"), **about, baseline=baseline)
         pairs = self.comparison.first.against(baseline)
@@ -358,7 +370,7 @@ class Work:
 
         path = self.settings.report
         self.written = os.fspath(path)
-        inputs = [self._inputs, self.settings.baseline]
+        inputs = [self.inputs, self.settings.baseline]
         if self.known("report", inputs) is not None and path.is_file():
             return Step("report", self.written, kept=True)
         about = self._measured
@@ -393,13 +405,14 @@ def _caption(fields: Mapping[str, Any]) -> str:
     return str(next((fields[name] for name in TEXTS if name in fields), next(iter(fields.values()), "")))
 
 
-def _drawn(settings: Settings) -> Sample:
+def drawn_from(settings: Settings) -> Sample:
+    """The sample of a log."""
     queries = dict(settings.queries)
     del queries["log"]
     return sample(os.fspath(settings.log), queries.pop("sample", None), **queries)
 
 
-def _said_of(path: Path, queries: Collection[str]) -> dict[str, dict[str, float]]:
+def said_of(path: Path, queries: Collection[str]) -> dict[str, dict[str, float]]:
     """What people said of these queries."""
     said: dict[str, dict[str, float]] = {query: {} for query in queries}
     for query, doc, grade in read_judgments(os.fspath(path)):
@@ -412,50 +425,3 @@ def _said_of(path: Path, queries: Collection[str]) -> dict[str, dict[str, float]
 def _file_hash(path: Path) -> str:
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
-
-
-# ---- what it would do ------------------------------------------------------------------------------------------------
-
-
-def planned(settings: Settings) -> Iterator[Step]:
-    """A line for every step."""
-    queries = settings.queries
-    n = len(_drawn(settings)) if "log" in queries else None
-    if "file" in queries:
-        n = len(read_queries(str(settings.path(queries["file"]))))
-    many = "the stored queries" if n is None else counted(n, "query", "queries")
-    yield Step("sample", f"{many} of {queries.get('log') or queries.get('file') or 'the store'}")
-    yield Step("search", f"{many}, asked of {', '.join(settings.systems)}")
-    depth = settings.pool.get("take") or settings.pool.get("depth", 10) * len(settings.systems)
-    yield Step("pool", f"at most {depth:,} of every query" + (f", {depth * n:,} pairs" if n is not None else ""))
-    yield from _planned_judges(settings)
-    yield Step("evaluate", f"{', '.join(settings.measures)} of {', '.join(settings.systems)}")
-    if len(settings.systems) > 1:
-        yield Step("compare", f"against {settings.baseline or next(iter(settings.systems))}")
-    yield Step("report", os.fspath(settings.report))
-
-
-def _planned_judges(settings: Settings) -> Iterator[Step]:
-    pooled, checked = _planned_pairs(settings)
-    for name, config in settings.judges.items():
-        if pooled is None:
-            yield Step("judge", f"{name}: the pairs are not known before the pool; --until pool makes it")
-            continue
-        plan = plan_judge(settings.project, config, [*pooled, *checked], settings.repeats)
-        also = f" and {len(checked):,} of the check" if checked else ""
-        words = f"{name}: {counted(len(pooled), 'pair')}{also}, {counted(plan['calls'], 'call')} to make"
-        yield Step("judge", f"{words}{worth(plan)}")
-
-
-def _planned_pairs(settings: Settings) -> tuple[list[Pair] | None, list[Pair]]:
-    """The pairs of the pool, where there is one, and what is asked for the check beside them."""
-    path, store = settings.path(PAIRS), settings.project.file
-    if not path.is_file() or (store is not None and not store.is_file()):
-        return None, []
-    with settings.project.store() as opened_store:
-        queries = [query.query_id for query in opened_store.queries()]
-    pooled = read_pairs(str(path))
-    said = {} if settings.check is None else _said_of(settings.check, queries)
-    judged = [Pair(query, doc) for query, each in said.items() for doc in each]
-    known = {pair[:2] for pair in pooled}
-    return pooled, [pair for pair in judged if pair[:2] not in known]

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     from rankgauge.store.store import Rated, Store
 
-__all__ = ["Checked", "add_check", "agreement_words", "checks", "fooled_words", "models", "unchecked"]
+__all__ = [
+    "Checked",
+    "add_check",
+    "agreement_in_brief",
+    "agreement_words",
+    "checks",
+    "fooled_words",
+    "models",
+    "unchecked",
+]
 
 PEOPLE, GULLIBLE = "people", "gullible"  # kinds of checks
 ASKED: Final = ("model", "program")  # kinds of judges whom people have to check
@@ -43,15 +52,31 @@ class Checked(NamedTuple):
 def agreement_words(judge: str, found: Mapping[str, Any]) -> str:
     """How far a judge agrees with people."""
     found = clean(found)  # what is not defined is NaN before it is stored, and None after
-    kappa, bias = found["kappa"], found["bias"]["value"] or 0.0
-    ends = "" if kappa["low"] is None else f", {kappa['low']:.2f} to {kappa['high']:.2f}"
-    sure = "κ is not defined" if kappa["value"] is None else f"κ {kappa['value']:.2f}{ends}"
+    bias = found["bias"]["value"] or 0.0
     leaning = f"{abs(bias):.2f} {'higher' if bias > 0 else 'lower'} on average"
     leaning = leaning if round(abs(bias), 2) else "as high as they do"
     share = f"{100 * found['agreement']['value']:.0f} % of {counted(found['graded'], 'pair')}"
+    told = f"{judge} agrees with {found['people']} on {share} ({_kappa(found)}); it grades {leaning}"
+    return f"{told}{_turned(found, '; they put {} first, it puts {} first')}"
+
+
+def agreement_in_brief(found: Mapping[str, Any]) -> str:
+    """The same in a line, of a judge who was named before."""
+    found = clean(found)
+    turned = _turned(found, "; they put {} first, it puts {}")
+    return f"{_kappa(found, ' ({low:.2f} to {high:.2f})')} with {found['people']}{turned}"
+
+
+def _kappa(found: Mapping[str, Any], interval: str = ", {low:.2f} to {high:.2f}") -> str:
+    kappa = found["kappa"]
+    ends = "" if kappa["low"] is None else interval.format(**kappa)
+    return "κ is not defined" if kappa["value"] is None else f"κ {kappa['value']:.2f}{ends}"
+
+
+def _turned(found: Mapping[str, Any], words: str) -> str:
+    """Where people and a judge put different systems first, which: the words, else nothing."""
     best = [*found.get("best", {}).values()]
-    turned = f"; they put {best[0]} first, it puts {best[1]} first" if len({*best}) > 1 else ""
-    return f"{judge} agrees with {found['people']} on {share} ({sure}); it grades {leaning}{turned}"
+    return words.format(*best) if len({*best}) > 1 else ""
 
 
 def fooled_words(judge: str, found: Mapping[str, Any]) -> str:

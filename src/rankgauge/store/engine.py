@@ -25,6 +25,11 @@ NETWORK: Final = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "lustre", "gpfs", "
 class StoreError(RankgaugeError):
     """The store cannot be opened, read or written."""
 
+    @property
+    def is_passing(self) -> bool:
+        """Whether the database failed, so that the same may be done later."""
+        return self.__cause__ is not None
+
 
 class StoreLost(StoreError):
     """The database went away in the middle; whatever was acknowledged is there."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Text, bindparam, func, select
+from sqlalchemy import Connection, Text, bindparam, func, or_, select
 
 from rankgauge.store import schema
 from rankgauge.store.rows import digest, id_of, identifier, insert_into, now, parts, storable
 
-__all__ = ["TRIAL", "Judge", "Label", "Rated", "add_judgments", "judge_id", "label_row", "text_now"]
+__all__ = ["GRADED", "STATES", "TRIAL", "Judge", "Label", "Rated", "add_judgments", "is_label", "judge_id", "judge_ids"]
+__all__ += ["label_row", "put_judgments", "text_now"]
 
+GRADED: Final = "graded"
+STATES: Final = (GRADED, "unsure", "skipped", "refused", "failed")  # all but the first are no grades
 TRIAL: Final = "trial"  # a kind of judge: one put to the test, whose answers are no labels
 
 
@@ -49,6 +52,7 @@ class Label(NamedTuple):
     cut: int | None = None  # characters of the document that were not shown
     expected: float | None = None  # grade, over the probabilities of an answer of one token
     mass: float | None = None  # of probability on the grades of the scale
+    task_id: int | None = None  # the task in which somebody was given the pair
 
 
 class Rated(NamedTuple):
@@ -76,6 +80,12 @@ def text_now(doc: Any) -> Any:
     )
 
 
+def is_label() -> Any:
+    """What makes a label of a judgment: a pair that a rater of a task is asked again is a check of the rater."""
+    table = schema.judgment.c
+    return or_(table.task_id.is_(None), table.repeat == 0)
+
+
 def _text_judged() -> Any:
     """The text that a label is about: the one that it names, or the one that the document has now."""
     return func.coalesce(bindparam("hash_seen", type_=Text), text_now(bindparam("doc_seen", type_=Text)))
@@ -93,8 +103,8 @@ def label_row(label: Label, source: str) -> dict[str, Any]:
 
 def add_judgments(connection: Connection, several: Sequence[Sequence[tuple[Judge, dict[str, Any]]]]) -> list[int]:
     """Judgments of several callers, in one statement; of each, how many were not stored before."""
-    at = now()
     numbers: dict[str, int] = {}
+    of: dict[int, int] = {}  # the same by what holds a judge: a few, each of many rows
     keys = [row["key"] for rows in several for _, row in rows]
     known: set[str] = set()
     for part in parts(keys):
@@ -106,11 +116,19 @@ def add_judgments(connection: Connection, several: Sequence[Sequence[tuple[Judge
         for judge, row in rows:
             if row["key"] not in known:
                 known.add(row["key"])
-                new.append(row | {"judge_id": judge_id(connection, judge, numbers), "at": row["at"] or at})
+                if id(judge) not in of:
+                    of[id(judge)] = judge_id(connection, judge, numbers)
+                new.append(row | {"judge_id": of[id(judge)]})
         counts.append(len(new) - before)
-    for part in parts(new):
-        connection.execute(_put(connection.dialect.name), part)
+    put_judgments(connection, new)
     return counts
+
+
+def put_judgments(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows with the numbers of their judges; one whose key is there is left as it is."""
+    at = now()
+    for part in parts([{**row, "at": row["at"] or at} for row in rows]):
+        connection.execute(_put(connection.dialect.name), part)
 
 
 _KNOWN: Final = select(schema.judgment.c.key).where(schema.judgment.c.key.in_(bindparam("keys", expanding=True)))
@@ -121,11 +139,27 @@ def _put(dialect: str) -> Any:
     return insert_into(dialect, schema.judgment).on_conflict_do_nothing().values(doc_hash=_text_judged())
 
 
+def judge_ids(connection: Connection, judges: Iterable[Judge]) -> dict[str, int]:
+    """Name → number of judges, who are made if new."""
+    wanted = {judge.name: judge for judge in judges}
+    hashes = {name: _hash(judge) for name, judge in wanted.items()}
+    rows = connection.execute(_JUDGES, {"names": [*wanted]})
+    found = {name: number for name, known, number in rows if known == hashes[name]}
+    return {name: found[name] if name in found else judge_id(connection, wanted[name], {}) for name in wanted}
+
+
 def judge_id(connection: Connection, judge: Judge, numbers: dict[str, int]) -> int:
     """The number of a judge with these settings, who is made if new."""
-    about = {"name": judge.name, "kind": judge.kind, **judge.settings}
-    known = digest(about)
+    known = _hash(judge)
     if known not in numbers:
-        made = about | {"hash": known, "at": now()}
+        made = {"name": judge.name, "kind": judge.kind, **judge.settings, "hash": known, "at": now()}
         numbers[known] = id_of(connection, schema.judge, ("name", "hash"), made)
     return numbers[known]
+
+
+def _hash(judge: Judge) -> str:
+    return digest({"name": judge.name, "kind": judge.kind, **judge.settings})
+
+
+_B = schema.judge.c
+_JUDGES: Final = select(_B.name, _B.hash, _B.judge_id).where(_B.name.in_(bindparam("names", expanding=True)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
 import socket
@@ -15,6 +14,7 @@ from sqlalchemy import insert, select, update
 from rankgauge.errors import warn
 from rankgauge.store import schema
 from rankgauge.store.engine import StoreError
+from rankgauge.store.operator import operator
 from rankgauge.store.rows import now
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ class Lease:
 
     def __init__(self, store: Store, name: str, *, seconds: float = SECONDS, holder: str = "") -> None:
         self.store, self.name, self.seconds = store, name, seconds
-        self.holder = holder or f"{_user()} on {socket.gethostname()} (process {os.getpid()}, since {now()[:19]} UTC)"
+        self.holder = (
+            holder or f"{operator()} on {socket.gethostname()} (process {os.getpid()}, since {now()[:19]} UTC)"
+        )
         self._ended = threading.Event()
         self._lost: StoreError | None = None
         self._renewing = threading.Thread(target=self._renew, name=f"rankgauge-lease-{name}", daemon=True)
@@ -76,8 +78,9 @@ class Lease:
             raise StoreError(
                 f"{self.name} is in use by {found['holder']}; wait until it is done, or {left} seconds if it has died"
             )
-        held = update(schema.lock).where(schema.lock.c.name == self.name)
-        connection.execute(held.values(holder=self.holder, until=until))
+        held = update(schema.lock).where(schema.lock.c.name == self.name, schema.lock.c.holder == found["holder"])
+        if connection.execute(held.values(holder=self.holder, until=until)).rowcount == 0:
+            return self._taken(connection)  # somebody took it in between
         return "" if mine else str(found["holder"])
 
     def _renew(self) -> None:
@@ -101,10 +104,3 @@ def _has_died(holder: str) -> bool:
     except (OSError, OverflowError):
         return False
     return False
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user without a name
-        return f"user {os.getuid()}"

@@ -23,6 +23,7 @@ __all__ = [
     "insert_into",
     "insert_new",
     "inserted",
+    "is_storable",
     "now",
     "parts",
     "row_count",
@@ -34,6 +35,8 @@ __all__ = [
 T = TypeVar("T")
 MANY: Final = 10_000  # rows of one statement
 LONGEST: Final = 1_000  # bytes of an id: PostgreSQL's indexes hold a query and a document of this length
+# Made once, for `json.dumps` makes one for every value.
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 HALF: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -49,12 +52,17 @@ def digest(value: Any) -> str:
 
 def written(value: Any) -> str:
     """Anything as JSON, the same everywhere."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    return _ENCODER.encode(value)
+
+
+def is_storable(words: str) -> bool:
+    """Whether databases take a text."""
+    return "\0" not in words and (words.isascii() or not HALF.search(words))
 
 
 def storable(words: T, source: str) -> T:
     """The text as it is; what no database takes is refused."""
-    if isinstance(words, str) and ("\0" in words or (not words.isascii() and HALF.search(words))):
+    if isinstance(words, str) and not is_storable(words):
         what = "NUL or half a character (a lone surrogate)"
         raise StoreError(f"{source} holds {what}, which cannot be stored; take it out: {words[:60]!r}")
     return words

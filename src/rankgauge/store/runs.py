@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select, update
 from rankgauge.store import schema, texts
 from rankgauge.store.engine import StoreError
 from rankgauge.store.packing import packed
-from rankgauge.store.rows import digest, id_of, identifier, insert_into, inserted, now, storable
+from rankgauge.store.rows import digest, id_of, identifier, insert_into, inserted, is_storable, now, storable
 
 __all__ = ["Answer", "RunRow", "add_answers", "answer_row", "begin", "end", "fingerprint", "models", "run_row"]
 
@@ -121,8 +121,9 @@ def _models(config: Any) -> Iterator[str]:
 def answer_row(answer: Answer, source: str) -> dict[str, Any]:
     query = identifier(answer.query_id, f"{source}: a query's id")
     place = f"{source}: query {query!r}: a document's id"
-    for each in answer.doc_ids:
-        storable(each, place)
+    if not is_storable("".join(answer.doc_ids)):  # all at once, for an answer has many
+        for each in answer.doc_ids:
+            storable(each, place)
     if len({*answer.doc_ids}) < len(answer.doc_ids):
         twice = next(doc for at, doc in enumerate(answer.doc_ids) if doc in answer.doc_ids[:at])
         raise StoreError(f"{source}: document {twice!r} is there twice for query {query!r}; keep one")

@@ -82,6 +82,56 @@ judge = Table(
     Column("prompt", ForeignKey("prompt.hash")), Column("scale", Text), Column("hash", Text, nullable=False),
     Column("at", Text, nullable=False), UniqueConstraint("name", "hash"),
 )  # fmt: skip
+task = Table(  # pairs that people are to judge, and how; scale, fields, raters and runs are JSON
+    "task", TABLES, Column("task_id", Integer, primary_key=True), Column("name", Text, nullable=False, unique=True),
+    Column("scale", Text, nullable=False), Column("guidelines", Text, nullable=False), Column("fields", Text),
+    Column("overlap", Integer, nullable=False), Column("raters", Text, nullable=False),
+    Column("gold", Double, nullable=False), Column("repeat", Double, nullable=False),
+    Column("shows_models", Integer, nullable=False), Column("runs", Text, nullable=False), Column("width", Double),
+    Column("at", Text, nullable=False), Column("closed", Text),
+)  # fmt: skip
+task_query = Table(  # `pairs` it has; `open`: how many raters may still be given the query
+    "task_query", TABLES, Column("task_id", ForeignKey("task.task_id"), primary_key=True),
+    Column("query_id", ID, primary_key=True), Column("place", Integer, nullable=False),
+    Column("pairs", Integer, nullable=False), Column("open", Integer, nullable=False),
+)  # fmt: skip
+# What is next is asked for all the time, and is never looked for among what is done.
+Index(
+    "task_query_next", task_query.c.task_id, task_query.c.place,
+    sqlite_where=task_query.c.open > 0, postgresql_where=task_query.c.open > 0,
+)  # fmt: skip
+task_pair = Table(  # `hash`: the text at that time; `gold`: the grade that is known; `again`: to be asked twice
+    "task_pair", TABLES, Column("task_id", ForeignKey("task.task_id"), primary_key=True),
+    Column("query_id", ID, primary_key=True), Column("doc_id", ID, primary_key=True), Column("hash", Text),
+    Column("gold", Double), Column("again", Integer, nullable=False),
+)  # fmt: skip
+assignment = Table(  # a query in the hands of a rater; `lapsed`: not any more, since nothing was heard
+    "assignment", TABLES, Column("task_id", ForeignKey("task.task_id"), primary_key=True),
+    Column("query_id", ID, primary_key=True), Column("judge", ID, primary_key=True),
+    Column("given", Text, nullable=False), Column("seen", Text, nullable=False), Column("done", Text),
+    Column("lapsed", Text), Index("assignment_judge", "task_id", "judge"),
+)  # fmt: skip
+_HELD: Final = assignment.c.done.is_(None) & assignment.c.lapsed.is_(None)
+Index("assignment_held", assignment.c.task_id, assignment.c.seen, sqlite_where=_HELD, postgresql_where=_HELD)
+user = Table(
+    "user", TABLES, Column("user_id", Integer, primary_key=True), Column("name", ID, nullable=False, unique=True),
+    Column("role", Text, nullable=False), Column("password", Text), Column("disabled", Integer, nullable=False),
+    Column("at", Text, nullable=False),
+)  # fmt: skip
+token = Table(  # for programs; only its hash is stored
+    "token", TABLES, Column("hash", ID, primary_key=True),
+    Column("user_id", ForeignKey("user.user_id"), nullable=False),
+    Column("name", Text, nullable=False), Column("expires", Text), Column("last_used", Text),
+)  # fmt: skip
+session = Table(
+    "session", TABLES, Column("hash", ID, primary_key=True),
+    Column("user_id", ForeignKey("user.user_id"), nullable=False), Column("expires", Text, nullable=False),
+)  # fmt: skip
+audit = Table(  # who did what; `address` where somebody asked from
+    "audit", TABLES, Column("audit_id", Integer, primary_key=True), Column("at", Text, nullable=False),
+    Column("who", ID, nullable=False), Column("what", ID, nullable=False), Column("detail", Text, nullable=False),
+    Column("address", ID), Index("audit_what", "what", "at"),
+)  # fmt: skip
 judgment = Table(
     "judgment", TABLES, Column("judgment_id", Integer, primary_key=True), Column("query_id", ID, nullable=False),
     Column("doc_id", ID, nullable=False), Column("doc_hash", Text),
@@ -92,6 +142,7 @@ judgment = Table(
     Column("model", Text), Column("tokens_in", Integer), Column("tokens_out", Integer), Column("cost", Double),
     Column("milliseconds", Double), Column("calls", Integer), Column("at", Text, nullable=False),
     Column("answer", ID), Column("cut", Integer), Column("expected", Double), Column("mass", Double),
+    Column("task_id", Integer),
     Index("judgment_pair", "query_id", "doc_id"), Index("judgment_answer", "answer"),
 )  # fmt: skip
 judge_check = Table(  # what was found where a judge was put to the test
@@ -120,8 +171,8 @@ lock = Table(
     Column("until", Double, nullable=False),
 )  # fmt: skip
 
-# What a dump holds, in an order in which every row finds the rows that it names. Locks are of the moment.
-STORED: Final = tuple(table for table in TABLES.sorted_tables if table.name not in ("lock", "migration"))
+# What a dump holds, in an order in which every row finds the rows that it names. Locks and log-ins are of the moment.
+STORED: Final = tuple(table for table in TABLES.sorted_tables if table.name not in ("lock", "migration", "session"))
 
 
 def _first(connection: Connection) -> None:
@@ -130,18 +181,28 @@ def _first(connection: Connection) -> None:
 
 def _answers(connection: Connection) -> None:
     """Answers of models by their own key, what they cut and how sure they were; checks of judges."""
-    there = {column["name"] for column in inspect(connection).get_columns("judgment")}
-    for column in (judgment.c.answer, judgment.c.cut, judgment.c.expected, judgment.c.mass):
-        if column.name not in there:
-            kind = column.type.compile(connection.dialect)
-            connection.execute(text(f"ALTER TABLE judgment ADD COLUMN {column.name} {kind}"))
-    for index in judgment.indexes:
-        index.create(connection, checkfirst=True)
+    _extend(connection, judgment, "answer", "cut", "expected", "mass")
+
+
+def _tasks(connection: Connection) -> None:
+    """Tasks of raters, users, and who did what."""
+    _extend(connection, judgment, "task_id")
+
+
+def _extend(connection: Connection, table: Table, *names: str) -> None:
+    """New columns of a table that is there, its indexes, and tables that are not there."""
+    there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+    for column in (table.c[name] for name in names if name not in there):
+        kind = column.type.compile(connection.dialect)
+        connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind}"))
     TABLES.create_all(connection)
+    for index in table.indexes:
+        index.create(connection, checkfirst=True)
 
 
 # Number − 1 → what the step is called, and what it does.
 MIGRATIONS: Final[list[tuple[str, Callable[[Connection], None]]]] = [
     ("the first tables", _first),
     ("answers of models, and checks of judges", _answers),
+    ("tasks of raters, and users", _tasks),
 ]

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from sqlalchemy import select, text
+from sqlalchemy import func, select, text
 
 from rankgauge.errors import counted
 from rankgauge.shown import Shown
 from rankgauge.store import schema
 from rankgauge.store.checks import checks
 from rankgauge.store.evaluations import Past, saved
+from rankgauge.store.judgments import STATES, TRIAL
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from rankgauge.store.store import Rated, Store
 
 __all__ = ["JudgeCounts", "LabelCounts", "Status", "label_counts", "status"]
-
-STATES = ("skipped", "refused", "failed")  # of judgments that are no grades
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,8 +62,16 @@ def status(store: Store, rule: Labels) -> Status:
     evaluations = [(each, past.stale(each)) for each in saved(store)]
     stale = [f"evaluation {each.number} of {each.system}: {', '.join(why)}" for each, why in evaluations if why]
     engine = "SQLite" if store.engine.url.get_backend_name() == "sqlite" else "PostgreSQL"
-    about = (store.where, engine, store.read(_bytes), store.counts(), tuple(open_runs), tuple(stale))
+    about = (store.where, engine, store.read(_bytes), _tables(store), tuple(open_runs), tuple(stale))
     return Status(*about, tuple(store.read(_held)), tuple(each.words for each in checks(store)))
+
+
+def _tables(store: Store) -> dict[str, int]:
+    """Table → its rows; the answers by which a judge was put to the test are no judgments, and counted apart."""
+    tried = select(func.count()).select_from(schema.judgment).join(schema.judge).where(schema.judge.c.kind == TRIAL)
+    number = store.read(lambda connection: int(connection.scalar(tried) or 0))
+    rows = store.counts()
+    return rows | ({"judgment": rows["judgment"] - number, TRIAL: number} if number else {})
 
 
 def _bytes(connection: Connection) -> int:

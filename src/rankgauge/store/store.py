@@ -287,7 +287,7 @@ class Store:
         """
         table, judge = schema.judgment.c, schema.judge.c
         latest = select(func.max(table.judgment_id)).join(schema.judge, judge.judge_id == table.judge_id)
-        latest = latest.where(judge.kind != judgments.TRIAL)
+        latest = latest.where(judge.kind != judgments.TRIAL, judgments.is_label())
         latest = latest.group_by(table.query_id, table.doc_id, judge.name, table.repeat, table.ruling)
         latest = latest.where(table.judgment_id <= until) if until is not None else latest
         outdated = case(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from rankgauge.errors import warn
 from rankgauge.store import schema
@@ -18,10 +18,12 @@ __all__ = [
     "Document",
     "Pair",
     "Query",
+    "Text",
     "add_documents",
     "add_queries",
     "document_row",
     "merged",
+    "newest_texts",
     "put_documents",
     "query_row",
 ]
@@ -42,6 +44,13 @@ class Document(NamedTuple):
     doc_id: str
     fields: Mapping[str, Any]
     at: str | None = None
+
+
+class Text(NamedTuple):
+    """What a document says now: the hash of it, and its fields."""
+
+    hash: str
+    fields: Mapping[str, Any]
 
 
 class Pair(NamedTuple):
@@ -87,6 +96,23 @@ def _put_document(dialect: str) -> Any:
     put = insert_into(dialect, schema.document)
     later = {"set_": {"at": put.excluded.at}, "where": put.excluded.at > schema.document.c.at}
     return put.on_conflict_do_update(index_elements=["doc_id", "hash"], **later)
+
+
+def newest_texts(connection: Connection, wanted: Iterable[str]) -> dict[str, Text]:
+    """Document → its text, as it is now; of those that have one."""
+    found: dict[str, Text] = {}
+    for part in parts(sorted(wanted)):
+        for doc, known, fields in connection.execute(_TEXTS, {"docs": part}):
+            found[doc] = Text(known, json.loads(fields))
+    return found
+
+
+_D = schema.document.c
+_TEXTS: Final = (
+    select(_D.doc_id, _D.hash, _D.fields)
+    .where(_D.doc_id.in_(bindparam("docs", expanding=True)))
+    .order_by(_D.at, _D.hash.desc())
+)
 
 
 def merged(old: dict[str, Any], new: dict[str, Any], source: str, what: str) -> dict[str, Any]:

@@ -7,13 +7,13 @@ import inspect
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgauge.errors import InputError, unknown
 from rankgauge.read.rows import shortened
-from rankgauge.systems.hits import Asked, Failed, Hit, hit_of
+from rankgauge.systems.hits import Asked, Failed, Hit, hit_of, plain_hits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,13 +112,14 @@ def called(function: Callable[..., Any], *words: Any) -> Any:
         raise Failed(f"the function raised {type(error).__name__}: {shortened(str(error))}{place}") from None
 
 
-def hits_in(answer: Any) -> Iterator[Hit]:
+def hits_in(answer: Any) -> Iterable[Hit]:
     """What a function returned: an iterable of ids, of (id, score) or of dicts; or a dict of id → score."""
     if isinstance(answer, Mapping):
         return itertools.starmap(hit_of, answer.items())
     if answer is None or isinstance(answer, (str, bytes)) or not isinstance(answer, Iterable):
         raise Failed(f"the function returned {_shown(answer)}; expected a list of ids, (id, score) or dicts")
-    return map(_hit, called(list, answer))
+    listed = called(list, answer)
+    return plain_hits(listed) or map(_hit, listed)
 
 
 def _hit(given: Any) -> Hit:

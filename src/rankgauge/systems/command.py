@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
@@ -132,7 +132,7 @@ class _Program:
         return f"; it said {shortened(said.splitlines()[-1])}" if said else ""
 
 
-def _hits(answer: bytes, query: str) -> Iterator[Hit]:
+def _hits(answer: bytes, query: str) -> Iterable[Hit]:
     """The hits on a line: {"query_id", "hits": [{"id", "score", …}]}."""
     try:
         item: Any = json.loads(answer)

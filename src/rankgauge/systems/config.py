@@ -181,6 +181,11 @@ class Config:
         """What makes it this system: a change of it is another system under the same name."""
         return {name: value for name, value in self.table.items() if name not in (*LIMITS, "depth")}
 
+    def identity_in(self, project: Project | None) -> dict[str, Any]:
+        """The same with what its files hold; nothing is opened, or built."""
+        about_of = getattr(self._class, "about_of", None)
+        return self.identity | ({} if about_of is None else about_of(self, project))
+
     @property
     def depth(self) -> int:
         """How many documents a query it is asked for."""
@@ -188,10 +193,14 @@ class Config:
 
     def open(self, project: Project | None) -> System:
         """The system, ready to be asked."""
+        made: System = self._class(self, project)
+        return made
+
+    @property
+    def _class(self) -> Any:
         made_by = RERANKERS[self.kind] if self.rerank else KINDS[self.kind].made_by
         module, _, name = made_by.partition(":")
-        made: System = getattr(import_module(f"rankgauge.systems.{module}"), name)(self, project)
-        return made
+        return getattr(import_module(f"rankgauge.systems.{module}"), name)
 
 
 def check_keys(table: Mapping[str, Any], keys: Mapping[str, Key], where: str, what: str = "") -> None:

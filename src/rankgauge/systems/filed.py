@@ -28,6 +28,11 @@ class Filed:
         self.answers = {answer.query_id: answer for answer in answers_of(run)}
         self.about = {"run": digest([answer[:3] for answer in self.answers.values()])}
 
+    @staticmethod
+    def about_of(config: Config, project: Project | None) -> dict[str, str]:
+        """What the file holds."""
+        return Filed(config, project).about
+
     def ask(self, asked: Sequence[Asked], k: int) -> Sequence[Iterable[Hit]]:
         """The documents of the file, by their scores."""
         found = self.answers.get(asked[0].query_id)

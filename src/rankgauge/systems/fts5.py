@@ -52,6 +52,11 @@ class Fts5:
         self.weights = _weights(config.table.get("fields"), columns, config.where)
         self.every_word = config.table.get("words", "any") == "all"
 
+    @staticmethod
+    def about_of(config: Config, project: Project | None) -> dict[str, str]:
+        """What the documents are."""
+        return {"documents": corpus_hash(_documents(config, project))}
+
     def ask(self, asked: Sequence[Asked], k: int) -> Sequence[Iterable[Hit]]:
         """The best by BM25; of documents with one score the first of the corpus is first."""
         matched = expression_of(asked[0].text, self.weights, every=self.every_word)

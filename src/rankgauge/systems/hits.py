@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from functools import partial
+from itertools import chain, islice, repeat
+from operator import ge, gt
 from typing import Any, Final, NamedTuple, Protocol
 
 from rankgauge.errors import FormatError
 from rankgauge.read.records import id_text
 from rankgauge.read.rows import shortened
 
-__all__ = ["DUPLICATES", "Asked", "Failed", "Hit", "Ranking", "System", "cleaned", "hit_of", "ranking_of", "score_of"]
+__all__ = ["DUPLICATES", "Asked", "Failed", "Hit", "Ranking", "System", "cleaned", "hit_of", "plain_hits", "ranking_of"]
+__all__ += ["score_of"]
 
 LONGEST: Final = 1_000  # bytes of an id, as a store takes it
+MANY: Final = 10_000  # hits of an answer, above which only as many are looked at as are needed
+SHORT: Final = LONGEST // 4  # characters: no longer in bytes than an id may be
 UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 DUPLICATES: Final = ("error", "first", "best")  # what to do with a document that is there twice
 
@@ -49,6 +54,9 @@ class Hit(NamedTuple):
     fields: Mapping[str, Any] | None = None
 
 
+_made: Final = partial(tuple.__new__, Hit)  # of a tuple of all three
+
+
 class Ranking(NamedTuple):
     """An answer: documents best first, with scores that fall; `notes` say what became of what the system gave."""
 
@@ -78,16 +86,34 @@ def hit_of(doc: Any, score: Any = None, fields: Any = None) -> Hit:
         name = id_text(doc)
     except FormatError as error:
         raise Failed(str(error)) from None
-    if not name or "\0" in name or (len(name) > LONGEST // 4 and len(name.encode()) > LONGEST):
+    if not name or "\0" in name or (len(name) > SHORT and len(name.encode()) > LONGEST):
         raise Failed(f"a document's id is {name[:60]!r}; expected a text of at most {LONGEST:,} bytes, without NUL")
     shown = cleaned(fields) if fields and isinstance(fields, Mapping) else None
     return Hit(name, None if score is None else score_of(score, name), shown)
 
 
+def plain_hits(given: Sequence[Any]) -> Iterable[Hit] | None:
+    """The hits of (id, score), where all are plain: looked at all together, which takes a third of one by one.
+
+    None where one is not, or there are so many that looking at all of them may be in vain.
+    """
+    if len(given) > MANY or {*map(type, given)} != {tuple} or {*map(len, given)} != {2}:
+        return None
+    docs, scores = zip(*given, strict=True)
+    if {*map(type, docs)} != {str} or {*map(type, scores)} != {float} or not all(map(math.isfinite, scores)):
+        return None
+    sizes, text = [*map(len, docs)], "".join(docs)
+    if min(sizes) == 0 or max(sizes) > SHORT or not text.isascii() or "\0" in text:
+        return None
+    return map(_made, zip(docs, scores, repeat(None)))
+
+
 def cleaned(value: Any) -> Any:
     """A value with � where a text holds what no database takes."""
     if isinstance(value, str):
-        return UNSTORABLE.sub("\ufffd", value)
+        return value if value.isascii() and "\0" not in value else UNSTORABLE.sub("\ufffd", value)
+    if value is None or isinstance(value, (int, float)):  # before it is asked whether it is a mapping, which takes long
+        return value
     if isinstance(value, Mapping):
         return {cleaned(str(name)): cleaned(each) for name, each in value.items()}
     return [cleaned(each) for each in value] if isinstance(value, (list, tuple)) else value
@@ -117,13 +143,11 @@ def ranking_of(hits: Iterable[Hit], k: int, *, duplicates: str = "error", ascend
     found = _once(hits, duplicates, ascending, k + 1)
     notes = ["more than k"] if len(found) > k else []
     found = found[:k]
-    scores = [hit.score for hit in found]
-    given = [(-score if ascending else score) + 0.0 for score in scores if score is not None]
+    given = [(-hit.score if ascending else hit.score) + 0.0 for hit in found if hit.score is not None]
     if len(given) < len(found):
         notes += ["without scores"]
-    elif any(later >= earlier for earlier, later in pairwise(given)):
-        rising = any(later > earlier for earlier, later in pairwise(given))
-        notes += ["scores not falling" if rising else "equal scores"]
+    elif not all(map(gt, given, given[1:])):
+        notes += ["equal scores" if all(map(ge, given, given[1:])) else "scores not falling"]
     if len(notes) > notes.count("more than k"):
         given = [-float(rank) for rank in range(1, len(found) + 1)]
     fields = {hit.doc_id: hit.fields for hit in found if hit.fields is not None}
@@ -135,6 +159,15 @@ def _once(hits: Iterable[Hit], duplicates: str, ascending: bool, most: int) -> l
 
     No more are looked at than are needed for `most`: there may be millions.
     """
+    ahead = iter(hits)
+    first = list(ahead if duplicates == "best" else islice(ahead, most))
+    if len({hit.doc_id for hit in first}) == len(first):
+        return first
+    return _told_apart(chain(first, ahead), duplicates, ascending, most)
+
+
+def _told_apart(hits: Iterable[Hit], duplicates: str, ascending: bool, most: int) -> list[Hit]:
+    """The same, hit by hit: for some are there twice."""
     places: dict[str, int] = {}
     kept: list[Hit | None] = []
     for hit in hits:

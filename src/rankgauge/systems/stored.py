@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
 from rankgauge.errors import InputError, counted
 from rankgauge.store import schema
-from rankgauge.store.rows import digest, parts
+from rankgauge.store.rows import digest
 from rankgauge.store.store import Query, Sampled, Store
+from rankgauge.store.texts import newest_texts
 from rankgauge.systems.hits import Asked
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "Earlier",
@@ -42,12 +39,16 @@ def sample_of(store: Store, queries: Sequence[Query], source: str) -> int:
     """The sample that has exactly these queries, which is made with them if there is none."""
     ids = {query.query_id for query in queries}
     store.add_queries(queries, source)
-    for number in _samples(store):
-        if _ids_in(store, number) == ids:
-            return number
+    if (known := sample_with(store, [*ids])) is not None:
+        return known
     name = os.path.basename(source)
     how = {"method": "given", "source": name, "n": len(ids)}
     return store.add_sample(f"{name} {digest(sorted(ids))}", how, queries, [*map(Sampled, ids)])
+
+
+def sample_with(store: Store, ids: Sequence[str] | None) -> int | None:
+    """The sample that has exactly these queries, or the one that was made last; None where there is none."""
+    return next((number for number in _samples(store) if ids is None or _ids_in(store, number) == {*ids}), None)
 
 
 def last_sample(store: Store) -> int:
@@ -121,10 +122,5 @@ def failures(store: Store, run: int) -> list[tuple[str, str]]:
 
 def fields(store: Store, wanted: Collection[str]) -> dict[str, Mapping[str, Any]]:
     """The fields of documents, as they are now; of those that the store has."""
-    table = schema.document.c
-    found: dict[str, Mapping[str, Any]] = {}
-    for part in parts(sorted(wanted)):
-        asked = select(table.doc_id, table.fields).where(table.doc_id.in_(part)).order_by(table.at, table.hash.desc())
-        rows: Iterable[Any] = store.read(lambda each, asked=asked: each.execute(asked).all())  # type: ignore[misc]
-        found |= {doc: json.loads(written) for doc, written in rows}
-    return found
+    texts = store.read(lambda connection: newest_texts(connection, wanted))
+    return {doc: text.fields for doc, text in texts.items()}

@@ -11,9 +11,8 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
-from queue import SimpleQueue
+from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from rankgauge.errors import warn
@@ -101,69 +100,74 @@ class Pool(Generic[T, R]):
         `keep` is called by several threads at once; what it raises ends everything and is raised here. Ctrl-C ends the
         asking (`stopped` is INTERRUPTED); what is under way is waited for and kept, unless there is a second one.
         """
-        left, ended = iter(items), [threading.Event() for _ in range(min(self.limits.workers, len(items)))]
-        for each in ended:
-            threading.Thread(target=self._work, args=(left, work, keep, each), daemon=True).start()
+        sit = partial(self._work, iter(items), keep)
+        seats = [_Seat(work, sit) for _ in range(min(self.limits.workers, len(items)))]
         try:
-            _wait_for(ended)
+            _wait_for(seats)
         except BaseException as error:
             self.stopped = self.stopped or INTERRUPTED
             if not isinstance(error, KeyboardInterrupt):
                 raise
             warn("interrupted: nothing more is asked, what is under way is waited for; Ctrl-C again stops at once")
-            _wait_for(ended)
+            _wait_for(seats)
         if self._broken is not None:
             raise self._broken
 
     def _work(
-        self, left: Iterator[T], work: Callable[[T], R], keep: Callable[[Done[T, R]], Any], ended: threading.Event
+        self, left: Iterator[T], keep: Callable[[Done[T, R]], Any], seat: _Seat[T, R], late: tuple[T, int] | None
     ) -> None:
-        hand: _Hand[T, R] = _Hand(work)
-        while self.stopped is None:
-            with self._lock:
-                try:
-                    item = next(left)
-                except StopIteration:
-                    break
-            try:
-                hand, done = self._done(hand, item)
-                if done is not None:
-                    keep(done)
-                    self._count(done.error)
-                self._places.open()
-            except BaseException as error:
-                self._broken, self.stopped = error, "broken"
-        hand.release()
-        ended.set()
+        """The work of a thread on its seat; it begins with what the one before it did not come back from."""
+        try:
+            if late is not None:
+                self._places.leave()
+                self._settle(self._too_late(*late), keep)
+            while self.stopped is None:
+                with self._lock:
+                    try:
+                        item = next(left)
+                    except StopIteration:
+                        break
+                self._settle(self._done(seat, item), keep)
+        except _LeftBehind:
+            return
+        except BaseException as error:
+            self._broken, self.stopped = error, "broken"
+        seat.ended.set()
 
-    def _done(self, hand: _Hand[T, R], item: T) -> tuple[_Hand[T, R], Done[T, R] | None]:
+    def _settle(self, done: Done[T, R] | None, keep: Callable[[Done[T, R]], Any]) -> None:
+        if done is not None:
+            keep(done)
+            self._count(done.error)
+        self._places.open()
+
+    def _too_late(self, item: T, attempt: int) -> Done[T, R]:
+        words = f"no answer within {self.limits.timeout:g} seconds; allow more: timeout = "
+        return Done(item, None, f"{words}{self.limits.timeout * 2 + 1:.0f}", attempt, 0.0)
+
+    def _done(self, seat: _Seat[T, R], item: T) -> Done[T, R] | None:
         """Try an item until there is an answer, or no use in another attempt; None where there was none at all."""
         error, milliseconds = "", 0.0
         for attempt in range(1, self.limits.retries + 2):
             with self._place() as wave:
                 if self.stopped is not None:
-                    return hand, _tried(item, error, attempt - 1, milliseconds)
+                    return _tried(item, error, attempt - 1, milliseconds)
                 began = time.perf_counter()
                 try:
-                    result = hand.do(item, self.limits.timeout * self.steps + GRACE)
-                except TimeoutError:
-                    words = f"no answer within {self.limits.timeout:g} seconds; allow more: timeout = "
-                    words += f"{self.limits.timeout * 2 + 1:.0f}"
-                    return _Hand(hand.work), Done(item, None, words, attempt, 0.0)
+                    result = seat.do(item, attempt, self.limits.timeout * self.steps + GRACE)
                 except Again as passing:
                     error, milliseconds, why = str(passing), _since(began), passing
                     if isinstance(passing, Busy):
                         self._places.halve(wave)
                 except Stop as fatal:
                     self.stopped = str(fatal)
-                    return hand, _tried(item, error, attempt - 1, milliseconds)
+                    return _tried(item, error, attempt - 1, milliseconds)
                 except Failed as final:
-                    return hand, Done(item, None, str(final), attempt, _since(began))
+                    return Done(item, None, str(final), attempt, _since(began))
                 else:
                     self._places.grow()
-                    return hand, Done(item, result, None, attempt, _since(began))
+                    return Done(item, result, None, attempt, _since(began))
             self._pause(attempt, why)
-        return hand, Done(item, None, error, self.limits.retries + 1, milliseconds)
+        return Done(item, None, error, self.limits.retries + 1, milliseconds)
 
     @contextmanager
     def _place(self) -> Iterator[int]:
@@ -176,7 +180,12 @@ class Pool(Generic[T, R]):
                     self._slot = at + 1.0 / self.limits.per_second
             self._sleep(lambda: max(at, self._resume))
             yield wave
-        finally:
+        except _LeftBehind:  # whoever sits here now has given it back
+            raise
+        except BaseException:
+            self._places.leave()
+            raise
+        else:
             self._places.leave()
 
     def _pause(self, attempt: int, why: Again) -> None:
@@ -203,11 +212,15 @@ class Pool(Generic[T, R]):
                 self.stopped = f"{self.in_a_row} failures in a row, the last: {error}"
 
 
-def _wait_for(ended: Sequence[threading.Event]) -> None:
-    """Not by `join`: a thread whose join was interrupted counts as ended in Python 3.11."""
-    for each in ended:
-        while not each.wait(0.1):  # in bites, so that Ctrl-C is heard
-            pass
+def _wait_for(seats: Sequence[_Seat[Any, Any]]) -> None:
+    """Until all have ended; meanwhile whoever takes too long is relieved.
+
+    Not by `join`: a thread whose join was interrupted counts as ended in Python 3.11.
+    """
+    for seat in seats:
+        while not seat.ended.wait(0.1):  # in bites, so that Ctrl-C is heard
+            for each in seats:
+                each.relieve()
 
 
 class _Places:
@@ -259,36 +272,47 @@ class _Places:
                 self._changed.notify()
 
 
-class _Hand(Generic[T, R]):
-    """A thread that does one thing after another, and can be left behind where it does not come back."""
+class _LeftBehind(BaseException):
+    """For a thread that took too long: another has its seat."""
 
-    def __init__(self, work: Callable[[T], R]) -> None:
-        self.work = work
-        self._tasks: SimpleQueue[tuple[T, Future[R]] | None] = SimpleQueue()
-        threading.Thread(target=self._loop, daemon=True).start()
 
-    def do(self, item: T, seconds: float) -> R:
-        future: Future[R] = Future()
-        self._tasks.put((item, future))
+class _Seat(Generic[T, R]):
+    """Where a thread does one thing after another; where it does not come back in time, another takes its seat.
+
+    The thread that asks is the one that keeps: an answer does not wait for a second thread to wake up.
+    """
+
+    def __init__(self, work: Callable[[T], R], sit: Callable[[_Seat[T, R], tuple[T, int] | None], None]) -> None:
+        self.ended = threading.Event()
+        self._do, self._sit = work, sit
+        self._lock = threading.Lock()
+        self._under_way: tuple[float, T, int] | None = None
+        self._fill(None)
+
+    def do(self, item: T, attempt: int, seconds: float) -> R:
+        """The work of an item; after so many seconds, `relieve` leaves whoever does it behind."""
+        mine = self._under_way = (time.monotonic() + seconds, item, attempt)
         try:
-            return future.result(seconds)
+            return self._do(item)
         except TimeoutError:
-            if future.done():  # the work itself raised it
-                raise Failed("no answer in time") from None
-            self.release()
-            raise
+            raise Failed("no answer in time") from None
+        finally:
+            with self._lock:
+                if self._under_way is not mine:
+                    raise _LeftBehind
+                self._under_way = None
 
-    def release(self) -> None:
-        """End after what is being done."""
-        self._tasks.put(None)
+    def relieve(self) -> None:
+        """Where the work takes too long, another sits down, and begins with that."""
+        with self._lock:
+            if self._under_way is None or time.monotonic() < self._under_way[0]:
+                return
+            _, item, attempt = self._under_way
+            self._under_way = None
+        self._fill((item, attempt))
 
-    def _loop(self) -> None:
-        while (task := self._tasks.get()) is not None:
-            item, future = task
-            try:
-                future.set_result(self.work(item))
-            except BaseException as error:
-                future.set_exception(error)
+    def _fill(self, late: tuple[T, int] | None) -> None:
+        threading.Thread(target=self._sit, args=(self, late), daemon=True).start()
 
 
 def _tried(item: T, error: str, attempts: int, milliseconds: float) -> Done[T, Any] | None:

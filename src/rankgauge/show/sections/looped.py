@@ -2,46 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.comparison.verdict import percent, verdict_in_brief
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Bullets, Column, Notes, Section, Table
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
+    from rankgauge.errors import Doubt
     from rankgauge.result import Evaluation
     from rankgauge.steps.looped import Looped
 
 __all__ = ["sections"]
 
-CAUTIONS: Final = 2  # that are shown; the report has all
+CAUTIONS: Final = 2  # that are said in full where no report says them
 
 
 def sections(looped: Looped) -> Iterator[Section]:
-    """The answer first; the steps themselves are told when they are done."""
+    """The answer first, in a dozen lines; the steps themselves are told when they are done."""
     blocks: list[Any] = []
+    told = [] if looped.comparison is None else _doubts(looped.comparison)
     if looped.comparison is not None:
-        first = looped.comparison.first
-        blocks.append(Bullets([f"{pair.verdict}." for pair in first.against(looped.comparison.baseline)], "lead"))
+        pairs = looped.comparison.first.against(looped.comparison.baseline)
+        blocks.append(Bullets([f"{verdict_in_brief(pair)}." for pair in pairs], "lead"))
     if looped.evaluation is not None:
-        blocks.append(_table(looped.evaluation))
-    blocks.append(Notes([*(f"Caution: {each}." for each in looped.cautions), *_cautions(looped.comparison)]))
-    blocks.append(Bullets([*_rests_on(looped)]))
+        blocks.append(_table(looped.evaluation, looped.comparison))
+    here = [f"{doubt.text} ({doubt.code})" for doubt in told[:CAUTIONS]] if looped.report is None else []
+    blocks.append(Notes([f"Caution: {each}." for each in (*looped.cautions, *here)]))
+    blocks.append(Bullets([*_rests_on(looped), *_ending(looped.report, told)]))
     yield Section("loop", "Loop", blocks)
 
 
-def _cautions(comparison: Comparison | None) -> Iterator[str]:
+def _doubts(comparison: Comparison) -> list[Doubt]:
     """Where not to trust the verdicts; what concerns other measures than the first is in the report."""
-    if comparison is None:
-        return
     others = tuple(f"{each}: " for each in [*comparison.measures][1:])
-    own = [doubt for doubt in comparison.warnings if not (others and doubt.text.startswith(others))]
-    yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in own[:CAUTIONS])
+    return [doubt for doubt in comparison.warnings if not (others and doubt.text.startswith(others))]
 
 
-def _table(evaluation: Evaluation) -> Table:
+def _ending(report: str | None, doubts: Sequence[Doubt]) -> Iterator[str]:
+    """What is in the report, and where that is."""
+    if report is not None:
+        if doubts:
+            yield f"Cautions: {', '.join(dict.fromkeys(doubt.code for doubt in doubts))}; in full in the report."
+        yield f"Report: {report}"
+
+
+def _table(evaluation: Evaluation, comparison: Comparison | None) -> Table:
     """A row for every system: the first measure per search and per query, the others, and the judged share."""
     first, *others = evaluation.measures
     k = next(iter(evaluation.first.judged))
@@ -61,16 +70,23 @@ def _table(evaluation: Evaluation) -> Table:
         row += [] if sampled else [result[first]]
         rows.append([*row, *(result[each] for each in others), result.judged[k]])
     queries = counted(evaluation.first.counts["queries"], "query", "queries")
-    return Table("systems", f"{first}, {queries}", columns, rows)
+    return Table("systems", f"{first} of {queries}{_meaning(comparison)}", columns, rows)
+
+
+def _meaning(comparison: Comparison | None) -> str:
+    """What the numbers of the verdicts are."""
+    if comparison is None:
+        return ""
+    pair = comparison.first.against(comparison.baseline)[0]
+    per = f" per {pair.per}" if pair.per else ""
+    return f"; verdicts{per}, with {percent(pair.alpha)} interval and {'adjusted ' * pair.adjusted}p"
 
 
 def _rests_on(looped: Looped) -> Iterator[str]:
+    checks = looped.agreement
     for judged in looped.judged:
         lost = f", {judged.open:,} have no grade" if judged.open else ""
         paid = f", {judged.paid}" if judged.paid else ""
         yield f"Labels: {judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}{lost}{paid}."
-    for check in looped.checked:
-        paid = f" It cost {check['paid']}." if check.get("paid") else ""
-        yield f"Check: {check['words']}.{paid}"
-    if looped.report is not None:
-        yield f"Report: {looped.report}"
+        if judged.judge in checks:
+            yield f"Check: {checks[judged.judge]}."

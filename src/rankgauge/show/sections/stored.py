@@ -22,6 +22,7 @@ WORDS: Final = {
     "run": "runs",
     "judge": "judges",
     "judgment": "judgments",
+    "trial": "answers to tricks",  # where there are some
     "evaluation": "evaluations",
 }
 FEW: Final = 8  # grades, up to which each has a column
@@ -30,7 +31,7 @@ FEW: Final = 8  # grades, up to which each has a column
 def status_sections(status: Status) -> Iterator[Section]:
     """Where it is, how large, and what is in it; then what is open, stale or held, and how good judges are."""
     blocks: list[Any] = [Text(f"{status.where}: {status.engine}, {_size(status.bytes)}.", "lead")]
-    rows = [[words, status.tables[name]] for name, words in WORDS.items()]
+    rows = [[words, status.tables[name]] for name, words in WORDS.items() if name in status.tables]
     blocks += [Table("stored", "What is stored", [Column("what"), Column("number", "count")], rows)]
     listed = {
         "Open runs": status.open,

@@ -59,7 +59,7 @@ def _judgments(connection: Connection) -> Iterator[dict[str, Any]]:
     judges = {row["judge_id"]: _judge(connection, dict(row)) for row in found}
     table = schema.judgment
     for row in connection.execute(select(table).order_by(table.c.judgment_id)).mappings():
-        values = {"relevance" if name == "grade" else name: row[name] for name in Label._fields}
+        values = {"relevance" if name == "grade" else name: row[name] for name in Label._fields if name != "task_id"}
         named = {name: values.pop(name) for name in ("query_id", "doc_id", "relevance")}
         yield _known(named | dict(judges[row["judge_id"]]) | values)
 

@@ -1,4 +1,4 @@
-"""Files that say themselves what they hold: Quepid's, UMBRELA's, BEIR's folders, and what `store export` wrote.
+"""Files that say themselves what they hold: Quepid's, UMBRELA's, BEIR's, a judge's page's, what `store export` wrote.
 
 Each becomes queries, documents, labels or a run in one transaction, so that it is there whole or not at all.
 """
@@ -13,19 +13,20 @@ from sqlalchemy import Table
 
 from rankgauge.errors import FormatError, InputError, choices, counted
 from rankgauge.read.cells import json_format, json_lines, parse_json
+from rankgauge.read.names import JUDGED
 from rankgauge.read.sources import QRELS, find_source
 from rankgauge.store import schema
-from rankgauge.store.judgments import TRIAL
+from rankgauge.store.judgments import STATES, TRIAL
 from rankgauge.store.rows import storable
 from rankgauge.store.store import Judge, Label, Pair, Store
 from rankgauge.store.transfer.datasets import add_beir, add_umbrela
 from rankgauge.store.transfer.files import Judged, again
+from rankgauge.store.transfer.judged import add_judged
 from rankgauge.store.transfer.parts import Asked, grade_in, id_in, whole
 from rankgauge.store.transfer.quepid import add_book, add_case, add_snapshot
 
 __all__ = ["BEIR", "KINDS", "STATES", "Asked", "Known", "recognise"]
 
-STATES: Final = ("graded", "failed", "refused", "skipped")
 KINDS: Final = ("person", "model", "program", "imported")
 
 
@@ -124,6 +125,7 @@ KNOWN: Final = (
     ({"queries", "docs"}, Known("a snapshot of Quepid", ("system",), add_snapshot)),
     ({"queries", "case_name"}, Known("a case of Quepid", ("judge", "kind", "repeats"), add_case)),
     ({"query", "passage", "judgment"}, Known("UMBRELA's output", ("judge", "kind", "repeats"), add_umbrela)),
+    (JUDGED, Known("judgments of a page", (), add_judged)),
     ({"query_id", "doc_id", "judge", "key", "state"}, Known("exported judgments", (), add_judgments)),
     ({"query_id", "doc_id", "to_judge"}, Known("exported pairs", (), add_pairs)),
 )
