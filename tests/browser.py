@@ -71,3 +71,24 @@ def draw_all(seen: Seen) -> int:
         places.nth(at).scroll_into_view_if_needed()
         seen.page.locator(".plot.done").nth(at).wait_for(state="attached")
     return places.count()
+
+
+# Widths and themes in which every page is looked at.
+LOOKS: list[tuple[int, Any]] = [(1280, "light"), (1280, "dark"), (390, "dark"), (390, "light")]
+
+
+def check_every_look(page: Page, height: int, looks: list[tuple[int, Any]] = LOOKS) -> None:
+    """Whatever the width and the theme: axe has nothing grave to say, and nothing is beyond the edge."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    for width, theme in looks:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=theme)
+        page.locator(f"html[data-theme={theme}]").wait_for(state="attached")
+        page.wait_for_timeout(200)  # until colours have changed
+        found = Axe().run(page).response["violations"]
+        grave = [each for each in found if each["impact"] in ("serious", "critical")]
+        told = [(each["id"], [node["html"][:200] for node in each["nodes"]][:3]) for each in grave]
+        assert told == [], (width, theme)
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, (width, theme)

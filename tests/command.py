@@ -76,7 +76,7 @@ def real(
 def on_a_terminal(*words: str, cwd: Path) -> str:
     """What the real command shows on a terminal that takes its standard error."""
     ours, theirs = os.openpty()
-    subprocess.run([*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=theirs, cwd=cwd, timeout=60)
+    subprocess.run([*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=theirs, cwd=cwd, timeout=300)
     os.close(theirs)
     shown = os.read(ours, 100_000)
     os.close(ours)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +30,30 @@ def no_surroundings() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("RANKGAUGE_DB", "OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
             patch.delenv(name, raising=False)
+        yield
+
+
+DRAWN: dict[str, str] = {}  # specification → its picture; emptied where drawing anew is what is tested
+
+
+@pytest.fixture(autouse=True, scope="session")
+def drawn_once() -> Iterator[None]:
+    """The same specification is drawn once, which takes a second: many tests look at the same pages."""
+    if find_spec("vl_convert") is None:
+        yield
+        return
+    import vl_convert
+
+    draw = vl_convert.vegalite_to_svg
+
+    def remembered(spec: Any, **how: Any) -> str:
+        key = json.dumps([spec, how], sort_keys=True, default=str)
+        if key not in DRAWN:
+            DRAWN[key] = draw(spec, **how)
+        return DRAWN[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vl_convert, "vegalite_to_svg", remembered)
         yield
 
 

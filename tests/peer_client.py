@@ -12,7 +12,7 @@ from typing import Any
 from samples import Nested
 
 WORKER = Path(__file__).with_name("peer_worker.py")
-SECONDS = 20
+SECONDS = 120
 
 
 class Peers:

@@ -354,7 +354,7 @@ def test_without_jinja_a_notebook_shows_text_and_a_page_says_what_it_needs(
     from rankgauge.show.model import Options, Page, Section, Text
 
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    page._environment.cache_clear()
+    page.environment.cache_clear()
     shown = Page("<b>", [Section("one", "", [Text("a < b")])], dict)
     assert notebook(shown) == "<pre>a &lt; b\n</pre>"
     with pytest.raises(InputError, match=r"pip install 'rankgauge\[charts\]'"):

@@ -92,7 +92,7 @@ def test_hovering_names_the_query_as_text(page: Path, browser: Browser) -> None:
         box = bars.nth(worst).bounding_box()
         assert box is not None
         seen.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 4, steps=5)
-        seen.page.locator("#vg-tooltip-element.visible", has_text=QUERY).wait_for(timeout=10_000)
+        seen.page.locator("#vg-tooltip-element.visible", has_text=QUERY).wait_for(timeout=30_000)
         assert seen.page.locator("#vg-tooltip-element img").count() == 0
         assert seen.complaints == []
 

@@ -27,15 +27,21 @@ from rankgauge.judge.gullible import Gullibility, Tried
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.scale import Scale
 from rankgauge.measures import parse
+from rankgauge.raters.disputes import Adjudication, Decided, Disputed, Given, Who
+from rankgauge.raters.ledger import Account, Ledger, Week
+from rankgauge.raters.progress import Progress, RaterProgress, TaskList
+from rankgauge.raters.tasks import Task
 from rankgauge.read import RunSource, read_judgments
 from rankgauge.show.formats import FORMATS
 from rankgauge.shown import Shown
 from rankgauge.stats.correlation import wilson
+from rankgauge.stats.estimate import Estimate
 from rankgauge.steps.looped import Looped, Step
 from rankgauge.store.history import Entry, History
 from rankgauge.store.labels import Labels
 from rankgauge.store.status import JudgeCounts, LabelCounts, Status
 from rankgauge.trust.judges.agree import ConfusionMatrix, Disputes
+from rankgauge.trust.judges.pairs import Brief
 from rankgauge.trust.unjudged.choose import ToJudgeList
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarning")
@@ -43,6 +49,18 @@ pytestmark = pytest.mark.filterwarnings("ignore::rankgauge.errors.RankgaugeWarni
 EVIL = "<script>alert(1)</script>|*x*_y_`$%#&\\input{z}\x1b[31m=1+1"
 OLD, NEW = f"=old {EVIL}", f"+new {EVIL}"
 TEXTS = [name for name, each in FORMATS.items() if not each.picture]
+PROGRESS = Progress(
+    Task(1, f"task {EVIL}", Scale.of([0, 1]), EVIL, None, 2, (EVIL,), 0.0, 0.0, False, (EVIL,), 0.123456, "2026", None),
+    3, 9, 18, 5, 1,
+    (RaterProgress(EVIL, 5, 1, 1, 2, 1.23456789, "2026-01-01T00:00:00.000+00:00"),),
+)  # fmt: skip
+BRIEF = Brief(3, Estimate(0.5), Estimate(float("nan")), Estimate(0.5, 0.25, 0.75))
+CHECKED = {
+    "words": f"it agrees {EVIL}",
+    "people": EVIL,
+    "kappa": {"value": 0.5, "low": 0.2, "high": 0.7},
+    "best": {"people": OLD, "judge": NEW},
+}
 
 
 @cache
@@ -122,7 +140,7 @@ def stored() -> dict[str, Shown]:
             (Step("sample", EVIL), Step("judge", EVIL, kept=True)),
             4,
             (Judged(f"gpt {EVIL}", "model", Scale.of({0: "bad", 1: "good"}), 4, cost=0.5, currency=EVIL),),
-            ({"judge": EVIL, "words": f"it agrees {EVIL}"},),
+            (CHECKED | {"judge": f"gpt {EVIL}"},),
             rankgauge.evaluate_runs(*data(), ["nDCG@10", "P@5"]),
             rankgauge.compare(*data(), ["nDCG@10"], baseline=OLD),
             f"{EVIL}.html",
@@ -142,6 +160,42 @@ def stored() -> dict[str, Shown]:
             EVIL, "0", 2, (Tried(EVIL, wilson(1, 2), Judged(EVIL, "model", Scale.of({0: EVIL, 1: "good"}), 2)),)
         ),
         "History": History("nDCG@10", tuple(entries)),
+        "Ledger": Ledger(
+            (
+                Account(
+                    f"ann {EVIL}",
+                    "person",
+                    2,
+                    {"graded": 2, "unsure": 1},
+                    1,
+                    1.5,
+                    360.0,
+                    BRIEF,
+                    BRIEF,
+                    None,
+                    (Week("2026-W01", 3, 0.5), Week("2026-W02", 1, -0.5)),
+                    0.25,
+                    "2026-01-01T00:00:00+00:00",
+                ),
+                Account(EVIL, "model", 0, {"failed": 1}, 0, None, None, None, None, None, (), None, ""),
+            ),
+            f"task {EVIL}",
+        ),
+        "Adjudication": Adjudication(
+            "nDCG@10",
+            (
+                Disputed(
+                    EVIL, "d1", (Given("A", "graded", 1.0, EVIL, False), Given("B", "unsure", None, "", True)), 1.0
+                ),
+            ),
+            (Decided(EVIL, EVIL, (Who("A", EVIL, "person", None),), 1.0, EVIL, "2026-01-01T00:00:00+00:00", EVIL),),
+            {OLD: 0.5},
+            7,
+            f"task {EVIL}",
+            (EVIL,),
+        ),
+        "Progress": PROGRESS,
+        "TaskList": TaskList((PROGRESS,)),
         "LabelCounts": LabelCounts(Labels(((f"ann {EVIL}",),)), 1, 2, 1, 1, 1, judges),
         "Status": Status(f"store {EVIL}", "SQLite", 12_345, counts, (EVIL,), (EVIL,), (EVIL,)),
     }
@@ -206,6 +260,7 @@ NAMES = [
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
     *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "JudgeCheck", "Gullibility", "Sample", "Looped"),
+    *("Ledger", "Adjudication", "Progress", "TaskList"),
 ]
 
 
@@ -215,6 +270,12 @@ OWN_FRAME = ("Funnel", "Quality", "Agreement")  # a row per query, which is more
 def test_every_kind_of_result_is_tested_here() -> None:
     assert {type(each).__name__ for each in results().values()} == {*NAMES}
     assert {each.__name__ for each in kinds_of_results()} == {*NAMES}
+
+
+@cache
+def in_a_notebook(kind: str) -> str:
+    """What a notebook shows, for the tests that look at it; drawing the pictures takes a while."""
+    return str(results()[kind]._repr_html_())
 
 
 @pytest.mark.parametrize("format", TEXTS)
@@ -298,8 +359,8 @@ def test_a_file_has_what_is_shown(kind: str, tmp_path: Path) -> None:
     result = results()[kind]
     result.save(tmp_path / "x.json")
     assert (tmp_path / "x.json").read_text(encoding="utf-8") == result.show("json")
-    assert "<script>alert" not in result._repr_html_()
-    assert "https:" not in re.sub(r"http://www.w3.org/\S+", "", result._repr_html_())
+    assert "<script>alert" not in in_a_notebook(kind)
+    assert "https:" not in re.sub(r"http://www.w3.org/\S+", "", in_a_notebook(kind))
 
 
 @pytest.mark.parametrize("kind", NAMES)
@@ -313,7 +374,7 @@ def test_a_prompt_shows_the_beginning(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_notebook_shows_pictures_that_load_nothing(kind: str) -> None:
-    shown = results()[kind]._repr_html_()
+    shown = in_a_notebook(kind)
     assert "<script" not in shown
     assert "<img" not in shown
     assert not re.search(r"""(?:src|href|url\()\s*=?\s*["']?(?:https?:)?//""", shown)

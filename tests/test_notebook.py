@@ -16,6 +16,7 @@ import pytest
 
 import rankgauge
 from rankgauge import charts
+from rankgauge.raters.ledger import Account, Ledger, Week
 from rankgauge.store.history import Entry, History
 
 DEMO = Path(__file__).parents[1] / "demo"
@@ -79,6 +80,11 @@ def saved_evaluations() -> Iterator[Entry]:
         yield Entry(at, "old", f"@old:{at}", f"2026-01-0{at}T00:00:00+00:00", 0.1 * at, None, 6, (), (), "1")
 
 
+def _account(judge: str, bias: float) -> Account:
+    weeks = (Week("2026-W01", 3, bias), Week("2026-W02", 4, -bias))
+    return Account(judge, "person", 7, {"graded": 7}, 0, 1.5, 360.0, None, None, None, weeks, None, "")
+
+
 def drawn() -> dict[str, Callable[[], Any]]:
     """Every chart of `rankgauge.charts`."""
     results = rankgauge.evaluate_runs(JUDGED, RUNS, by={query: query[-1] for query in JUDGED})
@@ -95,6 +101,7 @@ def drawn() -> dict[str, Callable[[], Any]]:
         **dict.fromkeys(("funnel_ceiling", "funnel_depth", "funnel_parts"), funnel),
         "alignment": rankgauge.align(table, offline="nDCG@10", online="online"),
         "plan": rankgauge.plan(0.2),
+        "drift": Ledger((_account("ann", 0.5), _account("bob", -0.25)), None),
         "history": History("nDCG@10", tuple(saved_evaluations())),
         "ppi": rankgauge.ppi({q: JUDGED[q] for q in ("q0", "q1", "q2")}, JUDGED, RUNS),
     }

@@ -51,8 +51,9 @@ WORDS: dict[str, list[str]] = {
     "dialects": ["qrels.txt", "first.run", "--only", "trec_eval,sklearn"],
 }
 SILENT = {"init", "store", "measures", "rules", "convert", "trec_eval", "completion"}  # they show no result
-SILENT |= {"search", "pool", "judge"}  # they write a run, pairs and labels
-SILENT |= {"labels", "history", "loop"}  # they need a project, and are tested with one
+SILENT |= {"search", "pool", "judge", "judge-page"}  # they write a run, pairs, labels and a page
+SILENT |= {"serve"}  # it shows everything in a browser
+SILENT |= {"labels", "history", "loop", "task", "user"}  # they need a project, and are tested with one
 READ = {
     "bench": "suite/one/runs/a.run",
     "align": "experiments.csv",

@@ -151,7 +151,7 @@ def test_the_other_theme_is_a_click_away(visit: Seen) -> None:
     visit.page.locator("#theme").click()
     assert visit.page.locator("html").get_attribute("data-theme") == "dark"
     assert visit.page.evaluate(background) != light
-    for _ in range(100):
+    for _ in range(300):
         if visit.page.evaluate(axis) != ink:
             break
         visit.page.wait_for_timeout(100)
@@ -167,16 +167,27 @@ def test_a_link_opens_the_query_that_it_leads_to(visit: Seen) -> None:
     assert fold.get_attribute("open") is not None
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_first_screen_has_the_decision(browser: Any, tmp_path: Path, theme: str, width: int, scripts: bool) -> None:
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A report of every outcome."""
+    folder = tmp_path_factory.mktemp("reports")
+    files = {case: folder / f"{case}.html" for case in SCREENS}
+    for case, file in files.items():
+        rankgauge.report(*outcome(case)).save(file)
+    return files
+
+
+@pytest.mark.parametrize(
+    ("theme", "width", "scripts"),  # every two of these together
+    [("light", 390, True), ("light", 1280, False), ("dark", 390, False), ("dark", 1280, True)],
+)
+def test_the_first_screen_has_the_decision(
+    browser: Any, reports: dict[str, Path], theme: str, width: int, scripts: bool
+) -> None:
     """The verdict in its colour and the four numbers, before anything else and without scrolling."""
     colours = {}
     for case, (words, kind, _, _) in SCREENS.items():
-        file = tmp_path / f"{case}.html"
-        rankgauge.report(*outcome(case)).save(file)
-        with opened(browser, file, width, theme, scripts=scripts) as seen:
+        with opened(browser, reports[case], width, theme, scripts=scripts) as seen:
             first = seen.page.locator("#summary p").first
             assert first.get_attribute("class") == kind
             assert first.inner_text().replace("−0.", "-0.").startswith(words)
@@ -194,11 +205,9 @@ def test_the_first_screen_has_the_decision(browser: Any, tmp_path: Path, theme: 
 
 
 @pytest.mark.parametrize("case", SCREENS)
-def test_the_first_page_has_the_whole_summary(browser: Any, tmp_path: Path, case: str) -> None:
+def test_the_first_page_has_the_whole_summary(browser: Any, reports: dict[str, Path], case: str) -> None:
     """On paper: sentence, tiles, picture and cautions before the first page ends, and no word on a bar."""
-    file = tmp_path / "report.html"
-    rankgauge.report(*outcome(case)).save(file)
-    with opened(browser, file, PAPER[0], "light", scripts=False) as seen:
+    with opened(browser, reports[case], PAPER[0], "light", scripts=False) as seen:
         seen.page.emulate_media(media="print")
         place = seen.page.locator("#summary").bounding_box()
         assert place is not None
@@ -229,7 +238,7 @@ def test_a_caution_leads_to_its_evidence(visit: Seen) -> None:
         assert there.count() == 1
         links.nth(at).click()
         seen = "element => Math.abs(element.getBoundingClientRect().top) < innerHeight"
-        for _ in range(50):  # it may scroll smoothly
+        for _ in range(300):  # it may scroll smoothly
             if there.evaluate(seen):
                 break
             visit.page.wait_for_timeout(100)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgauge.trust.judgments.quality import Quality
     from rankgauge.trust.online.align import Alignment
 
-__all__ = ["judges_agree", "left_open", "offline_and_online", "open_doubts", "two_stages"]
+__all__ = ["funnel_lead", "judges_agree", "left_open", "offline_and_online", "open_doubts", "two_stages"]
 
 WORST: Final = 10  # harmed queries of a run that are shown
 DISPUTED: Final = 50  # pairs of query and document that are listed
@@ -41,12 +41,12 @@ MOST_UNITS: Final = 1_000  # rows of the table of experiments or queries
 def two_stages(facts: Facts) -> Iterator[Block]:
     """What the retriever allowed, what the rerankers made of it, and where the rest was lost."""
     if facts.funnel is not None:
-        yield Text(_lead(facts.funnel), "lead")
+        yield Text(funnel_lead(facts.funnel), "lead")
         yield from funnel_charts(facts.funnel)
         yield from overview(facts.funnel, WORST)
 
 
-def _lead(funnel: Funnel) -> str:
+def funnel_lead(funnel: Funnel) -> str:
     """What the best reranker made of its candidates."""
     name = max(funnel, key=lambda name: funnel[name]["value"].value)
     parts, captured = funnel[name], funnel[name]["captured"].value

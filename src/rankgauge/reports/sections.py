@@ -17,7 +17,7 @@ from rankgauge.reports.found import judges_agree, left_open, offline_and_online,
 from rankgauge.reports.queries import every_query, example_queries
 from rankgauge.reports.trust import Caution, cautions, checks, judged, reproduce, rules, ties
 from rankgauge.show.cells import interval_column, interval_text, is_missing, number_text
-from rankgauge.show.marks import decision_mark, letter
+from rankgauge.show.marks import VERDICTS, decision_mark, letter
 from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, capital, chart_of, ranked
 from rankgauge.show.sections.comparison import DETECTABLE, MOST_BARS, details_table, how_decided, p_head, pairs_table
 from rankgauge.show.sections.evaluation import sample_table
@@ -31,7 +31,6 @@ __all__ = ["SECTIONS"]
 
 MATRIX: Final = 30  # systems, beyond which a matrix cannot be read and the list of pairs has to do
 CAUTIONS: Final = 3  # that are said beside the verdict
-VERDICTS: Final = {BETTER: "good", WORSE: "bad", NOT_SIGNIFICANT: "warn"}  # decision → the kind of its sentence
 NAMED: Final = 4  # systems, up to which a column has room for their names; beyond, letters stand for them
 
 

@@ -21,13 +21,14 @@ ENOUGH: Final = 3  # cells of a contest, from which on the second is worth a mar
 
 
 class Cell(NamedTuple):
-    """A cell as it is shown: its text, kind, note and link as in `Mark`, and the raw value."""
+    """A cell as it is shown: its text, kind, note, link and address as in `Mark`, and the raw value."""
 
     text: str
     kind: str = ""
     note: str = ""
     link: str = ""
     value: Any = None
+    address: str = ""
 
 
 def is_missing(value: Any) -> bool:
@@ -76,6 +77,7 @@ TEXTS: Final[dict[str, Callable[[Any, int], str]]] = {
     "percent": lambda value, digits: f"{number_text(100 * value, digits, sign=True)} %",
     "share": lambda value, digits: f"{number_text(100 * value, digits)} %",
     "interval": interval_text,
+    "span": number_text,  # a value with two ends; a page draws them on the scale of the column
     "signed interval": lambda value, digits: interval_text(value, digits, sign=True),
     "share interval": lambda value, digits: f"{interval_text([100 * end for end in value], digits)} %",
     "amount interval": lambda value, digits: " to ".join(f"{end:+.{digits}g}" for end in value),
@@ -144,7 +146,7 @@ def shown_rows(table: Table, options: Options) -> list[list[Cell]]:
 def _cell(cell: Any, column: Column, digits: int) -> Cell:
     text = printable(cell_text(cell, column, digits))
     if isinstance(cell, Mark):
-        return Cell(text, cell.kind, cell.note, cell.link, cell.value)
+        return Cell(text, cell.kind, cell.note, cell.link, cell.value, cell.address)
     return Cell(text, value=cell)
 
 

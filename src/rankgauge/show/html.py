@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.show import model
 from rankgauge.show.cells import LEFT, Cell, cell_text, is_missing, minus, plain_value, printable, shown_rows
-from rankgauge.show.model import Block, Column, Mark, Options, Page, Table, every_block
+from rankgauge.show.model import Block, Column, Mark, Options, Page, Section, Table, every_block
 from rankgauge.show.page import layout, macros, own
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["anchor", "html", "notebook"]
+__all__ = ["Part", "anchor", "html", "notebook", "places"]
 
 SHORT, LONG = 22, 36  # characters of a cell
 CONTROL: Final = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127], "�")  # what HTML does not allow
@@ -38,7 +38,7 @@ def html(page: Page, options: Options) -> str:
     with ThreadPoolExecutor(1) as pool:  # the library and the still pictures take seconds each, outside Python
         charts = any(isinstance(block, model.Chart) for block in every_block(page.sections))
         library = pool.submit(_library) if charts else None
-        sections = [_Part(each.key, each.title, writer.blocks(each.blocks)) for each in page.sections]
+        sections = writer.parts(page.sections)
     more = _live(writer.specs) | {"library": library.result()} if library and writer.specs else {}
     made = layout(page.title, sections, subtitle=page.subtitle, pictured=writer.styles, **more)
     return made.translate(CONTROL).rstrip() + "\n"
@@ -69,8 +69,13 @@ def notebook(page: Page) -> str:
         from rankgauge.show.text import text
 
         return f"<pre>{escape(text(page, Options()))}</pre>"
-    sections = [_Part(each.key, each.title, writer.blocks(each.blocks)) for each in page.sections]
+    sections = writer.parts(page.sections)
     return str(writer.macros.fragment(sections, own("notebook.css") + _around())).translate(CONTROL)
+
+
+def places(sections: Iterable[Section], options: Options) -> list[Part]:
+    """Sections for a page that fetches its charts: of each there is only the place where it is to be drawn."""
+    return _Writer(options, stills=False).parts(sections)
 
 
 def _around() -> str:
@@ -86,7 +91,7 @@ def anchor(key: str) -> str:
     return f"at-{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """A section whose blocks are markup."""
 
     key: str
@@ -97,10 +102,14 @@ class _Part(NamedTuple):
 class _Writer:
     """Blocks → markup. The specifications of charts and the styles of pictures that it meets are kept."""
 
-    def __init__(self, options: Options, *, live: bool = True) -> None:
-        self.options, self.live, self.macros = options, live, macros()
+    def __init__(self, options: Options, *, live: bool = True, stills: bool = True) -> None:
+        self.options, self.live, self.stills, self.macros = options, live, stills, macros()
         self.specs: dict[str, Any] = {}
         self.styles: list[str] = []
+
+    def parts(self, sections: Iterable[Section]) -> list[Part]:
+        """The sections, whose blocks are markup."""
+        return [Part(each.key, each.title, self.blocks(each.blocks)) for each in sections]
 
     def blocks(self, blocks: Iterable[Block]) -> Markup:
         """The blocks one after the other; neighbouring charts share a grid."""
@@ -133,6 +142,9 @@ class _Writer:
         from rankgauge.show.charts.still import apart, still
 
         key = block.key if block.key not in self.specs else f"{block.key}-{len(self.specs)}"
+        if not self.stills:
+            self.specs[key] = None
+            return self.macros.chart(key, block.title, block.caption, "")
         try:
             title, caption, spec = apart(block.draw())
             drawn = still(spec, anchor(key)) if self.live else still(spec, anchor(str(spec)), NOTEBOOK)
@@ -158,9 +170,9 @@ class _Writer:
 
         if table.formats and "html" not in table.formats:
             return Markup("")
-        most = [_most(table, at) for at in range(len(table.columns))]
+        ends = [_ends(table, at) for at in range(len(table.columns))]
         rows = [
-            [_cell(cell, column, longest) for cell, column, longest in zip(row, table.columns, most, strict=True)]
+            [_cell(cell, column, scale) for cell, column, scale in zip(row, table.columns, ends, strict=True)]
             for row in shown_rows(table, self.options)
         ]
         columns = [_Head(column.head, _kinds(column, ""), column.help) for column in table.columns]
@@ -187,7 +199,8 @@ class _Head(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """A cell with its classes, every digit, the place that it leads to, the class of a grade, the width of a bar."""
+    """A cell with its classes, every digit, where it leads to, the class of a grade, the width of a bar, the ends and
+    the middle of a span."""
 
     text: str
     kind: str = ""
@@ -196,11 +209,13 @@ class _Shown(NamedTuple):
     link: str = ""
     chip: str = ""
     bar: str | None = None
+    span: tuple[float, float, float] | None = None
 
 
-def _cell(cell: Cell, column: Column, most: float) -> _Shown:
+def _cell(cell: Cell, column: Column, ends: tuple[float, float]) -> _Shown:
     number = column.kind not in LEFT and not isinstance(cell.value, str)
-    bar = f"{100 * abs(cell.value) / most:.1f}" if most and isinstance(cell.value, int | float) else None
+    is_bar = column.kind == "bar" and ends[1] > 0 and isinstance(cell.value, int | float)
+    bar = f"{100 * abs(cell.value) / ends[1]:.1f}" if is_bar else None
     loss = "loss" if bar and cell.value < 0 else ""
     text = "" if number and _is_bare_bar(column) else minus(cell.text) if number else cell.text
     return _Shown(
@@ -208,9 +223,10 @@ def _cell(cell: Cell, column: Column, most: float) -> _Shown:
         " ".join(filter(None, [_kinds(column, cell.text), cell.kind, loss])),
         _raw(cell.value) if number else "",
         cell.note,
-        anchor(cell.link) if cell.link else "",
+        cell.address or (f"#{anchor(cell.link)}" if cell.link else ""),
         _chip(cell.value) if column.kind == "grade" else "",
         bar,
+        _span(cell.value, ends) if column.kind == "span" else None,
     )
 
 
@@ -222,16 +238,29 @@ def _is_bare_bar(column: Column) -> bool:
 def _kinds(column: Column, text: str) -> str:
     """Numbers to the right; short texts stay on one line, long ones get room."""
     length = "s" if len(text) <= SHORT else "l" if len(text) > LONG else ""
-    kinds = [length if column.kind in LEFT else "n", "bar" * (column.kind == "bar"), "divided" * column.divided]
+    drawn = column.kind if column.kind in ("bar", "span") else ""
+    kinds = [length if column.kind in LEFT else "n", drawn, "divided" * column.divided]
     return " ".join(filter(None, kinds))
 
 
-def _most(table: Table, at: int) -> float:
-    """The largest number of a column of bars, which fills its cell."""
-    if table.columns[at].kind != "bar":
-        return 0.0
-    numbers = [abs(value) for row in table.rows if isinstance(value := plain_value(row[at]), int | float)]
-    return max(numbers, default=0.0)
+def _ends(table: Table, at: int) -> tuple[float, float]:
+    """What fills a cell: of a column of bars its largest number, of a column of spans all of them."""
+    kind, cells = table.columns[at].kind, [plain_value(row[at]) for row in table.rows]
+    if kind == "bar":
+        return 0.0, max((abs(each) for each in cells if isinstance(each, int | float)), default=0.0)
+    if kind == "span":
+        numbers = [end for each in cells if each is not None for end in each if not is_missing(end)]
+        return min(numbers, default=0.0), max(numbers, default=0.0)
+    return 0.0, 0.0
+
+
+def _span(value: Any, ends: tuple[float, float]) -> tuple[float, float, float] | None:
+    """Where a span begins, how long it is and where its value lies, in hundredths of the cell."""
+    if value is None or is_missing(value.value):
+        return None
+    low, width = ends[0], (ends[1] - ends[0]) or 1.0
+    points = [2 + 96 * ((value.value if is_missing(end) else end) - low) / width for end in (value.low, value.high)]
+    return round(points[0], 2), round(points[1] - points[0], 2), round(2 + 96 * (value.value - low) / width, 2)
 
 
 def _chip(grade: Any) -> str:

@@ -9,12 +9,14 @@ from rankgauge.comparison.verdict import BETTER, NOT_SIGNIFICANT, WORSE
 from rankgauge.show.model import Column, Mark
 
 __all__ = ["DAGGERS", "DELTAS", "TESTS", "beaten_letters", "decision_mark", "delta_column", "legend", "letter"]
-__all__ += ["letters"]
+__all__ += ["VERDICTS", "letters"]
 
 # The decision of system against baseline → its mark.
 DAGGERS: Final = {BETTER: "†", WORSE: "‡"}
 # The decision of any pair → the kind of its cell.
 DECISIONS: Final = {BETTER: "good", WORSE: "bad", NOT_SIGNIFICANT: "quiet"}
+# The same → the kind of a sentence that says it.
+VERDICTS: Final = {BETTER: "good", WORSE: "bad", NOT_SIGNIFICANT: "warn"}
 # Method → how a paper calls it.
 TESTS: Final = {
     "maxt": "sign-flip test, step-down max-T over {pairs} pairs",

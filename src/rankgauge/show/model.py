@@ -8,7 +8,7 @@ cannot be changed, and are made known in a tenth of the time of dataclasses, whi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -51,13 +51,14 @@ class Mark(NamedTuple):
     """A cell that stands out.
 
     `kind`: best, second, good, bad, warn, quiet or self. `note`: letters or daggers of significance. `link`: the fold
-    on the page that it leads to.
+    on the page that it leads to. `address`: another page that it leads to, where there are pages.
     """
 
     value: Any
     kind: str = ""
     link: str = ""
     note: str = ""
+    address: str = ""
 
 
 class Column(NamedTuple):
@@ -196,11 +197,12 @@ class Chart(NamedTuple):
 
 def chart_of(kind: str, source: Any, *, key: str = "", **options: Any) -> Chart:
     """The chart of this kind, as `rankgauge.charts` has it; what draws it is imported when somebody does."""
+    return Chart(key or kind, "", "", partial(_drawn, kind, source, **options))
 
-    def draw() -> Any:
-        return getattr(import_module("rankgauge.show.charts"), kind.replace("-", "_"))(source, **options)
 
-    return Chart(key or kind, "", "", draw)
+def _drawn(kind: str, source: Any, **options: Any) -> Any:
+    """A function of the module, so that another process can draw, too."""
+    return getattr(import_module("rankgauge.show.charts"), kind.replace("-", "_"))(source, **options)
 
 
 class Picture(NamedTuple):

@@ -15,6 +15,7 @@ from rankgauge.show.charts.convert import png, svg
 from rankgauge.show.charts.depth import at_k, precision_recall
 from rankgauge.show.charts.funnel import funnel_ceiling, funnel_depth, funnel_parts
 from rankgauge.show.charts.history import history
+from rankgauge.show.charts.ledger import drift
 from rankgauge.show.charts.online import alignment
 from rankgauge.show.charts.pairs import detectable, differences, matrix, scatter
 from rankgauge.show.charts.plans import plan
@@ -26,8 +27,8 @@ from rankgauge.show.model import Chart, Options, Page, Section
 
 __all__ = [
     "KINDS", "PALETTE", "THEMES", "alignment", "at_k", "confusion", "detectable", "differences", "distribution",
-    "forest", "funnel_ceiling", "funnel_depth", "funnel_parts", "groups", "history", "judges", "matrix", "noise",
-    "page", "plan", "png", "ppi", "precision_recall", "scatter", "svg", "unjudged", "unjudged_pairs",
+    "drift", "forest", "funnel_ceiling", "funnel_depth", "funnel_parts", "groups", "history", "judges", "matrix",
+    "noise", "page", "plan", "png", "ppi", "precision_recall", "scatter", "svg", "unjudged", "unjudged_pairs",
 ]  # fmt: skip
 
 # Kind, as the command line spells it → the function.

@@ -16,11 +16,11 @@ from rankgauge.show.cells import minus, printable
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["layout", "macros", "own"]
+__all__ = ["environment", "layout", "macros", "own", "policy_of"]
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """Templates, in which every text is escaped."""
     try:
         import jinja2
@@ -51,7 +51,7 @@ def own(name: str) -> str:
 
 def macros() -> Any:
     """The blocks of a page as functions, whose texts are escaped."""
-    return _environment().get_template("blocks.html").module
+    return environment().get_template("blocks.html").module
 
 
 def layout(
@@ -71,13 +71,13 @@ def layout(
     unpacks it when the first chart comes into view.
     """
     style, script = own("tokens.css") + own("page.css") + style, own("page.js")
-    policy = _policy([script, library] if library else [script], [style, *pictured])
+    policy = policy_of([script, library] if library else [script], [style, *pictured])
     shown = {"title": title, "subtitle": subtitle, "sections": sections, "charts": charts}
     around = {"style": style, "script": script, "policy": policy, "library": _packed(library)}
-    return _environment().get_template("layout.html").render(shown | around)
+    return environment().get_template("layout.html").render(shown | around)
 
 
-def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
+def policy_of(scripts: Iterable[str], styles: Iterable[str]) -> str:
     """Nothing is fetched, no text is evaluated, and only these run and only these give a look."""
     allowed, looks = (" ".join(dict.fromkeys(map(_hash, texts))) for texts in (scripts, styles))
     return (

@@ -53,12 +53,14 @@
     const all = rows.length.toLocaleString("en");
     box.querySelector(".count").textContent = words.length ? `${shown.toLocaleString("en")} of ${all} rows` : `${all} rows`;
   };
-  each(".table", document, (box) => {
-    const table = box.querySelector("table");
-    each("th[aria-sort] button", box, (button) => button.addEventListener("click", () => sort(table, button.parentNode)));
-    each("input[type=search]", box, (field) => field.addEventListener("input", () => search(box, field)));
+  // Heard at the document, so that parts which come later are alive, too.
+  const heard = (event, selector, act) => document.addEventListener(event, ({ target }) => {
+    const found = target.closest?.(selector);
+    if (found) act(found);
   });
-  each(".copy", document, (button) => button.addEventListener("click", async () => {
+  heard("click", ".table th[aria-sort] button", (button) => sort(button.closest("table"), button.parentNode));
+  heard("input", ".table input[type=search]", (field) => search(field.closest(".table"), field));
+  heard("click", ".copy", async (button) => {
     const code = button.parentNode.querySelector("code");
     try {
       await navigator.clipboard.writeText(code.textContent);
@@ -66,7 +68,7 @@
     } catch {
       getSelection().selectAllChildren(code);
     }
-  }));
+  });
 
   // ---- links into folded parts, and where the reader is ----
   const reveal = () => {
@@ -92,12 +94,33 @@
   });
   addEventListener("afterprint", () => closed.forEach((fold) => { fold.open = false; }));
 
-  // ---- charts: the library is unpacked when it is first needed ----
+  // ---- charts: the library is unpacked, or fetched, when it is first needed ----
   const stored = document.getElementById("chart-data");
   const { specs = {}, dark = {} } = stored ? JSON.parse(stored.textContent) : {};
+  const fetched = async () => { // a page of the app has neither charts nor library in it
+    const answer = await fetch(document.body.dataset.charts);
+    if (!answer.ok) throw new Error(`no charts: ${answer.status}`);
+    const told = await answer.json();
+    Object.assign(dark, told.dark);
+    for (const [key, { title, caption, spec, problem }] of Object.entries(told.charts)) {
+      const figure = document.querySelector(`[data-chart="${CSS.escape(key)}"]`)?.closest("figure");
+      if (!figure) continue;
+      specs[key] = spec;
+      figure.querySelector("h3").textContent = title ?? "";
+      figure.querySelector("figcaption").textContent = problem ?? caption;
+    }
+  };
+  const loaded = (source) => new Promise((done, failed) => {
+    const made = Object.assign(document.createElement("script"), { src: source, onload: done, onerror: failed });
+    document.head.append(made);
+  });
   const drawn = new Map(); // place → the chart that is there instead of the still picture, and for which theme and width
   let library;
   const load = () => library ??= (async () => {
+    if (!stored) {
+      await Promise.all([fetched(), window.vegaEmbed ?? loaded(document.body.dataset.library)]);
+      return window.vegaEmbed;
+    }
     const packed = Uint8Array.from(atob(document.getElementById("chart-library").textContent), (char) => char.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const script = document.createElement("script");
@@ -128,6 +151,7 @@
     if (!width || (now && now.width === width && now.night === night)) return;
     drawn.set(place, { width, night, view: now?.view });
     const embed = await load();
+    if (!specs[place.dataset.chart]) return;
     const spec = { ...fitted(specs[place.dataset.chart], width, night), width };
     const options = { ast: true, logLevel: 1, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
     options.actions = { export: true, source: false, compiled: false, editor: false };
@@ -139,19 +163,21 @@
     const made = await embed(room, spec, options);
     await made.view.resize().runAsync(); // a legend that took more lines than it was given makes room for itself
     drawn.set(place, { width, night, view: made });
+    made.view.addEventListener("click", (event, item) => { // a mark that stands for a query leads to its page
+      if (item?.datum?.id !== undefined) place.dispatchEvent(new CustomEvent("query", { bubbles: true, detail: item.datum.id }));
+    });
     place.classList.add("done");
     place.dataset.drawn = `${night ? "dark" : "light"} ${width}`;
   };
-  const places = [...document.querySelectorAll("[data-chart]")];
   let queue = Promise.resolve();
   const show = (place) => { queue = queue.then(() => draw(place)).catch(console.error); return queue; };
-  const redraw = () => places.forEach((place) => { if (drawn.has(place)) show(place); });
-  if (places.length) {
-    const near = new IntersectionObserver((entries) => {
-      for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); show(entry.target); }
-    }, { rootMargin: "400px" });
-    places.forEach((place) => near.observe(place));
-    let wait;
-    addEventListener("resize", () => { clearTimeout(wait); wait = setTimeout(redraw, 200); });
-  }
+  const redraw = () => drawn.forEach((_, place) => show(place));
+  const near = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); show(entry.target); }
+  }, { rootMargin: "400px" });
+  const watch = () => each("[data-chart]", document, (place) => near.observe(place));
+  watch();
+  document.addEventListener("filled", () => { library = undefined; watch(); }); // other charts may be there now
+  let wait;
+  addEventListener("resize", () => { clearTimeout(wait); wait = setTimeout(redraw, 200); });
 })();

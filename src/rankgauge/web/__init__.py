@@ -1,0 +1,1 @@
+"""A local app in the browser on judgments and runs: `rankgauge serve`."""

@@ -1,0 +1,85 @@
+"""What goes wrong: one sentence, as a page or as data, under the status that says whose fault it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse
+from starlette.exceptions import HTTPException
+
+from rankgauge.errors import RankgaugeError
+from rankgauge.web.kept import Gone
+from rankgauge.web.markup import Around, markup
+from rankgauge.web.served import Absent
+from rankgauge.web.server import NEVER, Unreadable, as_json
+from rankgauge.web.view import View
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request
+    from fastapi.responses import Response
+
+__all__ = ["Forbidden", "InConflict", "Unavailable", "add_problems", "problem"]
+
+
+class Forbidden(RankgaugeError):
+    """What this person may not do."""
+
+
+class InConflict(RankgaugeError):
+    """What was right before something else was done."""
+
+
+class Unavailable(RankgaugeError):
+    """What may be asked again later: the store cannot take it now."""
+
+
+TITLES: Final = {403: "Not for you", 404: "Not found", 405: "Not allowed", 503: "Nothing could be read"}
+STATUSES: Final = {Absent: 404, Unreadable: 503, Gone: 503, Forbidden: 403, InConflict: 409, Unavailable: 503}
+
+
+def add_problems(app: FastAPI) -> None:
+    """One place maps what the library says to what a browser is told."""
+
+    def library_error(request: Request, error: Exception) -> Response:
+        usual = 503 if getattr(error, "is_passing", False) else 422
+        status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), usual)
+        return problem(request, status, str(error))
+
+    def not_valid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return problem(request, 422, "; ".join(map(_said, error.errors())))
+
+    def not_there(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        words = f"there is no page {request.url.path!r}" if error.status_code == 404 else str(error.detail)
+        return problem(request, error.status_code, words, error.headers)
+
+    app.add_exception_handler(RankgaugeError, library_error)
+    app.add_exception_handler(RequestValidationError, not_valid)
+    app.add_exception_handler(HTTPException, not_there)
+
+
+def _said(error: Mapping[str, Any]) -> str:
+    where = ".".join(str(each) for each in error["loc"][1:] or error["loc"])
+    return f"{where}: {str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}"
+
+
+def problem(request: Request, status: int, words: str, headers: Mapping[str, str] | None = None) -> Response:
+    """One sentence, as a page or as data."""
+    path = request.url.path
+    if path.endswith((".json", ".charts")) or request.method not in ("GET", "HEAD"):
+        made = as_json({"error": words}, status)
+    else:
+        sentence = f"{words[:1].upper()}{words[1:]}".rstrip(".") + "."
+        view = View(_title(status), dict, template="problem.html", more={"words": sentence, "status": status})
+        around = Around(path, person=getattr(request.state, "user", None))
+        made = HTMLResponse(markup(view, around), status, headers=NEVER)
+    for name, value in (headers or {}).items():
+        made.headers[name] = value
+    return made
+
+
+def _title(status: int) -> str:
+    return TITLES.get(status, "That does not work")

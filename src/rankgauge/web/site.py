@@ -1,0 +1,109 @@
+"""What pages are made of: a collection, and the worker who does for it what takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rankgauge.comparison.compare import with_doubts
+from rankgauge.comparison.values import values_of_results
+from rankgauge.errors import MeasureError, RankgaugeError
+from rankgauge.measures import Measure, parse
+from rankgauge.read import Judgments
+from rankgauge.web import jobs
+
+if TYPE_CHECKING:
+    from rankgauge.comparison.comparison import Comparison
+    from rankgauge.comparison.values import Values
+    from rankgauge.web.kept import Stored
+    from rankgauge.web.served import Collection, Files
+    from rankgauge.web.worker import Worker
+
+__all__ = ["Answer", "Site"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the worker was asked: there, not there yet, or why it never will be."""
+
+    future: Future[Any]
+    worker: Worker
+    finish: Callable[[Any], Any] = lambda found: found
+
+    @property
+    def pending(self) -> bool:
+        """Whether it is not there yet."""
+        return not self.future.done()
+
+    @property
+    def problem(self) -> str:
+        """Why there is none."""
+        error = None if self.pending else self.future.exception()
+        if error is not None and not isinstance(error, RankgaugeError):
+            raise error
+        return "" if error is None else str(error)
+
+    @property
+    def value(self) -> Any:
+        """What was found; None where there is nothing, or nothing yet."""
+        return None if self.pending or self.problem else self.worker.finished(self.future, self.finish)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A collection with those who work on it."""
+
+    files: Files
+    collection: Collection
+    worker: Worker
+
+    def measure(self, text: str) -> Measure:
+        """The measure of this name, or the first of those that are served; a text is not shown as a number."""
+        measure = parse(text or self.files.measures[0])
+        if measure.definition.aggregate == "none":
+            raise MeasureError(f"{measure} is a text and not a number; choose another measure")
+        return measure
+
+    def comparison(self, names: Sequence[str], measure: Measure, group: str = "") -> Answer:
+        """Systems compared, the first being the baseline."""
+        collection = self.collection
+        evaluation = collection.evaluation(names, [measure], group)
+        key = (collection.number, "compare", tuple(names), str(measure), group)
+
+        def values() -> Mapping[str, Values]:
+            return values_of_results(evaluation, [str(measure)])
+
+        def finish(made: Comparison) -> Comparison:
+            return with_doubts(made, evaluation)
+
+        return Answer(self.worker.ask(key, jobs.compared, values), self.worker, finish)
+
+    def findings(self, name: str, measure: Measure) -> Answer:
+        """What is wrong or odd in judgments and a run."""
+        key = (self.collection.number, "validate", name, str(measure))
+        judgments, run = self.files.judgments.again, self.files.runs[name].again
+        return Answer(self.worker.ask(key, jobs.validated, judgments, run, lambda: str(measure)), self.worker)
+
+    def funnel(self, retrieved: str, reranked: str, measure: Measure) -> Answer:
+        """Retriever and reranker apart."""
+        key = (self.collection.number, "funnel", retrieved, reranked, str(measure))
+        names, collection = (retrieved, reranked), self.collection
+
+        def runs() -> tuple[Stored, ...]:
+            return tuple(collection.run(name).stored() for name in names)
+
+        rest = (lambda: str(measure), lambda: collection.protocol)
+        asked = self.worker.ask(key, jobs.funnelled, self._judgments, lambda: names, runs, *rest)
+        return Answer(asked, self.worker)
+
+    def _judgments(self) -> Judgments:
+        """The judgments for another process: without what reads their file again."""
+        known = self.collection.judgments
+        return Judgments(known.nested if known.is_nested else known.columns, source=known.source)
+
+
+def without_results(comparison: Comparison) -> Comparison:
+    """The comparison without what it was made of, for another process to draw."""
+    return replace(comparison, evaluation=None)
