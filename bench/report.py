@@ -13,6 +13,7 @@ from pathlib import Path
 from cases import SECTION_TITLES, Measured
 from compare_speed import FAMILY_FLIPS, MANY_QUERIES, PAIR_FLIPS, QUERIES, SYSTEMS
 from judge_speed import LOADS
+from judging_speed import RATERS, SECONDS, THINK
 from measure import Timing, best, memory_ratios, ratios
 from peers import OURS, Tool
 from search_speed import FOUND, IDEAL_SECONDS, LATENCY, WORKERS
@@ -89,6 +90,20 @@ SECTION_NOTES = {
         f"any: {LOADS['many'].ideal:g}; then in seconds of the processor, of which a pair may take 2 ms. A server that "
         "takes fewer at once than there are workers says so (429): at most a tenth of the calls. Memory may grow by a "
         "fifth after the first tenth."
+    ),
+    "serve": (
+        f"`rankgauge serve` of twenty runs of {_shape('served')}, from the start of the process until the leaderboard "
+        "has every value, against `rankgauge eval` of the same files with the same three measures; the second start "
+        "finds what the first has kept. Values must be the same; the first page must not wait for the files; the peak "
+        "is that of the server or of its worker. Then pages and changes one after the other, the slowest twentieth "
+        "left out, and the table of queries in Chromium, against the milliseconds that they may take."
+    ),
+    "judging": (
+        f"{RATERS} raters for {SECONDS:g} seconds, each with a log-in and a connection of its own, {THINK:g} seconds a "
+        "judgment, and one in a hundred sent twice; a judgment is acknowledged when it is committed. Nothing may be "
+        "lost or doubled, no query be in more hands than wanted, and no request be refused. Against the milliseconds "
+        "that it may take; the comparison of twenty systems runs in the worker's process meanwhile, and may treble "
+        "the time."
     ),
     "startup": "Fresh processes: the command's `--help`, and the smallest evaluation, nDCG@10 and R@100 from files.",
     "ten": f"Ten runs of {_shape('ten')}: one rankgauge command against one script per run.",

@@ -24,10 +24,12 @@ from chart import scaling_chart
 from compare_speed import measure_compare
 from in_memory import measure_in_fresh_process
 from judge_speed import measure_judge
+from judging_speed import measure_judging
 from measure import Outcome, best, interleave, say
 from peers import NAMES, OURS, Tool, installed_tools
 from report import COLUMNS, SCALING_COLUMNS, ScalingPoint, comparison_rows, page, plain_table, scaling_rows
 from search_speed import measure_search
+from serve_speed import measure_serve
 from shapes import DEFAULT_FOLDER, RERANKED, Dataset, dataset
 from store_speed import measure_store
 
@@ -140,6 +142,16 @@ class Bench:
     def judge(self) -> None:
         """A model that is asked about pairs."""
         for case, outcome in measure_judge(self.rounds, self.timeout, self.quick):
+            self.keep(case, outcome)
+
+    def serve(self) -> None:
+        """The app: how soon there is something to see, and how quick its pages are."""
+        for case, outcome in measure_serve(self.rounds, self.timeout, self.data, self.quick):
+            self.keep(case, outcome)
+
+    def judging(self) -> None:
+        """Raters who judge in the app, many at once."""
+        for case, outcome in measure_judging(self.rounds, self.timeout, self.quick):
             self.keep(case, outcome)
 
     def startup(self) -> None:

@@ -93,6 +93,7 @@ SHAPES: dict[str, Shape] = {
         Shape("ten", 700, 1000, MSMARCO_JUDGED, (0.0, 1.0), 8_841_823, "{}", "{}", 5.0, runs=10),
         Shape("fifty", 1000, 10, {20: 1.0}, GRADED, 3_000_000, "q{}", "doc{:07d}", 0.9, runs=50),
         Shape("pooled", 5000, 100, {20: 1.0}, GRADED, 3_000_000, "q{}", "doc{:07d}", 0.9, runs=10),
+        Shape("served", 7000, 100, {20: 1.0}, GRADED, 3_000_000, "q{}", "doc{:07d}", 0.9, runs=20),
         Shape("tiny", 1, 100, {10: 1.0}, GRADED, 3_000_000, "q{}", "doc{:07d}", 0.9),
     )
 }
