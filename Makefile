@@ -6,8 +6,12 @@ PIP := -m pip install --quiet --disable-pip-version-check
 NEW_PIP := 'pip>=25.1'  # the first that installs dependency groups
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DENSE := 'wordllama>=0.4' 'tokenizers>=0.21' 'safetensors>=0.5'
-# Half as many again as there are processors: many tests wait for a browser, a server or a disk.
-WORKERS := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
+export PYTHONDONTWRITEBYTECODE :=  # what was compiled once is kept, also where the surroundings say not to
+# Twice as many workers as there are processors, for many tests wait for a browser, a server or a disk. A page that a
+# browser did not draw in two minutes, on a machine that is busy with other things, is looked at once more; the summary
+# counts these reruns.
+WORKERS := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 2 )))
+PARALLEL := -n $(WORKERS) --dist worksteal --reruns 1 --only-rerun 'Timeout [0-9.]+ms exceeded'
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
 .PHONY: demo web docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers test-models refresh bench clean help
@@ -41,7 +45,9 @@ docs: .venv/ready-docs
 	@$(BIN)/python -m sphinx -q -E -W --keep-going -c docs . docs/_build
 	@echo "Open docs/_build/index.html in a browser; it needs no network."
 
-test: lint types unit
+# All at once: types take one processor a minute, in which tests have the others. What is missing is installed first.
+test: .venv/ready-test .venv/ready-dense chromium groonga
+	@$(MAKE) --no-print-directory --jobs 3 lint types unit
 
 lint: .venv/ready-test
 	$(BIN)/ruff check .
@@ -51,7 +57,7 @@ types: .venv/ready-test
 	$(BIN)/mypy
 
 unit: .venv/ready-test .venv/ready-dense chromium groonga
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest $(PARALLEL)
 
 # Pages are looked at in a browser; without one those tests are skipped, and say so.
 chromium:
@@ -66,7 +72,7 @@ groonga:
 	  echo "no Groonga, and apt-get cannot install it: the test of a real engine will be skipped"
 
 test-lowest: $(LOWEST)/ready chromium groonga
-	$(LOWEST)/bin/pytest -n auto --dist worksteal
+	$(LOWEST)/bin/pytest $(PARALLEL)
 
 test-slow: .venv/ready-test
 	$(BIN)/pytest -m slow

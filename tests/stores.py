@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from command import Command
     from rankgauge.store.store import Store
 
+# For what takes long of real data, and is tried with a few rows on both.
+ON_SQLITE = pytest.mark.parametrize("address", ["sqlite"], indirect=True)
 QRELS = "q1 0 a 3\nq1 0 b 0\nq2 0 c 1.5\nq2 0 d -1\n"
 RUN = "q1 Q0 b 1 2.5 t\nq1 Q0 a 2 2.5 t\nq2 Q0 c 1 0.1 t\n"
 ENGINES = ("sqlite", "postgresql")
@@ -31,6 +33,8 @@ def postgresql() -> Iterator[Any]:
     folder = tempfile.mkdtemp(prefix="rankgauge-postgres-")
     os.chmod(folder, 0o755)
     running = pgserver.get_server(f"{folder}/data", cleanup_mode="stop")
+    running.psql("ALTER SYSTEM SET fsync = off")  # against a machine that stops, which none of the tests does
+    running.psql("SELECT pg_reload_conf()")
     try:
         yield running
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rankgauge
-from browser import draw_all, launched, opened
+from browser import draw_all, opened
 from rankgauge import charts
 
 if TYPE_CHECKING:
@@ -45,12 +44,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "charts.html"
     path.write_bytes(charts.page(draws))
     return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 def test_the_page_has_a_policy_without_eval_and_names_no_address(page: Path) -> None:
@@ -92,7 +85,7 @@ def test_hovering_names_the_query_as_text(page: Path, browser: Browser) -> None:
         box = bars.nth(worst).bounding_box()
         assert box is not None
         seen.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 4, steps=5)
-        seen.page.locator("#vg-tooltip-element.visible", has_text=QUERY).wait_for(timeout=30_000)
+        seen.page.locator("#vg-tooltip-element.visible", has_text=QUERY).wait_for()
         assert seen.page.locator("#vg-tooltip-element img").count() == 0
         assert seen.complaints == []
 

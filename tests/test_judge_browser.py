@@ -21,7 +21,7 @@ pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
 
 from sqlalchemy import select
 
-from browser import LOOKS, Seen, check_every_look, launched
+from browser import LOOKS, Seen, check_every_look, watched
 from command import COMMAND
 from rankgauge.judge.pairs import Pair
 from rankgauge.judge.scale import BINARY
@@ -118,12 +118,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     assert "Traceback" not in started.stop()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as started:
-        yield started
-
-
 QUIET = ("ERR_CONNECTION", "ERR_INTERNET", "ERR_EMPTY", "ERR_SOCKET", "Failed to load resource")
 
 
@@ -133,20 +127,15 @@ def visited(
 ) -> Iterator[Seen]:
     """The page of a task, opened by a rater who has logged in; at the end nobody has complained."""
     before = more.pop("before", "")
-    context = browser.new_context(viewport={"width": width, "height": 844}, **more)
-    context.add_cookies([app.cookie(rater)])
-    if before:
-        context.add_init_script(before)
-    seen = Seen(context.new_page())
-    seen.page.on("console", lambda message: seen.complaints.append(message.text))
-    seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-    seen.page.on("request", lambda request: seen.requests.append(request.url))
-    go(seen.page, app, task)
-    yield seen
-    assert [each for each in seen.complaints if not (trouble and any(known in each for known in QUIET))] == []
-    assert [each for each in seen.requests if not each.startswith((app.base, "blob:", "data:"))] == []
-    assert seen.page.title() != "hacked"
-    context.close()
+    with watched(browser, width, 844, **more) as seen:
+        seen.page.context.add_cookies([app.cookie(rater)])
+        if before:
+            seen.page.context.add_init_script(before)
+        go(seen.page, app, task)
+        yield seen
+        assert [each for each in seen.complaints if not (trouble and any(known in each for known in QUIET))] == []
+        assert [each for each in seen.requests if not each.startswith((app.base, "blob:", "data:"))] == []
+        assert seen.page.title() != "hacked"
 
 
 def go(page: Page, app: App, task: str) -> None:
@@ -265,7 +254,7 @@ def test_the_server_is_killed_and_comes_back(browser: Any, app: App) -> None:
         press(page, "3", "0", "1")
         page.locator("[data-part=state]", has_text="Offline, 3 waiting").wait_for()
         app.start()
-        page.locator("[data-part=state]", has_text="All saved").wait_for(timeout=60_000)
+        page.locator("[data-part=state]", has_text="All saved").wait_for()
         press(page, "2")
         saved(page)
     rows = app.judged("killed")
@@ -481,15 +470,13 @@ def test_nothing_is_in_the_way_of_anybody(browser: Any, app: App) -> None:
 @pytest.mark.parametrize("path", ["/login", "/password", "/judge"])
 def test_the_ways_in_keep_nobody_out(browser: Any, app: App, path: str) -> None:
     """axe finds nothing serious, in both themes, on a large and on a small screen."""
-    context = browser.new_context()
-    try:
+    with watched(browser) as seen:
         if path != "/login":
-            context.add_cookies([app.cookie("ann")])
-        page = context.new_page()
-        assert page.goto(f"{app.base}{path}").status == 200
-        check_every_look(page, 800)
-    finally:
-        context.close()
+            seen.page.context.add_cookies([app.cookie("ann")])
+        answer = seen.page.goto(f"{app.base}{path}")
+        assert answer is not None
+        assert answer.status == 200
+        check_every_look(seen.page, 800)
 
 
 @pytest.mark.parametrize("role", ["rater", "viewer", "admin"])

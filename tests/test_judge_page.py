@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("jinja2", reason="a page needs Jinja2")
 pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
 
-from browser import Seen, launched
+from browser import Seen, check_every_look, watched
 from command import Command
 from rankgauge.judge.pairs import Pair
 from rankgauge.judge.scale import BINARY, GRADED, Scale
@@ -39,30 +39,19 @@ def pairs(queries: int = 3, docs: int = 4) -> list[Pair]:
     ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as started:
-        yield started
-
-
 @contextmanager
 def visited(
     browser: Any, path: Path, width: int = 1280, theme: Any = "light", before: str = "", **more: Any
 ) -> Iterator[Seen]:
     """The file, with the network off; at the end nothing was asked for, and nobody complained."""
-    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=theme, offline=True, **more)
-    if before:
-        context.add_init_script(before)
-    seen = Seen(context.new_page())
-    seen.page.on("console", lambda message: seen.complaints.append(message.text))
-    seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-    seen.page.on("request", lambda request: seen.requests.append(request.url))
-    seen.page.goto(path.as_uri())
-    yield seen
-    assert seen.complaints == []
-    assert [each for each in seen.requests if not each.startswith(("file:", "blob:", "data:"))] == []
-    assert seen.page.title() != "hacked"
-    context.close()
+    with watched(browser, width, 844, color_scheme=theme, offline=True, **more) as seen:
+        if before:
+            seen.page.context.add_init_script(before)
+        seen.page.goto(path.as_uri())
+        yield seen
+        assert seen.complaints == []
+        assert [each for each in seen.requests if not each.startswith(("file:", "blob:", "data:"))] == []
+        assert seen.page.title() != "hacked"
 
 
 @pytest.fixture(scope="module")
@@ -401,23 +390,13 @@ def test_nothing_runs_that_is_in_the_data(browser: Any, written: Callable[..., P
 
 @pytest.mark.parametrize("stage", ["who", "card", "note", "list", "help", "end"])
 def test_nothing_is_in_the_way_of_anybody(browser: Any, written: Callable[..., Path], stage: str) -> None:
-    axe_of = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
     with visited(browser, written(pairs(1, 3))) as seen:
         page = seen.page
         if stage != "who":
             begin(page)
             press(page, "1", "2", "u")
         press(page, *{"note": "n", "list": "l", "help": "?", "end": "22"}.get(stage, ""))
-        looks: list[tuple[int, Any]] = [(1280, "light"), (1280, "dark"), (390, "dark"), (390, "light")]
-        for width, theme in looks:
-            page.set_viewport_size({"width": width, "height": 844})
-            page.emulate_media(color_scheme=theme)
-            page.locator(f"html[data-theme={theme}]").wait_for(state="attached")
-            page.wait_for_timeout(200)
-            found = axe_of().run(page).response["violations"]
-            grave = [each for each in found if each["impact"] in ("serious", "critical")]
-            assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in grave] == []
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        check_every_look(page, 844)
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------

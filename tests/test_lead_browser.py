@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from sqlalchemy import select
 
-from browser import Seen, check_every_look, launched
+from browser import Seen, check_every_look, watched
 from lead_app import JUDGES, listening
 from rankgauge.raters.disputes import adjudication
 from rankgauge.raters.tasks import task_of
@@ -51,33 +51,22 @@ def own(tmp_path: Path) -> Iterator[App]:
         yield App(*found)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as started:
-        yield started
-
-
 @contextmanager
 def visited(browser: Any, app: App, path: str, width: int = 1280, theme: Any = "light", **more: Any) -> Iterator[Seen]:
     """A page; at the end there was no complaint, and no request to anywhere else."""
-    context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=theme, **more)
-    seen = Seen(context.new_page())
-    seen.page.on("console", lambda message: seen.complaints.append(message.text))
-    seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-    seen.page.on("request", lambda request: seen.requests.append(request.url))
-    seen.page.goto(f"{app.base}{path}{'&' if '?' in path else '?'}key={app.key}")
-    yield seen
-    assert [each for each in seen.complaints if "ERR_INTERNET_DISCONNECTED" not in each] == []
-    assert [each for each in seen.requests if not each.startswith((app.base, "data:"))] == []
-    assert seen.page.title() != "hacked"
-    context.close()
+    with watched(browser, width, 1000, color_scheme=theme, **more) as seen:
+        seen.page.goto(f"{app.base}{path}{'&' if '?' in path else '?'}key={app.key}")
+        yield seen
+        assert [each for each in seen.complaints if "ERR_INTERNET_DISCONNECTED" not in each] == []
+        assert [each for each in seen.requests if not each.startswith((app.base, "data:"))] == []
+        assert seen.page.title() != "hacked"
 
 
 def settled(seen: Seen) -> None:
     """Wait until nothing is pending, and a pair is there where one is to be decided."""
-    seen.page.locator("main:not([data-pending])").wait_for(timeout=60_000)
+    seen.page.locator("main:not([data-pending])").wait_for()
     if "/adjudicate" in seen.page.url and seen.page.locator("#decide [data-part=columns]").count():
-        seen.page.locator("#decide[data-shown]").wait_for(timeout=30_000)
+        seen.page.locator("#decide[data-shown]").wait_for()
         seen.page.wait_for_timeout(250)  # a key that comes sooner is one for the last
 
 
@@ -151,16 +140,16 @@ def test_to_the_end_by_touch_and_with_the_network_gone_in_between(browser: Any, 
         settled(seen)
         for at in range(len(found.open)):
             if at == 2:
-                seen.page.locator("[data-part=state]", has_text=re.compile("^Saved$")).wait_for(timeout=20_000)
+                seen.page.locator("[data-part=state]", has_text=re.compile("^Saved$")).wait_for()
                 seen.page.context.set_offline(True)
             if at == 4:
                 seen.page.locator("[data-part=state]", has_text="Not saved: 2").wait_for()
                 seen.page.context.set_offline(False)
-                seen.page.locator("[data-part=state]", has_text="Saved").wait_for(timeout=20_000)
+                seen.page.locator("[data-part=state]", has_text="Saved").wait_for()
             seen.page.locator(f"#decide[data-shown] [data-part=place]:has-text('Disagreement {at + 1} of')").wait_for()
             seen.page.locator(".level").nth(1).tap()
         seen.page.locator("[data-part=end]", has_text="All decided").wait_for()
-        seen.page.locator("[data-part=state]", has_text="Saved").wait_for(timeout=20_000)
+        seen.page.locator("[data-part=state]", has_text="Saved").wait_for()
     assert [row[:3] for row in rulings(own)] == [(each.query_id, each.doc_id, 1.0) for each in found.open]
     with visited(browser, own, path) as seen:
         settled(seen)
@@ -179,7 +168,7 @@ def test_what_is_decided_when_the_session_ends_is_sent_after_the_log_in(browser:
         assert rulings(own) == []
         seen.page.unroute("**/adjudicate")
         seen.page.goto(f"{own.base}/adjudicate")
-        seen.page.locator("[data-part=state]", has_text="Saved").wait_for(timeout=20_000)
+        seen.page.locator("[data-part=state]", has_text="Saved").wait_for()
         seen.complaints[:] = [each for each in seen.complaints if "401" not in each]
     assert [row[:3] for row in rulings(own)] == [(first.query_id, first.doc_id, 3.0)]
 
@@ -244,7 +233,7 @@ def test_nothing_is_decided_about_a_document_that_nobody_sees(browser: Any, own:
         keys.press("Escape")
         keys.press("1")
         seen.page.locator("[data-part=done]", has_text="2").wait_for()
-        seen.page.locator("[data-part=state]", has_text=re.compile("^Saved$")).wait_for(timeout=20_000)
+        seen.page.locator("[data-part=state]", has_text=re.compile("^Saved$")).wait_for()
     wanted = [(*first[:2], 2.0, "of the first"), (*second[:2], 1.0, None)]
     assert [row[:4] for row in rulings(own)] == wanted
 
@@ -279,7 +268,7 @@ def test_a_document_of_a_megabyte_is_folded(browser: Any, own: App) -> None:
         assert words.evaluate("text => text.textContent.length") == 1_200_000
         assert words.locator("mark").count() == 2_000
         seen.page.keyboard.press("2")
-        seen.page.locator("[data-part=state]", has_text=re.compile("^Saved$")).wait_for(timeout=20_000)
+        seen.page.locator("[data-part=state]", has_text=re.compile("^Saved$")).wait_for()
     assert [row[:3] for row in rulings(own)] == [(*first[:2], 2.0)]
 
 
@@ -299,7 +288,7 @@ def test_digits_count_by_their_place_on_other_keyboards(browser: Any, own: App) 
         seen.page.get_by_label("Single keys").check()
         seen.page.keyboard.press("Escape")
         seen.page.evaluate(pressed, {"key": "é", "code": "Digit2"})
-        seen.page.locator("[data-part=state]", has_text=re.compile("^Saved$")).wait_for(timeout=20_000)
+        seen.page.locator("[data-part=state]", has_text=re.compile("^Saved$")).wait_for()
     assert [row[:3] for row in rulings(own)] == [(*first[:2], 2.0)]
 
 
@@ -346,7 +335,7 @@ def test_the_ledger_is_drawn(browser: Any, app: App) -> None:
     with visited(browser, app, "/judges") as seen:
         settled(seen)
         seen.page.locator("[data-chart]").scroll_into_view_if_needed()
-        seen.page.locator("[data-chart].done").wait_for(timeout=30_000)
+        seen.page.locator("[data-chart].done").wait_for()
         shown = seen.page.locator("main").inner_text()
         assert "annika" in shown
         assert "Bias by week" in shown

@@ -9,15 +9,8 @@ from typing import Any
 import pytest
 
 import rankgauge
-from browser import Seen, draw_all, launched, opened
+from browser import Seen, draw_all, opened
 from test_report import EVIL, SCREENS, made, outcome
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as started:
-        yield started
-
 
 CHARTS = 12  # with groups and a second judge
 PAPER = 703, 1017  # pixels of A4 within its margins

@@ -11,12 +11,13 @@ import sys
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
 import rankgauge
-from browser import launched, opened
+from browser import opened
 
 ROOT = Path(__file__).parents[1]
 NAMES = [f"docs/{path.stem}" for path in (ROOT / "docs").glob("*.md")] + ["demo/README", "CHANGELOG", "CONTRIBUTING"]
@@ -137,8 +138,8 @@ def read_once(pages: dict[Path, Read], page: Path) -> Read:
     return pages.get(page, Read())
 
 
-def test_the_site_is_searched_offline(site: Path) -> None:
-    with launched() as browser, opened(browser, site / "search.html", 1280, "light") as seen:
+def test_the_site_is_searched_offline(site: Path, browser: Any) -> None:
+    with opened(browser, site / "search.html", 1280, "light") as seen:
         seen.page.goto(f"{(site / 'search.html').as_uri()}?q=krippendorff")
         results = seen.page.locator("#search-results li a").first
         results.wait_for()

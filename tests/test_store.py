@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import rankgauge
 from command import Command
+from nursery import Nursery
 from rankgauge.errors import RankgaugeError
 from rankgauge.protocol import Order, Protocol
 from stores import QRELS, RUN, new_database, stored
@@ -324,51 +325,62 @@ def test_a_dump_that_was_cut_or_changed_restores_nothing(store: Store, tmp_path:
 
 # ---- kill -9 ---------------------------------------------------------------------------------------------------------
 
-STREAM = """
-import sys, threading
+IMPORTS = """
+import threading, psycopg
+import rankgauge.store.labels, rankgauge.store.texts
 from rankgauge.store.store import Label, Store
-store = Store.open(sys.argv[1], write=True)
+"""
+WORK = """
+what, address, name = line.split()
+store = Store.open(address, write=True)
 said = threading.Lock()
+def told(words):
+    with said:
+        os.write(1, words.encode() + b"\\n")  # at once, or not at all
 def judge(thread):
     for number in range(10_000):
-        key = f"{sys.argv[2]}-{thread}-{number}"
+        key = f"{name}-{thread}-{number}"
         store.add_labels("ann", [Label("q", key, 1.0, key)])
-        with said:
-            print(key, flush=True)
-for thread in range(32):
-    threading.Thread(target=judge, args=(thread,)).start()
-"""
-IMPORT = """
-import sys
-from rankgauge.store.store import Label, Store
-store = Store.open(sys.argv[1], write=True)
-for number in range(1_000):
-    labels = [Label("i", f"{sys.argv[2]}-{number}-{n}", 1.0, f"{sys.argv[2]}-{number}-{n}") for n in range(3_000)]
-    print(f"begins {number}", flush=True)
+        told(key)
+def bring(number):
+    labels = [Label("i", f"{name}-{number}-{n}", 1.0, f"{name}-{number}-{n}") for n in range(3_000)]
+    told(f"begins {number}")
     store.add_labels("bob", labels)
-    print(f"stored {number}", flush=True)
+    told(f"stored {number}")
+if what == "stream":
+    threads = [threading.Thread(target=judge, args=(thread,)) for thread in range(32)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+for number in range(1_000): bring(number)
 """
 
 
-def killed(code: str, address: str, name: str, seconds: float) -> list[str]:
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    pytest.importorskip("psycopg", reason="the driver of PostgreSQL is not installed")
+    made = Nursery(IMPORTS, WORK)
+    yield made
+    made.process.communicate()
+
+
+def killed(nursery: Nursery, what: str, seconds: float) -> list[str]:
     """What a process said before it was killed."""
-    words = [sys.executable, "-c", code, address, name]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline()]  # it is at work
-        timer = threading.Timer(seconds, lambda: os.kill(process.pid, signal.SIGKILL))
-        timer.start()
-        lines += process.stdout.readlines()
-    return [line.strip() for line in lines if line.endswith("\n") and line.strip()]
+    process = nursery.start(what)
+    said = nursery.said()
+    first = next(said)  # it is at work
+    threading.Timer(seconds, lambda: os.kill(process, signal.SIGKILL)).start()
+    *more, ended = said
+    assert int(ended) == signal.SIGKILL
+    return [first, *more]
 
 
-def test_kill_9_loses_nothing_that_was_acknowledged(store: Store, address: str) -> None:
+def test_kill_9_loses_nothing_that_was_acknowledged(store: Store, address: str, nursery: Nursery) -> None:
     chance = random.Random(7)
     acknowledged: set[str] = set()
     imported: dict[str, int] = {}
     for number in range(10):
-        acknowledged |= {*killed(STREAM, address, f"s{number}", chance.uniform(0.02, 0.4))}
-        said = killed(IMPORT, address, f"i{number}", chance.uniform(0.02, 0.4))
+        acknowledged |= {*killed(nursery, f"stream {address} s{number}", chance.uniform(0.02, 0.4))}
+        said = killed(nursery, f"import {address} i{number}", chance.uniform(0.02, 0.4))
         imported[f"i{number}"] = sum(line.startswith("stored") for line in said)
     table = schema.judgment.c
     rows = store.read(lambda each: each.execute(select(table.query_id, table.doc_id, table.key)).all())

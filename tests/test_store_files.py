@@ -26,7 +26,7 @@ from rankgauge.store.transfer.dump import dump
 from rankgauge.store.transfer.exports import EXPORTS
 from rankgauge.store.transfer.imports import KNOWN, Asked, recognise
 from rankgauge.trust.judges.sets import POLICIES
-from stores import new_database
+from stores import ON_SQLITE, new_database
 from stores import stored as tables
 
 
@@ -162,6 +162,7 @@ def test_a_case_and_a_snapshot_of_quepid(command: Command, shop: Path) -> None:
     assert "0.5" in evaluated.out
 
 
+@ON_SQLITE
 def test_the_rating_party(command: Command, shop: Path, shared: Path) -> None:
     folder = shared / "quepid-party"
     (said, *_) = stored(command, *sorted(folder.glob("*.json"))).out.splitlines()
@@ -192,6 +193,7 @@ def test_the_rating_party(command: Command, shop: Path, shared: Path) -> None:
 # ---- UMBRELA ---------------------------------------------------------------------------------------------------------
 
 
+@ON_SQLITE
 def test_labels_of_one_model_asked_again_and_again(command: Command, shop: Path, shared: Path) -> None:
     path = shared / "dl19" / "qrels_llm" / "umbrela_llama3.2_zeroshot.raw.txt"
     done = command("store", "import", path, "--judge", "llama", "--kind", "model")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import rankgauge
-from browser import Seen, check_every_look, launched
+from browser import Seen, check_every_look, watched
 from command import COMMAND
 from web import Nested, made, write
 
@@ -83,33 +83,22 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     assert "Traceback" not in started.stop()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as started:
-        yield started
-
-
 @contextmanager
 def visited(
     browser: Any, app: App, path: str, width: int = 1280, theme: Any = "light", *, mistake: bool = False, **more: Any
 ) -> Iterator[Seen]:
     """A page; at the end there was no complaint, and no request to anywhere else."""
-    context = browser.new_context(viewport={"width": width, "height": 1400}, color_scheme=theme, **more)
-    seen = Seen(context.new_page())
-    seen.page.on("console", lambda message: seen.complaints.append(message.text))
-    seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-    seen.page.on("request", lambda request: seen.requests.append(request.url))
-    seen.page.goto(app.address(path))
-    yield seen
-    assert [each for each in seen.complaints if not (mistake and "404" in each)] == []
-    assert [each for each in seen.requests if not each.startswith((app.base, "data:"))] == []
-    assert seen.page.title() != "hacked"
-    context.close()
+    with watched(browser, width, 1400, color_scheme=theme, **more) as seen:
+        seen.page.goto(app.address(path))
+        yield seen
+        assert [each for each in seen.complaints if not (mistake and "404" in each)] == []
+        assert [each for each in seen.requests if not each.startswith((app.base, "data:"))] == []
+        assert seen.page.title() != "hacked"
 
 
 def settled(seen: Seen) -> None:
     """Wait until nothing is pending."""
-    seen.page.locator("main:not([data-pending])").wait_for(timeout=30_000)
+    seen.page.locator("main:not([data-pending])").wait_for()
 
 
 def value(seen: Seen) -> float:
@@ -155,7 +144,7 @@ def test_charts_are_drawn_under_the_policy(browser: Any, app: App, name: str) ->
         assert plots.count() > 0
         for at in range(plots.count()):
             plots.nth(at).scroll_into_view_if_needed()
-            seen.page.locator("[data-chart].done").nth(at).wait_for(timeout=30_000)
+            seen.page.locator("[data-chart].done").nth(at).wait_for()
         assert seen.page.locator(".live svg").count() == plots.count()
         text = "try { (0, eval)('1'); told('ran'); } catch { told('refused'); }"
         later = f"new Promise((told) => setTimeout(() => {{ {text} }}))"
@@ -530,7 +519,7 @@ def test_of_ten_thousand_queries_few_are_in_the_page(browser: Any, tmp_path: Pat
     app = App(tmp_path, judgments, {"s1": run})
     try:
         with visited(browser, app, "/run?run=s1&sort=query") as seen:
-            seen.page.locator(".window[data-ready]").wait_for(timeout=30_000)
+            seen.page.locator(".window[data-ready]").wait_for()
             rows, box = seen.page.locator(".rows .line"), seen.page.locator(".rows")
             counts = []
             for share in (0, 0.3, 0.9, 1):
@@ -550,7 +539,7 @@ def test_a_mark_of_a_chart_opens_its_query(browser: Any, app: App) -> None:
         settled(seen)
         place = seen.page.locator("[data-chart=differences-s1]")
         place.scroll_into_view_if_needed()
-        place.locator(".live svg .mark-rect path").first.wait_for(timeout=30_000)
+        place.locator(".live svg .mark-rect path").first.wait_for()
         place.locator(".live svg .mark-rect path").first.click()
         seen.page.wait_for_url("**/compare/query?**query=q**")
         assert seen.page.locator(".two .list").count() == 2
