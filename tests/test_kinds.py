@@ -27,6 +27,7 @@ from rankgauge.judge.gullible import Gullibility, Tried
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.scale import Scale
 from rankgauge.measures import parse
+from rankgauge.raters.audit import Audit, Change
 from rankgauge.raters.disputes import Adjudication, Decided, Disputed, Given, Who
 from rankgauge.raters.ledger import Account, Ledger, Week
 from rankgauge.raters.progress import Progress, RaterProgress, TaskList
@@ -196,6 +197,7 @@ def stored() -> dict[str, Shown]:
         ),
         "Progress": PROGRESS,
         "TaskList": TaskList((PROGRESS,)),
+        "Audit": Audit((Change("2026-01-01T00:00:00+00:00", EVIL, EVIL, EVIL, "127.0.0.1"),), 2),
         "LabelCounts": LabelCounts(Labels(((f"ann {EVIL}",),)), 1, 2, 1, 1, 1, judges),
         "Status": Status(f"store {EVIL}", "SQLite", 12_345, counts, (EVIL,), (EVIL,), (EVIL,)),
     }
@@ -260,7 +262,7 @@ NAMES = [
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
     *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "JudgeCheck", "Gullibility", "Sample", "Looped"),
-    *("Ledger", "Adjudication", "Progress", "TaskList"),
+    *("Ledger", "Adjudication", "Progress", "TaskList", "Audit"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -46,6 +47,21 @@ def test_users_are_added_listed_and_changed(call: Command) -> None:
     assert call("user", "password", "lead", stdin="another horse\r\nmore\n").err == "lead: has a new password\n"
     assert logs_in("lead", "another horse")
     assert not logs_in("lead", PASSWORD)
+
+
+def test_who_changed_what_is_shown_the_newest_first(call: Command, shop: Path) -> None:
+    (shop / "qrels.txt").write_text("q 0 d 1\n")
+    assert call("user", "add", "ann", "--role", "rater", "--no-password").code == 0
+    assert call("store", "import", "qrels.txt", "--judge", "eve").code == 0
+    listed = json.loads(call("store", "audit", "--format", "json").out)
+    assert [(each["what"], each["detail"]) for each in listed["changes"]][::2] == [
+        ("imported", "1 label of eve from qrels.txt"),
+        ("user added", "lead: admin"),
+    ]
+    who = listed["changes"][0]["who"]
+    newest = call("store", "audit", "--last", "1", "--who", who)
+    assert newest.out.startswith("3 changes; the last 1, the newest first.\n")
+    assert call("store", "audit", "--who", "nobody").out == "Nothing has been changed yet.\n"
 
 
 def test_a_token_is_shown_once_and_taken_back(call: Command) -> None:

@@ -13,14 +13,16 @@ from sqlalchemy import select
 
 import rankgauge
 from lead_app import EVIL, JUDGES, leading
-from rankgauge.raters.disputes import adjudication
+from rankgauge.raters.disputes import Adjudication, Disputed, adjudication
 from rankgauge.raters.ledger import ledger
 from rankgauge.raters.tasks import task_of
+from rankgauge.show.model import Table, Text
 from rankgauge.shown import clean
 from rankgauge.store import schema
 from rankgauge.store.operator import operator
 from rankgauge.store.store import Label
 from rankgauge.web.desk import Desk
+from rankgauge.web.pages.adjudicate import listed
 from web import Asked
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankgauge.RankgaugeWarning")
@@ -174,6 +176,16 @@ def test_disputes_are_those_of_the_library_and_so_is_what_comes_of_them(own: tup
     page = whole(app, "/adjudicate")
     assert EVIL not in page
     assert "because &lt;img" in page
+
+
+def test_of_very_many_pairs_the_first_are_listed_and_the_rest_counted() -> None:
+    open_pairs = tuple(Disputed("q", f"d{at}", (), 1.0) for at in range(620))
+    found = Adjudication("nDCG@10", open_pairs, (), {}, 0)
+    (section,) = listed(found)
+    table, rest = section.blocks
+    assert isinstance(table, Table)
+    assert isinstance(rest, Text)
+    assert ([row[1] for row in table.rows], rest.words[:9]) == ([f"d{at}" for at in range(500)], "120 more:")
 
 
 def test_a_decision_is_kept_once_and_refusals_say_why(own: tuple[Asked, Desk]) -> None:

@@ -226,6 +226,28 @@ def show_status(output: Output) -> None:
     deliver(project().status(), output)
 
 
+@command("audit")
+@click.option("--who", metavar="NAME", help="The changes of one person or program.  [all]")
+@click.option("--last", type=click.IntRange(1), default=20, metavar="N", help="The last N changes.  [20]")
+@output_options(TEXTS)
+def show_audit(who: str | None, last: int, output: Output) -> None:
+    """Say who changed what, and when: users, tasks, judgments, decisions, imports.
+
+    \b
+    Examples:
+      rankgauge store audit
+      rankgauge store audit --who ann --last 100
+      rankgauge store audit --last 100000 -o audit.csv
+    """
+    from rankgauge.store.project import needed
+
+    with needed():
+        from rankgauge.raters.audit import changes
+
+    with _opened() as opened:
+        deliver(changes(opened, who, last), output)
+
+
 @command("upgrade")
 def upgrade_store() -> None:
     """Bring a store of an older version up to date.
@@ -238,7 +260,7 @@ def upgrade_store() -> None:
         click.echo(f"{opened.where}: is up to date")
 
 
-for each in (import_files, export_file, dump_store, restore_store, show_status, upgrade_store):
+for each in (import_files, export_file, dump_store, restore_store, show_status, show_audit, upgrade_store):
     store.add_command(each)
 
 

@@ -9,9 +9,10 @@ from rankgauge.errors import counted
 from rankgauge.show.model import Bullets, Column, Notes, Section, Table, Text
 
 if TYPE_CHECKING:
+    from rankgauge.raters.audit import Audit
     from rankgauge.store.status import JudgeCounts, LabelCounts, Status
 
-__all__ = ["label_sections", "status_sections"]
+__all__ = ["audit_sections", "label_sections", "status_sections"]
 
 # Table → what its rows are called.
 WORDS: Final = {
@@ -50,6 +51,17 @@ def _size(number: float) -> str:
             return f"{number:.3g} {unit}"
         number /= 1000
     return f"{number:.3g} GB"
+
+
+def audit_sections(audit: Audit) -> Iterator[Section]:
+    """How many changes there are, and the latest of them."""
+    number = counted(audit.number, "change")
+    more = f"; the last {len(audit.changes):,}, the newest first" if audit.number > len(audit.changes) else ""
+    blocks: list[Any] = [Text(f"{number}{more}." if audit.number else "Nothing has been changed yet.", "lead")]
+    columns = [Column("when", key="at"), Column("who"), Column("what"), Column("detail"), Column("address", aside=True)]
+    rows = [[each.at[:19].replace("T", " "), *each[1:]] for each in audit.changes]
+    blocks += [Table("audit", "Changes", columns, rows)] if rows else []
+    yield Section("audit", "Audit", blocks)
 
 
 def label_sections(counts: LabelCounts) -> Iterator[Section]:

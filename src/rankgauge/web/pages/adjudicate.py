@@ -14,7 +14,7 @@ from rankgauge.raters.disputes import Decision, decide, given_to
 from rankgauge.raters.fields import shown_fields
 from rankgauge.raters.keys import scale_levels
 from rankgauge.raters.tasks import tasks
-from rankgauge.show.model import Section, Text
+from rankgauge.show.model import Block, Section, Text
 from rankgauge.show.sections.adjudication import decided_table, open_table
 from rankgauge.store import schema
 from rankgauge.store.texts import newest_texts
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from rankgauge.web.desk import Desk
     from rankgauge.web.site import Answer
 
-__all__ = ["adjudicate_page", "decided", "pair_data", "scale_for"]
+__all__ = ["adjudicate_page", "decided", "listed", "pair_data", "scale_for"]
 
 WHO: Final = {"": "all", "people": "people alone"}
+LISTED: Final = 500  # pairs in a table of the page; all come up to be decided
 
 
 def adjudicate_page(desk: Desk, task: str = "", measure: str = "", among: str = "") -> View:
@@ -45,7 +46,7 @@ def adjudicate_page(desk: Desk, task: str = "", measure: str = "", among: str = 
     return View(
         "Adjudicate",
         lambda: _data(desk, of, found, answer, among),
-        [*_sections(found, answer)],
+        listed(found, answer.problem),
         template="adjudicate.html",
         subtitle=f"what judges of {task} graded differently" if task else "what judges graded differently",
         crumbs=[("Tasks", "/tasks")],
@@ -59,12 +60,23 @@ def adjudicate_page(desk: Desk, task: str = "", measure: str = "", among: str = 
     )
 
 
-def _sections(found: Adjudication | None, answer: Answer) -> list[Section]:
+def listed(found: Adjudication | None, problem: str = "") -> list[Section]:
+    """What is to be decided and what was, the first of very many."""
     if found is None:
-        words = Text(f"Nothing can be decided: {answer.problem}.", "note")
-        return [Section("open", "", [words if answer.problem else Text("Weighing the disagreements …", "computing")])]
-    listed = [Section("open", "All disagreements", [open_table(found)])] if found.open else []
-    return [*listed, *([Section("decided", "Decided", [decided_table(found)])] if found.decided else [])]
+        words = Text(f"Nothing can be decided: {problem}.", "note")
+        return [Section("open", "", [words if problem else Text("Weighing the disagreements …", "computing")])]
+    first = replace(found, open=found.open[:LISTED], decided=found.decided[:LISTED])
+    tables = {
+        "open": ("All disagreements", open_table(first), len(found.open)),
+        "decided": ("Decided", decided_table(first), len(found.decided)),
+    }
+    return [Section(key, title, [table, *_rest(number)]) for key, (title, table, number) in tables.items() if number]
+
+
+def _rest(number: int) -> list[Block]:
+    """What is said where not all are listed."""
+    words = f"{number - LISTED:,} more: rankgauge labels --disputes lists all, this page + .json has them as data."
+    return [Text(words, "note")] if number > LISTED else []
 
 
 def _still_open(desk: Desk, found: Adjudication | None) -> Adjudication | None:
