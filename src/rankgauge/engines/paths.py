@@ -20,6 +20,7 @@ READERS: Final[dict[str, tuple[str, dict[str, str]]]] = {  # suffix → Spark's 
     ".json": ("json", {}),
 }
 COMPRESSED: Final = (".gz", ".bz2", ".zst")
+QUIET: Final = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
 
 
 def evaluate_paths(judgments: str, runs: Mapping[str, str], measures: Any, *, master: str, **about: Any) -> Evaluation:
@@ -34,22 +35,35 @@ def evaluate_paths(judgments: str, runs: Mapping[str, str], measures: Any, *, ma
 
 @contextmanager
 def session_at(master: str) -> Iterator[Any]:
-    """A session of Spark: a new one, which is stopped at the end, at a master or (sc://…) a server of Connect."""
+    """A session of Spark: the one that is there, which stays, or a new one at a master or (sc://…) a server."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
         raise InputError("Spark is not installed; install it with: pip install 'rankgauge[spark]'") from None
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("rankgauge")
-    if master.startswith("sc://"):
-        session = builder.remote(master).getOrCreate()
-    else:
-        settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
-        session = builder.master(master).config(map=settings).getOrCreate()
+    known = SparkSession.getActiveSession()
+    if known is not None:
+        yield known
+        return
+    session = _started(SparkSession.builder.appName("rankgauge"), master)
     try:
         yield session
     finally:
         session.stop()
+
+
+def _started(builder: Any, master: str) -> Any:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        if master.startswith("sc://"):
+            return builder.remote(master).getOrCreate()
+        return builder.master(master).config(map=QUIET).getOrCreate()
+    except Exception as error:  # of Java, in many lines
+        remedy = "it needs Java 17 or newer, on the path or at JAVA_HOME"
+        raise InputError(f"--master {master}: Spark does not start ({_first_line(error)}); {remedy}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__).strip()
 
 
 def frame_at(session: Any, path: str) -> Any:
@@ -62,8 +76,7 @@ def frame_at(session: Any, path: str) -> Any:
     try:
         return session.read.format(form).options(**options).load(path)
     except Exception as error:  # of Java, in many lines
-        said = next(iter(str(error).splitlines()), type(error).__name__).strip()
-        raise InputError(f"{path}: Spark cannot read it ({said})") from None
+        raise InputError(f"{path}: Spark cannot read it ({_first_line(error)})") from None
 
 
 def _format(path: str) -> tuple[str, dict[str, str]] | None:

@@ -503,7 +503,7 @@ def udf(name: str = "ndcg") -> Any:
     grades has no value.
     """
     import pandas as pd
-    from pyspark.sql.functions import pandas_udf
+    from pyspark.sql.pandas.functions import pandas_udf
 
     if name not in ARRAYS:
         raise MeasureError(unknown(f"there is no function {name!r}", name, ARRAYS))
@@ -513,7 +513,8 @@ def udf(name: str = "ndcg") -> Any:
 
     work.__annotations__ = {"grades": pd.Series, "k": pd.Series, "ideal": pd.Series, "return": pd.Series}
     work.__name__ = name
-    return pandas_udf(work, "double")
+    made: Any = pandas_udf  # whose types know of no function with as many columns as there are
+    return made(work, "double")
 
 
 def register(session: Any, *names: str) -> None:
