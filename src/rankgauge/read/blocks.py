@@ -23,13 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgauge.read.pieces import Pieces
-    from rankgauge.read.sources import Source
     from rankgauge.read.spill import Parts
 
 __all__ = ["Repeated", "Streamed"]
 
 T = TypeVar("T")
-TEXT: Final = 32  # bytes that a row takes in a file, roughly and rather too few
 MOST_PARTS: Final = 512  # of scattered rows on disk
 
 
@@ -53,9 +51,9 @@ class Streamed:
 
     kind = Run.kind
 
-    def __init__(self, source: Source, pieces: Pieces, size: BlockSize) -> None:
-        self.file, self.pieces, self.size = source, pieces, size._replace(rows=size.wanted)
-        self.source, self.by, self.has_scores = source.name, pieces.ask.by, pieces.ask.scored
+    def __init__(self, pieces: Pieces, size: BlockSize) -> None:
+        self.pieces, self.size = pieces, size._replace(rows=size.wanted)
+        self.source, self.by, self.has_scores = pieces.rows.name, pieces.ask.by, pieces.ask.scored
         self.head, self.whole_head = pieces.head, pieces.whole_head
         self.stored: Mapping[str, Any] = {}
         self.remarks: Sequence[tuple[str, str]] = ()
@@ -181,7 +179,7 @@ class Streamed:
         """Blocks of queries whose rows are scattered over the file."""
         from rankgauge.read.spill import parts
 
-        number = min(max(-(-self.file.text_size // (TEXT * self.size.rows)), 1), MOST_PARTS)
+        number = min(max(-(-self.pieces.number() // self.size.rows), 1), MOST_PARTS)
         with parts(number) as kept:
             waiting: list[Columns] = []
             for piece in self._pieces(queries):

@@ -14,10 +14,10 @@ from rankgauge.errors import DuplicateError, FormatError, InputError, ProtocolEr
 from rankgauge.protocol import DEFAULT, REPEATING, RULES, Protocol
 from rankgauge.read.blocks import Streamed
 from rankgauge.read.formats import FORMATS, format_named, names_in, recognise
-from rankgauge.read.frames import frame_names, is_frame, read_frame
+from rankgauge.read.frames import frame_names, is_frame, is_lazy, read_frame
 from rankgauge.read.memory import is_columns, read_iterable, read_mapping, unpacked
 from rankgauge.read.names import WhereThere, check_roles
-from rankgauge.read.pieces import PIECES
+from rankgauge.read.pieces import PIECES, Pieces, lazy_pieces
 from rankgauge.read.records import Columns, Judgments, Record, Run
 from rankgauge.read.rows import Ask, Content, expected_rows
 from rankgauge.read.sizes import BlockSize
@@ -29,6 +29,7 @@ __all__ += ["check_mapped", "find_rows", "read_judgments", "read_run"]
 
 T = TypeVar("T")
 ORDERS = ("score", "rank")
+PACKED: Final = "parquet"  # the format that is compressed by itself
 KEPT: Final = 64 << 20  # bytes of a file, up to which what was read of it is kept rather than read again
 
 
@@ -266,18 +267,24 @@ class RunSource(RecordSource):
         return self.read(protocol) if streamed is None else streamed
 
     def _streamed(self, protocol: Protocol) -> Streamed | None:
+        if self.blocks is None:
+            return None
+        ask = Ask("run", self.columns, protocol.by, protocol.duplicates)
+        pieces = lazy_pieces(self.origin, ask, self.blocks.piece) if is_lazy(self.origin) else self._pieces(ask)
+        return None if pieces is None else Streamed(pieces, self.blocks)
+
+    def _pieces(self, ask: Ask) -> Pieces | None:
+        """The pieces of a large file; None for anything else."""
         size, path = self.blocks, self.origin.path if isinstance(self.origin, Source) else self.origin
         if size is None or not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
             return None
         if os.path.getsize(path) * EXPANSION <= size.above:  # as nearly always, and soon known
             return None
         source = find_source(self._watched, expected_rows("run"))
-        if source.text_size <= size.above:
-            return None
-        ask = Ask("run", self.columns, protocol.by, protocol.duplicates)
         name = self.format or recognise(source, "run", self.columns)
-        pieces = PIECES[name](source, ask, size.piece) if name in PIECES else None
-        return None if pieces is None else Streamed(source, pieces, size)
+        if name not in PIECES or source.text_size * (EXPANSION if name == PACKED else 1) <= size.above:
+            return None
+        return PIECES[name](source, ask, size.piece)
 
     def _read(self, protocol: Protocol) -> Run:
         origin = find_source(self._watched) if protocol.depth is not None and self._is_path else self._watched
