@@ -16,7 +16,7 @@ import numpy as np
 
 from rankgauge.errors import DuplicateError, warn
 from rankgauge.read.records import Columns, Nested, Run
-from rankgauge.read.rows import explainer, no_rows, once_as_asked
+from rankgauge.read.rows import Content, content_of, explainer, no_rows, once_as_asked
 from rankgauge.read.sizes import FIRST, BlockSize
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankgauge.read.pieces import Pieces
     from rankgauge.read.spill import Parts
 
-__all__ = ["Repeated", "Streamed"]
+__all__ = ["Repeated", "Streamed", "content_of_pieces"]
 
 T = TypeVar("T")
 MOST_PARTS: Final = 512  # of scattered rows on disk
@@ -193,6 +193,18 @@ class Streamed:
             for part, frame in kept:
                 query = frame["query"].to_numpy() // np.int32(number)  # the part's queries are every so-manieth of all
                 yield Columns(queries.names[part::number], query, frame["doc"], frame["number"].to_numpy())
+
+
+def content_of_pieces(pieces: Pieces) -> Content:
+    """All pieces as one, for whoever needs the whole."""
+    queries, found = _Queries(), []
+    for piece in pieces.quick():
+        if piece is None:
+            return content_of(pieces.rows, pieces.ask)
+        found.append(replace(piece, queries=queries.names, query=queries.numbers(piece.queries)[piece.query]))
+    if not queries.names:
+        raise no_rows(pieces.rows.name, pieces.ask)
+    return content_of(pieces.rows, pieces.ask, _end_to_end(found))._replace(head=pieces.head)
 
 
 class _Queries:

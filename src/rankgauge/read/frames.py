@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,12 +44,17 @@ __all__ += ["read_columns", "read_frame", "row_count", "scanned", "slices", "tex
 STDERR = 2
 ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", b"\xff\xff\xff\xff": "arrow"}
+SECRET = re.compile(r"(?<=://)[^/\s]*@|[?#][^\s)]+")  # in addresses that messages name
 FLOAT_IDS = "turn them into integers or text (pandas makes floats of integers where some are missing)"
 
 
 def column_names(source: Source, format: str) -> list[str]:
     """The columns of a Parquet or Arrow file."""
-    return load_frame(source, format, rows=0).columns
+    if not source.address and not source.columns:
+        return load_frame(source, format, rows=0).columns
+    scan = scanned(source, format)
+    with _whole(source, format):
+        return [] if scan is None else scan.collect_schema().names()
 
 
 def frame_format(head: bytes) -> str | None:
@@ -83,7 +89,7 @@ def load_frame(source: Source, format: str, columns: list[str] | None = None, ro
     read: Callable[..., pl.DataFrame] = pl.read_parquet
     if format == "arrow":
         read = pl.read_ipc if source.head().startswith(ARROW_FILE) else pl.read_ipc_stream
-    with source.open() as stream, _whole(f"{source.name}: not a whole {format} file", "fetch or write it again"):
+    with source.open() as stream, _whole(source, format):
         data = stream if source.plain_path else io.BytesIO(stream.read())
         return read(data, columns=columns, n_rows=rows)
 
@@ -92,10 +98,16 @@ def scanned(source: Source, format: str) -> pl.LazyFrame | None:
     """A Parquet or Arrow file of which parts can be read; None where it can be read only as a whole."""
     import polars as pl
 
+    if source.address:
+        return pl.scan_parquet(source.address, glob="*" in source.address)
     path = source.plain_path
     if path is None or (format == "arrow" and not source.head().startswith(ARROW_FILE)):
         return None
-    return (pl.scan_ipc if format == "arrow" else pl.scan_parquet)(path, glob=False, hive_partitioning=False)
+    scan = (pl.scan_ipc if format == "arrow" else pl.scan_parquet)(path, glob=False, hive_partitioning=False)
+    with _whole(source, format):
+        names = set(scan.collect_schema().names()) if source.columns else set()
+    more = {name: pl.lit(value, pl.String) for name, value in source.columns.items() if name not in names}
+    return scan.with_columns(**more)
 
 
 def slices(source: Source, format: str, columns: list[str], rows: int) -> Iterator[pl.DataFrame]:
@@ -103,12 +115,12 @@ def slices(source: Source, format: str, columns: list[str], rows: int) -> Iterat
     scan = scanned(source, format)
     assert scan is not None
     wanted, told = scan.select(columns), 0
-    with _whole(f"{source.name}: not a whole {format} file", "fetch or write it again"):
+    with _whole(source, format):
         number = row_count(scan)
     for start in range(0, number, rows):
-        with _whole(f"{source.name}: not a whole {format} file", "fetch or write it again"):
+        with _whole(source, format):
             part = wanted.slice(start, rows).collect()
-        if source.watch:
+        if source.watch and source.path:
             so_far = source.size * (start + len(part)) // number
             source.watch(so_far - told)
             told = so_far
@@ -119,7 +131,7 @@ def batches(frame: pl.LazyFrame, columns: list[str], rows: int, name: str) -> It
     """These columns of a lazy frame, which is worked out once and never held as a whole."""
     each = frame.select(columns).collect_batches(chunk_size=rows, lazy=True)
     while True:
-        with _whole(f"{name}: this LazyFrame cannot be collected", "mend its plan"):
+        with _said(f"{name}: this LazyFrame cannot be collected ({{}}); mend its plan"):
             part = next(each, None)
         if part is None:
             return
@@ -133,9 +145,16 @@ def row_count(frame: pl.LazyFrame) -> int:
     return int(frame.select(pl.len()).collect().item())
 
 
+def _whole(source: Source, format: str) -> AbstractContextManager[None]:
+    """Whatever polars raises is said to be the file's fault, or that of the way to it."""
+    if source.address:
+        return _said(f"{source.name}: cannot be read from there ({{}}); check the address and the rights to it")
+    return _said(f"{source.name}: not a whole {format} file ({{}}); fetch or write it again")
+
+
 @contextmanager
-def _whole(what: str, advice: str) -> Iterator[None]:
-    """Whatever polars raises is an InputError: that a file or a plan is not what it should be, and what to do."""
+def _said(words: str) -> Iterator[None]:
+    """Whatever polars raises is an InputError in these words, with the reason in them."""
     import polars as pl
 
     try:
@@ -145,7 +164,7 @@ def _whole(what: str, advice: str) -> Iterator[None]:
         # polars raises many kinds for a damaged file, not all of them its own.
         panicked = isinstance(error, pl.exceptions.PanicException)
         reason = "it is damaged" if panicked else next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"{what} ({reason}); {advice}") from error
+        raise InputError(words.format(SECRET.sub("", reason))) from None
 
 
 @contextmanager
