@@ -30,6 +30,10 @@ WAYS: Final = {
     "in blocks": ("run.txt", 0),
     "scattered, in memory": ("scattered.txt", None),
     "scattered, in blocks": ("scattered.txt", 0),
+    "Parquet, in memory": ("run.parquet", None),
+    "Parquet, in blocks": ("run.parquet", 0),
+    "Arrow, in memory": ("run.arrow", None),
+    "Arrow, in blocks": ("run.arrow", 0),
 }
 
 MEASURED: Final = """
@@ -80,6 +84,14 @@ def scatter(folder: Path, queries: int) -> None:
                 _write(rows.sample(fraction=1, shuffle=True, seed=part), run)
 
 
+def pack(folder: Path, name: str) -> None:
+    """The run whose queries lie together as a file of columns."""
+    names = ["query_id", "q0", "doc_id", "rank", "score", "tag"]
+    text = pl.scan_csv(folder / "run.txt", separator=" ", has_header=False, new_columns=names, infer_schema=False)
+    numbers = text.with_columns(pl.col("rank").cast(pl.Int32), pl.col("score").cast(pl.Float64))
+    (numbers.sink_parquet if name.endswith(".parquet") else numbers.sink_ipc)(folder / name)
+
+
 def _write(rows: pl.DataFrame, file: object) -> None:
     rows.write_csv(file, include_header=False, separator=" ")  # type: ignore[call-overload]
 
@@ -107,6 +119,8 @@ def main() -> None:
         write_runs(folder, queries)
         if any(WAYS[way][0] == "scattered.txt" for way in ways):
             scatter(folder, queries)
+        for name in {WAYS[way][0] for way in ways} - {"run.txt", "scattered.txt"}:
+            pack(folder, name)
         known: dict[str, tuple[float, list[str]]] = {}
         for _ in range(given.rounds):
             for way in ways:

@@ -371,7 +371,7 @@ def test_predictions_that_hold_none(here: Path) -> None:
 
 @pytest.mark.parametrize("address", ["https://example.org/a.run", "s3://bucket/a.run", "HTTP://example.org/qrels"])
 def test_an_address_is_refused(address: str, here: Path, command: Command) -> None:
-    said = f"{address}: is an address, and nothing is fetched; download the file first and name it"
+    said = f"{address}: is an address, and only Parquet is read from one; download the file first and name it"
     assert command("eval", "twin.qrels", address).err == f"error: {said}\n"
     with pytest.raises(InputError, match=re.escape(said)):
         rankgauge.evaluate(address, SCORES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import random
@@ -70,6 +71,15 @@ def json_lines(rows: list[Row]) -> bytes:
     return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows).encode()
 
 
+def columns(rows: list[Row], write: str = "write_parquet", **how: Any) -> bytes:
+    import polars as pl
+
+    names = ("query_id", "doc_id", "rank", "score")
+    file = io.BytesIO()
+    getattr(pl.DataFrame(rows, schema=names, orient="row"), write)(file, **how)
+    return file.getvalue()
+
+
 WRITTEN: dict[str, Callable[[list[Row]], bytes]] = {
     "run.txt": trec,
     "run.txt.gz": lambda rows: gzip.compress(trec(rows)),
@@ -77,6 +87,8 @@ WRITTEN: dict[str, Callable[[list[Row]], bytes]] = {
     "run.tsv": lambda rows: delimited(rows, "\t"),
     "run.csv.gz": lambda rows: gzip.compress(delimited(rows)),
     "run.jsonl": json_lines,
+    "run.parquet": lambda rows: columns(rows, row_group_size=17),
+    "run.arrow": lambda rows: columns(rows, "write_ipc", record_batch_size=17),
 }
 
 
@@ -92,12 +104,20 @@ def files(tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
     return write
 
 
-def in_memory(run: Path) -> RunSource:
+def lazy(run: Path) -> Any:
+    import polars as pl
+
+    return pl.scan_parquet(run)
+
+
+def in_memory(run: Any) -> RunSource:
     """The run as a whole, as large files were always read."""
-    return RunSource(find_source(run)._replace(small=0))
+    source = RunSource(find_source(run)._replace(small=0) if isinstance(run, Path) else run)
+    source.blocks = source.blocks if isinstance(run, Path) else None
+    return source
 
 
-def in_blocks(run: Path, rows: int = 13, **sizes: int) -> RunSource:
+def in_blocks(run: Any, rows: int = 13, **sizes: int) -> RunSource:
     source = RunSource(run)
     source.blocks = BlockSize(above=0, rows=rows, **sizes)
     return source
@@ -126,7 +146,7 @@ def outcome(qrels: Path, source: RunSource, measures: Any = "nDCG@10", **rules: 
 
 
 @contextmanager
-def both(qrels: Path, run: Path, measures: Any = "nDCG@10", **rules: Any) -> Iterator[Any]:
+def both(qrels: Path, run: Any, measures: Any = "nDCG@10", **rules: Any) -> Iterator[Any]:
     """The outcome in memory, which that of every size of blocks must equal."""
     expected = outcome(qrels, in_memory(run), measures, **rules)
     for rows, piece in SIZES:
@@ -227,6 +247,10 @@ def test_small_files_and_other_formats_are_read_as_a_whole(files: Any, tmp_path:
     known = RunSource(find_source(run))  # as `check` gives its baseline
     known.blocks = BlockSize(above=0)
     assert isinstance(known.opened(), Streamed)
+    _, packed = files("", gzip.compress(columns(made(13)[1])), "run.parquet.gz")
+    assert not isinstance(in_blocks(packed).opened(), Streamed)
+    _, stream = files("", columns(made(13)[1], "write_ipc_stream"), "stream.arrow")
+    assert not isinstance(in_blocks(stream).opened(), Streamed)
     nested = tmp_path / "run.json"
     nested.write_text('{"q1": {"d1": 1.0}}')
     assert len(in_blocks(nested).opened()) == 1
@@ -261,6 +285,67 @@ def test_a_bad_row_of_a_table_is_named(files: Any, name: str, line: bytes) -> No
     qrels, run = files(made(20)[0], spoilt(101, line, name), name)
     with both(qrels, run) as (_, message):
         assert message.startswith(f"{run}:102: ")
+
+
+@pytest.mark.parametrize("name", ["run.parquet", "run.arrow", "lazy"])
+@pytest.mark.parametrize("bad", [{"score": float("nan")}, {"score": None}, {"doc_id": None}, {"query_id": None}])
+def test_a_bad_row_of_columns_is_named(files: Any, name: str, bad: dict[str, Any]) -> None:
+    names = ("query_id", "doc_id", "rank", "score")
+    rows = made(20)[1]
+    rows[101] = tuple({**dict(zip(names, rows[101], strict=True)), **bad}.values())
+    qrels, run = files(made(20)[0], WRITTEN.get(name, columns)(rows), name)
+    with both(qrels, lazy(run) if name == "lazy" else run) as (_, message):
+        assert message.startswith(f"{'run' if name == 'lazy' else run}, row 102: ")
+
+
+@pytest.mark.parametrize("name", ["run.parquet", "run.arrow", "lazy"])
+def test_a_row_of_columns_that_is_there_twice_is_named(files: Any, name: str) -> None:
+    judged, rows = made(21)
+    qrels, run = files(judged, WRITTEN.get(name, columns)([*rows[:200], rows[40], *rows[200:]]), name)
+    with both(qrels, lazy(run) if name == "lazy" else run) as (_, message):
+        assert message.startswith(f"{'run' if name == 'lazy' else run}, row 201: document ")
+        assert "(first at row 41)" in message
+
+
+@pytest.mark.parametrize("name", ["run.parquet", "run.arrow"])
+def test_damaged_and_strange_columns(files: Any, name: str) -> None:
+    judged, rows = made(20)
+    whole = WRITTEN[name](rows)
+    for spoilt in (whole[:-20], whole[:500] + b"\xff" * 900 + whole[1400:], whole[:8]):
+        qrels, run = files(judged, spoilt, name)
+        for source in (in_memory(run), in_blocks(run)):
+            with pytest.raises(InputError, match=rf"run\.{name[4:]}: not a whole {name[4:]} file"):
+                evaluate(qrels, source)
+    floats = [(1.5, *row[1:]) for row in rows]
+    with both(*files(judged, WRITTEN[name](floats), name)) as (_, message):  # type: ignore[arg-type]
+        assert "the ids in column 'query_id' are Float64, such as 1.5" in message
+    with both(*files(judged, WRITTEN[name]([]), name)) as (_, message):
+        assert "holds no rows" in message
+
+
+def test_of_columns_no_more_is_read_than_is_needed(files: Any) -> None:
+    import polars as pl
+
+    judged, rows = made(29)
+    qrels, run = files(judged, rows, "run.parquet")
+    seen: list[int] = []
+    source = RunSource(find_source(run)._replace(watch=seen.append))
+    source.blocks = BlockSize(above=0, rows=1, piece=16 * 20)
+    streamed = source.opened()
+    assert isinstance(streamed, Streamed)
+    assert [len(piece) for piece in streamed.pieces.quick() if piece] == [20] * (len(rows) // 20) + [len(rows) % 20]
+    assert sum(seen) == run.stat().st_size
+    assert streamed.pieces.number() == len(rows)
+    bad = pl.scan_parquet(run).with_columns(text=pl.col("doc_id").cast(pl.Int64))
+    assert outcome(qrels, RunSource(bad))[:2] == outcome(qrels, in_memory(run))[:2]
+    with pytest.raises(InputError, match=r"run: this LazyFrame cannot be collected \(.*\); mend its plan"):
+        evaluate(qrels, bad.with_columns(doc_id=pl.col("text")))
+
+
+def test_a_path_with_stars_is_a_path(files: Any) -> None:
+    judged, rows = made(29)
+    with both(*files(judged, columns(rows), "run[1]*.parquet")) as (values, *_):
+        assert values
 
 
 def test_a_document_twice_is_named_with_both_lines(files: Any) -> None:

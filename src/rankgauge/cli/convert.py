@@ -86,13 +86,14 @@ def convert(
         )
         return
     found = find_source(source)
-    name = from_format or recognise(found, kind, columns)
+    first = found.parts[0] if found.parts else found
+    name = from_format or recognise(first, kind, columns)
     if name == "letor" and kind != "run":
         convert_rows(found, target, to_format, query_sizes)
         return
     if to_format == "lightgbm" or query_sizes is not None:
         raise InputError(f"{found.name}: holds no learning-to-rank rows (LABEL qid:QUERY FEATURE:VALUE …), but {name}")
-    if (kind or recognised_kind(found, name, columns)) == "judgments":
+    if (kind or recognised_kind(first, name, columns)) == "judgments":
         record: Judgments | Run = read_judgments(found, format=name, columns=columns)
     else:
         record = read_run(found, format=name, columns=columns, duplicates=duplicates)

@@ -16,20 +16,18 @@ import numpy as np
 
 from rankgauge.errors import DuplicateError, warn
 from rankgauge.read.records import Columns, Nested, Run
-from rankgauge.read.rows import explainer, no_rows, once_as_asked
+from rankgauge.read.rows import Content, content_of, explainer, no_rows, once_as_asked
 from rankgauge.read.sizes import FIRST, BlockSize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgauge.read.pieces import Pieces
-    from rankgauge.read.sources import Source
     from rankgauge.read.spill import Parts
 
-__all__ = ["Repeated", "Streamed"]
+__all__ = ["Repeated", "Streamed", "content_of_pieces"]
 
 T = TypeVar("T")
-TEXT: Final = 32  # bytes that a row takes in a file, roughly and rather too few
 MOST_PARTS: Final = 512  # of scattered rows on disk
 
 
@@ -53,9 +51,9 @@ class Streamed:
 
     kind = Run.kind
 
-    def __init__(self, source: Source, pieces: Pieces, size: BlockSize) -> None:
-        self.file, self.pieces, self.size = source, pieces, size._replace(rows=size.wanted)
-        self.source, self.by, self.has_scores = source.name, pieces.ask.by, pieces.ask.scored
+    def __init__(self, pieces: Pieces, size: BlockSize) -> None:
+        self.pieces, self.size = pieces, size._replace(rows=size.wanted)
+        self.source, self.by, self.has_scores = pieces.rows.name, pieces.ask.by, pieces.ask.scored
         self.head, self.whole_head = pieces.head, pieces.whole_head
         self.stored: Mapping[str, Any] = {}
         self.remarks: Sequence[tuple[str, str]] = ()
@@ -181,7 +179,7 @@ class Streamed:
         """Blocks of queries whose rows are scattered over the file."""
         from rankgauge.read.spill import parts
 
-        number = min(max(-(-self.file.text_size // (TEXT * self.size.rows)), 1), MOST_PARTS)
+        number = min(max(-(-self.pieces.number() // self.size.rows), 1), MOST_PARTS)
         with parts(number) as kept:
             waiting: list[Columns] = []
             for piece in self._pieces(queries):
@@ -195,6 +193,18 @@ class Streamed:
             for part, frame in kept:
                 query = frame["query"].to_numpy() // np.int32(number)  # the part's queries are every so-manieth of all
                 yield Columns(queries.names[part::number], query, frame["doc"], frame["number"].to_numpy())
+
+
+def content_of_pieces(pieces: Pieces) -> Content:
+    """All pieces as one, for whoever needs the whole."""
+    queries, found = _Queries(), []
+    for piece in pieces.quick():
+        if piece is None:
+            return content_of(pieces.rows, pieces.ask)
+        found.append(replace(piece, queries=queries.names, query=queries.numbers(piece.queries)[piece.query]))
+    if not queries.names:
+        raise no_rows(pieces.rows.name, pieces.ask)
+    return content_of(pieces.rows, pieces.ask, _end_to_end(found))._replace(head=pieces.head)
 
 
 class _Queries:

@@ -7,10 +7,13 @@ from typing import Final
 
 from rankgauge.errors import InputError
 
-__all__ = ["refuse_address", "refuse_foreign"]
+__all__ = ["addressed", "is_address", "refuse_foreign"]
 
 SAVE_AS: Final = "save the sheet as CSV (File → Save As)"
-ADDRESS: Final = re.compile(r"(?:https?|ftp|s3|gs|abfss?|hdfs|hf)://", re.IGNORECASE)
+ADDRESS: Final = re.compile(r"(?:https?|ftp|s3a?|gs|gcs|az|abfss?|adl|hdfs|hf)://", re.IGNORECASE)
+# Addresses that polars reads, of Parquet files: what comes before the host or after the path may be a secret.
+FETCHED: Final = r"((?:https?|s3a?|gs|gcs|az|abfss?|adl|hf)://)"
+PARQUET: Final = re.compile(FETCHED + r"(?:[^/?#]*@)?([^?#]+\.(?:parquet|pq))(?=[?#]|$)", re.IGNORECASE)
 
 # How a file begins → what it is, and what to do.
 FOREIGN: Final = (
@@ -38,10 +41,20 @@ FOREIGN: Final = (
 )
 
 
-def refuse_address(path: str) -> None:
-    """Nothing is fetched: an address is refused."""
-    if ADDRESS.match(path):
-        raise InputError(f"{path}: is an address, and nothing is fetched; download the file first and name it")
+def is_address(path: str) -> bool:
+    """Whether this is no path, but says how to get there."""
+    return ADDRESS.match(path) is not None
+
+
+def addressed(path: str) -> str | None:
+    """What to call an address of Parquet, without any secret in it; None for a path. Other addresses are refused."""
+    if not is_address(path):
+        return None
+    if found := PARQUET.match(path):
+        return "".join(found.groups())
+    shown = re.sub(r"[?#].*|(?<=://)[^/]*@", "", path)
+    what = "is an address, and only Parquet is read from one"
+    raise InputError(f"{shown}: {what}; download the file first and name it")
 
 
 def refuse_foreign(head: bytes, name: str) -> None:

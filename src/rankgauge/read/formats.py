@@ -82,7 +82,7 @@ def bare_name(path: str) -> str:
     if not path:
         return path
     known = _suffixes()
-    name = os.path.basename(path)
+    name = os.path.basename(path.rstrip(os.sep))
     rest, suffix = os.path.splitext(name)
     while rest and suffix.lower() in known:
         name, (rest, suffix) = rest, os.path.splitext(rest)

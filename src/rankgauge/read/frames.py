@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,27 +27,34 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "batches",
     "column_names",
     "frame_columns",
     "frame_format",
     "frame_names",
     "frame_rows",
     "is_frame",
+    "is_lazy",
     "load_frame",
     "numbered",
     "panics_unseen",
 ]
-__all__ += ["read_columns", "read_frame", "text_ids"]
+__all__ += ["read_columns", "read_frame", "row_count", "scanned", "slices", "text_ids"]
 
 STDERR = 2
 ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", b"\xff\xff\xff\xff": "arrow"}
+SECRET = re.compile(r"(?<=://)[^/\s]*@|[?#][^\s)]+")  # in addresses that messages name
 FLOAT_IDS = "turn them into integers or text (pandas makes floats of integers where some are missing)"
 
 
 def column_names(source: Source, format: str) -> list[str]:
     """The columns of a Parquet or Arrow file."""
-    return load_frame(source, format, rows=0).columns
+    if not source.address and not source.columns:
+        return load_frame(source, format, rows=0).columns
+    scan = scanned(source, format)
+    with _whole(source, format):
+        return [] if scan is None else scan.collect_schema().names()
 
 
 def frame_format(head: bytes) -> str | None:
@@ -81,16 +89,82 @@ def load_frame(source: Source, format: str, columns: list[str] | None = None, ro
     read: Callable[..., pl.DataFrame] = pl.read_parquet
     if format == "arrow":
         read = pl.read_ipc if source.head().startswith(ARROW_FILE) else pl.read_ipc_stream
-    with source.open() as stream:
+    with source.open() as stream, _whole(source, format):
         data = stream if source.plain_path else io.BytesIO(stream.read())
-        try:
-            with panics_unseen():
-                return read(data, columns=columns, n_rows=rows)
-        except (Exception, pl.exceptions.PanicException) as error:
-            # polars raises many kinds for a damaged file, not all of them its own.
-            panicked = isinstance(error, pl.exceptions.PanicException)
-            reason = "it is damaged" if panicked else next(iter(str(error).splitlines()), type(error).__name__)
-            raise InputError(f"{source.name}: not a whole {format} file ({reason}); fetch or write it again") from error
+        return read(data, columns=columns, n_rows=rows)
+
+
+def scanned(source: Source, format: str) -> pl.LazyFrame | None:
+    """A Parquet or Arrow file of which parts can be read; None where it can be read only as a whole."""
+    import polars as pl
+
+    if source.address:
+        return pl.scan_parquet(source.address, glob="*" in source.address)
+    path = source.plain_path
+    if path is None or (format == "arrow" and not source.head().startswith(ARROW_FILE)):
+        return None
+    scan = (pl.scan_ipc if format == "arrow" else pl.scan_parquet)(path, glob=False, hive_partitioning=False)
+    with _whole(source, format):
+        names = set(scan.collect_schema().names()) if source.columns else set()
+    more = {name: pl.lit(value, pl.String) for name, value in source.columns.items() if name not in names}
+    return scan.with_columns(**more)
+
+
+def slices(source: Source, format: str, columns: list[str], rows: int) -> Iterator[pl.DataFrame]:
+    """These columns of a file that can be read in parts, so many rows at a time."""
+    scan = scanned(source, format)
+    assert scan is not None
+    wanted, told = scan.select(columns), 0
+    with _whole(source, format):
+        number = row_count(scan)
+    for start in range(0, number, rows):
+        with _whole(source, format):
+            part = wanted.slice(start, rows).collect()
+        if source.watch and source.path:
+            so_far = source.size * (start + len(part)) // number
+            source.watch(so_far - told)
+            told = so_far
+        yield part
+
+
+def batches(frame: pl.LazyFrame, columns: list[str], rows: int, name: str) -> Iterator[pl.DataFrame]:
+    """These columns of a lazy frame, which is worked out once and never held as a whole."""
+    each = frame.select(columns).collect_batches(chunk_size=rows, lazy=True)
+    while True:
+        with _said(f"{name}: this LazyFrame cannot be collected ({{}}); mend its plan"):
+            part = next(each, None)
+        if part is None:
+            return
+        yield part
+
+
+def row_count(frame: pl.LazyFrame) -> int:
+    """How many rows a lazy frame has."""
+    import polars as pl
+
+    return int(frame.select(pl.len()).collect().item())
+
+
+def _whole(source: Source, format: str) -> AbstractContextManager[None]:
+    """Whatever polars raises is said to be the file's fault, or that of the way to it."""
+    if source.address:
+        return _said(f"{source.name}: cannot be read from there ({{}}); check the address and the rights to it")
+    return _said(f"{source.name}: not a whole {format} file ({{}}); fetch or write it again")
+
+
+@contextmanager
+def _said(words: str) -> Iterator[None]:
+    """Whatever polars raises is an InputError in these words, with the reason in them."""
+    import polars as pl
+
+    try:
+        with panics_unseen():
+            yield
+    except (Exception, pl.exceptions.PanicException) as error:
+        # polars raises many kinds for a damaged file, not all of them its own.
+        panicked = isinstance(error, pl.exceptions.PanicException)
+        reason = "it is damaged" if panicked else next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(words.format(SECRET.sub("", reason))) from None
 
 
 @contextmanager
@@ -126,17 +200,19 @@ def panics_unseen() -> Iterator[None]:
 
 def is_frame(source: object) -> bool:
     """Whether a source is a frame of any library."""
-    return (
-        hasattr(source, "__arrow_c_stream__")
-        or _is(source, "pandas", "DataFrame")
-        or _is(source, "polars", "LazyFrame")
-    )
+    return hasattr(source, "__arrow_c_stream__") or _is(source, "pandas", "DataFrame") or is_lazy(source)
+
+
+def is_lazy(source: object) -> bool:
+    """Whether a source is a lazy frame of polars, of which nobody knows how large it is."""
+    return _is(source, "polars", "LazyFrame")
 
 
 def frame_names(frame: Any) -> list[str]:
     """The names of a frame's columns."""
-    lazy = _is(frame, "polars", "LazyFrame")  # whose columns would have to be worked out, which it warns of
-    return frame.collect_schema().names() if lazy else list(map(str, frame.columns))
+    if is_lazy(frame):  # whose columns have to be worked out, which it would warn of
+        return list(frame.collect_schema().names())
+    return list(map(str, frame.columns))
 
 
 def _is(source: object, library: str, name: str) -> bool:
@@ -151,7 +227,7 @@ def read_frame(source: Any, ask: Ask) -> Content:
         return _from_columns(source, list(source), ask)
     if _is(source, "pandas", "DataFrame"):
         return _from_columns(source, list(source.columns), ask)
-    if _is(source, "polars", "LazyFrame"):  # of which no more is collected than is read
+    if is_lazy(source):  # of which no more is collected than is read
         names = frame_names(source)
         source = source.select(list(dict.fromkeys(find_columns(names, ask_of(names, ask), ask.kind))))
     return _from_polars(_polars(source, ask.kind), ask, ask.kind)

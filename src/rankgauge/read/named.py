@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from rankgauge.errors import InputError
 from rankgauge.read.formats import bare_name
 from rankgauge.read.memory import is_columns, is_of_query
+from rankgauge.read.part_files import part_files
 from rankgauge.read.readers import RecordSource
 from rankgauge.read.records import Record
 from rankgauge.shown import Shown
@@ -120,5 +121,5 @@ def _name_and_path(argument: str) -> tuple[str, str]:
 def split_name(argument: str) -> tuple[str | None, str]:
     """NAME=FILE → both; a file alone has no name."""
     name, equals, path = argument.partition("=")
-    given = equals and path and os.sep not in name and not os.path.exists(argument)
+    given = equals and path and os.sep not in name and not os.path.exists(argument) and not part_files(argument)
     return (name, path) if given else (None, argument)

@@ -12,16 +12,16 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, ProtocolError, choices, unknown
 from rankgauge.protocol import DEFAULT, REPEATING, RULES, Protocol
-from rankgauge.read.blocks import Streamed
+from rankgauge.read.blocks import Streamed, content_of_pieces
 from rankgauge.read.formats import FORMATS, format_named, names_in, recognise
-from rankgauge.read.frames import frame_names, is_frame, read_frame
+from rankgauge.read.frames import frame_names, is_frame, is_lazy, read_frame
 from rankgauge.read.memory import is_columns, read_iterable, read_mapping, unpacked
 from rankgauge.read.names import WhereThere, check_roles
-from rankgauge.read.pieces import PIECES
+from rankgauge.read.pieces import PIECES, Pieces, lazy_pieces, part_pieces
 from rankgauge.read.records import Columns, Judgments, Record, Run
 from rankgauge.read.rows import Ask, Content, expected_rows
-from rankgauge.read.sizes import BlockSize
-from rankgauge.read.sources import EXPANSION, QRELS, Source, find_source
+from rankgauge.read.sizes import PIECE, BlockSize
+from rankgauge.read.sources import EXPANSION, QRELS, Source, find_source, may_be_parts
 from rankgauge.shown import Shown
 
 __all__ = ["FORMATS", "Columns", "Judgments", "JudgmentsSource", "Record", "RecordSource", "Run", "RunSource"]
@@ -29,6 +29,7 @@ __all__ += ["check_mapped", "find_rows", "read_judgments", "read_run"]
 
 T = TypeVar("T")
 ORDERS = ("score", "rank")
+PACKED: Final = "parquet"  # the format that is compressed by itself
 KEPT: Final = 64 << 20  # bytes of a file, up to which what was read of it is kept rather than read again
 
 
@@ -89,6 +90,8 @@ def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
                 f"{os.fspath(source)}: is a data set of BEIR, which holds judgments and no run; name a run"
             )
         file = find_source(source, expected_rows(ask.kind))
+        if file.parts:
+            return content_of_pieces(part_pieces(file, ask, PIECE, format)), file.name
         return format_named(format or recognise(file, ask.kind, ask.columns)).read(file, ask), file.name
     if format is not None:
         raise InputError(f"format={format!r} is for files; this source is a {type(source).__name__} in memory")
@@ -201,7 +204,8 @@ class RecordSource:
     def rows(self) -> Any:
         """What gives every row as it stands: the origin, or what was read of one that gives its rows once."""
         once = not os.path.isfile(self.origin) if self._is_path else isinstance(self.origin, Iterator)
-        return next(iter(self.known.values())) if once and self.known else self._watched
+        known = (each for each in (self.known or {}).values() if isinstance(each, Record))
+        return next(known, self._watched) if once else self._watched
 
     @property
     def _is_path(self) -> bool:
@@ -209,7 +213,7 @@ class RecordSource:
 
     @property
     def _watched(self) -> Any:
-        return find_source(self.origin)._replace(watch=self.watch) if self.watch and self._is_path else self.origin
+        return find_source(self.origin).watched(self.watch) if self.watch and self._is_path else self.origin
 
     def _once(self, way: Any, read: Callable[[], T]) -> T:
         if self.known is None:
@@ -266,18 +270,33 @@ class RunSource(RecordSource):
         return self.read(protocol) if streamed is None else streamed
 
     def _streamed(self, protocol: Protocol) -> Streamed | None:
-        size, path = self.blocks, self.origin.path if isinstance(self.origin, Source) else self.origin
-        if size is None or not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
+        if self.blocks is None:
             return None
+        ask = Ask("run", self.columns, protocol.by, protocol.duplicates)
+        pieces = lazy_pieces(self.origin, ask, self.blocks.piece) if is_lazy(self.origin) else self._pieces(ask)
+        return None if pieces is None else Streamed(pieces, self.blocks)
+
+    def _pieces(self, ask: Ask) -> Pieces | None:
+        """The pieces of a large file or of several files; None for anything else."""
+        size, path = self.blocks, self.origin.path if isinstance(self.origin, Source) else self.origin
+        if size is None:
+            return None
+        if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
+            return self._pieces_of_parts(ask, size)
         if os.path.getsize(path) * EXPANSION <= size.above:  # as nearly always, and soon known
             return None
         source = find_source(self._watched, expected_rows("run"))
-        if source.text_size <= size.above:
-            return None
-        ask = Ask("run", self.columns, protocol.by, protocol.duplicates)
         name = self.format or recognise(source, "run", self.columns)
-        pieces = PIECES[name](source, ask, size.piece) if name in PIECES else None
-        return None if pieces is None else Streamed(source, pieces, size)
+        if name not in PIECES or source.text_size * (EXPANSION if name == PACKED else 1) <= size.above:
+            return None
+        return PIECES[name](source, ask, size.piece)
+
+    def _pieces_of_parts(self, ask: Ask, size: BlockSize) -> Pieces | None:
+        """The pieces of several files that are one run, or of an address; None for what is in memory."""
+        if not isinstance(self.origin, Source) and not (self._is_path and may_be_parts(os.fsdecode(self.origin))):
+            return None
+        source = find_source(self._watched, expected_rows("run"))
+        return part_pieces(source, ask, size.piece, self.format) if source.parts else None
 
     def _read(self, protocol: Protocol) -> Run:
         origin = find_source(self._watched) if protocol.depth is not None and self._is_path else self._watched

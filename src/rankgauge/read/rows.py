@@ -49,16 +49,26 @@ class Content(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows with a name for messages; `again` says whether they can be gone through a second time."""
+    """Rows with a name for messages; `again` says whether they can be gone through a second time.
+
+    Where the rows of several files are one after the other, `where` finds the place of a row among them.
+    """
 
     name: str
     unit: str
     each: Callable[[], Iterator[Row]]
     again: bool = True
+    where: Callable[[int], str] | None = None
 
     def place(self, number: int) -> str:
         """Where a row is, for people: `runs/bm25.txt:1204` or `run, row 1204`."""
+        if self.where is not None:
+            return self.where(number)
         return f"{self.name}:{number}" if self.unit == "line" else f"{self.name}, {self.unit} {number}"
+
+    def short_place(self, number: int) -> str:
+        """The same, where it is known which file is meant."""
+        return f"{self.unit} {number}" if self.where is None else self.where(number)
 
 
 def gather(rows: Rows, ask: Ask, *, may_be_empty: bool = False) -> dict[str, dict[str, float]] | Columns:
@@ -122,7 +132,7 @@ def explainer(rows: Rows, ask: Ask) -> Callable[[str, str], DuplicateError | Non
             if first is None:
                 first = row
             elif ask.kind == "run" or row[3] != first[3]:
-                return _twice(rows, ask.kind, row, first[3], f"first at {rows.unit} {first[0]}")
+                return _twice(rows, ask.kind, row, first[3], f"first at {rows.short_place(first[0])}")
         return None
 
     return explain

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 
 from rankgauge.errors import InputError, choices, nearest
-from rankgauge.read.foreign import refuse_address, refuse_foreign
+from rankgauge.read.foreign import addressed, is_address, refuse_foreign
+from rankgauge.read.part_files import is_glob, part_columns, part_files
 
 __all__ = [
     "EXPANSION",
@@ -24,7 +25,7 @@ __all__ = [
     "find_source",
     "layer_of",
 ]
-__all__ += ["split_suffixes"]
+__all__ += ["may_be_parts", "split_suffixes"]
 
 SMALL: Final = 8 << 20  # bytes, up to which a file is read row by row, without polars
 HEAD: Final = 64 * 1024
@@ -50,7 +51,10 @@ class Layer(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Bytes that can be read as often as needed."""
+    """Bytes that can be read as often as needed; or `parts`, files that are read one after the other as one.
+
+    A part may have `columns` that the names of its folders stand for, and may be at an `address` in place of a path.
+    """
 
     name: str
     suffix: str
@@ -60,10 +64,19 @@ class Source(NamedTuple):
     watch: Callable[[int], object] | None = None
     small: int = SMALL
     longest: int = LONGEST_LINE
+    parts: tuple[Source, ...] = ()
+    columns: Mapping[str, str | None] = {}
+    address: str | None = None
+
+    def watched(self, watch: Callable[[int], object] | None) -> Source:
+        """The same source, of which is told how many more bytes have been read."""
+        return self._replace(watch=watch, parts=tuple(each.watched(watch) for each in self.parts))
 
     @property
     def size(self) -> int:
         """How many bytes there are, compressed or not."""
+        if self.parts:
+            return sum(each.size for each in self.parts)
         return len(self.content) if self.path is None else os.path.getsize(self.path)
 
     @property
@@ -126,6 +139,8 @@ class Source(NamedTuple):
             return stream.read(size)
 
     def _raw(self) -> io.BufferedReader:
+        if self.parts or self.address:
+            raise InputError(f"{self.name}: is several files or an address, which only a run or judgments may be")
         if self.path is None:
             return io.BufferedReader(cast(io.RawIOBase, io.BytesIO(self.content)))
         try:
@@ -328,6 +343,8 @@ def find_source(source: str | os.PathLike[str] | Source, empty: str = "expected 
         return source
     path = os.fsdecode(source)
     file = _standard_input() if path == "-" else _file(path)
+    if file.parts:
+        return file
     with file.open() as stream:
         start = stream.read(START)
     if not start:
@@ -336,6 +353,11 @@ def find_source(source: str | os.PathLike[str] | Source, empty: str = "expected 
     if b"\n" not in start and b"\0" not in start and not start.startswith(NOT_LINES):
         _check_lines(file, 1)
     return file
+
+
+def may_be_parts(path: str) -> bool:
+    """Whether a path stands for several files or is an address, as far as its name and its folder tell."""
+    return is_address(path) or is_glob(path) or bool(part_files(path))
 
 
 def _check_lines(file: Source, number: int = -1) -> None:
@@ -351,7 +373,11 @@ def _standard_input() -> Source:
 
 
 def _file(path: str) -> Source:
-    refuse_address(path)
+    if name := addressed(path):
+        suffix, _ = split_suffixes(name)
+        return Source(name, suffix, parts=(Source(name, suffix, address=path),))
+    if is_glob(path):
+        return _several(path, part_files(path))
     if os.path.isdir(path):
         return _folder(path)
     suffix, layer = split_suffixes(path)
@@ -377,8 +403,23 @@ def _folder(path: str) -> Source:
         return _only(path, predicted)
     if names and all(each.endswith(".json") for each in names):
         return Source(path, ".jsonl", content=b"\n".join(_response(path, each) for each in names))
+    if names and (found := part_files(path)):
+        return _several(path, found)
     holds = f"it holds {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" if names else "it is empty"
-    raise InputError(f"{path}: is a folder; name a file in it ({holds}); a folder of responses holds QUERY.json alone")
+    raise InputError(
+        f"{path}: is a folder; name a file in it ({holds}); a folder of responses holds QUERY.json alone, one of the "
+        "parts of a run part-… alone, and any files are one run as a glob in quotes: 'FOLDER/*.parquet'"
+    )
+
+
+def _several(path: str, files: list[str]) -> Source:
+    """The files of one run; one without a byte holds nothing, as those of jobs with too many tasks."""
+    if not files:
+        raise InputError(f"{path}: no file matches; check the path (a glob is in quotes, so that the shell leaves it)")
+    parts = [find_source(each)._replace(columns=part_columns(each, path)) for each in files if os.path.getsize(each)]
+    if not parts:
+        raise InputError(f"{path}: is empty, as all {len(files):,} files of it are; expected one row a line")
+    return Source(path, parts[0].suffix, parts=tuple(parts))
 
 
 def _only(folder: str, names: list[str]) -> Source:

@@ -152,7 +152,7 @@ class Example(NamedTuple):
         if self.table is None:
             return self.text
         origin = self.table.places.origin
-        before = "" if self.first is None else f" at {origin.unit} {numbers[self.first]}"
+        before = "" if self.first is None else f" at {origin.short_place(numbers[self.first])}"
         return f"{origin.place(numbers[self.row])}: {self.text}{before}"
 
 

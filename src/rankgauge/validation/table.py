@@ -146,6 +146,8 @@ def read_table(source: RecordSource) -> Table:
     ask = Ask(kind, columns, duplicates=REPEATING[0])
     if isinstance(rows, (str, os.PathLike, Source)):
         file = find_source(rows)
+        if file.parts:
+            return _table(file, ask, source.format)
         named = source.format or recognise(file, kind, columns)
         fast = (kind, named) == ("run", "trec") and not columns
         return (_fast_run(file) if fast else None) or _table(file, ask, named)
@@ -232,9 +234,10 @@ class Places:
         if not wanted or self.origin.unit != "line" or self.file is None:
             return {row: row + 1 for row in wanted}
         headers = HEADERS.get(self.format or "", 0)
-        if _lines(self.file) == self.size + headers:  # as many lines as rows: one each
+        if not self.file.parts and _lines(self.file) == self.size + headers:  # as many lines as rows: one each
             return {row: row + 1 + headers for row in wanted}
-        numbered = _lines_with_fields(self.file) if self.format in FIELDS else (row[0] for row in self.origin.each())
+        fields = self.format in FIELDS and not self.file.parts
+        numbered = _lines_with_fields(self.file) if fields else (row[0] for row in self.origin.each())
         last = max(wanted)
         found = {}
         for row, line in enumerate(numbered):
