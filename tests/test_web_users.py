@@ -335,7 +335,7 @@ def test_what_another_process_takes_is_gone_within_moments(app: Asked, people: S
     gone(lambda: status(app, known) == 303)
 
 
-def gone(is_so: Callable[[], bool], seconds: float = 10.0) -> None:
+def gone(is_so: Callable[[], bool], seconds: float = 20.0) -> None:
     """Long before what is remembered would be looked up again."""
     end = time.monotonic() + seconds
     while not is_so():
