@@ -19,7 +19,7 @@ from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.read.named import named_paths
 from rankgauge.read.readers import check_mapped
-from rankgauge.store.sources import StoredLabels, StoredRun
+from rankgauge.store.sources import Address, StoredLabels, StoredRun
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgauge.read.ltr import Ltr
     from rankgauge.result import Evaluation
     from rankgauge.sampling.sample import Sample
-    from rankgauge.store.project import Address, Project
+    from rankgauge.store.project import Project
 
 __all__ = ["Inputs", "Reading", "nearest_project", "one_standard_input", "project", "sample_at", "stored"]
 
@@ -222,8 +222,6 @@ def nearest_project() -> Project | None:
 
 def stored(address: str) -> Address:
     """What an address (@labels, @labels:ann, @people, @bm25, @bm25:7) stands for."""
-    from rankgauge.store.project import Address
-
     return Address.of(address, project())
 
 

@@ -128,7 +128,7 @@ def _text(path: str | None) -> str:
 
 def _pooled(project: Project, runs: tuple[str, ...], depth: int) -> tuple[Pair, ...]:
     from rankgauge.judge.pooled import pool_of
-    from rankgauge.store.project import Address
+    from rankgauge.store.sources import Address
 
     read = {run: Address.of(run, project).run() for run in dict.fromkeys(runs)}
     return pool_of(project, read, depth=depth, keep=False).pairs

@@ -16,7 +16,7 @@ from rankgauge.read.named import named
 from rankgauge.shown import Shown
 from rankgauge.store.checks import PEOPLE, add_check, agreement_words
 from rankgauge.store.judgments import Judge
-from rankgauge.store.project import Address
+from rankgauge.store.sources import Address
 from rankgauge.trust.judges.agree import Agreement, agree
 from rankgauge.trust.judges.sets import POLICIES, judged_once
 from rankgauge.validation.labels import FAMILY, doubt_of, same_family

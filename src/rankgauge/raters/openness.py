@@ -33,7 +33,7 @@ def openness(project: Project, runs: Sequence[str], scale: Scale, queries: Itera
         return Openness(wanted, None)
     import numpy as np
 
-    from rankgauge.store.project import Address
+    from rankgauge.store.sources import Address
     from rankgauge.trust.unjudged.bounds import bounds_of_pair, bounds_of_run
     from rankgauge.trust.unjudged.sheet import sheet_of
 

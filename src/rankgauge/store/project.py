@@ -6,7 +6,6 @@ import os
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from rankgauge.store.status import LabelCounts, Status
     from rankgauge.store.store import Rated, Sampled, Store
 
-__all__ = ["Address", "Project", "find_project", "init", "needed"]
+__all__ = ["Project", "find_project", "init", "needed"]
 
 FILE: Final = "rankgauge.toml"
 STORE: Final = "rankgauge.db"
@@ -371,57 +370,6 @@ class Project:
 def _are_drawn(rows: Sequence[Sampled]) -> bool:
     """Whether these are queries of a sample, and not of a list that somebody wrote."""
     return all(row.traffic is not None and row.inclusion is not None for row in rows)
-
-
-@dataclass(frozen=True)
-class Address:
-    """What stands for stored labels or a stored run: @labels, @labels:JUDGE, @people, @SYSTEM, @SYSTEM:7, @SYSTEM:7?"""
-
-    text: str
-    project: Project
-    name: str
-    judge: str | None = None
-    number: int | None = None
-    partly: bool = False
-
-    @classmethod
-    def of(cls, text: str, project: Project) -> Address:
-        """The address that a text spells."""
-        name, _, more = text.removeprefix("@").partition(":")
-        if name in ("labels", "people"):
-            return cls(text, project, name, judge=more or None)
-        partly, more = more.endswith("?"), more.removesuffix("?")
-        if not name or (more and not more.isdecimal()):
-            raise InputError(f"{text}: is no address; write @labels, @labels:JUDGE, @people, @SYSTEM or @SYSTEM:NUMBER")
-        return cls(text, project, name, number=int(more) if more else None, partly=partly)
-
-    @property
-    def is_labels(self) -> bool:
-        """Whether labels are meant."""
-        return self.name in ("labels", "people")
-
-    @property
-    def sample(self) -> str | None:
-        """The sample that the run was made for; None where that is a list of queries which nobody drew."""
-        if self.is_labels:
-            return None
-        with self.project.store() as store:
-            name = store.run_of(self.name, self.number).sample
-            return name if name is not None and _are_drawn(store.sampled(name)[0]) else None
-
-    def judgments(self, *, repeated: bool = False, fresh: bool = False) -> Judgments:
-        """The labels as judgments."""
-        if not self.is_labels:
-            raise InputError(
-                f"{self.text}: is a run, and judgments are wanted; write @labels, @labels:JUDGE or @people"
-            )
-        return self.project.labels(self.judge, people=self.name == "people", repeated=repeated, fresh=fresh)
-
-    def run(self, by: str = "score") -> Run:
-        """The run."""
-        if self.is_labels:
-            raise InputError(f"{self.text}: are labels, and a run is wanted; write @SYSTEM or @SYSTEM:NUMBER")
-        return self.project.run(self.name, self.number, partly=self.partly, by=by)
 
 
 def _run_of(rankings: Sequence[tuple[str, list[str], Floats]], by: str) -> Run:

@@ -1,17 +1,70 @@
-"""Labels and runs of a project as sources, which are read when they are needed."""
+"""Labels and runs of a project by their addresses, and as sources, which are read when they are needed."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from rankgauge.errors import InputError
 from rankgauge.read import JudgmentsSource, RunSource
 
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments, Run
-    from rankgauge.store.project import Address
+    from rankgauge.store.project import Project
 
-__all__ = ["StoredLabels", "StoredRun"]
+__all__ = ["Address", "StoredLabels", "StoredRun"]
+
+
+@dataclass(frozen=True)
+class Address:
+    """What stands for stored labels or a stored run: @labels, @labels:JUDGE, @people, @SYSTEM, @SYSTEM:7, @SYSTEM:7?"""
+
+    text: str
+    project: Project
+    name: str
+    judge: str | None = None
+    number: int | None = None
+    partly: bool = False
+
+    @classmethod
+    def of(cls, text: str, project: Project) -> Address:
+        """The address that a text spells."""
+        name, _, more = text.removeprefix("@").partition(":")
+        if name in ("labels", "people"):
+            return cls(text, project, name, judge=more or None)
+        partly, more = more.endswith("?"), more.removesuffix("?")
+        if not name or (more and not more.isdecimal()):
+            raise InputError(f"{text}: is no address; write @labels, @labels:JUDGE, @people, @SYSTEM or @SYSTEM:NUMBER")
+        return cls(text, project, name, number=int(more) if more else None, partly=partly)
+
+    @property
+    def is_labels(self) -> bool:
+        """Whether labels are meant."""
+        return self.name in ("labels", "people")
+
+    @property
+    def sample(self) -> str | None:
+        """The sample that the run was made for; None where that is a list of queries which nobody drew."""
+        if self.is_labels:
+            return None
+        with self.project.store() as store:
+            name = store.run_of(self.name, self.number).sample
+        return name if name in self.project.samples() else None
+
+    def judgments(self, *, repeated: bool = False, fresh: bool = False) -> Judgments:
+        """The labels as judgments."""
+        if not self.is_labels:
+            raise InputError(
+                f"{self.text}: is a run, and judgments are wanted; write @labels, @labels:JUDGE or @people"
+            )
+        return self.project.labels(self.judge, people=self.name == "people", repeated=repeated, fresh=fresh)
+
+    def run(self, by: str = "score") -> Run:
+        """The run."""
+        if self.is_labels:
+            raise InputError(f"{self.text}: are labels, and a run is wanted; write @SYSTEM or @SYSTEM:NUMBER")
+        return self.project.run(self.name, self.number, partly=self.partly, by=by)
 
 
 class StoredLabels(JudgmentsSource):

@@ -12,8 +12,7 @@ from sqlalchemy import func, select
 
 from rankgauge.errors import counted
 from rankgauge.store import schema
-from rankgauge.store.project import Address
-from rankgauge.store.sources import StoredLabels, StoredRun
+from rankgauge.store.sources import Address, StoredLabels, StoredRun
 from rankgauge.store.texts import newest_texts
 from rankgauge.web.served import Files
 from rankgauge.web.texts import Document, document_of
