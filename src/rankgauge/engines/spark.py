@@ -32,6 +32,7 @@ from rankgauge.engines.blocks import (
     unanswered,
     unpacked,
 )
+from rankgauge.engines.failures import in_one_line
 from rankgauge.engines.joined import Universe, apart, found_in, sizes_of, without
 from rankgauge.engines.sparse import Key, Target, added, blocks_of_counts, counted_in, targets_of
 from rankgauge.errors import DuplicateError, InputError, MeasureError, ProtocolError, counted, unknown, warn
@@ -69,6 +70,7 @@ def is_spark(source: object) -> bool:
     return type(source).__module__.startswith("pyspark.sql.") and type(source).__name__ == "DataFrame"
 
 
+@in_one_line()
 def evaluate(
     judgments: Any,
     runs: Any,
