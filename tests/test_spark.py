@@ -357,6 +357,55 @@ def test_a_query_of_many_documents(session: Any) -> None:
     assert found.hits.retrieved.tolist() == [300_000, 2, 0]
 
 
+# ---- what is lost ----------------------------------------------------------------------------------------------------
+
+
+def deadly(marker: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A task that hands rows on and kills the processes that take them: once, where there is a marker; else always."""
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        import os
+
+        import psutil
+
+        for batch in batches:
+            with contextlib.suppress(FileExistsError):
+                if marker:
+                    os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                for worker in psutil.Process(os.getppid()).children():
+                    if worker.pid != os.getpid():
+                        worker.kill()
+            yield batch
+
+    return work
+
+
+def test_a_worker_that_is_killed(session: Any, tmp_path: Path) -> None:
+    """Spark tries the task again, and the numbers are the same; if it gives up, one line says so."""
+    columns = ("concat('q', id div 100) query_id", "concat('d', id % 100) doc_id", "cast(id % 7 as double) score")
+    frame = session.range(20_000).selectExpr(*columns)
+    judgments = {"q3": {"d6": 1.0, "d13": 2.0}, "q150": {"d1": 1.0}}
+    marker = tmp_path / "killed"
+    found = spark.evaluate(judgments, frame.mapInArrow(deadly(str(marker)), RANKED), FEW).first
+    assert marker.exists()
+    assert same(found, expected_of(judgments, pl.DataFrame(frame.toArrow()), FEW))
+    with pytest.raises(InputError) as caught:
+        spark.evaluate(judgments, frame.mapInArrow(deadly(""), RANKED))
+    assert str(caught.value).startswith("Spark could not finish the job: Python worker exited unexpectedly (crashed)")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_a_task_or_java_raises(session: Any) -> None:
+    def broken(batches: Iterator[Any]) -> Iterator[Any]:
+        raise ModuleNotFoundError("No module named 'rankgauge'")
+
+    frame = session.createDataFrame(GOOD, RANKED)
+    with pytest.raises(InputError, match=r"^Spark could not finish the job: ModuleNotFoundError: No module .*more$"):
+        spark.evaluate(SMALL, frame.mapInArrow(broken, RANKED))
+    with pytest.raises(InputError, match=r"^Spark could not finish the job: .*the disk is full.*more$"):
+        spark.evaluate(SMALL, frame.selectExpr("query_id", "doc_id", "double(raise_error('the disk is full')) score"))
+
+
 # ---- functions of SQL, Connect ---------------------------------------------------------------------------------------
 
 

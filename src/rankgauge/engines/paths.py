@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
+from rankgauge.engines.failures import said_by
 from rankgauge.errors import InputError, choices, unknown
 from rankgauge.result import Evaluation
 
@@ -59,11 +60,7 @@ def _started(builder: Any, master: str) -> Any:
         return builder.master(master).config(map=QUIET).getOrCreate()
     except Exception as error:  # of Java, in many lines
         remedy = "it needs Java 17 or newer, on the path or at JAVA_HOME"
-        raise InputError(f"--master {master}: Spark does not start ({_first_line(error)}); {remedy}") from None
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__).strip()
+        raise InputError(f"--master {master}: Spark does not start ({said_by(error)}); {remedy}") from None
 
 
 def frame_at(session: Any, path: str) -> Any:
@@ -76,7 +73,7 @@ def frame_at(session: Any, path: str) -> Any:
     try:
         return session.read.format(form).options(**options).load(path)
     except Exception as error:  # of Java, in many lines
-        raise InputError(f"{path}: Spark cannot read it ({_first_line(error)})") from None
+        raise InputError(f"{path}: Spark cannot read it ({said_by(error)})") from None
 
 
 def _format(path: str) -> tuple[str, dict[str, str]] | None:

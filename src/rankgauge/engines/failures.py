@@ -1,0 +1,44 @@
+"""What Spark says when it gives up, in one line: of Java's stack traces the one sentence that helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from rankgauge.errors import InputError
+
+__all__ = ["in_one_line", "said_by"]
+
+LIBRARIES: Final = ("pyspark", "py4j", "grpc")
+LONGEST: Final = 300
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """Turn what Spark raises into an error of one line; everything else passes."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in LIBRARIES:
+            raise
+        lost = "nothing was written; Spark's own log says more"
+        raise InputError(f"Spark could not finish the job: {said_by(error)}; {lost}") from None
+
+
+def said_by(error: Exception) -> str:
+    """The sentence of an error of Spark that says what happened."""
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return (_of_python(lines) or _of_java(lines)).strip()[:LONGEST].rstrip(".;: ")
+
+
+def _of_python(lines: list[str]) -> str:
+    """What a task in Python raised: the line after its traceback."""
+    starts = (at for at, line in enumerate(lines) if line.startswith("Traceback"))
+    return next((line for line in lines[next(starts, len(lines)) + 1 :] if not line[0].isspace()), "")
+
+
+def _of_java(lines: list[str]) -> str:
+    """What a job ended with; else what Java raised, which Py4J puts after a colon; else the first line."""
+    telling = [*(line for line in lines if "Job aborted" in line), *(line for line in lines if line.startswith(": "))]
+    return [*telling, *lines][0].rsplit("Exception: ", 1)[-1]

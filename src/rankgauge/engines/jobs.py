@@ -1,0 +1,96 @@
+"""Jobs of Spark: a frame and what every task does with its rows → what the tasks found; columns in Spark's SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from rankgauge.engines.blocks import Block, Task, blocks_of, packed, shipped, unpacked
+from rankgauge.engines.sparse import Key, Target, counted_in
+from rankgauge.protocol import REPEATING, Protocol
+from rankgauge.read.frames import frame_columns
+from rankgauge.read.names import WhereThere, find_columns
+from rankgauge.read.rows import Ask
+
+__all__ = ["ID", "ROW", "check_types", "collected", "count_rows", "done", "is_spark", "looks_at_order"]
+__all__ += ["mapped_columns", "only", "quoted", "together"]
+
+ID: Final = "__query"  # the column of query ids as text
+ROW: Final = "__row"  # the column of places in the order given
+
+
+def is_spark(source: object) -> bool:
+    """Whether a source is a DataFrame of Spark, classic or Connect."""
+    return type(source).__module__.startswith("pyspark.sql.") and type(source).__name__ == "DataFrame"
+
+
+def done(frame: Any, task: Task) -> list[Block]:
+    """What the tasks of a frame find; the first problem is raised."""
+    table = frame.mapInArrow(lambda batches: _work(batches, task), "block binary").toArrow()
+    blocks = [unpacked(data.as_py()) for data in table["block"]]
+    for block in blocks:
+        if block.problem is not None:
+            raise block.problem
+    return blocks
+
+
+def _work(batches: Iterable[Any], task: Task) -> Iterator[Any]:
+    """What one task does, in a process of its own."""
+    import pyarrow as pa
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    place = "" if context is None or task.whole else f", partition {context.partitionId()}"
+    for block in blocks_of(batches, task, place):
+        yield pa.RecordBatch.from_pydict({"block": pa.array([packed(block)], pa.binary())})
+
+
+def count_rows(batches: Iterable[Any], targets: Mapping[Key, Target], protocol: Protocol) -> Iterator[Any]:
+    """What one task counts, in a process of its own."""
+    import pyarrow as pa
+
+    counts = shipped(counted_in(batches, targets, protocol))
+    yield pa.RecordBatch.from_pydict({"counts": pa.array([counts], pa.binary())})
+
+
+def together(frame: Any, task: Task, queries: Iterable[str] | None = None) -> Any:
+    """The rows of these queries, or of all, with those of a query together, in the order given where that matters."""
+    row = [f"monotonically_increasing_id() as {ROW}"] if looks_at_order(task.protocol) else []
+    frame = frame.selectExpr("*", f"cast({quoted(task.query)} as string) as {ID}", *row)
+    frame = frame if queries is None else only(frame, queries)
+    return frame.repartition(ID).sortWithinPartitions(ID, *([ROW] if row else []))
+
+
+def only(frame: Any, queries: Iterable[str]) -> Any:
+    """The rows of these queries."""
+    ids = frame.sparkSession.createDataFrame([(each,) for each in sorted(queries)], f"{ID} string")
+    return frame.join(ids.hint("broadcast"), on=ID, how="left_semi")
+
+
+def check_types(frame: Any, ask: Ask, name: str) -> None:
+    """Refuse columns of the wrong type, which Spark would turn into text and numbers."""
+    names = find_columns(frame.columns, ask, name)
+    frame_columns(collected(frame.select(*map(quoted, dict.fromkeys(names))).limit(1)), ask, name)
+
+
+def looks_at_order(protocol: Protocol) -> bool:
+    """Whether rules look at the order in which rows are given."""
+    ordered = protocol.order == "given" or protocol.ties in ("given", "reversed")
+    return ordered or protocol.duplicates in ("first", *REPEATING)
+
+
+def quoted(column: str) -> str:
+    """A column's name in Spark's SQL."""
+    return "`" + column.replace("`", "``") + "`"
+
+
+def mapped_columns(columns: Mapping[str, str] | None, *numbers: str) -> WhereThere | None:
+    roles = ("query_id", "doc_id", *numbers)
+    return WhereThere({role: name for role, name in (columns or {}).items() if role in roles}) or None
+
+
+def collected(frame: Any) -> Any:
+    """A small DataFrame as a frame of polars."""
+    import polars as pl
+
+    return pl.DataFrame(frame.toArrow())
