@@ -494,6 +494,23 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert {what for _, _, what in told} == {"set00: sys00", "set00: sys01", "set01: sys00", "set01: sys01"}
 
 
+def test_progress_says_how_long_it_may_take(capsys: Any, monkeypatch: Any) -> None:
+    from rankgauge.cli import bench as command_of_bench
+
+    clock = iter([0.0, 30.0, 60.0])
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with command_of_bench._progress() as watch:
+        assert watch is not None
+        watch(1, 9, "one: a")
+        watch(2, 9, "one: b")
+    told = capsys.readouterr().err.split("\r\x1b[K")
+    assert told == ["", "1 of 9, 4 min left  one: a", "2 of 9, 4 min left  one: b", ""]
+    assert [command_of_bench._duration(each) for each in (0, 119, 120, 7199, 9000)] == [
+        "0 s", "119 s", "2 min", "120 min", "2.5 h",
+    ]  # fmt: skip
+
+
 # ---- suites ----------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 # From the bottom to the top; a module belongs to the longest name that it begins with.
 ROOMS = (
-    "errors dtypes shown stats protocol read writers sampling matching measures dialects validation result arrays "
+    "errors dtypes shown stats protocol read writers sampling matching measures dialects validation result arrays jobs "
     "evaluate dialects.reproduce dialects.answers dialects.trec_eval comparison explanation trust show reports engines "
     "store systems judge raters steps web pytest_plugin cli __main__"
 )

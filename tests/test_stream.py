@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankgauge import bench, check, compare, evaluate, evaluate_runs
+from rankgauge import bench, check, compare, evaluate, evaluate_runs, funnel
 from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.matching.match import match
 from rankgauge.measures import MEASURES
@@ -434,31 +434,81 @@ def test_memory_bounds_blocks(files: Any) -> None:
 
 def test_commands_take_memory(files: Any, command: Any) -> None:
     qrels, run = files(*made(27, scattered=True))
-    against = ["--baseline", f"old={run}", "--margin", "0.1"]
-    for name, more in (
-        ("eval", []),
-        ("compare", [f"other={run}"]),
-        ("check", ["--min", "nDCG@10=0"]),
-        ("check", against),
+    new, old = f"x={run}", f"old={run}"
+    for arguments in (
+        ["eval", str(qrels), new],
+        ["compare", str(qrels), new, old],
+        ["check", str(qrels), new, "--min", "nDCG@10=0"],
+        ["check", str(qrels), new, "--baseline", old, "--margin", "0.1"],
+        ["funnel", str(qrels), "--retrieved", old, "--reranked", new, "--resamples", "100"],
     ):
-        arguments = [name, str(qrels), f"x={run}", *more]
         usual, bounded = command(*arguments), command(*arguments, "--memory", "1K")
         assert usual == bounded
         assert usual.code == 0
         assert "'lots' is not a size of memory" in command(*arguments, "--memory", "lots").err
 
 
-def test_functions_take_memory(files: Any) -> None:
+@pytest.mark.parametrize("name", ["run.txt", "run.parquet"])
+def test_a_funnel_holds_the_judged_queries_of_large_runs(files: Any, name: str, monkeypatch: Any) -> None:
+    judged, rows = made(32, scattered=True)
+    qrels, second = files(judged, [row for row in rows if row[2] < 20], f"run{name[3:]}")
+    second = second.rename(second.with_name(f"second{name[3:]}"))
+    _, first = files(judged, [(query, doc, rank, -float(rank)) for query, doc, rank, _ in rows], name)
+    held: list[int] = []
+    only = Streamed.only
+
+    def spied(run: Streamed, wanted: Any) -> Any:
+        found = only(run, wanted)
+        held.append(len(found))
+        return found
+
+    monkeypatch.setattr(Streamed, "only", spied)
+    each_rule: list[Any] = [{}, {"missing": "skip"}, {"order": "given"}, {"ties": "given"}]
+    for rules in each_rule:
+        with warnings.catch_warnings(action="ignore"):
+            usual, bounded = (
+                funnel(qrels, retrieved=first, reranked={"x": second}, protocol=rules, resamples=100, memory=memory)
+                for memory in (None, "1K")
+            )
+        assert (usual.to_json(), usual.to_csv()) == (bounded.to_json(), bounded.to_csv())
+    assert 0 < min(held) <= max(held) < len(rows)
+    assert len(held) == 8
+    other, _ = files("none 0 d1 1\n", rows, name)
+    said = []
+    for memory in (None, "1K"):
+        with pytest.raises(RankgaugeError) as error:
+            funnel(other, retrieved=first, reranked={"x": second}, memory=memory)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+
+
+def test_a_funnel_names_both_places_of_a_document_that_is_twice_in_a_large_run(files: Any) -> None:
+    judged, rows = made(33)
+    again = next(row for row in rows if f"{row[0]} 0" in judged)
+    qrels, run = files(judged, [*rows, again])
+    said = []
+    for memory in (None, "1K"):
+        with pytest.raises(RankgaugeError) as error:
+            funnel(qrels, retrieved=run, reranked={"x": run}, memory=memory)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+    assert said[0].startswith(f"{run}:{len(rows) + 1}: ")
+
+
+def test_functions_take_memory(files: Any, monkeypatch: Any) -> None:
+    seen: list[Streamed] = []
+    through = Streamed.through
+    monkeypatch.setattr(Streamed, "through", lambda run, work: through(seen.append(run) or run, work))  # type: ignore[func-returns-value]
     judged, tied = made(28, scattered=True)
     rows = [(query, doc, rank, 1 / rank) for query, doc, rank, _ in tied]
     qrels, run = files(judged, rows)
     runs = {"a": run, "b": {query: {doc: rank} for query, doc, rank, _ in rows}}
     usual, bounded = (compare(qrels, runs, memory=memory).to_json() for memory in (None, "1K"))
-    assert usual == bounded
+    assert (usual, len(seen)) == (bounded, 1)
     usual, bounded = (bench({"one": (qrels, runs)}, memory=memory).to_json() for memory in (None, "1K"))
-    assert usual == bounded
+    assert (usual, len(seen)) == (bounded, 2)
     usual, bounded = (check(qrels, run, minimums={"AP": 0}, memory=memory).to_json() for memory in (None, "1K"))
-    assert usual == bounded
+    assert (usual, len(seen)) == (bounded, 3)
     for function in (compare, bench):
         with pytest.raises(InputError, match="is not a size of memory"):
             function(*((qrels, runs) if function is compare else ({"one": (qrels, runs)},)), memory="much")

@@ -7,6 +7,7 @@ evaluate_runs   several runs on one set of judgments → Evaluation: name → Re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from rankgauge.validation.quick import peek
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.dtypes import Floats
+    from rankgauge.jobs import Answer
     from rankgauge.sampling.design import Per
     from rankgauge.sampling.sample import Sample
 
@@ -90,12 +92,14 @@ def evaluate_runs(
     duplicates: Duplicates | None = None,
     memory: int | str | None = None,
     keep_going: bool = False,
+    jobs: int | None = None,
 ) -> Evaluation:
     """Measure several runs, by their names, against one set of judgments, which is read once.
 
     Runs are a mapping from names, or a list of paths, which are named by their stem. The other arguments are those of
     `evaluate`. A run is read, measured and let go before the next is read. `keep_going` leaves a run out that cannot be
-    read or matched, with a warning, rather than stopping at it.
+    read or matched, with a warning, rather than stopping at it. `jobs` files are read and matched at once, each in a
+    process of its own and in `memory` of its own, with the same results, warnings and errors.
 
     >>> runs = {"old": {"q": {"x": 2.0, "d": 1.0}}, "new": {"q": {"d": 2.0, "x": 1.0}}}
     >>> {name: result["RR"] for name, result in evaluate_runs({"q": {"d": 1}}, runs, "RR").items()}
@@ -117,18 +121,27 @@ def evaluate_runs(
     check_mapped(columns or {}, [source, *sources.values()], "columns:")
     judged = read_judgments(source)
     results: dict[str, Result] = {}
-    for name, each in sources.items():
-        try:
-            results[name] = _evaluated(
-                name, judged, each, parsed, protocol, tool, weights=weight, groups=groups, sample=drawn, per=per
-            )
-        except (InputError, MatchError) as error:
-            if not keep_going:
-                raise
-            warn(f"{name} is left out: {error}")
+    about: dict[str, Any] = {"weights": weight, "groups": groups, "sample": drawn, "per": per}
+    with _at_once(jobs, judged, sources, [protocol] if tool is None else tool.protocols(parsed)) as answer:
+        for name, each in sources.items():
+            try:
+                results[name] = _evaluated(name, judged, each, answer(name), parsed, protocol, tool, **about)
+            except (InputError, MatchError) as error:
+                if not keep_going:
+                    raise
+                warn(f"{name} is left out: {error}")
     if not results and sources:
         raise InputError("no run is left: none of them can be read")
     return Evaluation(results)
+
+
+def _at_once(jobs: int | None, *work: Any) -> AbstractContextManager[Callable[[str], Answer | None]]:
+    """What other processes find of each run, where there are to be some; nothing otherwise."""
+    if jobs is None:
+        return nullcontext(lambda name: None)
+    from rankgauge.jobs import matched_ahead  # whose modules are slow to import
+
+    return matched_ahead(jobs, *work)
 
 
 def dialect_under(dialect: str | Dialect, protocol: Protocol) -> Dialect:
@@ -146,22 +159,24 @@ def _evaluated(
     name: str,
     judgments: Judgments,
     source: RunSource,
+    answer: Answer | None,
     measures: list[Measure],
     protocol: Protocol,
     dialect: Dialect | None,
     **about: Any,
 ) -> Result:
     """Read a run, match it and measure it; of the run no more is kept than the Result holds, and of a large one no more
-    than a block is ever read."""
+    than a block is ever read. What another process has found already is the answer."""
     source = source.kept()
 
     def hits_under(rules: Protocol) -> Hits:
-        return match(judgments, source.opened(rules), rules)
+        return match(judgments, source.opened(rules), rules) if answer is None else answer.hits_under(rules)
 
     def kept(hits: Hits) -> dict[str, Any]:
-        run = source.opened(hits.protocol)
-        own = name or (run.source if run.source == run.kind else bare_name(run.source))
-        return {"name": own, "judgments": judgments, "peek": peek(judgments, run, hits)}
+        run = source.opened(hits.protocol) if answer is None else answer
+        own = name or (run.source if run.source == source.kind else bare_name(run.source))
+        seen = peek(judgments, run, hits) if not isinstance(run, tuple) else run.peek
+        return {"name": own, "judgments": judgments, "peek": seen}
 
     return measure_hits(hits_under, measures, protocol, dialect, kept, **about)
 
@@ -206,7 +221,7 @@ def _measured_by(
     """What was matched under a tool's rules, its values, and what each was computed of."""
     own = {measure: dialect.own(measure) for measure in measures}
     main = dialect.protocol
-    hits = {rules: hits_under(rules) for rules in dict.fromkeys([main, *(each.protocol for each in own.values())])}
+    hits = {rules: hits_under(rules) for rules in dialect.protocols(measures)}
     values = {measure: each.rounded(each.measure(hits[each.protocol])) for measure, each in own.items()}
     _warn_of_undefined_ties(dialect, hits[main])
     return hits[main], values, {measure: hits[each.protocol] for measure, each in own.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -71,19 +72,29 @@ def bench_suite(
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int, str], None] | None]:
-    """A line that says how far it is: on standard error, and only on a terminal."""
+    """A line that says how far it is and how long it may take: on standard error, and only on a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
+    began = time.monotonic()
 
     def watch(done: int, total: int, what: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{done:,} of {total:,}  {what}"[: 7 + _width()])
+        left = (time.monotonic() - began) / done * (total - done)
+        sys.stderr.write(f"\r\x1b[K{done:,} of {total:,}, {_duration(left)} left  {what}"[: 7 + _width()])
         sys.stderr.flush()
 
     try:
         yield watch
     finally:
         sys.stderr.write("\r\x1b[K")
+
+
+def _duration(seconds: float) -> str:
+    """Roughly how long something takes: 40 s, 3 min, 2.5 h."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.{1 if unit == 'h' else 0}f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _width() -> int:

@@ -46,7 +46,9 @@ def _labelled(table: dict[str, str]) -> str:
 @click.option("--rope", type=float, metavar="R", help="The probability that the difference is within ± R.")
 @click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help=f"{_labelled(METHODS)}.  [maxt]")
 @click.option("--also", multiple=True, type=click.Choice(list(ALSO)), help=f"Beside the decision: {_labelled(ALSO)}.")
-@shared("alpha", "flips", "seed", "dialect", "by", "weights", "sample", "per", "clusters", "keep_going", "memory")
+@shared(
+    "alpha", "flips", "seed", "dialect", "by", "weights", "sample", "per", "clusters", "keep_going", "memory", "jobs"
+)
 @click.option("--every-pair", is_flag=True, help="Show all pairs, however many.")
 @click.option("--details", is_flag=True, help="Show effect sizes, other tests, power and all cautions.")
 @shared("deltas")
@@ -97,6 +99,7 @@ def _compared(
     clusters: str | None,
     keep_going: bool,
     memory: str | None,
+    jobs: int | None,
     **settings: Any,
 ) -> Comparison:
     from rankgauge.cli.inputs import Inputs
@@ -121,7 +124,7 @@ def _compared(
         return compare_tables(values, measures, chosen, weights=weights, **more, **drawn)
     if len(inputs.runs) < 2:
         raise click.UsageError("give the judgments and two runs or more, --ltr and two --predictions, or --values FILE")
-    about = {"by": by, "weights": weights, "keep_going": keep_going, "memory": memory, **drawn}
+    about = {"by": by, "weights": weights, "keep_going": keep_going, "memory": memory, "jobs": jobs, **drawn}
     evaluation = inputs.evaluate(measures or ("nDCG@10",), protocol, dialect=dialect, **about)
     if len(evaluation) < 2:
         raise InputError(f"{evaluation.first.name} alone is left, and two runs are needed for a comparison")

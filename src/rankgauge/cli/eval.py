@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_runs"]
 
-LOCAL = ("ltr", "sample", "save", "keep_going", "qrels_format", "run_format")  # what is not for Spark
+LOCAL = ("ltr", "sample", "save", "keep_going", "jobs", "qrels_format", "run_format")  # what is not for Spark
 
 
 @command(
@@ -31,7 +31,7 @@ LOCAL = ("ltr", "sample", "save", "keep_going", "qrels_format", "run_format")  #
 )
 @click.argument("qrels", type=FILE, required=False, metavar="QRELS")
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
-@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "sample", "keep_going", "memory")
+@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "sample", "keep_going", "memory", "jobs")
 @click.option("--tie-band", is_flag=True, help="Lowest, expected and highest value over orders of equal scores.")
 @click.option("--engine", type=click.Choice(["spark"]), help="Have Spark read the runs, and measure where they lie.")
 @click.option("--master", metavar="URL", help="Where Spark runs: local[4], spark://…, yarn, sc://….  [local[*]]")
@@ -53,6 +53,7 @@ def evaluate_runs(
     sample: str | None,
     keep_going: bool,
     memory: str | None,
+    jobs: int | None,
     engine: str | None,
     master: str | None,
     save: bool,
@@ -83,7 +84,7 @@ def evaluate_runs(
         about: dict[str, Any] = {"protocol": protocol, "dialect": dialect, "by": by, "weights": weights}
         evaluation = inputs.evaluate_in_spark(wanted, master or "local[*]", **about)
     else:
-        about = {"by": by, "weights": weights, "keep_going": keep_going, "memory": memory}
+        about = {"by": by, "weights": weights, "keep_going": keep_going, "memory": memory, "jobs": jobs}
         about |= inputs.sample(sample, weights)
         evaluation = inputs.evaluate(wanted, protocol, dialect=dialect, **about)
     if save:

@@ -46,7 +46,7 @@ __all__ = ["funnel_runs"]
 @shared("candidates", "restrict", per_query="The parts of every query.")
 @shared("weights", "clusters", "alpha")
 @click.option("--resamples", type=click.IntRange(100), help="Of the bootstrap.  [10000; fewer of very many queries]")
-@shared("seed")
+@shared("seed", "memory")
 @output_options()
 @partial(protocol_options, without=("depth",))
 @reading_options
@@ -93,18 +93,22 @@ def _funnel(
     reading: Reading,
     weights: str | None,
     clusters: str | None,
+    memory: str | None,
     **asked: Any,
 ) -> Funnel:
     from rankgauge.cli.inputs import Inputs
     from rankgauge.explanation.funnel.funnel import funnel
-    from rankgauge.explanation.funnel.stages import check_fit
+    from rankgauge.explanation.funnel.stages import check_fit, run_of
     from rankgauge.sampling.design import Design
 
     check_fit(protocol)
     inputs = Inputs(reading, qrels, reranked, retrieved=retrieved, tables=[weights, clusters])
     with inputs.progress():
         judged = inputs.judgments.read()
-        stages = [{name: run.read(protocol) for name, run in each.items()} for each in (inputs.retrieved, inputs.runs)]
+        stages = [
+            {name: run_of(judged, run.within(memory), protocol) for name, run in each.items()}
+            for each in (inputs.retrieved, inputs.runs)
+        ]
     _check_candidates(*stages)
     about: dict[str, Any] = {"protocol": protocol, "weights": weights, "clusters": clusters}
     drawn = inputs.sample(None, weights)["sample"]

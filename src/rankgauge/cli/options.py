@@ -181,6 +181,7 @@ SHARED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
         ("--memory",),
         {"metavar": "SIZE", "help": "What blocks of a large run may take, such as 2GB.  [a quarter of what is free]"},
     ),
+    "jobs": (("--jobs",), {"type": click.IntRange(1), "metavar": "N", "help": "Runs read at once, in processes.  [1]"}),
     "per_query": (("-q", "--per-query"), {"is_flag": True, "help": "The values of every query."}),
     "dialect": (
         ("--dialect",), {"metavar": "NAME", "help": "Follow another tool; 'rankgauge dialects' lists them."}

@@ -62,6 +62,7 @@ def compare(
     sample: Any = None,
     per: Per = "search",
     memory: int | str | None = None,
+    jobs: int | None = None,
 ) -> Comparison:
     """Compare systems on the same queries: every pair of them, or each against the baseline.
 
@@ -71,8 +72,8 @@ def compare(
     family of pairs by `method`; `also` names what to show beside it. The measure is nDCG@10 unless said otherwise;
     `weights`, `by` (groups) and `clusters` (queries that belong together) are by query. `sample` is
     what `rankgauge.sample` drew, or the file of it: means and differences are `per` search or query of its log.
-    `protocol`, `dialect` and `memory` (see `evaluate`) are for runs; of a table, `missing="skip"` leaves queries out
-    that lack a value.
+    `protocol`, `dialect`, `memory` and `jobs` (see `evaluate_runs`) are for runs; of a table, `missing="skip"` leaves
+    queries out that lack a value.
     """
     also = (also,) if isinstance(also, str) else tuple(also)
     settings = Settings(baseline, method, also, alpha, margin, rope, flips, seed)
@@ -95,7 +96,7 @@ def compare(
         return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **about)
     evaluation = evaluate_runs(
         judgments, _several(runs), wanted or "nDCG@10", protocol=protocol, dialect=dialect, weights=weights, by=by,
-        sample=drawn, per=per, memory=memory,
+        sample=drawn, per=per, memory=memory, jobs=jobs,
     )  # fmt: skip
     return compare_results(evaluation, settings, clusters=belonging)
 

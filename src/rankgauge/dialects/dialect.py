@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
@@ -124,6 +124,10 @@ class Dialect:
         given = {**own.parameters, **dict(measure.parameters)}
         protocol = replace(self.protocol, **own.rules) if own.rules else self.protocol
         return Owned(measure_of(measure.name, given), protocol, own.rounding or self.round_query, own.aggregate)
+
+    def protocols(self, measures: Iterable[Measure]) -> list[Protocol]:
+        """The tool's own protocol, and those of its measures that have others."""
+        return list(dict.fromkeys([self.protocol, *(self.own(each).protocol for each in measures)]))
 
     def has(self, measure: Measure) -> bool:
         """Whether there is a preset of this measure."""

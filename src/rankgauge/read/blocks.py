@@ -86,6 +86,15 @@ class Streamed:
         """The rows of one query."""
         return self.through(lambda blocks: next(block.only({query}) for block in blocks if query in block.answered))
 
+    def only(self, wanted: Set[str]) -> Run:
+        """The rows of these queries, which are all that is held."""
+        found = self.through(
+            lambda blocks: [block.only(wanted).columns for block in blocks if not wanted.isdisjoint(block.queries)]
+        )
+        queries = _Queries()
+        rows = [replace(each, queries=queries.names, query=queries.numbers(each.queries)[each.query]) for each in found]
+        return self._run(_end_to_end(rows) if rows else {}, lambda query, doc: self.explain([(query, doc)]))
+
     def explain(self, pairs: Iterable[tuple[str, str]]) -> DuplicateError:
         """The error for the pair that the file has first, of those that it has twice."""
         wanted = [*pairs]
@@ -95,8 +104,8 @@ class Streamed:
             wanted = [next((query, doc) for _, query, doc, _ in rows.each() if (query, doc) in known)]
         return explainer(rows, self.pieces.ask)(*wanted[0]) or Repeated(*wanted[0])
 
-    def _run(self, columns: Columns | Nested) -> Run:
-        run = Run(columns, by=self.by, source=self.source, explain=Repeated)
+    def _run(self, columns: Columns | Nested, explain: Callable[[str, str], DuplicateError] = Repeated) -> Run:
+        run = Run(columns, by=self.by, source=self.source, explain=explain)
         run.has_scores, run.head, run.whole_head = self.has_scores, self.head, self.whole_head
         return run
 

@@ -17,7 +17,7 @@ import numpy as np
 from rankgauge.comparison.values import cluster_numbers
 from rankgauge.errors import InputError, counted, unknown, warn
 from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
-from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, second_stage
+from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, run_of, second_stage
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, cross_of, system_of, worth_of
 from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.aggregates import query_table, weights_of
@@ -49,13 +49,15 @@ def funnel(
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int = 0,
+    memory: int | str | None = None,
 ) -> Funnel:
     """Tell a retriever and its rerankers apart.
 
     `retrieved` is the run whose documents are the candidates (its first `candidates`, or all), `reranked` maps names to
     runs that order them anew. A reranked document that is no candidate is an error; `restrict` drops it. Recall is
     taken at `recall_depth`. With several retrievers (name → run), reranked runs are named "retriever+reranker"; two ×
-    two are attributed, the first of each being the old one.
+    two are attributed, the first of each being the old one. Of a large run, which is read in blocks that take `memory`
+    as `evaluate` has it, the queries that are judged are held.
 
     >>> found = funnel({"q": {"a": 3, "b": 1}}, retrieved={"q": ["b", "c"]}, reranked={"x": {"q": ["c", "b"]}})
     >>> {part: round(each.value, 3) for part, each in found["x"].items() if part in PARTS}
@@ -69,7 +71,7 @@ def funnel(
         raise InputError(f"resamples={resamples}: an interval needs {FEWEST} or more")
     if not 0 < alpha < 1:
         raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
-    sources, second = _stage(retrieved, "retrieved"), _stage(reranked, "reranked")
+    sources, second = _stage(retrieved, "retrieved", memory), _stage(reranked, "reranked", memory)
     labels = read_judgments(judgments)
     judged, stages, runs = _first_stages(labels, sources, second, protocol, candidates)
     worth = worth_of(wanted, next(iter(stages.values())).hits)
@@ -91,8 +93,8 @@ def funnel(
 
 def _first_stages(
     judgments: Judgments,
-    retrieved: Mapping[str, Any],
-    reranked: Mapping[Any, Any],
+    retrieved: Mapping[str, RunSource],
+    reranked: Mapping[Any, RunSource],
     protocol: Protocol,
     candidates: int | None,
 ) -> tuple[Judgments, dict[str, Stage], dict[tuple[str, str], Run]]:
@@ -104,9 +106,9 @@ def _first_stages(
             f"no reranked run is named after {' and '.join(unused)}: give {unused[0]}{BETWEEN}RERANKER too, or leave "
             f"the retrieved run {unused[0]} out"
         )
-    first = {name: RunSource.of(run).read(protocol) for name, run in retrieved.items()}
+    first = {name: run_of(judgments, run, protocol) for name, run in retrieved.items()}
     by_retriever = sorted(reranked.items(), key=lambda each: list(retrieved).index(cells[each[0]][0]))
-    second = {cells[name]: RunSource.of(run).read(protocol) for name, run in by_retriever}
+    second = {cells[name]: run_of(judgments, run, protocol) for name, run in by_retriever}
     judged = judged_in_all(judgments, [*first.values(), *second.values()], protocol)
     return judged, {name: first_stage(judged, name, run, protocol, candidates) for name, run in first.items()}, second
 
@@ -117,12 +119,12 @@ def _check_numbers(**numbers: int | None) -> None:
             raise InputError(f"{name}={number!r}: give a whole number, 1 or more")
 
 
-def _stage(runs: Any, default: str) -> dict[Any, Any]:
+def _stage(runs: Any, default: str, memory: int | str | None) -> dict[Any, RunSource]:
     """Name → run; a run alone that has no name gets the usual one."""
     found = named(runs, alone=default)
     if not found:
         raise InputError(f"{default}: there is no run; give one")
-    return found
+    return {name: RunSource.of(run).within(memory) for name, run in found.items()}
 
 
 def _cells(retrievers: list[Any], names: list[Any]) -> dict[Any, tuple[str, str]]:

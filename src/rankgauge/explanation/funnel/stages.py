@@ -14,13 +14,14 @@ from rankgauge.matching.diagnose import no_query_in_common, warn_if_nothing_foun
 from rankgauge.matching.match import find, settled
 from rankgauge.matching.ranking import Whole, whole
 from rankgauge.protocol import Protocol, check_independent
-from rankgauge.read import Columns, Judgments, Run
+from rankgauge.read import Columns, Judgments, Run, RunSource
+from rankgauge.read.blocks import Streamed
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Ints
     from rankgauge.matching.hits import Hits
 
-__all__ = ["Stage", "check_fit", "first_stage", "judged_in_all", "second_stage"]
+__all__ = ["Stage", "check_fit", "first_stage", "judged_in_all", "run_of", "second_stage"]
 
 NAMED_DOCUMENTS: Final = 3  # documents that an error names
 
@@ -76,6 +77,17 @@ def judged_in_all(judgments: Judgments, runs: Iterable[Run], protocol: Protocol)
     left = [query for query in columns.queries if query in common]
     cut = Columns(left, number[columns.query[rows]], columns.doc.gather(rows), columns.number[rows])
     return Judgments(cut, source=judgments.source, explain=judgments.explain)
+
+
+def run_of(judgments: Judgments, source: RunSource, protocol: Protocol) -> Run:
+    """A run; of a large one the queries that are judged, for no others are looked at."""
+    run = source.opened(protocol)
+    if not isinstance(run, Streamed):
+        return run
+    judged = run.only(set(judgments.queries))
+    if not len(judged):
+        raise no_query_in_common(judgments, run)
+    return judged
 
 
 def check_shared(judgments: Judgments, run: Run) -> None:
