@@ -3,6 +3,7 @@
 python bench/stream_speed.py                      # 28 million rows, 1 GB: in memory, in blocks, scattered in blocks
 python bench/stream_speed.py --millions 280       # 10 GB: in blocks, and as many more in the scattered run
 python bench/stream_speed.py --only "in blocks" --millions 280 --folder /mnt/large
+python bench/stream_speed.py --only "in blocks" --millions 100 --judged 5000    # what rows alone take
 
 The files are made, measured and deleted. Every way has a process of its own; all must print the same values.
 """
@@ -63,13 +64,14 @@ def rows_of(first: int, queries: int, documents: int, seed: int) -> pl.DataFrame
     return pl.DataFrame({"query": query, "q0": "Q0", "doc": docs, "rank": ranks, "score": scores, "tag": "made"})
 
 
-def write_runs(folder: Path, queries: int) -> None:
-    """A run whose queries lie together, judgments of it, and as large a run whose rows are scattered."""
+def write_runs(folder: Path, queries: int, judged_queries: int | None = None) -> None:
+    """A run whose queries lie together, and judgments of all its queries or of the first so many."""
     with open(folder / "run.txt", "wb") as run, open(folder / "qrels.txt", "wb") as qrels:
         for first in range(0, queries, AT_ONCE):
             rows = rows_of(first, min(AT_ONCE, queries - first), DOCUMENTS, seed=0)
             _write(rows, run)
-            judged = rows.filter(pl.int_range(pl.len()) % (DOCUMENTS // JUDGED) == 7)
+            wanted = pl.col("query") < (queries if judged_queries is None else judged_queries)
+            judged = rows.filter(wanted & (pl.int_range(pl.len()) % (DOCUMENTS // JUDGED) == 7))
             _write(judged.select("query", "q0", "doc", grade=pl.col("rank") % 4), qrels)
 
 
@@ -108,6 +110,7 @@ def main() -> None:
     """Make the runs, measure every way, say what was met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--millions", type=int, default=28, help="rows, in millions")
+    parser.add_argument("--judged", type=int, help="how many queries are judged; all of them by default")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", action="append", choices=list(WAYS))
     parser.add_argument("--folder", help="where the files are made")
@@ -116,7 +119,7 @@ def main() -> None:
     ways = given.only or [way for way, (_, blocks) in WAYS.items() if blocks == 0 or given.millions <= FITS]
     with tempfile.TemporaryDirectory(prefix="rankgauge-bench-", dir=given.folder) as made:
         folder = Path(made)
-        write_runs(folder, queries)
+        write_runs(folder, queries, given.judged)
         if any(WAYS[way][0] == "scattered.txt" for way in ways):
             scatter(folder, queries)
         for name in {WAYS[way][0] for way in ways} - {"run.txt", "scattered.txt"}:

@@ -7,6 +7,7 @@ import http.server
 import os
 import re
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from command import Command
 from rankgauge.errors import InputError
 from rankgauge.read import RunSource
 from rankgauge.read.blocks import Streamed
+from rankgauge.read.part_files import size_of
 from test_stream import WRITTEN, Row, columns, in_blocks, in_memory, made, outcome
 
 SEED = 40
@@ -121,6 +123,22 @@ def test_commands_take_parts(given: Any, tmp_path: Path, command: Command, monke
     assert command("convert", "parts", "joined.parquet").code == 0
     joined, whole = (sorted(rankgauge.read_run(f"{name}.parquet")) for name in ("joined", "whole"))
     assert joined == whole
+
+
+@pytest.mark.parametrize("jobs", [None, 2])
+def test_how_far_it_is_is_told(given: Any, tmp_path: Path, jobs: int | None) -> None:
+    qrels, rows, _ = given
+    parted(tmp_path / "parts", rows)
+    size = sum(each.stat().st_size for each in (tmp_path / "parts").iterdir())
+    assert size_of(str(tmp_path / "parts")) == size_of(f"{tmp_path}/parts/*") == size
+    assert [size_of(path) for path in ("-", "@bm25", str(tmp_path / "none"), str(tmp_path))] == [0] * 4
+    seen: list[int] = []
+    source = RunSource(tmp_path / "parts")
+    source.watch = seen.append
+    with warnings.catch_warnings(action="ignore"):
+        rankgauge.evaluate_runs(qrels, {"parts": source, "other": tmp_path / "parts"}, jobs=jobs)
+    assert sum(seen) == size
+    assert len(seen) == (1 if jobs else len(list((tmp_path / "parts").iterdir())))
 
 
 def test_judgments_in_parts(given: Any, tmp_path: Path) -> None:

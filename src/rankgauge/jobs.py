@@ -22,6 +22,7 @@ from rankgauge.errors import OPTIONS, RankgaugeError, RankgaugeWarning, warn, wa
 from rankgauge.matching.hits import Hits
 from rankgauge.matching.match import match
 from rankgauge.read import Judgments, RunSource
+from rankgauge.read.part_files import size_of
 from rankgauge.read.sources import may_be_parts
 from rankgauge.validation.quick import Peek, peek
 
@@ -98,8 +99,8 @@ def matched_ahead(
 
 def _watched(answer: Answer | None, source: RunSource) -> Answer | None:
     """An answer, of which is told how many bytes were read for it."""
-    if answer is not None and source.watch and os.path.isfile(source.origin):
-        source.watch(os.path.getsize(source.origin))
+    if answer is not None and source.watch:
+        source.watch(size_of(os.fsdecode(source.origin)))
     return answer
 
 

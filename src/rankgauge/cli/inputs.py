@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from rankgauge.measures import parse, parse_all
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.read.named import named_paths
+from rankgauge.read.part_files import size_of
 from rankgauge.read.readers import check_mapped
 from rankgauge.store.sources import Address, StoredLabels, StoredRun
 
@@ -166,7 +166,7 @@ class Inputs:
     @contextmanager
     def progress(self, much: int = MUCH) -> Iterator[None]:
         """A bar over the bytes of all files: on standard error, on a terminal, and only when there is much to read."""
-        total = sum(os.path.getsize(path) for path in self.paths if os.path.isfile(path))
+        total = sum(map(size_of, self.paths))
         if total < much or not sys.stderr.isatty():
             yield
             return

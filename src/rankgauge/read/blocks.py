@@ -60,6 +60,7 @@ class Streamed:
         self.models: Mapping[str, Collection[str]] = {}
         self.is_nested = self.is_scattered = self.is_unusual = False
         self.queries: list[str] = []
+        self.numbers: dict[str, int] = {}  # of the queries
         self.rows = 0
         self.said: list[str] = []  # warnings that are due when all has been read
         self.known: frozenset[str] = frozenset()  # and those that were found
@@ -70,8 +71,8 @@ class Streamed:
 
     @property
     def answered(self) -> Set[str]:
-        """The queries that have results."""
-        return set(self.queries)
+        """The queries that have results: a view, for there may be millions."""
+        return self.numbers.keys()
 
     def through(self, work: Callable[[Iterator[Run]], T]) -> T:
         """What the work makes of all blocks; it begins anew where the file has to be read in another way."""
@@ -120,7 +121,7 @@ class Streamed:
             yield self._run(settled)
         if not queries.names:
             raise no_rows(self.source, self.pieces.ask)
-        self.rows, self.queries = rows, queries.names
+        self.rows, self.queries, self.numbers = rows, queries.names, queries.known
         while self.said:
             warn(self.said.pop(0))
 

@@ -9,7 +9,7 @@ from glob import glob, has_magic
 from typing import Final
 from urllib.parse import unquote
 
-__all__ = ["PART", "is_glob", "part_columns", "part_files"]
+__all__ = ["PART", "is_glob", "part_columns", "part_files", "size_of"]
 
 PART: Final = "part"  # how the names of part files begin
 HIDDEN: Final = (".", "_")  # how the names of what is no data begin: _SUCCESS, .crc
@@ -32,6 +32,11 @@ def part_files(path: str) -> list[str]:
             return []
         found.append(each)
     return found
+
+
+def size_of(path: str) -> int:
+    """How many bytes a file has, or all parts of it; nothing where it is neither."""
+    return os.path.getsize(path) if os.path.isfile(path) else sum(map(os.path.getsize, part_files(path)))
 
 
 def _files(path: str) -> Iterator[str]:
