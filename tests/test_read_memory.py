@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from rankgauge import evaluate, evaluate_runs
 from rankgauge.errors import DuplicateError, FormatError, InputError, RankgaugeWarning
 from rankgauge.read import read_judgments, read_run
+from rankgauge.read.frames import numbered
 
 ROWS = [("q1", "d1", 2.0), ("q2", "d1", 0.5), ("q1", "dé", -1.0)]
 NESTED = {"q1": {"d1": 2.0, "dé": -1.0}, "q2": {"d1": 0.5}}
@@ -383,3 +384,13 @@ def test_rows_frames_and_dicts_are_equal(nested: dict[str, dict[str, float]]) ->
     rows = list(read_run(nested))
     frame = pl.DataFrame(rows, schema={"qid": pl.String, "pid": pl.String, "score": pl.Float64}, orient="row")
     assert read_run(rows).nested == read_run(frame).nested == nested
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 5))))
+def test_ids_are_numbered_as_they_come_together_or_scattered(lengths: list[tuple[str, int]]) -> None:
+    ids = [each for each, length in lengths for _ in range(length)]
+    distinct = [*dict.fromkeys(ids)]
+    found, index = numbered(pl.Series(ids, dtype=pl.String))
+    assert found == distinct
+    assert index.tolist() == [distinct.index(each) for each in ids]
+    assert index.dtype == np.int32

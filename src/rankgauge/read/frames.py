@@ -298,7 +298,19 @@ def frame_columns(frame: pl.DataFrame, ask: Ask, name: str, before: int = 0) -> 
 
 
 def numbered(queries: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
-    """The distinct ids in order of first appearance, and each row's index among them."""
+    """The distinct ids in order of first appearance, and each row's index among them.
+
+    Where the rows of a query lie together, only the first of them is looked up: the others are the same as before.
+    """
+    others = (queries[1:] != queries[:-1]).arg_true().to_numpy() + 1
+    if 2 * len(others) > len(queries) or not len(queries):
+        return _looked_up(queries)
+    starts = np.concatenate(([0], others))
+    distinct, index = _looked_up(queries.gather(starts))
+    return distinct, index.repeat(np.diff(starts, append=len(queries)))
+
+
+def _looked_up(queries: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
     import polars as pl
 
     distinct = queries.unique(maintain_order=True)
