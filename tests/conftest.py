@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
+import os
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,7 +28,10 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
 def pytest_collection_finish() -> None:
-    """Eleven thousand tests are a million objects, which no collection of garbage need go through again."""
+    """Eleven thousand tests are a million objects, which no collection of garbage need go through again. What is
+    imported from now on are modules that tests write, and write anew within a second: none is kept as compiled."""
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

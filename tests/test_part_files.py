@@ -178,7 +178,7 @@ def test_what_is_no_run_in_parts_is_refused(given: Any, tmp_path: Path) -> None:
 
     refused(f"{tmp_path}/none-*.csv", "none-.*: no file matches; check the path")
     (tmp_path / "parts" / "other.csv").write_bytes(WRITTEN["run.csv"](rows))
-    refused(tmp_path / "parts", "is a folder; name a file in it .* as a glob in quotes")
+    refused(tmp_path / "parts", "is a folder; name a file in it .* or several as one run, in quotes")
     refused(
         f"{tmp_path}/parts/*", r"are of several formats: \S*other.csv \(csv\) and \S*part-00000.parquet \(parquet\)"
     )

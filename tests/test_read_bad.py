@@ -58,8 +58,9 @@ class TestFiles:
         fails(folder / "x", f": there is no such file, nor a folder '{folder}'; check the path")
 
     def test_a_folder(self, tmp_path: Path) -> None:
-        holds = "it is empty); a folder of responses holds QUERY.json alone"
-        fails(tmp_path, f": is a folder; name a file in it ({holds}")
+        several = f"or several as one run, in quotes: '{tmp_path}/*.parquet'"
+        alone = "a folder itself is read where it holds QUERY.json or part-* alone"
+        fails(tmp_path, f": is a folder; name a file in it (it is empty), {several}; {alone}")
 
     @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="the superuser may read everything")
     def test_permission_denied(self, tmp_path: Path) -> None:

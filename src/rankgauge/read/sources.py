@@ -406,10 +406,9 @@ def _folder(path: str) -> Source:
     if names and (found := part_files(path)):
         return _several(path, found)
     holds = f"it holds {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" if names else "it is empty"
-    raise InputError(
-        f"{path}: is a folder; name a file in it ({holds}); a folder of responses holds QUERY.json alone, one of the "
-        "parts of a run part-… alone, and any files are one run as a glob in quotes: 'FOLDER/*.parquet'"
-    )
+    several = f"or several as one run, in quotes: '{os.path.join(path, '*.parquet')}'"
+    alone = "a folder itself is read where it holds QUERY.json or part-* alone"
+    raise InputError(f"{path}: is a folder; name a file in it ({holds}), {several}; {alone}")
 
 
 def _several(path: str, files: list[str]) -> Source:
