@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from rankgauge.errors import RankgaugeError, warn
 from rankgauge.matching.duplicates import judgments_settled, run_once
 from rankgauge.matching.find import Found, asked_queries, find
 from rankgauge.matching.hits import positions_within
-from rankgauge.matching.parts import Parts, check_finite, in_ideal_order, stable_order
+from rankgauge.matching.parts import Parts, check_finite, in_ideal_order, joined, regrouped
 from rankgauge.read.blocks import Repeated
 from rankgauge.read.records import Columns, Judgments
 
@@ -106,18 +107,14 @@ def _found_in(judged: _Judged, block: Run, protocol: Protocol) -> list[Found]:
 
 def _joined(found: list[Found], judged: _Judged, queries: list[str], protocol: Protocol) -> Parts:
     """The parts of all blocks and of the queries that are in none, in the order of the queries."""
-    place = {query: i for i, query in enumerate(queries)}
-    there = {query for each in found for query in each.queries}
-    others = judged.of_queries([query for query in queries if query not in there])
-    each_part = [(others.queries, _unanswered(others, protocol)), *((each.queries, each.parts) for each in found)]
-    retrieved, moved = np.zeros(len(queries), np.int64), []
-    for names, part in each_part:
-        at = np.array([place[query] for query in names], np.int64)
-        retrieved[at] = part.retrieved
-        moved.append(part._replace(judgment_query=at[part.judgment_query], query=at[part.query]))
-    _, judged_query, judged_grade, *hits = map(np.concatenate, zip(*moved, strict=True))
-    ideal, order = stable_order(judged_query), stable_order(hits[0])
-    return Parts(retrieved, judged_query[ideal], judged_grade[ideal], *(column[order] for column in hits))
+    number = {query: i for i, query in enumerate(chain.from_iterable(each.queries for each in found))}
+    others = judged.of_queries([query for query in queries if query not in number])
+    number |= {query: i for i, query in enumerate(others.queries, len(number))}
+    retrieved, judged_query, judged_grade, *hits = joined(
+        [*(each.parts for each in found), _unanswered(others, protocol)]
+    )
+    order = np.array([number[query] for query in queries], np.int64)
+    return Parts(retrieved[order], *regrouped((judged_query, judged_grade), order), *regrouped(hits, order))
 
 
 def _unanswered(judged: Columns, protocol: Protocol) -> Parts:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -61,18 +61,19 @@ def joined(parts: list[Parts]) -> Parts:
     return Parts(*map(np.concatenate, zip(*moved, strict=True)))
 
 
-def regrouped(hits: Rows, order: Ints) -> Rows:
-    """The same rows with the queries in another order: `order` has the number that each had before."""
-    sizes = np.bincount(hits[0], minlength=len(order))
+def regrouped(columns: Sequence[Any], order: Ints) -> Sequence[Any]:
+    """The same rows, of which the first column has the query, with the queries in another order: `order` has the number
+    that each had before."""
+    query, *others = columns
+    sizes = np.bincount(query, minlength=len(order))
     starts = sizes.cumsum() - sizes
     new_sizes = sizes[order]
     shift = starts[order] - (new_sizes.cumsum() - new_sizes)
     if not shift.any():
-        return hits
-    rows = np.arange(len(hits[0]))
+        return columns
+    rows = np.arange(len(query))
     rows += np.repeat(shift, new_sizes)
-    _, rank, first, tied, grade = hits
-    return np.repeat(np.arange(len(order)), new_sizes), rank[rows], first[rows], tied[rows], grade[rows]
+    return [np.repeat(np.arange(len(order)), new_sizes), *(column[rows] for column in others)]
 
 
 def assemble(
