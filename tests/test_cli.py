@@ -1241,3 +1241,15 @@ def test_closed_streams(closed: str, words: str, code: int, message: str, here: 
     done = subprocess.run(f"{sys.executable} -m rankgauge {words} {closed}", shell=True, capture_output=True, text=True)
     assert (done.returncode, done.stderr[: len(message)]) == (code, message)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("words", "given", "threads"), [("eval", "", "1"), ("search", "", ""), ("eval", "7", "7")])
+def test_threads_for_matrices_are_for_functions_of_the_user(words: str, given: str, threads: str) -> None:
+    code = (
+        f"import os, sys; sys.argv = ['rankgauge', '{words}', '--help']; from rankgauge.__main__ import main\n"
+        "try: main()\nexcept SystemExit: print(os.environ.get('OPENBLAS_NUM_THREADS', ''))"
+    )
+    own = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    own |= {"OPENBLAS_NUM_THREADS": given} if given else {}
+    done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == threads

@@ -20,6 +20,7 @@ __all__ = ["main"]
 
 FAULT: Final = 70  # the exit code of a fault in rankgauge itself, as sysexits.h has it
 OTHERS: Final = "What is stored, other tools, files, look up"
+CALLING: Final = ("search", "judge", "loop")  # commands that call functions of the user's, who may want every processor
 # What a person wants → command → where it is, and one line of help.
 GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Measure and compare": {
@@ -157,7 +158,8 @@ def cli(project: str | None) -> None:
 
 def main() -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2, never a traceback."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small here, and starting threads takes time
+    if not any(word in CALLING for word in sys.argv[1:]):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small here, and starting threads takes time
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
