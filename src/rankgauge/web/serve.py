@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import signal
 import socket
 import warnings
@@ -66,6 +67,7 @@ def serve(
     """Serve until interrupted; files are read while the app is still being made. `ready` is told the address, with its
     key if it has one, at which somebody listens already. On a project with its store, people judge, too."""
     _share_memory()
+    gc.disable()  # what is made until somebody may ask lasts as long as the server
     # For good, and not while it reads: what is set and set back in one thread is set back in all.
     warnings.simplefilter("ignore", RankgaugeWarning)
     served.quiet = nullcontext
@@ -86,6 +88,8 @@ def serve(
         add_log_in(app, access)
     server = server_of(network.guard(app, access))
     key = f"?key={access.key}" if isinstance(access, Key) else ""
+    gc.freeze()
+    gc.enable()
     with closing(listener):
         ready(f"http://{_shown(host, network)}:{port}/{key}")
         try:
