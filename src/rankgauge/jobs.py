@@ -27,6 +27,8 @@ from rankgauge.read.sources import may_be_parts
 from rankgauge.validation.quick import Peek, peek
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from rankgauge.protocol import Protocol
 
 __all__ = ["Answer", "matched_ahead", "serve"]
@@ -74,9 +76,9 @@ def matched_ahead(
     from queue import SimpleQueue
 
     idle: SimpleQueue[_Worker] = SimpleQueue()
-    workers = [_Worker(judgments, jobs) for _ in range(min(jobs, len(tasks)))]
-    for each in workers:
-        idle.put(each)
+    workers: list[_Worker] = []
+    futures: dict[str, Future[Answer | None]] = {}
+    pool = ThreadPoolExecutor(min(jobs, len(tasks)))
 
     def ask(task: Task) -> Answer | None:
         worker = idle.get()
@@ -85,9 +87,11 @@ def matched_ahead(
         finally:
             idle.put(worker)
 
-    pool = ThreadPoolExecutor(len(workers))
-    futures = {name: pool.submit(copy_context().run, ask, task) for name, task in tasks.items()}
-    try:
+    try:  # from the first process on: Ctrl-C may come before the last is there
+        for _ in range(min(jobs, len(tasks))):
+            workers.append(_Worker(judgments, jobs))
+            idle.put(workers[-1])
+        futures |= {name: pool.submit(copy_context().run, ask, task) for name, task in tasks.items()}
         yield lambda name: _watched(futures[name].result(), sources[name]) if name in futures else None
     finally:
         for future in futures.values():
