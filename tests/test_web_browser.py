@@ -545,8 +545,7 @@ def test_a_mark_of_a_chart_opens_its_query(browser: Any, app: App) -> None:
         assert seen.page.locator(".two .list").count() == 2
 
 
-def test_a_file_that_changes_is_said_and_asked_for_again(browser: Any, tmp_path: Path) -> None:
-    """That it is read again then, is tested without a browser."""
+def test_a_file_that_changes_is_said_and_read_again(browser: Any, tmp_path: Path) -> None:
     app = App(tmp_path)
     path = app.folder / "by.csv"
     with visited(browser, app, "/") as seen:
@@ -556,6 +555,13 @@ def test_a_file_that_changes_is_said_and_asked_for_again(browser: Any, tmp_path:
         with seen.page.expect_response("**/reread") as answer:
             seen.page.get_by_role("button", name="Read again").click()
         assert answer.value.status == 202
+        for _ in range(300):
+            if not seen.page.locator(".banner").count():
+                break
+            seen.page.wait_for_timeout(200)
+            seen.page.reload()
+        assert seen.page.locator(".banner").all_inner_texts() == []
+        settled(seen)
     assert "Traceback" not in app.stop()
 
 
