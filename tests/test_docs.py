@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import rankgauge
-from command import real
+from command import Command, real
 from rankgauge.cli import COMMANDS
 from rankgauge.comparison.doubts import CODES as DOUBTS
 from rankgauge.comparison.pairs import Pair
@@ -112,19 +112,19 @@ MOST_LINES = 60  # of an output that nobody asked to be long
 LONG = ("--format", "rankgauge report ", "rankgauge funnel demo/qrels.txt --retrieved demo/out/title.run --retrieved ")
 
 
-@pytest.mark.parametrize(("command", "shown"), list(console_examples()))
-def test_commands_print_what_is_shown(command: str, shown: str, checkout: Path) -> None:
-    program, *arguments = shlex.split(command)
+@pytest.mark.parametrize(("line", "shown"), list(console_examples()))
+def test_commands_print_what_is_shown(line: str, shown: str, checkout: Path, command: Command) -> None:
+    program, *arguments = shlex.split(line)
     assert program == "rankgauge"
-    done = real(*arguments, cwd=checkout)
+    done = command(*arguments, cwd=checkout)
     assert done.code == EXITS.get(shown.partition(":")[0], 0)
     assert [line for line in done.err.splitlines() if not line.startswith("warning: ")] == []
     assert shown
     # A page may show the table without the notes below it.
     lines = done.out.splitlines()
     assert lines[: len(shown.splitlines())] == shown.splitlines()
-    if not any(asked in command for asked in LONG):
-        assert [line for line in lines if width_of(line) > WIDTH] == []
+    if not any(asked in line for asked in LONG):
+        assert [each for each in lines if width_of(each) > WIDTH] == []
         assert len(lines) <= MOST_LINES
 
 

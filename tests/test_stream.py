@@ -36,12 +36,12 @@ EVERY = [name + CUT.get(row.cutoff or "", "") for name, row in MEASURES.items()]
 SIZES = ((1, 200), (13, 1 << 20), (50, 700), (10_000, 200))  # rows of a block, bytes of a piece
 
 
-def made(seed: int, *, scattered: bool = False, twice: int = 0) -> tuple[str, list[Row]]:
+def made(seed: int, *, scattered: bool = False, twice: int = 0, queries: int = 24) -> tuple[str, list[Row]]:
     """Judgments as text and the rows of a run: ties, queries that one side alone has, queries without relevant ones."""
     chance = random.Random(seed)
     rows: list[Row] = []
     judged = ["lost 0 d1 1", "lost 0 d2 0"]
-    for query in chance.sample(range(100), 24):
+    for query in chance.sample(range(100), queries):
         docs = chance.sample(range(60), chance.randint(1, 40))
         scores = sorted(-chance.choice([1.0, 2.0, chance.random(), 1 + chance.random() * 1e-9]) for _ in docs)
         ranked = enumerate(zip(docs, scores, strict=True), 1)
@@ -163,7 +163,7 @@ def both(qrels: Path, run: Any, measures: Any = "nDCG@10", **rules: Any) -> Iter
 @pytest.mark.parametrize("scattered", [False, True])
 @pytest.mark.parametrize("name", WRITTEN)
 def test_every_measure_of_every_format_is_that_of_the_run_in_memory(files: Any, name: str, scattered: bool) -> None:
-    judged, rows = made([*WRITTEN].index(name), scattered=scattered)
+    judged, rows = made([*WRITTEN].index(name), scattered=scattered, queries=12)
     qrels, run = files(judged, rows, name)
     with both(qrels, run, EVERY) as (values, counts, *_):
         assert len(values) == len(EVERY)
@@ -174,7 +174,7 @@ def test_every_measure_of_every_format_is_that_of_the_run_in_memory(files: Any, 
 @pytest.mark.parametrize(("rule", "value"), [(rule, value) for rule, values in RULES.items() for value in values])
 def test_under_every_rule(files: Any, rule: str, value: str, scattered: bool) -> None:
     """In blocks of one row each, or of several pieces: which, goes by turns."""
-    qrels, run = files(*made(5, scattered=scattered, twice=6 if rule == "duplicates" else 0))
+    qrels, run = files(*made(5, scattered=scattered, twice=6 if rule == "duplicates" else 0, queries=12))
     protocol: Any = {rule: value}
     expected = outcome(qrels, in_memory(run), EVERY, protocol=protocol)
     turn = ([*RULES[rule]].index(value) + [*RULES].index(rule) + scattered) % 2
@@ -192,7 +192,7 @@ def test_documents_twice_beyond_the_depth(files: Any, scattered: bool) -> None:
 
 @pytest.mark.parametrize("dialect", ["trec_eval", "ranx", "sklearn", "gdeval", "ir_measures"])
 def test_in_the_dialect_of_another_tool(files: Any, dialect: str) -> None:
-    qrels, run = files(*made(9, scattered=True))
+    qrels, run = files(*made(9, scattered=True, queries=12))
     with both(qrels, run, dialect=dialect):
         pass
 
