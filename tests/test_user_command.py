@@ -7,9 +7,11 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
+import sqlalchemy
 
 from command import COMMAND, Command
 from rankgauge.cli import cli
@@ -55,13 +57,59 @@ def test_who_changed_what_is_shown_the_newest_first(call: Command, shop: Path) -
     assert call("store", "import", "qrels.txt", "--judge", "eve").code == 0
     listed = json.loads(call("store", "audit", "--format", "json").out)
     assert [(each["what"], each["detail"]) for each in listed["changes"]][::2] == [
-        ("imported", "1 label of eve from qrels.txt"),
+        ("imported", "qrels.txt, of eve"),
         ("user added", "lead: admin"),
     ]
     who = listed["changes"][0]["who"]
     newest = call("store", "audit", "--last", "1", "--who", who)
     assert newest.out.startswith("3 changes; the last 1, the newest first.\n")
     assert call("store", "audit", "--who", "nobody").out == "Nothing has been changed yet.\n"
+
+
+IMPORTS = {
+    "labels": ("q 0 d 1\n", ["--judge", "eve"], "judgment"),
+    "run": ("q Q0 d 1 2.5 t\n", ["--system", "bm25"], "run"),
+    "queries": ("query_id\tquery\nq\tred shoes\n", ["--queries"], "query"),
+    "exported": (
+        json.dumps(
+            {
+                "query_id": "q",
+                "doc_id": "d",
+                "judge": "eve",
+                "state": "graded",
+                "grade": 1,
+                "note": "",
+                "ms": 900,
+                "made": "2026-11-01T10:00:00Z",
+                "key": "0" * 32,
+            }
+        ),
+        [],
+        "judgment",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", IMPORTS)
+def test_an_import_and_its_line_are_one_transaction(call: Command, shop: Path, kind: str) -> None:
+    text, options, table = IMPORTS[kind]
+    name = "x.jsonl" if kind == "exported" else "x.tsv" if kind == "queries" else "x.txt"
+    (shop / name).write_text(text)
+    with find_project().store(write=True) as store:
+
+        def told(words: str) -> Any:
+            with store.engine.begin() as connection:
+                done = connection.execute(sqlalchemy.text(words))
+                return [*done.scalars()] if done.returns_rows else None
+
+        rows, lines = f"SELECT count(*) FROM {table}", "SELECT detail FROM audit WHERE what = 'imported'"
+        told("ALTER TABLE audit RENAME TO away")
+        assert call("store", "import", name, *options).code != 0
+        assert told(rows) == [0]
+        told("ALTER TABLE away RENAME TO audit")
+        assert call("store", "import", name, *options).code == 0
+        assert told(rows) == [1]
+        assert [detail.split(",")[0] for detail in told(lines)] == [name]
 
 
 def test_a_token_is_shown_once_and_taken_back(call: Command) -> None:

@@ -91,7 +91,7 @@ def import_files(
     from rankgauge.store.project import needed
 
     with needed():
-        from rankgauge.raters.audit import audit
+        from rankgauge.raters.audit import recorded
         from rankgauge.store.operator import operator
         from rankgauge.store.store import Judge
         from rankgauge.store.transfer import files as made
@@ -102,31 +102,30 @@ def import_files(
     systems = {path: name for name, path in named_paths(files).items()} if runs else dict.fromkeys(files, system)
 
     def imported(opened: Store, path: str, named: str | None) -> str:
-        """What was stored of a file, and a line about it for the audit."""
+        """What was stored of a file."""
         known = None if plain else recognise(path)
         if split is not None and known is not BEIR:
             raise click.UsageError(f"{path}: is no folder of BEIR, which alone has splits; leave --split out")
         if known is not None:
-            said = known.store(opened, path, asked)
-        elif queries or documents:
-            said = (made.import_queries if queries else made.import_documents)(opened, path)
-        elif judge is not None:
+            return known.store(opened, path, asked)
+        if queries or documents:
+            return (made.import_queries if queries else made.import_documents)(opened, path)
+        if judge is not None:
             columns, by = reading.columns | reading.qrels_columns, Judge(judge, kind or "imported")
             how = {"format": reading.qrels_format, "columns": columns or None}
-            said = made.import_labels(opened, path, by, repeats=repeats, **how)
-        elif named is not None:
+            return made.import_labels(opened, path, by, repeats=repeats, **how)
+        if named is not None:
             columns = reading.columns | reading.run_columns
-            said = made.import_run(opened, path, named, format=reading.run_format, columns=columns or None)
-        else:
-            what = "it does not say itself what it holds"
-            raise click.UsageError(f"{path}: {what}; give --judge, --system, --runs, --queries or --documents")
-        opened.writer.write(lambda connection: audit(connection, operator(), "imported", said))
-        return said
+            return made.import_run(opened, path, named, format=reading.run_format, columns=columns or None)
+        what = "it does not say itself what it holds"
+        raise click.UsageError(f"{path}: {what}; give --judge, --system, --runs, --queries or --documents")
 
     with _opened(write=True) as opened:
         _check_judge(opened, judge, kind)
         for path, named in systems.items():
-            click.echo(f"stored {imported(opened, path, named)}")
+            of = f", of {judge or named}" if judge or named else ""
+            noting = recorded(opened, operator(), "imported", f"{path}{of}")
+            click.echo(f"stored {imported(noting, path, named)}")
 
 
 def _check_judge(store: Store, judge: str | None, kind: str | None) -> None:

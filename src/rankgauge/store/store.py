@@ -20,7 +20,7 @@ from rankgauge.store.rows import identifier, insert_new, now, parts, row_count, 
 from rankgauge.store.runs import Answer, RunRow
 from rankgauge.store.samples import Sampled
 from rankgauge.store.texts import Document, Pair, Query
-from rankgauge.store.writer import Batch, Within, Writer
+from rankgauge.store.writer import Batch, Noting, Within, Writer
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
@@ -88,6 +88,12 @@ class Store:
             return add(inside)
 
         return self.writer.write(added)
+
+    def noting(self, note: Callable[[Connection], Any]) -> Store:
+        """The same store, in which every write is followed by a note, within its transaction."""
+        made = Store(self.engine)
+        made.__dict__["writer"] = Noting(self.writer, note)
+        return made
 
     # ---- versions ----------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine
 
 from rankgauge.store.engine import writing
 
-__all__ = ["Batch", "Within", "Writer"]
+__all__ = ["Batch", "Noting", "Within", "Writer"]
 
 T = TypeVar("T")
 TOGETHER: Final = 500  # jobs of one transaction
@@ -103,3 +103,20 @@ class Within:
     def write(self, job: Callable[[Connection], T]) -> T:
         """Do it now."""
         return job(self.connection)
+
+
+class Noting:
+    """A writer that has something noted with every job, in the job's own transaction."""
+
+    def __init__(self, writer: Writer, note: Job) -> None:
+        self.writer, self.note = writer, note
+
+    def write(self, job: Callable[[Connection], T]) -> T:
+        """Have the job done and noted, both or neither."""
+
+        def noted(connection: Connection) -> T:
+            done = job(connection)
+            self.note(connection)
+            return done
+
+        return self.writer.write(noted)
