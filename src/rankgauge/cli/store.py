@@ -91,7 +91,7 @@ def import_files(
     from rankgauge.store.project import needed
 
     with needed():
-        from rankgauge.raters.audit import recorded
+        from rankgauge.raters.audit import audit
         from rankgauge.store.operator import operator
         from rankgauge.store.store import Judge
         from rankgauge.store.transfer import files as made
@@ -101,8 +101,10 @@ def import_files(
     plain = runs or queries or documents or reading != Reading()
     systems = {path: name for name, path in named_paths(files).items()} if runs else dict.fromkeys(files, system)
 
-    def imported(opened: Store, path: str, named: str | None) -> str:
-        """What was stored of a file."""
+    def imported(store: Store, path: str, named: str | None) -> str:
+        """What was stored of a file, together with its line in the audit."""
+        of = f", of {judge or named}" if judge or named else ""
+        opened = store.noting(lambda connection: audit(connection, operator(), "imported", f"{path}{of}"))
         known = None if plain else recognise(path)
         if split is not None and known is not BEIR:
             raise click.UsageError(f"{path}: is no folder of BEIR, which alone has splits; leave --split out")
@@ -123,9 +125,7 @@ def import_files(
     with _opened(write=True) as opened:
         _check_judge(opened, judge, kind)
         for path, named in systems.items():
-            of = f", of {judge or named}" if judge or named else ""
-            noting = recorded(opened, operator(), "imported", f"{path}{of}")
-            click.echo(f"stored {imported(noting, path, named)}")
+            click.echo(f"stored {imported(opened, path, named)}")
 
 
 def _check_judge(store: Store, judge: str | None, kind: str | None) -> None:

@@ -15,7 +15,7 @@ from rankgauge.store.rows import now
 if TYPE_CHECKING:
     from rankgauge.store.store import Store
 
-__all__ = ["Audit", "Change", "audit", "audit_row", "audited", "changes", "recorded"]
+__all__ = ["Audit", "Change", "audit", "audit_row", "audited", "changes"]
 
 
 class Change(NamedTuple):
@@ -76,8 +76,3 @@ def audited(connection: Connection, rows: Iterable[dict[str, Any]]) -> None:
     listed = [*rows]
     if listed:
         connection.execute(insert(schema.audit), listed)
-
-
-def recorded(store: Store, who: str, what: str, detail: str) -> Store:
-    """The same store; whatever is written to this one has a line, in the transaction that writes it."""
-    return store.noting(lambda connection: audit(connection, who, what, detail))
