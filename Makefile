@@ -6,6 +6,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 NEW_PIP := 'pip>=25.1'  # the first that installs dependency groups
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DENSE := 'wordllama>=0.4' 'tokenizers>=0.21' 'safetensors>=0.5'
+export RANKGAUGE_CACHE := $(CURDIR)/.venv/cache
 export PYTHONDONTWRITEBYTECODE :=  # what was compiled once is kept, also where the surroundings say not to
 # Twice as many workers as there are processors, for many tests wait for a browser, a server or a disk. A page that a
 # browser did not draw in two minutes, on a machine that is busy with other things, is looked at once more; the summary

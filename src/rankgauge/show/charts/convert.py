@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import InputError
 from rankgauge.show.cells import drawable
+from rankgauge.writers.kept import kept
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -79,9 +80,13 @@ def svg_to_png(picture: str) -> bytes:
 
 @cache
 def library() -> str:
-    """Vega, Vega-Lite and vega-embed with its interpreter of expressions, as one script."""
-    bundle = _converter().javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_version())
-    return f"(()=>{{{bundle}}})();"
+    """Vega, Vega-Lite and vega-embed with its interpreter of expressions, as one script; made once for all reports."""
+    return kept(f"vega-{_converter().__version__}-{_version()}.js", _bundle).decode()
+
+
+def _bundle() -> bytes:
+    made = _converter().javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_version())
+    return f"(()=>{{{made}}})();".encode()
 
 
 @cache
