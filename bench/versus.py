@@ -58,6 +58,7 @@ def commands(data: Path, scratch: Path) -> dict[str, tuple[str, Callable[[], Arg
         "help": ("--help", lambda: ["--help"]),
         "small": ("eval, one query of 100 documents", lambda: evaluation("tiny")),
         "M": ("eval, shape M", lambda: evaluation("M")),
+        "L": ("eval, shape L", lambda: evaluation("L")),
         "compare": ("compare, 50 runs of 1,000 queries", comparison),
         "report": (f"report, {REPORTED} runs of 1,000 queries", report),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from rankgauge.read.blocks import Streamed
     from rankgauge.read.records import Run
 
+    Settled = tuple["_Judged | None", str, RankgaugeError | None]
+
 __all__ = ["find_in_blocks"]
 
 
@@ -32,8 +35,10 @@ def find_in_blocks(judgments: Judgments, run: Streamed, protocol: Protocol) -> F
     What is wrong with the file is said first, as it is where it is read before it is matched; then which queries are
     missing; then what is wrong with the judgments or twice in a ranking.
     """
-    judged, said, problem = _settled(judgments)
-    found, repeated = run.through(lambda blocks: _found(judged, blocks, protocol))
+    with ThreadPoolExecutor(1) as beside:  # while the first block is read
+        settled = beside.submit(_settled, judgments)
+        found, repeated = run.through(lambda blocks: _found(settled, blocks, protocol))
+    judged, said, problem = settled.result()
     queries, answered, missing, left_out = asked_queries(judgments, run, protocol)
     if problem is not None:
         raise problem
@@ -45,7 +50,7 @@ def find_in_blocks(judgments: Judgments, run: Streamed, protocol: Protocol) -> F
     return Found(_joined(found, judged, queries, protocol), queries, answered, left_out, missing)
 
 
-def _settled(judgments: Judgments) -> tuple[_Judged | None, str, RankgaugeError | None]:
+def _settled(judgments: Judgments) -> Settled:
     """Judgments with every pair once; a warning; or what is wrong with them, to be said when the run has been read."""
     try:
         check_finite(judgments)
@@ -82,13 +87,14 @@ class _Judged(NamedTuple):
 
 
 def _found(
-    judged: _Judged | None, blocks: Iterator[Run], protocol: Protocol
+    settled: Future[Settled], blocks: Iterator[Run], protocol: Protocol
 ) -> tuple[list[Found], list[tuple[str, str]]]:
     """What is found in each block, and a pair of each block that has a document twice; all blocks are gone through."""
     found: list[Found] = []
     repeated: list[tuple[str, str]] = []
     rules = replace(protocol, missing="skip")
     for block in blocks:
+        judged, _, _ = settled.result()
         try:
             if judged is not None:
                 found += _found_in(judged, block, rules)

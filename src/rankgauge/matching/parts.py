@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
+from rankgauge.matching.grouping import in_threads
 from rankgauge.matching.hits import Hits, positions_within
 from rankgauge.matching.unpack import numbers_of
 from rankgauge.protocol import DEFAULT, SIGNED
@@ -26,6 +27,7 @@ __all__ += ["order_by_rank", "ordered", "refusals", "regrouped", "stable_order",
 GROUPED = ("average", "worst", "best")  # ties that both paths leave at the first rank of their group
 
 FEW_JUDGMENTS = 300  # judgments that are quicker sorted by two keys
+LONG = 1 << 16  # rows from which on several columns are moved at a time
 DENSE = 16  # so many possible keys for each that is there are still quicker gone through than sorted
 
 
@@ -58,7 +60,7 @@ def joined(parts: list[Parts]) -> Parts:
         part._replace(judgment_query=part.judgment_query + offset, query=part.query + offset)
         for part, offset in zip(parts, offsets, strict=True)
     ]
-    return Parts(*map(np.concatenate, zip(*moved, strict=True)))
+    return Parts(*_column_by_column(np.concatenate, zip(*moved, strict=True), sum(len(part.query) for part in parts)))
 
 
 def regrouped(columns: Sequence[Any], order: Ints) -> Sequence[Any]:
@@ -73,7 +75,15 @@ def regrouped(columns: Sequence[Any], order: Ints) -> Sequence[Any]:
         return columns
     rows = np.arange(len(query))
     rows += np.repeat(shift, new_sizes)
-    return [np.repeat(np.arange(len(order)), new_sizes), *(column[rows] for column in others)]
+    return [
+        np.repeat(np.arange(len(order)), new_sizes),
+        *_column_by_column(lambda column: column[rows], others, len(rows)),
+    ]
+
+
+def _column_by_column(work: Callable[[Any], Any], columns: Iterable[Any], rows: int) -> Iterable[Any]:
+    """What the work makes of each column, of several at a time where they are long."""
+    return in_threads(work, columns) if rows > LONG else map(work, columns)
 
 
 def assemble(

@@ -9,7 +9,7 @@ from rankgauge.errors import InputError
 __all__ = ["FIRST", "HELD", "BlockSize", "bytes_of"]
 
 ABOVE: Final = 64 << 20  # bytes of a file, from which on it is read block by block
-PIECE: Final = 8 << 20  # bytes that are read together
+PIECE: Final = 4 << 20  # bytes that are read together
 HELD: Final = 1_000_000  # rows of a run that is held as a whole beside its blocks
 FIRST: Final = 2_000  # rows that are held of any other
 MOST: Final = 1 << 20  # rows of a block: more take more memory, and no less time

@@ -28,8 +28,9 @@ __all__ += ["read_blocks_with_ranks"]
 
 Parsed = TypeVar("Parsed")
 
-BLOCK = 8 << 20
+BLOCK = 4 << 20
 AT_ONCE = 2
+AHEAD = 6  # blocks that are parsed while others are matched: as many as that takes
 WINDOW = 1 << 18  # counted at once: small enough to stay in the processor's cache
 BOM = b"\xef\xbb\xbf"
 FIELDS = {
@@ -92,7 +93,7 @@ def ahead(parse: Callable[[bytes], Parsed], blocks: Iterator[bytes]) -> Iterator
         try:
             for block in blocks:
                 waiting.append(pool.submit(parse, block))
-                if len(waiting) > AT_ONCE:
+                if len(waiting) > AHEAD:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
