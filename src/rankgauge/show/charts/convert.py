@@ -52,7 +52,7 @@ def _cleaned(value: Any) -> Any:
         return drawable(value)
     if isinstance(value, dict):
         return {drawable(key): _cleaned(each) for key, each in value.items()}
-    return [_cleaned(each) for each in value] if isinstance(value, list) else value
+    return [_cleaned(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def png(chart: Any, scale: float = SCALE) -> bytes:

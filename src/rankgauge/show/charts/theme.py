@@ -71,9 +71,10 @@ def theme_named(name: str) -> Theme:
 
 
 def data(rows: Sequence[dict[str, Any]]) -> Any:
-    """Rows of a chart, however many: no limit applies to them. Put in afterwards, they are not checked row by row."""
+    """Rows of a chart, however many: no limit applies to them. Put in afterwards, they are not checked row by row, and
+    altair, which copies lists whenever something is added to a chart, leaves a tuple as it is."""
     made = altair().InlineData(values=[])
-    made["values"] = list(rows)
+    made["values"] = tuple(rows)
     return made
 
 
