@@ -62,8 +62,9 @@ unit: .venv/ready-test .venv/ready-dense chromium groonga
 
 # Pages are looked at in a browser; without one those tests are skipped, and say so.
 chromium:
-	@command -v chromium chromium-browser google-chrome >/dev/null || \
-	  (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 || \
+	@command -v chromium-headless-shell >/dev/null || \
+	  (apt-get update -qq && apt-get install -y -qq chromium-headless-shell) >/dev/null 2>&1 || \
+	  command -v "$${CHROMIUM:-chromium}" >/dev/null || \
 	  echo "no Chromium, and apt-get cannot install one: the tests of pages will be skipped"
 
 # A real search engine behind HTTP, of 2 MB; without it that test is skipped, and says so.

@@ -22,11 +22,12 @@ ARGUMENTS = (
 
 
 def chromium() -> str:
-    """Where Chromium is; without one the test is skipped, saying how to get it."""
-    known = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    """Where Chromium is, rather the one without a window, which takes a third less of the processor; without any the
+    test is skipped, saying how to get one."""
+    known = ("chromium-headless-shell", os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
     found = next((path for name in known if name and (path := shutil.which(name))), None)
     if found is None:
-        pytest.skip("no Chromium here: apt-get install chromium, or name one in CHROMIUM")
+        pytest.skip("no Chromium here: apt-get install chromium-headless-shell, or name one in CHROMIUM")
     return found
 
 
