@@ -13,9 +13,10 @@ export PYTHONDONTWRITEBYTECODE :=  # what was compiled once is kept, also where 
 # counts these reruns.
 WORKERS := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 2 )))
 PARALLEL := -n $(WORKERS) --dist worksteal --reruns 1 --only-rerun 'Timeout [0-9.]+ms exceeded'
+SYSTEM := chromium-headless-shell groonga
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo web docs test lint types unit chromium groonga test-lowest test-slow test-latex test-peers test-models refresh bench clean help
+.PHONY: demo web docs test lint types unit system test-lowest test-slow test-latex test-peers test-models refresh bench clean help
 
 help:
 	@echo "make demo    install, then the whole loop on the bundled shop: from a log of searches to a report"
@@ -46,8 +47,10 @@ docs: .venv/ready-docs
 	@$(BIN)/python -m sphinx -q -E -W --keep-going -c docs . docs/_build
 	@echo "Open docs/_build/index.html in a browser; it needs no network."
 
-# All at once: types take one processor a minute, in which tests have the others. What is missing is installed first.
-test: .venv/ready-test .venv/ready-dense chromium groonga
+# All at once: types take one processor a minute, in which tests have the others. What is missing is installed first,
+# Python's packages and the system's at the same time.
+test:
+	@$(MAKE) --no-print-directory --jobs 2 .venv/ready-test system
 	@$(MAKE) --no-print-directory --jobs 3 lint types unit
 
 lint: .venv/ready-test
@@ -57,23 +60,19 @@ lint: .venv/ready-test
 types: .venv/ready-test
 	$(BIN)/mypy
 
-unit: .venv/ready-test .venv/ready-dense chromium groonga
+unit: .venv/ready-test .venv/ready-dense system
 	$(BIN)/pytest $(PARALLEL)
 
-# Pages are looked at in a browser; without one those tests are skipped, and say so.
-chromium:
-	@command -v chromium-headless-shell >/dev/null || \
-	  (apt-get update -qq && apt-get install -y -qq chromium-headless-shell) >/dev/null 2>&1 || \
-	  command -v "$${CHROMIUM:-chromium}" >/dev/null || \
-	  echo "no Chromium, and apt-get cannot install one: the tests of pages will be skipped"
+# A browser to look at pages with, and a real search engine of 2 MB; without them tests are skipped, and say so.
+system:
+	@for tool in $(SYSTEM); do \
+	  command -v $$tool >/dev/null || missing="$$missing $$(echo $$tool | sed s/groonga/groonga-bin/)"; \
+	done; \
+	[ -z "$$missing" ] || \
+	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing) >/dev/null 2>&1 || \
+	  echo "apt-get cannot install$$missing: tests that need it, or another Chromium, will be skipped"
 
-# A real search engine behind HTTP, of 2 MB; without it that test is skipped, and says so.
-groonga:
-	@command -v groonga >/dev/null || \
-	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends groonga-bin) >/dev/null 2>&1 || \
-	  echo "no Groonga, and apt-get cannot install it: the test of a real engine will be skipped"
-
-test-lowest: $(LOWEST)/ready chromium groonga
+test-lowest: $(LOWEST)/ready system
 	$(LOWEST)/bin/pytest $(PARALLEL)
 
 test-slow: .venv/ready-test
@@ -124,7 +123,8 @@ bench: .venv/ready-bench
 
 # The others are dependency groups: they are for working on rankgauge, and no part of the published package.
 .venv/ready-%: pyproject.toml .venv/ready
-	@$(BIN)/python $(PIP) --editable . --group $*
+	@$(BIN)/python $(PIP) --no-compile --editable . --group $*
+	@$(BIN)/python -m compileall -q -j 0 -x /pyspark/ .venv/lib >/dev/null || true  # on every processor, where pip takes one
 	@touch $@
 
 $(LOWEST)/ready: pyproject.toml tools/lowest.py
