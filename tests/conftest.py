@@ -23,6 +23,7 @@ pytest_plugins = ["browser", "stores"]
 
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
+gc.disable()  # until the tests are collected: all that there is then stays
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
@@ -35,6 +36,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")
