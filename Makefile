@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=  # what was compiled once is kept, also where 
 # counts these reruns.
 WORKERS := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 2 )))
 PARALLEL := -n $(WORKERS) --dist worksteal --reruns 1 --only-rerun 'Timeout [0-9.]+ms exceeded'
-SYSTEM := chromium-headless-shell groonga
+APT := apt-get install -y -qq --no-install-recommends
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
 .PHONY: demo web docs test lint types unit system test-lowest test-slow test-latex test-peers test-models refresh bench clean help
@@ -63,14 +63,16 @@ types: .venv/ready-test
 unit: .venv/ready-test .venv/ready-dense system
 	$(BIN)/pytest $(PARALLEL)
 
-# A browser to look at pages with, and a real search engine of 2 MB; without them tests are skipped, and say so.
+# A browser to look at pages with, and a real search engine of 2 MB; without them tests are skipped, and say so. Not
+# every system has the Chromium without a window: then another one does.
 system:
-	@for tool in $(SYSTEM); do \
-	  command -v $$tool >/dev/null || missing="$$missing $$(echo $$tool | sed s/groonga/groonga-bin/)"; \
-	done; \
-	[ -z "$$missing" ] || \
-	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing) >/dev/null 2>&1 || \
-	  echo "apt-get cannot install$$missing: tests that need it, or another Chromium, will be skipped"
+	@(command -v chromium-headless-shell && command -v groonga) >/dev/null || apt-get update -qq >/dev/null 2>&1 || true
+	@command -v chromium-headless-shell >/dev/null || $(APT) chromium-headless-shell >/dev/null 2>&1 || \
+	  command -v "$${CHROMIUM:-chromium}" >/dev/null || command -v google-chrome >/dev/null || \
+	  $(APT) chromium >/dev/null 2>&1 || \
+	  echo "no Chromium, and apt-get cannot install one: the tests of pages will be skipped"
+	@command -v groonga >/dev/null || $(APT) groonga-bin >/dev/null 2>&1 || \
+	  echo "no Groonga, and apt-get cannot install it: the test of a real engine will be skipped"
 
 test-lowest: $(LOWEST)/ready system
 	$(LOWEST)/bin/pytest $(PARALLEL)
