@@ -21,7 +21,7 @@ from rankgauge.matching.columns import match_columns
 from rankgauge.matching.grouping import Grouped
 from rankgauge.matching.match import Hits, find, match, settled
 from rankgauge.matching.nested import match_nested
-from rankgauge.matching.parts import Parts
+from rankgauge.matching.parts import LONG, Parts, joined, regrouped
 from rankgauge.protocol import RULES, Duplicates, IdealDepth, Protocol, Ties
 from rankgauge.read import Judgments, Run, read_judgments, read_run
 from rankgauge.read.records import Columns
@@ -427,3 +427,28 @@ def test_the_hint_names_what_would_make_the_sides_meet(ours: list[str], theirs: 
         hits_of(judgments, run)
     _, _, words = str(refused.value).partition(". Hint: they match after ")
     assert words.startswith(hint) if hint else not words
+
+
+@pytest.mark.parametrize("size", [3, 900])  # rows of a query: few, and so many that columns are moved together
+def test_parts_are_joined_and_put_in_order(size: int) -> None:
+    """Against a stable sort of all rows by their query's new place."""
+    chance = np.random.default_rng(size)
+    query = np.repeat(np.arange(200), chance.integers(0, size, 200))
+    assert (len(query) > LONG) == (size == 900)
+    grade, (rank, first, tied) = chance.random(len(query)), chance.integers(0, 1000, (3, len(query)))
+    whole = Parts(np.zeros(200, np.int64), query, grade, query, rank, first, tied, grade)
+
+    def some(start: int, end: int) -> Parts:
+        rows = (query >= start) & (query < end)
+        part = query[rows] - start
+        return Parts(
+            whole.retrieved[start:end], part, grade[rows], part, rank[rows], first[rows], tied[rows], grade[rows]
+        )
+
+    for made, right in zip(joined([some(0, 90), some(90, 200)]), whole, strict=True):
+        assert np.array_equal(made, right)
+    order = chance.permutation(200)
+    place = np.argsort(order)[query]
+    rows = np.argsort(place, kind="stable")
+    for made, right in zip(regrouped(whole[3:], order), [place, *whole[4:]], strict=True):
+        assert np.array_equal(made, right[rows])
