@@ -152,14 +152,13 @@ def noise(source: LabelNoise | Quality, *, theme: str = "light", width: int = WI
     room = (high - low) * 0.02 or 0.01
     edges = np.linspace(low - room, high + room, 2 * BINS + 1)
     rows = [
-        Ridge(each.system, found.draws[:, at], each.mean, each.value,
-              f"as labelled {each.value:.4f} · 95 % of draws {each.low:.4f} to {each.high:.4f}")
-        for at, each in enumerate(found.scores)
-    ]  # fmt: skip
+        Ridge(each.system, draws, each.mean, each.value, f"{each.value:.4f} · {each.low:.4f} to {each.high:.4f}")
+        for draws, each in zip(found.draws.T, found.scores, strict=True)
+    ]
     layers = ridges(frame, rows, edges, title=found.measure, counted="draws", names=("mean of draws", "as labelled"))
     words = f"{counted(len(found.draws), 'draw')} of the true grades given the labels. ◆ their mean, | as labelled"
     definition = defined(parse(found.measure).definition.summary)
-    words += f". At the right the middle 95 % of the draws. {found.measure}: {definition}"
+    words += f". At the right the value as labelled and the middle 95 % of the draws. {found.measure}: {definition}"
     return frame.chart(layers, f"{found.measure} under label noise", words, len(rows) * 80)
 
 
