@@ -6,10 +6,10 @@ evaluate_runs   several runs on one set of judgments → Evaluation: name → Re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankgauge.errors import InputError, MatchError, ProtocolError, warn
 from rankgauge.matching.hits import Hits
@@ -19,7 +19,7 @@ from rankgauge.measures.aggregates import groups_of, masks_of, query_table, weig
 from rankgauge.protocol import DEFAULT, Duplicates, Protocol, Rules
 from rankgauge.read import Judgments, JudgmentsSource, RunSource, read_judgments
 from rankgauge.read.formats import bare_name
-from rankgauge.read.named import Named, Runs, named, named_one
+from rankgauge.read.named import Runs, named, named_one
 from rankgauge.read.readers import check_mapped
 from rankgauge.result import Evaluation, Result
 from rankgauge.validation.quick import peek
@@ -66,15 +66,16 @@ def evaluate(
     0.8597186998521971
     """
     name, run = named_one(run, name)
-    runs = Named({name: run}) if type(run) is dict else {name: run}  # whose queries are not names
-    evaluation = evaluate_runs(
-        judgments, runs, measures, protocol=protocol, dialect=dialect, weights=weights, by=by,
-        sample=sample, per=per, columns=columns, duplicates=duplicates, memory=memory,
+    source = RunSource.of(run, columns=columns).within(memory)
+    asked = _asked(
+        judgments, [source], measures, Protocol.of(protocol), dialect, weights=weights, by=by, sample=sample, per=per,
+        columns=columns, duplicates=duplicates,
     )  # fmt: skip
+    result = asked.of_run(name, source)
     if dialect is None:
-        for message in evaluation.warnings:
+        for message in Evaluation({name: result}).warnings:
             warn(message)
-    return evaluation[name]
+    return result
 
 
 def evaluate_runs(
@@ -105,27 +106,16 @@ def evaluate_runs(
     >>> {name: result["RR"] for name, result in evaluate_runs({"q": {"d": 1}}, runs, "RR").items()}
     {'old': 0.5, 'new': 1.0}
     """
-    protocol = Protocol.of(protocol)
-    protocol = protocol if duplicates is None else replace(protocol, duplicates=duplicates)
-    tool = None if dialect is None else dialect_under(dialect, protocol)
-    parsed = parse_all(measures, parse if tool is None else tool.written)
-    groups = groups_of(by, judgments)
-    weight = None if weights is None else query_table(weights, "weight")
-    drawn = None
-    if sample is not None:
-        from rankgauge.sampling.design import sample_given
-
-        drawn = sample_given(sample, weights, per)
-    source = JudgmentsSource.of(judgments, columns=columns)
     sources = {name: RunSource.of(run, columns=columns).within(memory) for name, run in named(runs).items()}
-    check_mapped(columns or {}, [source, *sources.values()], "columns:")
-    judged = read_judgments(source)
+    asked = _asked(
+        judgments, sources.values(), measures, Protocol.of(protocol), dialect, weights=weights, by=by, sample=sample,
+        per=per, columns=columns, duplicates=duplicates,
+    )  # fmt: skip
     results: dict[str, Result] = {}
-    about: dict[str, Any] = {"weights": weight, "groups": groups, "sample": drawn, "per": per}
-    with _at_once(jobs, judged, sources, [protocol] if tool is None else tool.protocols(parsed)) as answer:
+    with _at_once(jobs, asked, sources) as answer:
         for name, each in sources.items():
             try:
-                results[name] = _evaluated(name, judged, each, answer(name), parsed, protocol, tool, **about)
+                results[name] = asked.of_run(name, each, answer(name))
             except (InputError, MatchError) as error:
                 if not keep_going:
                     raise
@@ -135,13 +125,16 @@ def evaluate_runs(
     return Evaluation(results)
 
 
-def _at_once(jobs: int | None, *work: Any) -> AbstractContextManager[Callable[[str], Answer | None]]:
+def _at_once(
+    jobs: int | None, asked: _Asked, sources: dict[str, RunSource]
+) -> AbstractContextManager[Callable[[str], Answer | None]]:
     """What other processes find of each run, where there are to be some; nothing otherwise."""
     if jobs is None:
         return nullcontext(lambda name: None)
     from rankgauge.jobs import matched_ahead  # whose modules are slow to import
 
-    return matched_ahead(jobs, *work)
+    rules = [asked.protocol] if asked.dialect is None else asked.dialect.protocols(asked.measures)
+    return matched_ahead(jobs, asked.judgments, sources, rules)
 
 
 def dialect_under(dialect: str | Dialect, protocol: Protocol) -> Dialect:
@@ -155,30 +148,63 @@ def dialect_under(dialect: str | Dialect, protocol: Protocol) -> Dialect:
     return tool if protocol == DEFAULT else tool.with_rel(protocol.rel)
 
 
-def _evaluated(
-    name: str,
-    judgments: Judgments,
-    source: RunSource,
-    answer: Answer | None,
-    measures: list[Measure],
+class _Asked(NamedTuple):
+    """What is asked of every run: measures under rules, on one set of judgments.
+
+    `about` has the weights and groups of queries, and the sample that they are.
+    """
+
+    judgments: Judgments
+    measures: list[Measure]
+    protocol: Protocol
+    dialect: Dialect | None
+    about: dict[str, Any]
+
+    def of_run(self, name: str, source: RunSource, answer: Answer | None = None) -> Result:
+        """Read a run, match it and measure it; of the run no more is kept than the Result holds, and of a large one no
+        more than a block is ever read. What another process has found already is the answer."""
+        judgments, source = self.judgments, source.kept()
+
+        def hits_under(rules: Protocol) -> Hits:
+            return match(judgments, source.opened(rules), rules) if answer is None else answer.hits_under(rules)
+
+        def kept(hits: Hits) -> dict[str, Any]:
+            run = source.opened(hits.protocol) if answer is None else answer
+            own = name or (run.source if run.source == source.kind else bare_name(run.source))
+            seen = peek(judgments, run, hits) if not isinstance(run, tuple) else run.peek
+            return {"name": own, "judgments": judgments, "peek": seen}
+
+        return measure_hits(hits_under, self.measures, self.protocol, self.dialect, kept, **self.about)
+
+
+def _asked(
+    judgments: Any,
+    runs: Collection[RunSource],
+    measures: AnyMeasure | Iterable[AnyMeasure],
     protocol: Protocol,
-    dialect: Dialect | None,
-    **about: Any,
-) -> Result:
-    """Read a run, match it and measure it; of the run no more is kept than the Result holds, and of a large one no more
-    than a block is ever read. What another process has found already is the answer."""
-    source = source.kept()
+    dialect: str | Dialect | None,
+    *,
+    weights: Any,
+    by: Any,
+    sample: Any,
+    per: Per,
+    columns: Mapping[str, str] | None,
+    duplicates: Duplicates | None,
+) -> _Asked:
+    """What is asked, checked before anything large is read, and the judgments, which are."""
+    protocol = protocol if duplicates is None else replace(protocol, duplicates=duplicates)
+    tool = None if dialect is None else dialect_under(dialect, protocol)
+    parsed = parse_all(measures, parse if tool is None else tool.written)
+    about: dict[str, Any] = {"groups": groups_of(by, judgments), "per": per}
+    about["weights"] = None if weights is None else query_table(weights, "weight")
+    if sample is not None:
+        from rankgauge.sampling.design import sample_given
 
-    def hits_under(rules: Protocol) -> Hits:
-        return match(judgments, source.opened(rules), rules) if answer is None else answer.hits_under(rules)
-
-    def kept(hits: Hits) -> dict[str, Any]:
-        run = source.opened(hits.protocol) if answer is None else answer
-        own = name or (run.source if run.source == source.kind else bare_name(run.source))
-        seen = peek(judgments, run, hits) if not isinstance(run, tuple) else run.peek
-        return {"name": own, "judgments": judgments, "peek": seen}
-
-    return measure_hits(hits_under, measures, protocol, dialect, kept, **about)
+        about["sample"] = sample_given(sample, weights, per)
+    if columns:
+        judgments = JudgmentsSource.of(judgments, columns=columns)
+        check_mapped(columns, [judgments, *runs], "columns:")
+    return _Asked(read_judgments(judgments), parsed, protocol, tool, about)
 
 
 def measure_hits(

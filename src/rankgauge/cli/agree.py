@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +95,7 @@ def agree(
     agreement = _agreement(sets, **asked)
     if matrix:
         if output.format == "table":
-            output = replace(output, format="csv")  # what `judgments --confusion` reads
+            output = output._replace(format="csv")  # what `judgments --confusion` reads
         deliver(ConfusionMatrix(_only(agreement)), output)
     elif adjudicate:
         disputes = agreement.disputes(apart)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +79,7 @@ def compare_runs(
       rankgauge compare --ltr rank.test --predictions a.txt --predictions b.txt
     """
     comparison = _compared(files, measures, values, **asked)
-    output = replace(output, notes=output.notes or details)
+    output = output._replace(notes=output.notes or details)
     deliver(comparison, output, every_pair=every_pair, details=details, deltas=deltas)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -34,22 +34,31 @@ __all__ = ["Inputs", "Reading", "nearest_project", "one_standard_input", "projec
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """How the user wants files to be read: names of columns and of formats, where these are not recognised.
 
     `ltr` is a file of learning-to-rank rows in place of judgments and runs; `predictions` are files of scores for them.
     """
 
-    columns: dict[str, str] = field(default_factory=dict)
-    qrels_columns: dict[str, str] = field(default_factory=dict)
-    run_columns: dict[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = {}
+    qrels_columns: Mapping[str, str] = {}
+    run_columns: Mapping[str, str] = {}
     qrels_format: str | None = None
     run_format: str | None = None
     ltr: str | None = None
     predictions: tuple[str, ...] = ()
     query_sizes: str | None = None
     fresh: bool = False
+
+    @property
+    def columns_of_judgments(self) -> dict[str, str]:
+        """The names of the columns of judgments, by role."""
+        return {**self.columns, **self.qrels_columns}
+
+    @property
+    def columns_of_runs(self) -> dict[str, str]:
+        """The names of the columns of runs, by role."""
+        return {**self.columns, **self.run_columns}
 
 
 class Inputs:
@@ -92,16 +101,14 @@ class Inputs:
         """The judgments in a file, or at an address of the project."""
         if path is not None and path.startswith("@"):
             return StoredLabels(stored(path), fresh=self.reading.fresh)
-        columns = self.reading.columns | self.reading.qrels_columns
-        return JudgmentsSource(path, format=self.reading.qrels_format, columns=columns)
+        return JudgmentsSource(path, format=self.reading.qrels_format, columns=self.reading.columns_of_judgments)
 
     def _run(self, path: str) -> RunSource:
         if self.rows is not None:
             return ScoredRows(self.rows, path)
         if path.startswith("@"):
             return NotedRun(stored(path))
-        columns = self.reading.columns | self.reading.run_columns
-        return RunSource(path, format=self.reading.run_format, columns=columns)
+        return RunSource(path, format=self.reading.run_format, columns=self.reading.columns_of_runs)
 
     def evaluate(
         self, measures: Sequence[str], protocol: Protocol, *, dialect: str | None = None, **about: Any
@@ -121,7 +128,7 @@ class Inputs:
         """The runs measured where Spark reads them."""
         from rankgauge.engines.paths import evaluate_paths
 
-        columns = self.reading.columns | self.reading.qrels_columns | self.reading.run_columns
+        columns = self.reading.columns_of_judgments | self.reading.columns_of_runs
         paths = {name: str(run.origin) for name, run in self.runs.items()}
         return evaluate_paths(self.judgments.origin, paths, measures, master=master, columns=columns, **about)
 

@@ -6,8 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -28,8 +27,7 @@ ONE_TABLE: Final = ("csv", "latex")  # formats that hold one table of several
 DRAWN: Final = frozenset({"html", *PICTURES})  # not for a terminal
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """Where a result goes and how it is shown; `table` is the key of the table for CSV, or of the chart."""
 
     path: str = "-"

@@ -113,11 +113,11 @@ def import_files(
         if queries or documents:
             return (made.import_queries if queries else made.import_documents)(opened, path)
         if judge is not None:
-            columns, by = reading.columns | reading.qrels_columns, Judge(judge, kind or "imported")
+            columns, by = reading.columns_of_judgments, Judge(judge, kind or "imported")
             how = {"format": reading.qrels_format, "columns": columns or None}
             return made.import_labels(opened, path, by, repeats=repeats, **how)
         if named is not None:
-            columns = reading.columns | reading.run_columns
+            columns = reading.columns_of_runs
             return made.import_run(opened, path, named, format=reading.run_format, columns=columns or None)
         what = "it does not say itself what it holds"
         raise click.UsageError(f"{path}: {what}; give --judge, --system, --runs, --queries or --documents")

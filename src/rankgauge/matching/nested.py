@@ -8,7 +8,8 @@ there, and which is the executable specification of the order.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice, pairwise, repeat
+from itertools import compress, count, islice, pairwise, repeat
+from operator import gt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,8 +130,13 @@ def _by_sorting(batch: Batch) -> Parts:
     scores = iter(numbers_of(batch.run, batch.rankings, batch.queries).tolist())
     hits: list[tuple[int, int, int, int, float]] = []  # query, rank, first, tied, grade
     for query, (table, ranking) in enumerate(zip(batch.tables, batch.rankings, strict=True)):
-        pairs = _ordered([*zip(islice(scores, len(ranking)), text_keys(ranking), strict=True)], batch.protocol)
-        grade_of = text_keys(table)
+        own, docs, grade_of = [*islice(scores, len(ranking))], text_keys(ranking), text_keys(table)
+        if all(map(gt, own, islice(own, 1, None))):  # in order and without ties, as most are: a rank is a place
+            judged = [*map(grade_of.__contains__, docs)]
+            ranks = [*compress(count(1), judged)]
+            hits += zip(repeat(query), ranks, ranks, repeat(1), map(grade_of.__getitem__, compress(docs, judged)))
+            continue
+        pairs = _ordered([*zip(own, docs, strict=True)], batch.protocol)
         first = last = 0  # ranks of the group looked at
         for rank, (score, doc) in enumerate(pairs, 1):
             if doc in grade_of:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.matching.grouping import in_threads
 from rankgauge.matching.hits import Hits, positions_within
 from rankgauge.matching.unpack import numbers_of
 from rankgauge.protocol import DEFAULT, SIGNED
@@ -83,7 +82,11 @@ def regrouped(columns: Sequence[Any], order: Ints) -> Sequence[Any]:
 
 def _column_by_column(work: Callable[[Any], Any], columns: Iterable[Any], rows: int) -> Iterable[Any]:
     """What the work makes of each column, of several at a time where they are long."""
-    return in_threads(work, columns) if rows > LONG else map(work, columns)
+    if rows <= LONG:
+        return map(work, columns)
+    from rankgauge.matching.grouping import in_threads
+
+    return in_threads(work, columns)
 
 
 def assemble(

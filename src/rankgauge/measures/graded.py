@@ -68,7 +68,8 @@ def IDCG(
         inside = (rank <= (end if isinstance(end, int) else end[query])).nonzero()[0]
         query, rank, gains = query[inside], rank[inside], gains[inside]
         deepest = end if isinstance(end, int) else deepest
-    value = (gains if hits.signed else np.maximum(gains, 0.0)) / divisors(discount, rank, deepest)
+    mapped = gain.startswith("{") and not hits.signed  # of other gains none is below 0
+    value = (np.maximum(gains, 0.0) if mapped else gains) / divisors(discount, rank, deepest)
     return sum_by(query, value, len(hits.queries))
 
 

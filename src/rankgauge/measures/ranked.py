@@ -7,8 +7,7 @@ A group of t tied documents, r of them relevant, takes up the ranks first … fi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -68,8 +67,7 @@ def running_sum(query: Ints, values: Floats, queries: int) -> Floats:
 # ---- expected over the orders of ties, where that is not a mere sum -------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Groups:
+class Groups(NamedTuple):
     """The tie groups that hold a relevant document, in order."""
 
     query: Ints

@@ -1,17 +1,21 @@
-"""The formats: one table, and how a source is recognised as one of them."""
+"""The formats: one table, and how a source is recognised as one of them.
+
+TREC's files are small and many, so that starting takes longer than reading them: modules of other formats are imported
+when there is such a file.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, partial
-from typing import Final, NamedTuple
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, choices, unknown, way
-from rankgauge.read import frames, table_rows
+from rankgauge.read import frames
 from rankgauge.read import trec as lines
-from rankgauge.read.cells import header_of, headless, json_format, rank_or_score
 from rankgauge.read.names import has_role, is_beir, looks_like_header
 from rankgauge.read.rows import Ask, Content, shortened
 from rankgauge.read.sources import LAYERS, NUMPY, Source
@@ -28,10 +32,14 @@ class Format(NamedTuple):
     kinds: tuple[str, ...] = ("judgments", "run")
 
 
-def _read_letor(source: Source, ask: Ask) -> Content:
-    from rankgauge.read.ltr import read_letor  # whose modules nobody else needs
+def _later(module: str, name: str, **more: Any) -> Callable[[Source, Ask], Content]:
+    """A reader whose module is imported when it is called."""
 
-    return read_letor(source, ask)
+    def read(source: Source, ask: Ask) -> Content:
+        content: Content = getattr(import_module(f"rankgauge.read.{module}"), name)(source, ask, **more)
+        return content
+
+    return read
 
 
 FORMATS: Final[dict[str, Format]] = {
@@ -45,16 +53,16 @@ FORMATS: Final[dict[str, Format]] = {
     "letor": Format(
         "judgments as learning-to-rank rows: LABEL qid:QUERY FEATURE:VALUE …",
         (".letor", ".svmlight", ".libsvm", ".svm"),
-        _read_letor,
+        _later("ltr", "read_letor"),
         ("judgments",),
     ),
-    "csv": Format("commas or semicolons, with a header", (".csv",), table_rows.read_delimited),
-    "tsv": Format("tabs, with a header", (".tsv", ".tab"), table_rows.read_delimited),
-    "json": Format("query → document → number, or a list of rows", (".json",), table_rows.read_json),
-    "jsonl": Format("one JSON object a line", (".jsonl", ".ndjson"), table_rows.read_jsonl),
-    "parquet": Format("Parquet", (".parquet", ".pq"), partial(frames.read_columns, format="parquet")),
+    "csv": Format("commas or semicolons, with a header", (".csv",), _later("table_rows", "read_delimited")),
+    "tsv": Format("tabs, with a header", (".tsv", ".tab"), _later("table_rows", "read_delimited")),
+    "json": Format("query → document → number, or a list of rows", (".json",), _later("table_rows", "read_json")),
+    "jsonl": Format("one JSON object a line", (".jsonl", ".ndjson"), _later("table_rows", "read_jsonl")),
+    "parquet": Format("Parquet", (".parquet", ".pq"), _later("frames", "read_columns", format="parquet")),
     "arrow": Format(
-        "Arrow IPC (Feather)", (".arrow", ".feather", ".ipc"), partial(frames.read_columns, format="arrow")
+        "Arrow IPC (Feather)", (".arrow", ".feather", ".ipc"), _later("frames", "read_columns", format="arrow")
     ),
 }
 
@@ -101,6 +109,8 @@ def recognise(source: Source, kind: str | None, columns: Mapping[str, str] | Non
     if name == "csv":
         return _by_fields(source.head(), source.name, kind, columns) or name
     if name == "json":
+        from rankgauge.read.cells import json_format
+
         return json_format(source.head(), name) or name
     if name and name not in UNSURE:
         return name
@@ -115,6 +125,8 @@ def _by_content(source: Source, kind: str | None, columns: Mapping[str, str] | N
     if b"\0" not in head and lines.is_regular(fields):
         trec = len(fields) > len(TRIPLE) and fields[1] in CONSTANT
         return "trec" if trec else _by_fields(head, source.name, kind, columns) or "trec"
+    from rankgauge.read.cells import header_of, json_format
+
     name = frames.frame_format(head)
     if name is None and b"\0" in head:
         raise FormatError(f"{source.name}: {_with_nul(head)}")
@@ -133,6 +145,8 @@ def _is_letor(fields: list[bytes]) -> bool:
 
 def _by_fields(head: bytes, name: str, kind: str | None, columns: Mapping[str, str] | None) -> str | None:
     """The format of a table without a header; None where there is one, or where the fields are TREC's."""
+    from rankgauge.read.cells import header_of, headless, rank_or_score
+
     header, fields = headless(head, "score"), lines.fields_of_first_line(head)
     if header is None or looks_like_header(header_of(head).names, columns):
         return None
@@ -169,6 +183,8 @@ def kind_of(source: Source, format: str, columns: Mapping[str, str] | None = Non
         fields = lines.fields_of_first_line(source.head())
         return "judgments" if len(fields) == lines.LAYOUTS["judgments"].width else "run"
     if format == "headless":
+        from rankgauge.read.cells import headless
+
         header = headless(source.head(), "score")
         return {4: "judgments", 6: "run"}.get(len(header.names)) if header else None
     return _kind_of_columns(names_in(source, format, columns), columns or {})
@@ -180,6 +196,8 @@ def names_in(source: Source, format: str, columns: Mapping[str, str] | None = No
         return []
     if format in ("parquet", "arrow"):
         return frames.column_names(source, format)
+    from rankgauge.read import table_rows
+
     return table_rows.column_names(source, format, columns)
 
 

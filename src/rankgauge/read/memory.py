@@ -9,7 +9,7 @@ import numpy as np
 
 from rankgauge.errors import FormatError, InputError
 from rankgauge.read.names import WhereThere, ask_of, find_columns, has_role, number_role
-from rankgauge.read.rankings import Ranking, is_documents, ranking_in, read_rankings
+from rankgauge.read.rankings import Ranking, answered_hits, is_documents, ranking_in, read_rankings
 from rankgauge.read.records import check_ids, id_text
 from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, number_of_value
 
@@ -47,8 +47,7 @@ def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:
     if ask.columns and not isinstance(ask.columns, WhereThere):
         raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
     kinds = set(map(type, source.values()))
-    first = next(iter(source.values()), None)
-    if (kinds and kinds <= BARE) or (isinstance(first, Mapping) and ranking_in("", first) is not None):
+    if (kinds and kinds <= BARE) or answered_hits(next(iter(source.values()), None)) is not None:
         return read_rankings([_ranking(*each, ask) for each in source.items()], ask, ask.kind, checked_row)
     if ask.by == "rank":
         raise InputError(f"{ask.kind}: a dict has scores and no ranks; give -rank as the score, or a frame with a rank")

@@ -18,14 +18,10 @@ from rankgauge.read.readers import RecordSource
 from rankgauge.read.records import Record
 from rankgauge.shown import Shown
 
-__all__ = ["Named", "Runs", "named", "named_one", "named_paths", "split_name"]
+__all__ = ["Runs", "named", "named_one", "named_paths", "split_name"]
 
 Runs: TypeAlias = Mapping[str, Any] | Sequence[Any] | str | os.PathLike[str]
 LOOKED_AT: Final = 100  # entries of a mapping, to tell queries from names; whoever reads it looks at every one
-
-
-class Named(dict[str, Any]):
-    """Name → what bears it, where these were told apart already."""
 
 
 def named(given: Any, what: str = "systems", alone: str | None = None) -> dict[Any, Any]:
@@ -33,8 +29,6 @@ def named(given: Any, what: str = "systems", alone: str | None = None) -> dict[A
 
     `alone` is the name of a single one that has none; without it, what has no name is refused.
     """
-    if isinstance(given, Named):
-        return given
     if isinstance(given, Mapping) and not _is_single(given, what):
         return {name if isinstance(name, tuple) else str(name): each for name, each in given.items()}
     several = list(given) if isinstance(given, (list, tuple)) else [given]
@@ -48,6 +42,8 @@ def named(given: Any, what: str = "systems", alone: str | None = None) -> dict[A
 
 def named_one(given: Any, name: str = "") -> tuple[str, Any]:
     """The name of one run, and the run: as given, that of a mapping with one entry, or its own."""
+    if type(given) is dict and _is_single(given, "run"):  # as nearly always in a loop, and soon known
+        return name, given
     found = named(given, "run", alone=name)
     if len(found) != 1:
         raise InputError(f"expected one run, got {len(found)}: {', '.join(map(str, found)) or 'none'}")

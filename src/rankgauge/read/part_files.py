@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from glob import glob, has_magic
 from typing import Final
-from urllib.parse import unquote
 
 __all__ = ["PART", "is_glob", "part_columns", "part_files", "size_of"]
 
 PART: Final = "part"  # how the names of part files begin
+PATTERN: Final = frozenset("*?[")  # what makes a pattern of a path
 HIDDEN: Final = (".", "_")  # how the names of what is no data begin: _SUCCESS, .crc
 PARTITION: Final = re.compile(r"([^=/\\]+)=([^=/\\]*)")  # a folder that is named for the value of a column
 NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
@@ -19,12 +18,18 @@ NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 
 def is_glob(path: str) -> bool:
     """Whether a path is no file's, but a pattern of several."""
-    return has_magic(path) and not os.path.exists(path)
+    return _is_pattern(path) and not os.path.exists(path)
+
+
+def _is_pattern(path: str) -> bool:
+    return not PATTERN.isdisjoint(path)
 
 
 def part_files(path: str) -> list[str]:
     """The files that a glob matches, in folders too, or the part files in a folder; none in a folder of other files."""
     if is_glob(path):
+        from glob import glob
+
         return [file for each in sorted(glob(path, recursive=True)) for file in _files(each)]
     found: list[str] = []
     for each in _named_parts(path) if os.path.isdir(path) else ():
@@ -66,8 +71,10 @@ def _visible(folder: str) -> list[str]:
 
 def part_columns(file: str, path: str) -> dict[str, str | None]:
     """The columns that the folders between a path and a part file of it stand for: `day=3/part-0.parquet`."""
+    from urllib.parse import unquote  # which takes longer to import than a small file to read
+
     root = path
-    while has_magic(root):
+    while _is_pattern(root):
         root = os.path.dirname(root)
     folders = os.path.dirname(os.path.relpath(file, root or os.curdir)).split(os.sep)
     pairs = [found.groups() for found in map(PARTITION.fullmatch, folders) if found]

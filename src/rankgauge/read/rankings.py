@@ -5,8 +5,6 @@ The responses of Elasticsearch, OpenSearch and Solr are such lists under other n
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +14,7 @@ from rankgauge.errors import FormatError, way
 from rankgauge.read.names import first_of, number_role
 from rankgauge.read.rows import Ask, Content, Row, Rows, gather, no_rows, shortened
 
-__all__ = ["Ranking", "is_documents", "ranking_in", "rankings_in_item"]
+__all__ = ["Ranking", "answered_hits", "is_documents", "ranking_in", "rankings_in_item"]
 __all__ += ["read_rankings", "refuse_others"]
 
 SEVERAL: Final = (list, tuple, np.ndarray)
@@ -86,6 +84,8 @@ def _document(item: Any, ask: Ask) -> tuple[Any, Any]:
             number if number in cells else first_of("relevance" if ask.kind == "judgments" else "score", list(cells))
         )
         if doc not in cells:
+            import json
+
             raise FormatError(f"{shortened(json.dumps(item, default=str))} has no id; expected a document")
         return cells[doc], None if number is None else cells[number]
     if isinstance(item, SEVERAL) and len(item) == 2:
@@ -116,11 +116,11 @@ def ranking_in(query: Any, value: Any) -> Ranking | None:
     """What there is for a query: a list of documents, or the response of a search engine; None if it is neither."""
     if is_documents(value):
         return Ranking(query, value)
-    hits = _hits(value)
+    hits = answered_hits(value)
     return None if hits is None else Ranking(query, hits, shown=True)
 
 
-def _hits(value: Any) -> list[Any] | None:
+def answered_hits(value: Any) -> list[Any] | None:
     """The documents in a response of Elasticsearch, OpenSearch (hits.hits) or Solr (response.docs)."""
     if not isinstance(value, Mapping):
         return None
@@ -146,10 +146,10 @@ def _nested(query: str, value: Any) -> Ranking | None:
 
 def refuse_others(loaded: Mapping[str, Any], name: str) -> None:
     """Refuse what search engines and benchmarks write and what is no run, by what it is."""
-    if _hits(loaded) is not None and first_of("query_id", list(loaded), "id") is None:
+    if answered_hits(loaded) is not None and first_of("query_id", list(loaded), "id") is None:
         raise FormatError(f"{name}: {ALONE}")
     responses = loaded.get("responses")
-    if isinstance(responses, list) and any(_hits(each) is not None for each in responses):
+    if isinstance(responses, list) and any(answered_hits(each) is not None for each in responses):
         raise FormatError(f"{name}: {SEARCHES}")
     if "error" in loaded and isinstance(loaded.get("status"), int):
         raise FormatError(f"{name}: is an error of the search engine ({_why(loaded['error'])}); search again")
@@ -184,6 +184,8 @@ def _predicted(loaded: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _one_of_parts(name: str, subset: str, split: str) -> str:
     """How to take one subset and split out of a file."""
+    import shlex
+
     one = f"json.loads(pathlib.Path({name!r}).read_bytes())[{subset!r}][{split!r}]"
     command = shlex.quote(f"import json, pathlib; print(json.dumps({one}))")
     in_python = way(f"give one as the run: {one}")
@@ -209,7 +211,7 @@ def _beside_query(item: Mapping[str, Any], place: str) -> Ranking | None:
     doc = first_of("doc_id", list(item))
     if query is None or (doc is not None and not isinstance(item[doc], list)):
         return None
-    if _hits(item) is not None:
+    if answered_hits(item) is not None:
         return ranking_in(item[query], item)
     held = [value for key, value in item.items() if key != query and isinstance(value, (list, Mapping))]
     found = [ranking for value in held if (ranking := ranking_in(item[query], value)) is not None]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, ProtocolError, choices, unknown
 from rankgauge.protocol import DEFAULT, REPEATING, RULES, Protocol
@@ -17,12 +17,14 @@ from rankgauge.read.formats import FORMATS, format_named, names_in, recognise
 from rankgauge.read.frames import frame_names, is_frame, is_lazy, read_frame
 from rankgauge.read.memory import is_columns, read_iterable, read_mapping, unpacked
 from rankgauge.read.names import WhereThere, check_roles
-from rankgauge.read.pieces import PIECES, Pieces, lazy_pieces, part_pieces
 from rankgauge.read.records import Columns, Judgments, Record, Run
 from rankgauge.read.rows import Ask, Content, expected_rows
 from rankgauge.read.sizes import PIECE, BlockSize
 from rankgauge.read.sources import EXPANSION, QRELS, Source, find_source, may_be_parts
 from rankgauge.shown import Shown
+
+if TYPE_CHECKING:
+    from rankgauge.read.pieces import Pieces
 
 __all__ = ["FORMATS", "Columns", "Judgments", "JudgmentsSource", "Record", "RecordSource", "Run", "RunSource"]
 __all__ += ["check_mapped", "find_rows", "read_judgments", "read_run"]
@@ -91,6 +93,8 @@ def find_rows(source: Any, ask: Ask, format: str | None) -> tuple[Content, str]:
             )
         file = find_source(source, expected_rows(ask.kind))
         if file.parts:
+            from rankgauge.read.pieces import part_pieces
+
             return content_of_pieces(part_pieces(file, ask, PIECE, format)), file.name
         return format_named(format or recognise(file, ask.kind, ask.columns)).read(file, ask), file.name
     if format is not None:
@@ -265,6 +269,8 @@ class RunSource(RecordSource):
 
     def opened(self, protocol: Protocol = DEFAULT) -> Run | Streamed:
         """The run as the protocol wants it: block by block where it is large, otherwise as `read` gives it."""
+        if type(self.origin) is dict:  # as nearly always in a loop, and soon known
+            return self.read(protocol)
         way = (protocol.by, protocol.duplicates, "in blocks")
         streamed = self._once(way, lambda: self._streamed(protocol))
         return self.read(protocol) if streamed is None else streamed
@@ -273,8 +279,14 @@ class RunSource(RecordSource):
         if self.blocks is None:
             return None
         ask = Ask("run", self.columns, protocol.by, protocol.duplicates)
-        pieces = lazy_pieces(self.origin, ask, self.blocks.piece) if is_lazy(self.origin) else self._pieces(ask)
+        pieces = self._lazy_pieces(ask, self.blocks) if is_lazy(self.origin) else self._pieces(ask)
         return None if pieces is None else Streamed(pieces, self.blocks)
+
+    def _lazy_pieces(self, ask: Ask, size: BlockSize) -> Pieces:
+        """The pieces of a lazy frame."""
+        from rankgauge.read.pieces import lazy_pieces
+
+        return lazy_pieces(self.origin, ask, size.piece)
 
     def _pieces(self, ask: Ask) -> Pieces | None:
         """The pieces of a large file or of several files; None for anything else."""
@@ -285,6 +297,8 @@ class RunSource(RecordSource):
             return self._pieces_of_parts(ask, size)
         if os.path.getsize(path) * EXPANSION <= size.above:  # as nearly always, and soon known
             return None
+        from rankgauge.read.pieces import PIECES
+
         source = find_source(self._watched, expected_rows("run"))
         name = self.format or recognise(source, "run", self.columns)
         if name not in PIECES or source.text_size * (EXPANSION if name == PACKED else 1) <= size.above:
@@ -295,6 +309,8 @@ class RunSource(RecordSource):
         """The pieces of several files that are one run, or of an address; None for what is in memory."""
         if not isinstance(self.origin, Source) and not (self._is_path and may_be_parts(os.fsdecode(self.origin))):
             return None
+        from rankgauge.read.pieces import part_pieces
+
         source = find_source(self._watched, expected_rows("run"))
         return part_pieces(source, ask, size.piece, self.format) if source.parts else None
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import FormatError, counted, warn, way
 from rankgauge.protocol import REPEATING
-from rankgauge.read.cells import Header, headless
 from rankgauge.read.names import WhereThere, number_role
 from rankgauge.read.records import Columns, Nested
 from rankgauge.read.rows import (
@@ -31,8 +30,10 @@ from rankgauge.read.rows import (
     shortened,
 )
 from rankgauge.read.sources import Source
-from rankgauge.read.table_rows import delimited_columns, fast_columns, ranked_table, read_delimited
 from rankgauge.read.trec_fields import read_fields
+
+if TYPE_CHECKING:
+    from rankgauge.read.cells import Header
 
 __all__ = ["LAYOUTS", "Layout", "fields_of_first_line", "is_regular", "layout_for", "line_rows", "read_headless"]
 __all__ += ["read_msmarco", "read_trec"]
@@ -92,6 +93,9 @@ def read_msmarco(source: Source, ask: Ask) -> Content:
     if ask.kind == "judgments":
         how = way("format='trec'", "--qrels-format trec", "--from trec")
         raise FormatError(f"{source.name}: msmarco is a format of runs; judgments have 4 fields: {how}")
+    from rankgauge.read.cells import headless
+    from rankgauge.read.table_rows import ranked_table, read_delimited
+
     header = headless(source.head(), "rank")
     if header is not None and header.delimiter != " ":
         content = read_delimited(source, ask, header)
@@ -103,6 +107,9 @@ def read_msmarco(source: Source, ask: Ask) -> Content:
 
 def read_headless(source: Source, ask: Ask) -> Content:
     """Fields by position: query, document and grade or score; or those of TREC, between commas."""
+    from rankgauge.read.cells import headless
+    from rankgauge.read.table_rows import delimited_columns, fast_columns, read_delimited
+
     header = headless(source.head(), number_role(ask))
     if header is None:
         expected = f"expected query, document, {number_role(ask)} without a header"

@@ -31,7 +31,10 @@ def read_fields(
         if not _is_regular(lines, width):
             return None
         fields = lines.decode().split()
-        if not _add(nested, fields[::width], fields[doc::width], fields[number::width]):
+        texts = fields[number::width]
+        if b"_" in lines and "_" in "".join(texts):  # Python takes 1_0 for a number
+            return None
+        if not _add(nested, fields[::width], fields[doc::width], texts):
             return None
     return nested or None
 
@@ -53,7 +56,7 @@ def _add(nested: dict[str, dict[str, float]], queries: list[str], docs: list[str
         numbers = [*map(float, texts)]
     except ValueError:
         return False
-    if not all(map(isfinite, numbers)) or "_" in "".join(texts):  # Python takes 1_0 for a number
+    if not isfinite(sum(numbers)) and not all(map(isfinite, numbers)):  # a sum of finite ones may be too large
         return False
     cuts = [0, *compress(count(1), map(ne, queries, queries[1:])), len(queries)]
     for start, end in pairwise(cuts):

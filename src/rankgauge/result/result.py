@@ -193,10 +193,10 @@ class Result(Shown, Mapping[str, float]):
     def undefined(self) -> dict[Measure, TieBand]:
         """Measure → its tie bands, where the dialect's tool does not define the order of equal scores and it matters:
         there the tool may give any value from the lowest to the highest."""
-        from rankgauge.measures.bands.bands import is_text
-
         if self.dialect is None or not self.dialect.undefined_ties:
             return {}
+        from rankgauge.measures.bands.bands import is_text
+
         bands = {m: self._settled(m, self._ties(m, expect=False)) for m in self.measures if not is_text(m)}
         return {measure: band for measure, band in bands.items() if (band.high - band.low > SAME).any()}
 

@@ -6,9 +6,8 @@ A file is written whole or not at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rankgauge.errors import InputError, choices
 from rankgauge.show.model import Options, Page
@@ -16,8 +15,7 @@ from rankgauge.show.model import Options, Page
 __all__ = ["FORMATS", "FRAME", "SUFFIXES", "Format", "format_of", "render", "save"]
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """A format: where its renderer is, and the suffixes of its files. A picture is of one chart."""
 
     where: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, takewhile
-from unicodedata import combining, east_asian_width
 
 from rankgauge.show.cells import printable
 
@@ -13,6 +12,8 @@ __all__ = ["cut_apart", "short", "width_of"]
 
 
 def _char_width(char: str) -> int:
+    from unicodedata import combining, east_asian_width  # which most texts do not need
+
     return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from rankgauge.errors import InputError
 from rankgauge.read import JudgmentsSource, RunSource
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Address", "StoredLabels", "StoredRun"]
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(NamedTuple):
     """What stands for stored labels or a stored run: @labels, @labels:JUDGE, @people, @SYSTEM, @SYSTEM:7, @SYSTEM:7?"""
 
     text: str

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.measures.bands.bands import is_text, tie_ends
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
@@ -55,7 +54,11 @@ def open_values(result: Result) -> Iterator[TieNote]:
         rows = hits.tied > 1
         if np.count_nonzero(rows) and not hits.averaged:
             tied[id(hits)] = rows
-    for measure in result.measures if tied else ():
+    if not tied:
+        return  # as mostly, and what follows is slow to import
+    from rankgauge.measures.bands.bands import is_text
+
+    for measure in result.measures:
         _, hits = result.computed(measure)
         if id(hits) in tied and not is_text(measure):
             share = float(tied[id(hits)].mean())
@@ -66,6 +69,8 @@ def open_values(result: Result) -> Iterator[TieNote]:
 
 def mean_ends(result: Result, measure: Measure) -> tuple[float, float]:
     """The smallest and the largest mean that an order of equal scores gives: quick, and mostly exact."""
+    from rankgauge.measures.bands.bands import tie_ends
+
     weights = None if result.weights is None else result._selected(result.weights)
     computed, hits = result.computed(measure)
     own = result.own_aggregate(measure)
