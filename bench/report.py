@@ -53,7 +53,8 @@ SECTION_NOTES = {
         "Judgments and run are dictionaries in memory; both libraries take turns in one process, with a garbage "
         "collection before each. pytrec_eval is timed from building its evaluator to the values per query; the "
         "means, which rankgauge's time includes, are left out of its time. Where a row counts the calls of a round, "
-        "the time is that of one call."
+        "the time is that of one call, and the mean over eight seeds of hashes: pytrec_eval looks its measures up in "
+        "a set, so that one query may take it twice as long in one process as in another."
     ),
     "arrays": (
         "nDCG@10 of grades and scores in numpy arrays, equal scores averaged: `rankgauge.arrays.ndcg` against "
