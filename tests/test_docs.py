@@ -28,8 +28,8 @@ from rankgauge.matching.grades import hits_of_grades
 from rankgauge.measures import MEASURES, averaging, parse
 from rankgauge.protocol import RULES
 from rankgauge.read.formats import FORMATS
+from rankgauge.read.layers import LAYERS
 from rankgauge.read.names import SPELLINGS
-from rankgauge.read.sources import LAYERS
 from rankgauge.reports.sections import SECTIONS
 from rankgauge.show.names import width_of
 from rankgauge.show.text import WIDTH

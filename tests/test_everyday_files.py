@@ -27,7 +27,7 @@ import zstandard
 import rankgauge
 from command import COMMAND, Command, Sized
 from rankgauge.errors import DuplicateError, FormatError, InputError, MatchError
-from rankgauge.read import RunSource, sources
+from rankgauge.read import RunSource, layers, sources
 from rankgauge.read.trec_blocks import read_blocks
 
 GRADES = {"q1": {"d1": 2, "d2": 0, "d3": 1}, "q2": {"d1": 0, "d4": 3, "d5": 1}, "q3": {"d6": 1}}
@@ -679,7 +679,7 @@ def test_json_is_one_line_however_long(here: Path, sized: Sized) -> None:
 
 def test_zstd_is_read_once_through(here: Path) -> None:
     """What is left of a block is not copied for every read."""
-    reader = sources._ZstdReader(io.BytesIO(zstandard.ZstdCompressor().compress(b"a" * (40 << 20))))
+    reader = layers._ZstdReader(io.BytesIO(zstandard.ZstdCompressor().compress(b"a" * (40 << 20))))
     pieces = list(iter(lambda: reader.read(1 << 16), b""))
     assert b"".join(pieces) == b"a" * (40 << 20)
     assert isinstance(reader.pending, io.BytesIO)

@@ -23,6 +23,7 @@ from command import Sized
 from rankgauge.errors import DuplicateError, FormatError, InputError, ProtocolError, RankgaugeWarning
 from rankgauge.read import FORMATS, Judgments, Run, read_judgments, read_run
 from rankgauge.read import sources as files
+from rankgauge.read.layers import split_suffixes
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of real data is not there")
@@ -351,10 +352,10 @@ def test_a_big_file_is_recognised_by_its_size(tmp_path: Path) -> None:
     for path, size in ((plain, files.SMALL), (packed, files.SMALL // 4)):
         with open(path, "wb") as stream:
             stream.truncate(size)
-        assert files.Source("x", "", str(path), layer=files.split_suffixes(str(path))[1]).is_small
+        assert files.Source("x", "", str(path), layer=split_suffixes(str(path))[1]).is_small
         with open(path, "ab") as stream:
             stream.write(b"x")
-        assert not files.Source("x", "", str(path), layer=files.split_suffixes(str(path))[1]).is_small
+        assert not files.Source("x", "", str(path), layer=split_suffixes(str(path))[1]).is_small
 
 
 def test_small_files_are_read_without_heavy_imports(file: Make) -> None:

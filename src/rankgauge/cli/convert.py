@@ -10,10 +10,11 @@ from rankgauge.errors import InputError, choices
 from rankgauge.protocol import RULES
 from rankgauge.read import read_judgments, read_run
 from rankgauge.read.formats import FORMATS, format_of_suffix, kind_of, recognise
+from rankgauge.read.layers import LAYERS, split_suffixes
 from rankgauge.read.ltr import read_ltr
 from rankgauge.read.numbers import read_scores
 from rankgauge.read.records import Judgments, Run
-from rankgauge.read.sources import LAYERS, Source, find_source, split_suffixes
+from rankgauge.read.sources import Source, find_source
 from rankgauge.writers.ltr import LTR_FORMATS, rewrite_ltr
 from rankgauge.writers.write import WRITERS, write
 

@@ -150,7 +150,7 @@ def chosen_format(
     path: str, format: str | None, offered: Collection[str], default: str, own: Mapping[str, str] | None = None
 ) -> str:
     """The format that the suffix names, the one that is asked for where the suffix allows it, or the default."""
-    from rankgauge.read.sources import split_suffixes
+    from rankgauge.read.layers import split_suffixes
     from rankgauge.show.formats import format_of
 
     special = path == "-" or (os.path.exists(path) and not os.path.isfile(path))

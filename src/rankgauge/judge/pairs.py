@@ -11,8 +11,9 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from rankgauge.errors import FormatError, InputError, choices
 from rankgauge.read.cells import json_lines
+from rankgauge.read.layers import split_suffixes
 from rankgauge.read.records import id_at
-from rankgauge.read.sources import find_source, split_suffixes
+from rankgauge.read.sources import find_source
 from rankgauge.read.tables import read_table
 
 if TYPE_CHECKING:

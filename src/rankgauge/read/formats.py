@@ -16,9 +16,10 @@ from typing import Any, Final, NamedTuple
 from rankgauge.errors import FormatError, InputError, choices, unknown, way
 from rankgauge.read import frames
 from rankgauge.read import trec as lines
+from rankgauge.read.layers import LAYERS
 from rankgauge.read.names import has_role, is_beir, looks_like_header
 from rankgauge.read.rows import Ask, Content, shortened
-from rankgauge.read.sources import LAYERS, NUMPY, Source
+from rankgauge.read.sources import NUMPY, Source
 
 __all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "names_in", "recognise"]
 

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError, counted, warn
+from rankgauge.read.layers import LAYERS, layer_of
 from rankgauge.read.ltr_blocks import Labels, read_label_blocks
 from rankgauge.read.numbers import LONG, Column, read_sizes
 from rankgauge.read.records import Columns, Judgments, Nested, Run
 from rankgauge.read.rows import Ask, Content, Row, Rows, number_of, shortened
-from rankgauge.read.sources import LAYERS, Source, find_source, layer_of
+from rankgauge.read.sources import Source, find_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,26 +6,14 @@ import io
 import os
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 
 from rankgauge.errors import InputError, choices, nearest
 from rankgauge.read.foreign import addressed, is_address, refuse_foreign
+from rankgauge.read.layers import Layer, layer_by_magic, split_suffixes
 from rankgauge.read.part_files import is_glob, part_columns, part_files
 
-__all__ = [
-    "EXPANSION",
-    "LAYERS",
-    "LONGEST_LINE",
-    "NUMPY",
-    "QRELS",
-    "SMALL",
-    "Layer",
-    "Source",
-    "find_source",
-    "layer_of",
-]
-__all__ += ["may_be_parts", "split_suffixes"]
+__all__ = ["EXPANSION", "LONGEST_LINE", "NUMPY", "QRELS", "SMALL", "Source", "find_source", "may_be_parts"]
 
 SMALL: Final = 8 << 20  # bytes, up to which a file is read row by row, without polars
 HEAD: Final = 64 * 1024
@@ -39,15 +27,6 @@ NUMPY: Final = b"\x93NUMPY"
 NOT_LINES: Final = (b"{", b"[", b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", NUMPY, *UTF_16)
 # How much text a compressed byte stands for, roughly: enough to tell small files from big ones.
 EXPANSION: Final = 4
-
-
-class Layer(NamedTuple):
-    """A kind of compression."""
-
-    name: str
-    suffixes: tuple[str, ...]
-    magic: bytes
-    open: Callable[[IO[bytes], str], IO[bytes]]
 
 
 class Source(NamedTuple):
@@ -265,78 +244,6 @@ class _Guarded(io.RawIOBase):
         super().close()
 
 
-def _open_gzip(raw: IO[bytes], mode: str) -> IO[bytes]:
-    import gzip
-
-    # A fixed time and no name: the same rows give the same bytes.
-    return cast(IO[bytes], gzip.GzipFile(filename="", fileobj=raw, mode=mode, compresslevel=6, mtime=0))
-
-
-def _open_with(module: str, name: str) -> Callable[[IO[bytes], str], IO[bytes]]:
-    """A module's class of compressed files; the module is imported when there is one."""
-    return lambda raw, mode: cast(IO[bytes], getattr(import_module(module), name)(raw, mode))
-
-
-def _open_zstd(raw: IO[bytes], mode: str) -> IO[bytes]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return cast(IO[bytes], zstd.ZstdFile(raw, mode))
-    import zstandard
-
-    if "w" in mode:
-        return cast(IO[bytes], zstandard.ZstdCompressor().stream_writer(raw, closefd=False))
-    return cast(IO[bytes], _ZstdReader(raw))
-
-
-class _ZstdReader:
-    """Frame after frame of a zstd stream; unlike zstandard's own reader it notices when the last one is cut off."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        import zstandard
-
-        self.raw = raw
-        self.fresh = zstandard.ZstdDecompressor().decompressobj
-        self.frame: Any = None
-        self.pending = io.BytesIO()
-
-    def read(self, size: int) -> bytes:
-        """At most `size` bytes, none at the end."""
-        while not (taken := self.pending.read(size)):
-            data = (self.frame.unused_data if self.frame and self.frame.eof else b"") or self.raw.read(HEAD)
-            if not data:
-                if self.frame and not self.frame.eof:
-                    raise EOFError("it ends in the middle of a frame")
-                return b""
-            if self.frame is None or self.frame.eof:
-                self.frame = self.fresh()
-            self.pending = io.BytesIO(self.frame.decompress(data))
-        return taken
-
-    def close(self) -> None:
-        """Nothing of its own to close."""
-
-
-LAYERS: Final = (
-    Layer("gzip", (".gz", ".gzip"), b"\x1f\x8b", _open_gzip),
-    Layer("bzip2", (".bz2",), b"BZh", _open_with("bz2", "BZ2File")),
-    Layer("xz", (".xz",), b"\xfd7zXZ\x00", _open_with("lzma", "LZMAFile")),
-    Layer("zstd", (".zst", ".zstd"), b"\x28\xb5\x2f\xfd", _open_zstd),
-)
-
-
-def layer_of(suffix: str) -> Layer | None:
-    """The compression that a suffix stands for."""
-    return next((layer for layer in LAYERS if suffix in layer.suffixes), None)
-
-
-def split_suffixes(path: str) -> tuple[str, Layer | None]:
-    """`runs/bm25.jsonl.gz` → `.jsonl` and gzip."""
-    rest, suffix = os.path.splitext(os.path.basename(path).lower())
-    layer = layer_of(suffix)
-    return (os.path.splitext(rest)[1] if layer else suffix), layer
-
-
 def find_source(source: str | os.PathLike[str] | Source, empty: str = "expected one row a line") -> Source:
     """The source behind a path, or standard input for `-`; whatever cannot be read is said so here."""
     if isinstance(source, Source):
@@ -369,7 +276,7 @@ def _check_lines(file: Source, number: int = -1) -> None:
 
 def _standard_input() -> Source:
     content = sys.stdin.buffer.read()
-    return Source("standard input", "", content=content, layer=_layer_by_magic(content))
+    return Source("standard input", "", content=content, layer=layer_by_magic(content))
 
 
 def _file(path: str) -> Source:
@@ -384,8 +291,8 @@ def _file(path: str) -> Source:
     with Source(path, suffix, path).open() as stream:
         if not os.path.isfile(path):  # a pipe gives its bytes once
             content = stream.read()
-            return Source(path, suffix, content=content, layer=layer or _layer_by_magic(content))
-        return Source(path, suffix, path, layer=layer or _layer_by_magic(stream.read(8)))
+            return Source(path, suffix, content=content, layer=layer or layer_by_magic(content))
+        return Source(path, suffix, path, layer=layer or layer_by_magic(stream.read(8)))
 
 
 # ---- folders that tools write ----------------------------------------------------------------------------------------
@@ -438,10 +345,6 @@ def _response(folder: str, name: str) -> bytes:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file.name}: is not JSON ({error}); expected the response for query {name[:-5]!r}") from None
     return json.dumps({"query_id": name.removesuffix(".json"), "response": response}).encode()
-
-
-def _layer_by_magic(start: bytes) -> Layer | None:
-    return next((layer for layer in LAYERS if start.startswith(layer.magic)), None)
 
 
 def _unreadable(path: str, error: OSError | ValueError) -> InputError:

@@ -55,7 +55,7 @@ def render(page: Page, format: str, options: Options | None = None) -> str | byt
 
 def format_of(path: str, formats: Collection[str] = FORMATS) -> str:
     """The one of the formats that a file's suffix names, compressed or not."""
-    from rankgauge.read.sources import split_suffixes
+    from rankgauge.read.layers import split_suffixes
 
     suffix, _ = split_suffixes(path)
     known = {each: name for each, name in SUFFIXES.items() if name in formats}

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError, choices
+from rankgauge.read.layers import split_suffixes
 from rankgauge.read.ltr import SIZE_SUFFIXES, read_ltr, rows_of, split_row
 from rankgauge.read.rows import finite
-from rankgauge.read.sources import Source, find_source, split_suffixes
+from rankgauge.read.sources import Source, find_source
 from rankgauge.writers.write import STANDARD_OUTPUT, grade_text, opened
 
 if TYPE_CHECKING:

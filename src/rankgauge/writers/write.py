@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, choices, counted, warn
 from rankgauge.read.formats import FORMATS, format_named, format_of_suffix
+from rankgauge.read.layers import split_suffixes
 from rankgauge.read.records import Judgments, Record, Run
-from rankgauge.read.sources import split_suffixes
 
 if TYPE_CHECKING:
     import polars as pl

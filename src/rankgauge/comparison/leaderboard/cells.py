@@ -26,7 +26,7 @@ from rankgauge import __version__
 from rankgauge.errors import InputError, RankgaugeError, warn
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.read import Judgments, read_judgments
-from rankgauge.read.sources import split_suffixes
+from rankgauge.read.layers import split_suffixes
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:

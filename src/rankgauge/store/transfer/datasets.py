@@ -11,7 +11,8 @@ from sqlalchemy import select
 
 from rankgauge.errors import FormatError, InputError, counted, warn
 from rankgauge.read.cells import json_lines
-from rankgauge.read.sources import LAYERS, QRELS, find_source
+from rankgauge.read.layers import LAYERS
+from rankgauge.read.sources import QRELS, find_source
 from rankgauge.store import schema
 from rankgauge.store.rows import digest
 from rankgauge.store.store import Document, Judge, Label, Query, Store

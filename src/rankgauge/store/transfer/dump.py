@@ -12,7 +12,8 @@ from typing import IO, Any, Final
 
 from sqlalchemy import Connection, LargeBinary, Table, func, insert, select, text
 
-from rankgauge.read.sources import LAYERS, find_source, split_suffixes
+from rankgauge.read.layers import LAYERS, split_suffixes
+from rankgauge.read.sources import find_source
 from rankgauge.store import schema
 from rankgauge.store.engine import StoreError, reading, writing
 from rankgauge.store.rows import MANY

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 
 from rankgauge.errors import InputError
-from rankgauge.read.sources import split_suffixes
+from rankgauge.read.layers import split_suffixes
 from rankgauge.store import schema
 from rankgauge.store.engine import reading
 from rankgauge.store.store import Label, Store
