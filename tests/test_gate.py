@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import rankgauge
 from command import Command, called
 from rankgauge import Evaluation
-from rankgauge.comparison.gate.check import ANSWERS, _tested, check, check_result, margins_of
+from rankgauge.comparison.gate.check import _tested, check, check_result, margins_of
+from rankgauge.comparison.gate.outcome import ANSWERS
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.measures import parse

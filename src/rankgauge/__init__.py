@@ -23,7 +23,7 @@ _WHERE = {
     "Agreement": "trust.judges.agree",
     "Alignment": "trust.online.align",
     "Bounds": "trust.unjudged.bounds",
-    "Check": "comparison.gate.check",
+    "Check": "comparison.gate.outcome",
     "Comparison": "comparison.comparison",
     "DIALECTS": "dialects",
     "Dialect": "dialects",

@@ -2,8 +2,8 @@ from rankgauge import arrays as arrays
 from rankgauge.arrays import trainers as trainers
 from rankgauge.comparison.compare import compare as compare
 from rankgauge.comparison.comparison import Comparison as Comparison
-from rankgauge.comparison.gate.check import Check as Check
 from rankgauge.comparison.gate.check import check as check
+from rankgauge.comparison.gate.outcome import Check as Check
 from rankgauge.comparison.leaderboard.leaderboard import Leaderboard as Leaderboard
 from rankgauge.comparison.leaderboard.leaderboard import bench as bench
 from rankgauge.comparison.plan import Plan as Plan

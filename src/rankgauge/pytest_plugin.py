@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.gate.check import Check
+    from rankgauge.comparison.gate.outcome import Check
     from rankgauge.result import Result
 
 __all__ = ["Gauge", "assert_no_regression", "gauge"]

@@ -17,7 +17,7 @@ from rankgauge.show.cells import printable
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
     from rankgauge.cli.output import Output
-    from rankgauge.comparison.gate.check import Check
+    from rankgauge.comparison.gate.outcome import Check
     from rankgauge.comparison.saved import Saved
     from rankgauge.protocol import Protocol
     from rankgauge.read.sources import Source

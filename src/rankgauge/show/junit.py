@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rankgauge.show.cells import drawable
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.gate.check import Check
+    from rankgauge.comparison.gate.outcome import Check
 
 __all__ = ["junit"]
 

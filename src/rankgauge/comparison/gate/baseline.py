@@ -18,7 +18,7 @@ from rankgauge.result import Evaluation, Result
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.gate.check import Check
+    from rankgauge.comparison.gate.outcome import Check
 
 __all__ = ["baseline_at", "read_baseline", "save_baseline", "saved_at", "saved_in", "values_of"]
 

@@ -9,7 +9,7 @@ from rankgauge.show.cells import interval_text, number_text
 from rankgauge.show.model import Block, Bullets, Column, Fold, Mark, Notes, Section, Table, Text
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.gate.check import Check, Compared, Minimum
+    from rankgauge.comparison.gate.outcome import Check, Compared, Minimum
 
 __all__ = ["sections"]
 

@@ -1,0 +1,163 @@
+"""What the gate answers, and everything it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rankgauge.result import Evaluation
+from rankgauge.shown import Shown
+
+if TYPE_CHECKING:
+    from rankgauge.comparison.saved import Saved
+    from rankgauge.errors import Doubt
+    from rankgauge.result import Result
+    from rankgauge.stats.estimate import Estimate
+
+__all__ = ["ANSWERS", "Answered", "Check", "Compared", "Drift", "Lost", "Minimum"]
+
+ANSWERS: Final = ("fail", "inconclusive", "pass")  # the worst first
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How far the candidate is from the first baseline that this one descends from; the answer that this would be."""
+
+    first: float
+    bounds: Estimate
+    baselines: int
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One measure of the candidate: its bounds, one-sided 95 %, and whether they keep to what is wanted."""
+
+    measure: str
+    bounds: Estimate
+    answer: str
+    queries: int
+    queries_needed: int | None
+    doubts: tuple[Doubt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared(Answered):
+    """One measure of the candidate against the baseline; the bounds are those of candidate − baseline."""
+
+    candidate: float
+    baseline: float
+    margin: float
+    dropped: dict[str, str]
+    drift: Drift | None
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum(Answered):
+    """One measure of the candidate against a number that its mean must reach."""
+
+    minimum: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A query that is worse than it was."""
+
+    measure: str
+    query_id: str
+    candidate: float
+    baseline: float
+
+    @property
+    def difference(self) -> float:
+        """Candidate − baseline."""
+        return self.candidate - self.baseline
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Check(Shown):
+    """The answer of the gate, and everything it rests on."""
+
+    shown_by: ClassVar[str] = "gate"
+
+    name: str
+    baseline: str
+    compared: tuple[Compared, ...]
+    minimums: tuple[Minimum, ...]
+    lost_most: tuple[Lost, ...]
+    fingerprints: dict[str, Any]
+    protocol: dict[str, Any]
+    candidate: Result
+    old: Saved | None
+
+    @property
+    def title(self) -> str:
+        """The answer, and who was checked against whom."""
+        against = f" against {self.baseline}" if self.baseline else ""
+        return f"{self.answer.upper()}: {self.name}{against}"
+
+    @property
+    def tests(self) -> tuple[Compared | Minimum, ...]:
+        """Everything that has an answer."""
+        return (*self.compared, *self.minimums)
+
+    @property
+    def answer(self) -> str:
+        """The worst answer of all."""
+        return min((each.answer for each in self.tests), key=ANSWERS.index)
+
+    @property
+    def warnings(self) -> list[Doubt]:
+        """Where the bounds should not be trusted; what is true of a difference and of a mean is said once."""
+        sampled = self.candidate.design.doubts() if self.candidate.design is not None else []
+        labels = Evaluation.of([self.candidate]).label_doubts
+        return [*dict.fromkeys([*sampled, *labels, *(doubt for each in self.tests for doubt in each.doubts)])]
+
+    @property
+    def better(self) -> bool:
+        """Whether a measure went up and none went down."""
+        differences = [each.bounds.value for each in self.compared]
+        return bool(differences) and min(differences) >= 0 and max(differences) > 0
+
+    def data(self, **choices: Any) -> dict[str, Any]:
+        """Everything that JSON holds."""
+        return {
+            "answer": self.answer,
+            "candidate": self.name,
+            "baseline": self.baseline or None,
+            "measures": {each.measure: _compared_data(each) for each in self.compared},
+            "minimums": {each.measure: _minimum_data(each) for each in self.minimums},
+            "lost_most": [asdict(each) | {"difference": each.difference} for each in self.lost_most],
+            "warnings": self.warnings,
+            **({"sample": self.candidate.design.data()} if self.candidate.design is not None else {}),
+            "protocol": self.protocol,
+            "fingerprints": self.fingerprints,
+        }
+
+
+def _compared_data(each: Compared) -> dict[str, Any]:
+    drift = each.drift and {
+        "first": each.drift.first, "difference": each.drift.bounds, "baselines": each.drift.baselines,
+    }  # fmt: skip
+    return {
+        "candidate": each.candidate,
+        "baseline": each.baseline,
+        "difference": each.bounds,
+        "margin": each.margin,
+        "answer": each.answer,
+        "queries": each.queries,
+        "dropped": len(each.dropped),
+        "dropped_ids": each.dropped,
+        "queries_needed": each.queries_needed,
+        "drift": drift,
+    }
+
+
+def _minimum_data(each: Minimum) -> dict[str, Any]:
+    return {
+        **each.bounds._asdict(),
+        "minimum": each.minimum,
+        "answer": each.answer,
+        "queries": each.queries,
+        "queries_needed": each.queries_needed,
+    }
