@@ -294,6 +294,15 @@ def test_lines_are_wrapped(page: str) -> None:
     assert [line for line in text_of(page).split("\n") if len(line) > 120 and not line.startswith("|")] == []
 
 
+def test_the_tree_for_newcomers_names_every_room_and_module() -> None:
+    tree = re.search(r"^    src/rankgauge/\n((?:      .*\n)+)", text_of("CONTRIBUTING.md"), re.MULTILINE)
+    assert tree is not None
+    named = set(re.findall(r"^      (\S+)", tree[1], re.MULTILINE))
+    top = (ROOT / "src/rankgauge").glob("*.py"), (ROOT / "src/rankgauge").glob("*/__init__.py")
+    rooms = {path.name for path in top[0]} | {f"{path.parent.name}/" for path in top[1]}
+    assert named == rooms - {"__init__.py", "__main__.py", "dtypes.py"}
+
+
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
 
