@@ -129,7 +129,7 @@ bench: .venv/ready-bench
 # The others are dependency groups: they are for working on rankgauge, and no part of the published package.
 .venv/ready-%: pyproject.toml .venv/pip
 	@$(BIN)/python $(PIP) --no-compile --editable . --group $*
-	@$(BIN)/python -m compileall -q -j 0 -x /pyspark/ .venv/lib src >/dev/null || true  # pip has one processor do it
+	@$(BIN)/python -m compileall -q -j 0 -x '/(pyspark|tests?)/' .venv/lib src >/dev/null || true  # pip has one processor do it
 	@touch $@
 
 $(LOWEST)/ready: pyproject.toml tools/lowest.py
