@@ -74,8 +74,8 @@ Rules: order=score ties=id unjudged=not-relevant missing=zero empty=zero
 """
 TEXTS = {
     "table": (
-        "run    queries  nDCG@10  NumRel\ngood         3   0.4841       4\nworse        3   0.4366       4\n" + FOOTER
-        + "RG202 the rank column contradicts the scores: 1 of 2 queries (worse).\n1 more: --notes\n"
+        "run    queries  nDCG@10  NumRel\ngood         3   0.4841       4\nworse        3   0.4366       4\n\n"
+        "Caution: RG202 the rank column contradicts the scores: 1 of 2 queries (worse)." + FOOTER + "1 more: --notes\n"
     ),
     "csv": (
         f"run,queries,nDCG@10,NumRel\ngood,3,{(Q1 + Q2) / 3!r},4.0\nworse,3,{(Q1_WORSE + Q2) / 3!r},4.0\n"
@@ -362,6 +362,22 @@ def test_eval_compare_and_report_give_the_same_notes(cli: Command, here: Path) -
     for command in ("eval", "compare"):
         lines = " ".join(cli(command, *files[:4], "--notes").out.split())
         assert all(" ".join(note.split()) in lines for note in said["eval"])
+
+
+def test_what_makes_a_number_void_is_said_first(cli: Command, here: Path) -> None:
+    """Scores that are distances: eval, compare and check say so before anything else that there is to know."""
+    rows = [(query, f"d{rank}", rank) for query in "abcd" for rank in range(1, 31)]
+    (here / "q.txt").write_text("".join(f"{query} 0 {doc} {int(rank < 3)}\n" for query, doc, rank in rows))
+    (here / "up.run").write_text("".join(f"{query} Q0 {doc} {rank} {40 - rank} t\n" for query, doc, rank in rows))
+    (here / "down.run").write_text("".join(f"{query} Q0 {doc} {rank} {rank} t\n" for query, doc, rank in rows))
+    for words in (["eval", "q.txt", "down.run"], ["compare", "q.txt", "up.run", "down.run"]):
+        cautions = [line for line in cli(*words).out.splitlines() if line.startswith("Caution")]
+        assert cautions[0].startswith("Caution: RG207 scores look reversed: the worst come first: nDCG@10 is 0.0000")
+        assert cautions[1].startswith("Caution: RG202 the rank column contradicts the scores: 4 of 4 queries")
+    words = ("check", "q.txt", "down.run", "--baseline", "up.run", "--margin", "0.01", "--format", "json")
+    gate = json.loads(cli(*words).out)
+    assert [each["code"] for each in gate["warnings"]][:2] == ["RG207", "RG202"]
+    assert "RG207" not in cli("eval", "q.txt", "up.run", "--notes").out
 
 
 @pytest.mark.usefixtures("here")

@@ -450,6 +450,24 @@ class TestWarnings:
         theirs = scipy.stats.skew([-0.4, *(-0.001 * (n % 5) for n in range(1, 40))])
         assert theirs == pytest.approx(-6.1, abs=0.05)
 
+    def test_queries_that_one_system_did_not_answer(self) -> None:
+        """A run that was cut off looks like a bad one: the caution says how good it is where it answers."""
+        judgments = {f"q{n}": {"x": 1, "y": 0} for n in range(60)}
+        whole = {f"q{n}": {"x": 2.0, "y": 1.0} if n % 2 else {"x": 1.0, "y": 2.0} for n in range(60)}
+        cut = {f"q{n}": {"x": 2.0, "y": 1.0} for n in range(30)}
+        found = compare(judgments, {"whole": whole, "cut": cut}, "nDCG@10")
+        assert found.warnings[0].code == "unanswered"
+        assert found.warnings[0].text == (
+            "queries without an answer count 0 and lower the mean: cut answers 30 of 60 (nDCG@10 0.5000, and 1.0000 "
+            "over these)"
+        )
+        for fewer in ({**whole, "q0": {}}, whole):  # one of sixty changes little, and none nothing
+            assert "unanswered" not in codes(compare(judgments, {"whole": whole, "fewer": fewer}, "nDCG@10"))
+        same = compare(judgments, {"cut": cut, "alike": dict(cut)}, "nDCG@10")
+        assert "unanswered" not in codes(same)
+        gate = rankgauge.check(judgments, cut, whole, "nDCG@10", margin=0.01)
+        assert "answers 30 of 60" in gate.warnings[0].text
+
     def test_ties_wider_than_the_difference(self) -> None:
         judgments = {f"q{n}": {"x": 1, "y": 0} for n in range(60)}
         tied = {f"q{n}": {"x": 1.0, "y": 1.0} for n in range(60)}
@@ -538,7 +556,7 @@ class TestWarnings:
 
     def test_every_code_is_known(self) -> None:
         assert set(CODES) == {
-            *("few-queries", "few-differences", "skewed", "tie-band", "judged-unequal"),
+            *("few-queries", "few-differences", "skewed", "unanswered", "tie-band", "judged-unequal"),
             *("unequal-variances", "dropped-queries", "few-flips"),
             *("fixed-list", "random-per-search", "this-log", "sample-lacking"),
         }

@@ -254,6 +254,17 @@ class TestCommand:
         _, out, _ = cli("qrels.txt", "good.run", "--worst", "2", "--format", "json")
         assert [each["query_id"] for each in json.loads(out)] == ["q3", "q2"]
 
+    def test_one_table_holds_every_query(self, cli: Command) -> None:
+        """CSV and LaTeX hold one table: the rows of all queries, with the names of what was measured."""
+        alone = {query: cli("qrels.txt", "good.run", "--query", query, "--format", "csv").out for query in ("q2", "q1")}
+        out = cli("qrels.txt", "good.run", "--worst", "3", "--format", "csv").out
+        assert out.splitlines() == [*alone["q2"].splitlines(), *alone["q1"].splitlines()[1:]]
+        both = cli("qrels.txt", "good.run", "worse.run", "--worst", "1", "--format", "csv").out.splitlines()
+        assert both[0].startswith("query_id,run_a,run_b,doc_id,")
+        assert all(line.startswith("q1,worse,good,") for line in both[1:])
+        latex = cli("qrels.txt", "good.run", "--worst", "3", "--format", "latex").out
+        assert [query for query in ("q1", "q2") if f"\n{query} & good &" in latex] == ["q1", "q2"]
+
     def test_two_runs(self, cli: Command) -> None:
         """The first is the baseline."""
         _, out, _ = cli("qrels.txt", "A=good.run", "worse.run", "--query", "q1", "-m", "P@1")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.comparison import Compared, Comparison, System
 from rankgauge.comparison.doubts import (
+    doubts_of_answers,
     doubts_of_family,
     doubts_of_groups,
     doubts_of_pairs,
@@ -112,7 +113,10 @@ def compare_results(
 
 def with_doubts(made: Comparison, evaluation: Evaluation) -> Comparison:
     """The comparison of values with what the Results behind them say: equal scores, judged shares, labels."""
-    doubts = [*made.warnings, *evaluation.label_doubts]
+    apart = len({result.hits.answered.tobytes() for result in evaluation.values()}) > 1
+    main = evaluation.first.measure(next(iter(made.measures)))
+    unequal = doubts_of_answers(evaluation, main) if apart else ()
+    doubts = [*unequal, *made.warnings, *evaluation.label_doubts]
     for name, compared in made.measures.items():
         doubts += doubts_of_results(evaluation, evaluation.first.measure(name), compared.pairs)
     return replace(made, warnings=list(dict.fromkeys(doubts)), evaluation=evaluation)

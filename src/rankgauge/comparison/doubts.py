@@ -10,7 +10,8 @@ import numpy as np
 
 from rankgauge.comparison.settings import TUKEYS, Settings
 from rankgauge.comparison.verdict import BETTER, WORSE, units_text
-from rankgauge.errors import Doubt
+from rankgauge.errors import Doubt, counted
+from rankgauge.measures.aggregates import aggregate
 
 if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Family, Pair
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.result import Result
 
-__all__ = ["CODES", "doubts_of_family", "doubts_of_groups", "doubts_of_pairs", "doubts_of_results"]
+__all__ = ["CODES", "doubts_of_answers", "doubts_of_family", "doubts_of_groups", "doubts_of_pairs", "doubts_of_results"]
 __all__ += ["doubts_of_sample"]
 
 FEW_QUERIES: Final = 25
 SKEWED: Final = 0.25
 UNEQUAL: Final = 2.0
 JUDGED_APART: Final = 0.05
+UNANSWERED: Final = 0.05  # of the queries: fewer change little
 SHOWN: Final = 3
 MULTIPLIED: Final = frozenset({"holm", "bh", "by"})  # methods that multiply the smallest p by the number of pairs
 # Code → when it is said.
@@ -32,6 +34,7 @@ CODES: Final = {
     "few-queries": f"fewer than {FEW_QUERIES} queries (or clusters of queries)",
     "few-differences": f"a pair of systems that differ on fewer than {FEW_QUERIES} queries, though on some",
     "skewed": f"skewness / √queries of a pair's differences beyond ± {SKEWED:g}",
+    "unanswered": f"{UNANSWERED:.0%} of the queries or more are without an answer, and so count 0, of one system alone",
     "tie-band": "another order of equal scores could move a difference by more than its size",
     "judged-unequal": f"judged shares of a pair more than {JUDGED_APART:g} apart, and the less judged did not win",
     "unequal-variances": f"a Tukey method, and deviations of differences more than a factor of {UNEQUAL:g} apart",
@@ -154,6 +157,27 @@ def doubts_of_results(results: Mapping[str, Result], measure: Measure, pairs: Se
     """What the rankings behind the values show: equal scores, and unequal shares of judged documents."""
     yield from _tie_bands(results, measure, pairs)
     yield from _judged_unequal(results, measure, pairs)
+
+
+def doubts_of_answers(results: Mapping[str, Result], measure: Measure, least: float = UNANSWERED) -> Iterator[Doubt]:
+    """Who left queries unanswered that count 0, at least this share, and the mean over those that were answered."""
+    counts = {name: each.counts for name, each in results.items() if each.protocol.missing == "zero"}
+    missing = {name: each["missing"] / max(each["queries"], 1) for name, each in counts.items() if each["missing"]}
+    worst = sorted((name for name in missing if missing[name] >= least), key=lambda name: -missing[name])
+    if worst:
+        parts = [_answered(name, results[name], measure) for name in worst[:SHOWN]]
+        more = f"; and {counted(len(worst) - SHOWN, 'more system')}" if len(worst) > SHOWN else ""
+        yield Doubt("unanswered", f"queries without an answer count 0 and lower the mean: {'; '.join(parts)}{more}")
+
+
+def _answered(name: str, result: Result, measure: Measure) -> str:
+    there = result._selected(result.hits.answered)
+    answers = f"{name} answers {int(there.sum()):,} of {len(there):,}"
+    values, weights = result._counted(result.measure(measure))
+    over = aggregate(result.own_aggregate(measure), values[there], None if weights is None else weights[there])
+    if over != over:
+        return answers
+    return f"{answers} ({measure} {result[measure]:.4f}, and {over:.4f} over these)"
 
 
 def _judged_unequal(results: Mapping[str, Result], measure: Measure, pairs: Sequence[Pair]) -> Iterator[Doubt]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
-
 from rankgauge import __version__
-from rankgauge.comparison.doubts import doubts_of_pairs, doubts_of_results
+from rankgauge.comparison.doubts import doubts_of_answers, doubts_of_pairs, doubts_of_results
 from rankgauge.errors import Doubt, counted
 from rankgauge.measures.bands.bands import is_text
 from rankgauge.measures.bands.notes import mean_ends
 from rankgauge.reports.found import open_doubts
-from rankgauge.show.cells import number_text
 from rankgauge.show.model import Block, Bullets, Code, Column, Mark, Table, Text, capital
 
 if TYPE_CHECKING:
@@ -57,7 +54,7 @@ def cautions(facts: Facts) -> list[Caution]:
     """What to be careful about; what could turn the decision comes first."""
     found = [Caution("unjudged", text, "open") for text in open_doubts(facts)]
     doubts = facts.comparison.warnings if facts.comparison is not None else facts.results.doubts
-    found += [*_doubts(facts, doubts)]
+    found += [*_doubts(facts, [each for each in doubts if each.code != "unanswered"])]  # which is told apart below
     if facts.comparison is None and len(facts.results) > 1:
         text = "systems are shown without intervals, tests and verdicts, which need two queries or clusters"
         found.append(Caution("no-test", text, "systems"))
@@ -86,26 +83,12 @@ def _doubts(facts: Facts, doubts: Sequence[Doubt]) -> Iterator[Caution]:
 
 
 def _unanswered(facts: Facts) -> Iterator[Caution]:
-    """Who left queries unanswered that count 0, and the mean over those that were answered."""
-    missing = {n: r.counts["missing"] for n, r in facts.results.items() if r.protocol.missing == "zero"}
-    worst = sorted(filter(missing.get, missing), key=lambda name: -missing[name])
+    """Who left queries unanswered that count 0: first of the two systems of the verdict, then of all the others."""
+    measure = facts.results.first.measure(facts.measure)
     for decisive in (True, False):
-        names = [name for name in worst if (name in facts.focus) is decisive]
-        parts = [_answered(facts, name) for name in names[:NAMED]]
-        more = f"; and {counted(len(names) - NAMED, 'more system')}" if len(names) > NAMED else ""
-        text = f"queries without an answer count 0 and lower the mean: {'; '.join(parts)}{more}"
-        yield from [Caution("unanswered", text, "judged", decisive)] if names else []
-
-
-def _answered(facts: Facts, name: str) -> str:
-    result, values = facts.results[name], facts.first
-    known = dict(zip(result.hits.queries, (result.hits.retrieved > 0).tolist(), strict=True))
-    part = values.only(np.array([known[query] for query in values.queries], bool))
-    answers = f"{name} answers {len(part.queries):,} of {len(values.queries):,}"
-    if not part.queries or (part.weights is not None and not part.weights.any()):
-        return answers
-    all_of_them, these = number_text(values.mean(name)), number_text(part.mean(name))
-    return f"{answers} ({facts.measure} {all_of_them}, and {these} over these)"
+        some = {name: result for name, result in facts.results.items() if (name in facts.focus) is decisive}
+        for doubt in doubts_of_answers(some, measure, least=0.0):
+            yield Caution(doubt.code, doubt.text, "judged", decisive)
 
 
 def _warned(facts: Facts) -> Iterator[tuple[str, str]]:

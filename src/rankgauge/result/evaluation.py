@@ -82,6 +82,14 @@ class Evaluation(Shown, Mapping[str, "Result"]):
         return quick_notes([*self.values()])
 
     @property
+    def alarms(self) -> list[Doubt]:
+        """What the quick checks found that no number should be read without: scores or grades that look reversed, ids
+        that are written differently."""
+        from rankgauge.validation.quick import quick_alarms
+
+        return quick_alarms([*self.values()])
+
+    @property
     def notes(self) -> list[str]:
         """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
         return [*self.ties, *self.checks]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from rankgauge.errors import RankgaugeWarning, counted
+from rankgauge.errors import Doubt, RankgaugeWarning, counted
 from rankgauge.matching.diagnose import alike, sides_of
 from rankgauge.matching.match import match
 from rankgauge.matching.order import as_float32
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from rankgauge.read.records import Judgments, Nested, Record
     from rankgauge.result import Result
 
-__all__ = ["SHORT", "Peek", "contradicting", "peek", "quick_checks", "quick_notes", "reversal", "same_in_32_bits"]
+__all__ = ["ALARMS", "SHORT", "Peek", "contradicting", "peek", "quick_alarms", "quick_checks", "quick_notes"]
+__all__ += ["reversal", "same_in_32_bits"]
 
+ALARMS: Final = ("RG104", "RG202", "RG207", "RG303")  # findings that no number should be read without
 SHORT: Final = 0.1  # of the usual length
 DEEP: Final = 10  # documents, from which on a reversed ranking can be told from a bad one
 MUCH_BETTER: Final = 1.5
@@ -51,15 +53,31 @@ MOST_DOCUMENTS: Final = 2_000  # documents of the run whose spelling is tried in
 
 
 def quick_notes(results: list[Result]) -> list[str]:
-    """One line for each finding, with the runs that it is about where there are several."""
+    """One line for each finding, the worst first."""
+    return [f"{code} {title}: {what}." for code, title, what in _findings(results)]
+
+
+def quick_alarms(results: list[Result]) -> list[Doubt]:
+    """The findings that turn a number round or make it void, the worst first."""
+    return [Doubt(code, f"{title}: {what}") for code, title, what in _findings(results) if code in ALARMS]
+
+
+def _findings(results: list[Result]) -> list[tuple[str, str, str]]:
+    """Code, title and words of each finding, the worst first; and of which runs, where there are several."""
     notes: dict[tuple[str, str], list[str]] = {}
     for result in results:
         of_judgments, of_run = result.oddities
         notes |= {found: [] for found in of_judgments}
         for found in of_run:
             notes.setdefault(found, []).append(result.name)
+    if not notes:
+        return []
+    from rankgauge.validation.codes import CODES, SEVERITIES  # where there is something to say
+
     some = len(results) > 1
-    return [_line(code, what + f" ({', '.join(runs)})" * (some and bool(runs))) for (code, what), runs in notes.items()]
+    told = [(code, what + f" ({', '.join(runs)})" * (some and bool(runs))) for (code, what), runs in notes.items()]
+    told.sort(key=lambda each: (each[0] not in ALARMS, SEVERITIES.index(CODES[each[0]].severity)))
+    return [(code, CODES[code].title, what) for code, what in told]
 
 
 def quick_checks(result: Result) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -71,12 +89,6 @@ def quick_checks(result: Result) -> tuple[list[tuple[str, str]], list[tuple[str,
         of_run = [*result.peek.remarks, *of_run]
         of_run += sample_notes(result.peek, by_score=result.protocol.order == "score")
     return [*judged, *_judged(result.hits)], of_run
-
-
-def _line(code: str, what: str) -> str:
-    from rankgauge.validation.codes import CODES  # where there is something to say
-
-    return f"{code} {CODES[code].title}: {what}."
 
 
 def _judged(hits: Hits) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from rankgauge.comparison.doubts import doubts_of_answers
 from rankgauge.result import Evaluation
 from rankgauge.shown import Shown
 
@@ -108,10 +109,13 @@ class Check(Shown):
 
     @property
     def warnings(self) -> list[Doubt]:
-        """Where the bounds should not be trusted; what is true of a difference and of a mean is said once."""
+        """What is wrong with the run, and where the bounds should not be trusted; what is true of a difference and of a
+        mean is said once."""
+        evaluation = Evaluation.of([self.candidate])
         sampled = self.candidate.design.doubts() if self.candidate.design is not None else []
-        labels = Evaluation.of([self.candidate]).label_doubts
-        return [*dict.fromkeys([*sampled, *labels, *(doubt for each in self.tests for doubt in each.doubts)])]
+        files = [*evaluation.alarms, *doubts_of_answers({self.name: self.candidate}, self.candidate.measures[0])]
+        tests = (doubt for each in self.tests for doubt in each.doubts)
+        return [*dict.fromkeys([*files, *sampled, *evaluation.label_doubts, *tests])]
 
     @property
     def better(self) -> bool:

@@ -24,6 +24,7 @@ from rankgauge.show.model import (
     chart_of,
     ranked,
 )
+from rankgauge.show.sections.evaluation import parted_checks
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared, Comparison
@@ -269,8 +270,12 @@ def _legend(comparison: Comparison, deltas: str) -> str:
 def _notes(comparison: Comparison) -> Iterator[str]:
     """What could change the decision first, then how the p-values came about."""
     first, settings = comparison.first, comparison.settings
+    evaluation = comparison.evaluation
+    alarms, others = ([], []) if evaluation is None else parted_checks(evaluation)
+    yield from (f"Caution: {line}" for line in alarms)
     yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in comparison.warnings)
-    yield from comparison.notes
+    yield from [] if evaluation is None else evaluation.ties
+    yield from others
     yield how_decided(comparison)
     if first.values.design is not None:
         yield f"{first.values.design.words} Here: per {first.values.design.per}."

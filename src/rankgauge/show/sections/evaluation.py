@@ -12,7 +12,7 @@ from rankgauge.show.model import Chart, Column, Later, Notes, Section, Table, ch
 if TYPE_CHECKING:
     from rankgauge.result import Evaluation, Result, TieBands
 
-__all__ = ["band_sections", "sample_table", "sections"]
+__all__ = ["band_sections", "parted_checks", "sample_table", "sections"]
 
 
 def sections(evaluation: Evaluation, *, per_query: bool = False) -> Iterator[Section]:
@@ -97,6 +97,8 @@ def _query_table(evaluation: Evaluation) -> Table:
 def _notes(evaluation: Evaluation) -> Iterator[str]:
     """What may change the reading first; whose numbers these are, of which queries; the rules, early where unusual."""
     results = [*evaluation.values()]
+    alarms, others = parted_checks(evaluation)
+    yield from (f"Caution: {line}" for line in alarms)
     yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in evaluation.doubts)
     if evaluation.first.design is not None:
         yield evaluation.first.design.words
@@ -113,8 +115,14 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
     for k in evaluation.first.judged:
         shares = {each.name: each.judged[k] for each in results if each.judged[k] == each.judged[k]}  # some retrieved
         yield from [f"Judged@{k}: {_spread(shares)}."] if shares else []
-    yield from evaluation.checks
+    yield from others
     yield from [] if unusual else [rules]
+
+
+def parted_checks(evaluation: Evaluation) -> tuple[list[str], list[str]]:
+    """What the quick checks found: first what no number should be read without."""
+    checks, number = evaluation.checks, len(evaluation.alarms)
+    return checks[:number], checks[number:]
 
 
 def _dialect_words(result: Result) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -33,11 +33,31 @@ def sections(
     every = getattr(explained, "explanations", [explained])
     if not every:
         yield Section("nothing", explained.title, [Text(explained.title)])
-    for each in every:
+    for at, each in enumerate(every):
         blocks = (_difference_blocks if isinstance(each, Difference) else _explanation_blocks)(each, named)
-        head = [Text(each.title, "head")] if len(every) == 1 else []  # of several, each section has its title
-        text = (queries or {}).get(each.query, "")
-        yield Section(f"query-{each.query}", each.title, [*([Text(text)] if text else []), *head, *blocks])
+        before: list[Block] = [Text(text)] if (text := (queries or {}).get(each.query, "")) else []
+        if len(every) == 1:
+            before.append(Text(each.title, "head"))  # of several, each section has its title
+        elif at == 0:
+            before.append(_together(every))
+        yield Section(f"query-{each.query}", each.title, [*before, *blocks])
+
+
+def _together(every: Sequence[Explanation | Difference]) -> Table:
+    """The rows of all queries, for formats that hold one table."""
+    table = Table.of_rows((row for each in every for row in _data_rows(each)), "rows")
+    cells = zip(*table.rows, strict=True)
+    numbers = (any(isinstance(cell, float) for cell in column) for column in cells)
+    columns = [each._replace(kind="number") if fit else each for each, fit in zip(table.columns, numbers, strict=True)]
+    return table._replace(columns=columns, formats=frozenset({"csv", "latex"}))
+
+
+def _data_rows(explained: Explanation | Difference) -> list[dict[str, Any]]:
+    """The rows of one query, for programs, with the names of what was measured."""
+    if isinstance(explained, Difference):
+        new, old = explained.names
+        return [{"query_id": explained.query, "run_a": new, "run_b": old, **asdict(each)} for each in explained.shares]
+    return [{"query_id": explained.query, "run": explained.run, **asdict(row)} for row in explained.rows]
 
 
 # ---- one query -------------------------------------------------------------------------------------------------------
@@ -50,8 +70,7 @@ def _explanation_blocks(explanation: Explanation, named: Callable[[str], str]) -
     yield Picture(f"picture-{explanation.query}", headline(explanation), lambda: svg(explanation))
     yield ranks_table(explanation, named)
     yield from below(explanation)
-    rows = [{"query_id": explanation.query, "run": explanation.run, **asdict(row)} for row in explanation.rows]
-    yield Table.of_rows(rows, f"rows-{explanation.query}")
+    yield Table.of_rows(_data_rows(explanation), f"rows-{explanation.query}")
 
 
 def below(explanation: Explanation, key: str = "levels") -> Iterator[Block]:
@@ -123,8 +142,7 @@ def _difference_blocks(difference: Difference, named: Callable[[str], str]) -> I
     pairs = ((old, difference.b), (new, difference.a))
     notes = [f"Note on {name}: {note}." for name, each in pairs for note in each.notes]
     yield from [Notes(notes)] if notes else []
-    rows = [{"query_id": difference.query, **asdict(share)} for share in difference.shares]
-    yield Table.of_rows(rows, f"rows-{difference.query}")
+    yield Table.of_rows(_data_rows(difference), f"rows-{difference.query}")
 
 
 def shares_table(difference: Difference, named: Callable[[str], str] = str, most: int = MOST_ROWS) -> Table:
