@@ -29,7 +29,7 @@ def run_of(step: int) -> dict[str, dict[str, float]]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every chart on one page."""
-    names = ("</script><b>bold</b>", "other")
+    names = ("</script><b>bold</b>", "title")  # which a tooltip takes for a heading, where it is left to
     by = {query: "one" if at % 2 else "two" for at, query in enumerate(QRELS)}
     found = {name: rankgauge.evaluate(QRELS, run_of(step), by=by) for name, step in zip(names, (2, 5), strict=True)}
     comparison = rankgauge.compare(None, found)
@@ -87,6 +87,8 @@ def test_hovering_names_the_query_as_text(page: Path, browser: Browser) -> None:
         seen.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 4, steps=5)
         seen.page.locator("#vg-tooltip-element.visible", has_text=QUERY).wait_for()
         assert seen.page.locator("#vg-tooltip-element img").count() == 0
+        assert seen.page.locator("#vg-tooltip-element h2").count() == 0
+        assert seen.page.locator("#vg-tooltip-element td.key", has_text="title").count() == 1
         assert seen.complaints == []
 
 

@@ -374,8 +374,8 @@ def test_what_makes_a_number_void_is_said_first(cli: Command, here: Path) -> Non
         cautions = [line for line in cli(*words).out.splitlines() if line.startswith("Caution")]
         assert cautions[0].startswith("Caution: RG207 scores look reversed: the worst come first: nDCG@10 is 0.0000")
         assert cautions[1].startswith("Caution: RG202 the rank column contradicts the scores: 4 of 4 queries")
-    words = ("check", "q.txt", "down.run", "--baseline", "up.run", "--margin", "0.01", "--format", "json")
-    gate = json.loads(cli(*words).out)
+    gated = cli("check", "q.txt", "down.run", "--baseline", "up.run", "--margin", "0.01", "--format", "json")
+    gate = json.loads(gated.out)
     assert [each["code"] for each in gate["warnings"]][:2] == ["RG207", "RG202"]
     assert "RG207" not in cli("eval", "q.txt", "up.run", "--notes").out
 

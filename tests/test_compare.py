@@ -450,6 +450,11 @@ class TestWarnings:
         theirs = scipy.stats.skew([-0.4, *(-0.001 * (n % 5) for n in range(1, 40))])
         assert theirs == pytest.approx(-6.1, abs=0.05)
 
+    def test_where_nothing_differs_ties_undo_nothing(self) -> None:
+        judgments = {f"q{n}": {"x": 1, "y": 0} for n in range(60)}
+        tied = {f"q{n}": {"x": 1.0, "y": 1.0} for n in range(60)}
+        assert codes(compare(judgments, {"one": tied, "same": dict(tied)}, "nDCG@10")) == []
+
     def test_queries_that_one_system_did_not_answer(self) -> None:
         """A run that was cut off looks like a bad one: the caution says how good it is where it answers."""
         judgments = {f"q{n}": {"x": 1, "y": 0} for n in range(60)}

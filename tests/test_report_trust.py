@@ -154,6 +154,22 @@ def test_a_claim_that_judging_could_turn_round_is_warned_of() -> None:
     assert not any("could turn" in str(block) for block in section_of(settled, "summary")["blocks"])
 
 
+def test_what_is_settled_of_one_pair_is_said_of_that_pair() -> None:
+    """The best is settled against the baseline and open against the second: both are said, by name."""
+    judgments = {f"q{n}": {"a": 1, "b": 0} for n in range(30)}
+    poor = {query: {"b": 2.0, "x": 1.0} for query in judgments}
+    good = {query: {"a": 3.0, "b": 2.0} if int(query[1:]) % 5 else {"x": 3.0, "a": 2.0} for query in judgments}
+    best = {query: {"a": 3.0, "b": 2.0} if int(query[1:]) % 9 else {"y": 3.0, "a": 2.0} for query in judgments}
+    runs = {"poor": poor, "good": good, "best": best}
+    pairs = {frozenset((each.a, each.b)): each.bounds.settled for each in rankgauge.quality(judgments, runs).pairs}
+    assert (pairs[frozenset(("best", "poor"))], pairs[frozenset(("best", "good"))]) == (True, False)
+    lead = section_of(rankgauge.report(judgments, runs, charts=False), "open")["blocks"][0]
+    assert lead["words"] == (
+        "Between best and poor, best is ahead whatever the grades: no judgment can turn their order round. Unjudged "
+        "documents do decide about best and good."
+    )
+
+
 def test_large_data_are_bounded() -> None:
     focused = limited(JUDGMENTS, RUNS, cells=650)  # two of the three runs have 600 documents at ranks up to 10
     assert {row["run"] for row in table_of(focused, "unjudged")} == set(focused.facts.focus)

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from command import Command
-from rankgauge.errors import RankgaugeError, RankgaugeWarning
+from rankgauge.errors import InputError, RankgaugeError, RankgaugeWarning, options_are
 from rankgauge.sampling.draw import METHODS, by_rank, pareto, permanent, proportional, shared_out, thirds
 from rankgauge.sampling.log import folded, read_log
 from rankgauge.sampling.sample import query_id_of, read_sample, sample
@@ -274,7 +274,7 @@ def test_a_sample_comes_back_as_it_was_written(tmp_path: Path) -> None:
         ("query,count\na,2\nb,many\n", r"log.csv:3: column 'count': 'many' is not a number"),
         ("query,count\na,2\nb,1e300\n", r"log.csv:3: column 'count': '1e300' is too large"),
         ("query,count\na,2\nA!,3\n", r"holds one query, 'A!'; there is nothing to draw"),
-        ("query,count\na,2\nb,3\nc,1\n", r"has 3 distinct queries, and 9 are asked for; take all of them with"),
+        ("query,count\na,2\nb,3\nc,1\n", r"has 3 distinct queries, and 9 are asked for; take all of them with --n 3\n"),
         ("query,count\n", "holds no queries"),
         ("", "log.csv"),
     ],
@@ -286,6 +286,15 @@ def test_bad_logs(command: Command, tmp_path: Path, text: str, message: str) -> 
     assert re.search(message, outcome.err), outcome.err
     assert len([line for line in outcome.err.splitlines() if line.startswith("error")]) == 1
     assert not (tmp_path / "queries.tsv").exists()
+
+
+def test_where_no_option_says_how_many_the_settings_do() -> None:
+    """`rankgauge loop` has no --n: it is rankgauge.toml that says how many."""
+    with (
+        options_are({"--project"}),
+        pytest.raises(InputError, match=r"all of them with sample = 3 in rankgauge\.toml$"),
+    ):
+        sample({"query": ["a", "b", "c"], "count": [3, 2, 1]}, 9)
 
 
 @pytest.mark.parametrize(

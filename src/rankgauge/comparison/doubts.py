@@ -209,7 +209,8 @@ def _tie_bands(results: Mapping[str, Result], measure: Measure, pairs: Sequence[
     tied = {name: r for name, r in results.items() if not r.hits.averaged and (r.hits.tied > 1).any()}
     ends = {name: mean_ends(result, measure) for name, result in tied.items()}
     width = {name: high - low for name, (low, high) in ends.items()}
-    touched = [p for p in pairs if width.get(p.a, 0.0) + width.get(p.b, 0.0) > max(abs(p.difference), 5e-5)]
+    apart = [pair for pair in pairs if pair.wins + pair.losses]  # of those that are equal there is none to undo
+    touched = [p for p in apart if width.get(p.a, 0.0) + width.get(p.b, 0.0) > max(abs(p.difference), 5e-5)]
     if touched:
         name = max((each for pair in touched for each in (pair.a, pair.b)), key=lambda each: width.get(each, 0.0))
         low, high = ends[name]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rankgauge.comparison.verdict import NOT_SIGNIFICANT
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_text, is_missing, number_text
-from rankgauge.show.model import Block, Column, Fold, Text, Tile, Tiles, capital, chart_of
+from rankgauge.show.model import Block, Column, Fold, Text, Tile, Tiles, chart_of
 from rankgauge.show.sections import online
 from rankgauge.show.sections.funnel import funnel_charts, overview
 from rankgauge.show.sections.judges import DETAILED, disputes_table, judge_blocks, system_blocks
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["funnel_lead", "judges_agree", "left_open", "offline_and_online", "open_doubts", "two_stages"]
 
+NAMED: Final = 3  # pairs of systems that a sentence names
 WORST: Final = 10  # harmed queries of a run that are shown
 DISPUTED: Final = 50  # pairs of query and document that are listed
 APART: Final = 2.0  # grades, from which on judges dispute
@@ -95,10 +96,19 @@ def _in_focus(facts: Facts) -> PairCoverage | None:
     return next((pair for pair in quality.pairs if {pair.a, pair.b} == set(facts.focus)), None)
 
 
+def _open_elsewhere(quality: Quality, pair: PairCoverage) -> str:
+    """Of which other pairs, if any, unjudged documents decide."""
+    others = [each for each in quality.pairs if each is not pair and not each.bounds.settled and each.bounds.open.any()]
+    named = ", ".join(f"{each.a} and {each.b}" for each in others[:NAMED])
+    more = f" ({len(others) - NAMED:,} more pairs)" if len(others) > NAMED else ""
+    return f" Unjudged documents do decide about {named}{more}." if others else ""
+
+
 def _in_words(facts: Facts, quality: Quality) -> Iterator[Block]:
     pair = _in_focus(facts)
     if pair is not None and pair.bounds.settled:
-        yield Text(f"{capital(pair.verdict)}: no judgment can turn the order round.", "lead")
+        words = f"Between {pair.a} and {pair.b}, {pair.verdict}: no judgment can turn their order round."
+        yield Text(words + _open_elsewhere(quality, pair), "lead")
     elif pair is not None and pair.bounds.open.any():  # of a pair without a common query none is open
         value, low, high = (number_text(number, sign=True) for number in pair.bounds.mean)
         words = f"The unjudged documents decide about {pair.a} and {pair.b}: {quality.measure} differs by {value} now,"

@@ -230,7 +230,7 @@ def _number(log: Log, n: int | None) -> int:
     if n > len(log):
         raise InputError(
             f"{log.source}: has {len(log):,} distinct queries, and {n:,} are asked for; take all of them with "
-            f"{way(f'n={len(log)}', f'--n {len(log)}')}"
+            f"{way(f'n={len(log)}', f'--n {len(log)}') or f'sample = {len(log)} in rankgauge.toml'}"
         )
     return n
 

@@ -28,6 +28,7 @@ DASHES: Final = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 SHAPES: Final = ("circle", "diamond", "square", "triangle-up")
 FONT: Final = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 WIDTH: Final = 720
+HEADINGS: Final = ("title", "image")  # names that a tooltip takes for a heading and for a picture, unless they go on
 NARROW: Final = 240  # pixels, below which nothing can be read
 SYMBOL: Final = 36  # pixels of a symbol of a legend and of what is around it
 LETTER, BOLD_LETTER = 0.54, 0.66  # the width of a letter, in units of the size of the font
@@ -81,7 +82,8 @@ def data(rows: Sequence[dict[str, Any]]) -> Any:
 def told(field: str, format: str = "", title: str | None = None) -> Any:
     """What a mark says when it is pointed at: a text or, with a format, a number."""
     kind = {"type": "quantitative", "format": format} if format else {"type": "nominal"}
-    return altair().Tooltip(field, **kind, **({} if title is None else {"title": title}))
+    name = f"{title}\u200b" if title in HEADINGS else title
+    return altair().Tooltip(field, **kind, **({} if name is None else {"title": name}))
 
 
 @dataclass(frozen=True, slots=True)
