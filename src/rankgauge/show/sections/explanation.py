@@ -34,13 +34,12 @@ def sections(
     if not every:
         yield Section("nothing", explained.title, [Text(explained.title)])
     for at, each in enumerate(every):
-        blocks = (_difference_blocks if isinstance(each, Difference) else _explanation_blocks)(each, named)
+        *blocks, rows = (_difference_blocks if isinstance(each, Difference) else _explanation_blocks)(each, named)
         before: list[Block] = [Text(text)] if (text := (queries or {}).get(each.query, "")) else []
         if len(every) == 1:
             before.append(Text(each.title, "head"))  # of several, each section has its title
-        elif at == 0:
-            before.append(_together(every))
-        yield Section(f"query-{each.query}", each.title, [*before, *blocks])
+        together = [_together(every)] if at == 0 and len(every) > 1 else []  # before the rows of this one alone
+        yield Section(f"query-{each.query}", each.title, [*before, *blocks, *together, rows])
 
 
 def _together(every: Sequence[Explanation | Difference]) -> Table:
