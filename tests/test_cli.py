@@ -1269,10 +1269,42 @@ def test_closed_streams(closed: str, words: str, code: int, message: str, here: 
 @pytest.mark.parametrize(("words", "given", "threads"), [("eval", "", "1"), ("search", "", ""), ("eval", "7", "7")])
 def test_threads_for_matrices_are_for_functions_of_the_user(words: str, given: str, threads: str) -> None:
     code = (
-        f"import os, sys; sys.argv = ['rankgauge', '{words}', '--help']; from rankgauge.__main__ import main\n"
+        f"import os, sys; sys.argv = ['rankgauge', '{words}', '--help']; from rankgauge.cli import main\n"
         "try: main()\nexcept SystemExit: print(os.environ.get('OPENBLAS_NUM_THREADS', ''))"
     )
     own = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     own |= {"OPENBLAS_NUM_THREADS": given} if given else {}
     done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == threads
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "last"), [("eval qrels.txt good.run", 0, ""), ("eval nowhere x", 2, "error")]
+)
+def test_a_command_ends_at_once_and_yet_in_order(words: str, code: int, last: str, here: Path) -> None:
+    """Objects are not taken apart at the end; what was registered for it runs, and what was printed is there."""
+    program = (
+        "import atexit, sys\n"
+        "class Object:\n    def __del__(self): sys.stdout.write('taken apart')\n"
+        "kept = Object()\n"
+        "atexit.register(print, 'registered')\n"
+        f"sys.argv = ['rankgauge', *{words.split()!r}]\n"
+        "from rankgauge.__main__ import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr[: len(last)]) == (code, last)
+    assert done.stdout.endswith("registered\n")
+    assert ("nDCG@10" in done.stdout) is (code == 0)
+
+
+def test_a_command_with_a_thread_ends_as_python_does(here: Path) -> None:
+    program = (
+        "import sys, threading, time\n"
+        "threading.Thread(target=lambda: (time.sleep(0.5), print('the thread has ended'))).start()\n"
+        "sys.argv = ['rankgauge', 'eval', 'qrels.txt', 'good.run']\n"
+        "from rankgauge.__main__ import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "the thread has ended")

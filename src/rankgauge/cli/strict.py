@@ -118,7 +118,6 @@ class Strict(click.Command):
             return super().parse_args(ctx, args)
         spelled = list(self._spread_out(self._respelled(args)))
         try:
-            self._refuse_repeated(ctx, spelled)
             rest = super().parse_args(ctx, spelled)
         except click.NoSuchOption as error:
             if error.option_name not in GUESSES:
@@ -166,9 +165,22 @@ class Strict(click.Command):
                 taken = True
             yield argument
 
-    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+    def make_parser(self, ctx: click.Context) -> Any:
+        """click's parser, which refuses an option that is there twice."""
+        parser = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_once_each(args: list[str]) -> tuple[dict[str, Any], list[str], list[click.Parameter]]:
+            values, rest, order = parse(args)
+            if not ctx.resilient_parsing:
+                self._refuse_repeated(ctx, order)
+            return values, rest, order
+
+        parser.parse_args = parse_once_each  # type: ignore[method-assign]
+        return parser
+
+    def _refuse_repeated(self, ctx: click.Context, order: list[click.Parameter]) -> None:
         """The last of an option's values would win in silence."""
-        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         options = [each for each in order if isinstance(each, click.Option) and not (each.multiple or each.count)]
         names = [each.name for each in options]
         for option in options:
