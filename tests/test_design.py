@@ -15,6 +15,7 @@ from scipy import stats
 import rankgauge
 from command import Command
 from rankgauge.errors import InputError, RankgaugeWarning
+from rankgauge.protocol import DEFAULT
 from rankgauge.sampling.design import Design
 from rankgauge.sampling.draw import THIRDS, pareto, permanent, proportional, shared_out, thirds
 from rankgauge.sampling.sample import Sample, read_sample
@@ -22,6 +23,7 @@ from rankgauge.stats.design import design_estimate, design_moments
 from rankgauge.stats.paired import mean_interval, units_of
 from rankgauge.store.project import init
 from rankgauge.store.store import Answer, Label
+from rankgauge.web.projects import files_of
 
 Floats = np.ndarray[Any, Any]
 
@@ -385,7 +387,8 @@ def test_queries_that_were_not_judged_are_counted_and_named(command: Command, fi
     assert "19 of 20 queries" in said
 
 
-def test_in_a_project_the_sample_of_the_runs_is_used_by_itself(command: Command, files: Path) -> None:
+def stored(files: Path) -> tuple[rankgauge.Project, Sample, str]:
+    """A project with all labels, and with both runs for a sample of the queries, which has a name."""
     init(files)
     judgments, runs = judged()
     sample = rankgauge.sample(files / "log.csv", 20)
@@ -402,6 +405,13 @@ def test_in_a_project_the_sample_of_the_runs_is_used_by_itself(command: Command,
                 docs = sorted(run[query], key=lambda doc: -run[query][doc])
                 store.add_answer(made, Answer(query, docs, [run[query][doc] for doc in docs]))
             store.end_run(made)
+    return project, sample, name
+
+
+def test_in_a_project_the_sample_of_the_runs_is_used_by_itself(command: Command, files: Path) -> None:
+    project, sample, name = stored(files)
+    judgments, runs = judged()
+    with project.store(write=True) as store:
         store.add_run("all", {}, [Answer(query, [*docs], [*docs.values()]) for query, docs in runs["old"].items()])
     words = ["eval", "@labels", "@old", "--format", "json"]
     by_itself = json.loads(command(*words, cwd=files).out)
@@ -419,6 +429,33 @@ def test_in_a_project_the_sample_of_the_runs_is_used_by_itself(command: Command,
     assert command("eval", "@labels", "@old", "--save", "--sample", "none", cwd=files).code == 0
     told = command("history", cwd=files)
     assert "sample" in told.out
+
+
+def test_what_a_project_serves_is_measured_as_it_says(files: Path) -> None:
+    project, _, name = stored(files)
+    usual = files_of(project, DEFAULT)
+    assert [*usual.runs] == ["new", "old"]
+    assert (usual.measures, usual.per) == (("nDCG@10", "R@100"), "search")
+    assert (usual.sample and usual.sample.source) == f"@{name}"
+    with (files / "rankgauge.toml").open("a") as told:
+        told.write('\n[evaluate]\nmeasures = ["RR@10"]\nbaseline = "old"\nper = "query"\n')
+    known = rankgauge.Project(files)
+    asked = files_of(known, DEFAULT)
+    assert [*asked.runs] == ["old", "new"]  # the first is what others are compared with
+    assert (asked.measures, asked.per) == (("RR@10",), "query")
+    other = files_of(known, DEFAULT, ("AP",), sampled="none", per="search").again()
+    assert (other.measures, other.per, other.sample) == (("AP",), "search", None)
+    file = files_of(known, DEFAULT, sampled=str(files / "random.tsv")).again()
+    assert (file.sample and file.sample.source) == str(files / "random.tsv")
+
+
+def test_what_a_project_says_wrongly_is_refused_before_anything_is_served(command: Command, files: Path) -> None:
+    stored(files)
+    assert "--per is for the means of a sample" in command("serve", "--sample", "none", "--per", "query", cwd=files).err
+    with (files / "rankgauge.toml").open("a") as told:
+        told.write('\n[evaluate]\nmeasures = ["nDGC@10"]\n')
+    outcome = command("serve", cwd=files)
+    assert (outcome.code, "[evaluate] measures:" in outcome.err) == (2, True)
 
 
 # ---- the simulation --------------------------------------------------------------------------------------------------

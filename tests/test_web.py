@@ -19,6 +19,7 @@ from scipy.special import stdtrit
 
 import rankgauge
 from rankgauge.protocol import DEFAULT, Protocol, Rules
+from rankgauge.sampling.sample import read_sample
 from rankgauge.show.marking import marked, snippet, words_of
 from rankgauge.shown import clean
 from rankgauge.stats.paired import QUANTILES
@@ -112,6 +113,44 @@ def test_a_run_has_what_eval_prints(app: Asked) -> None:
         assert mine[key] == theirs[key], key
     rows = app.data(at("/run/queries.json", run="s1"))
     assert rows["rows"] == [[query, *values.values()] for query, values in theirs["per_query"].items()]
+
+
+@pytest.mark.parametrize("per", ["search", "query"])
+def test_of_a_sample_the_means_are_those_of_its_log(folder: Path, worker: Worker, per: Any) -> None:
+    """Weighted, and of the sampled queries alone, on every page: as eval and compare have them."""
+    ids = [query for query in JUDGMENTS if query not in ("q03", "q07")]
+    columns = {"traffic": [2.0 ** (9 - at) for at in range(len(ids))], "inclusion": [0.5] * len(ids)}
+    sample = read_sample({"query_id": ids, **columns, "stratum": ["all"] * len(ids)})
+    about: dict[str, Any] = {"sample": sample, "per": per}
+    runs = [folder / f"{name}.run" for name in RUNS]
+    with asked(folder, folder / "qrels.txt", runs, worker=worker, by=str(folder / "by.csv"), **about) as app:
+        told = {group: app.data(at("/index.json", group=group)) for group in ("", "odd")}
+        page, run = app.get("/").text, app.data(at("/run.json", run="s1"))
+        rows = app.data(at("/run/queries.json", run="s1"))["rows"]
+        both = app.data(at("/compare.json", run=["s0", "s1"]))
+    results = rankgauge.evaluate_runs(JUDGMENTS, RUNS, ["nDCG@10", "R@100"], by=GROUPS, **about)
+    for group, found in told.items():
+        for row in found["systems"]:
+            part = results[row["system"]].by[group] if group else results[row["system"]]
+            assert row["nDCG@10"] == as_data(part.estimate("nDCG@10")._asdict())
+            other: Any = {"search": "query", "query": "search"}[per]
+            assert row[f"per {other}"] == part.per(other)["nDCG@10"]
+    assert told[""]["queries"] == len(ids)
+    assert (f"nDCG@10 per {per}" in page, "Sample: " in page) == (True, True)
+    assert [row[0] for row in rows] == results["s1"].query_ids
+    assert {row[0]: row[1] for row in rows} == dict(results["s1"].per_query.select("query_id", "nDCG@10").iter_rows())
+    assert run["sample"]["per"] == per
+    comparison = rankgauge.compare(JUDGMENTS, {name: RUNS[name] for name in ("s0", "s1")}, by=GROUPS, **about)
+    assert both["measures"] == as_data(comparison.to_dict()["measures"])
+
+
+def test_a_sample_of_other_queries_is_left_out_and_why(folder: Path, worker: Worker) -> None:
+    sample = read_sample({"query_id": ["x", "y"], "traffic": [1.0, 1.0], "inclusion": [0.5, 0.5]})
+    runs = [folder / f"{name}.run" for name in RUNS]
+    with asked(folder, folder / "qrels.txt", runs, worker=worker, sample=sample) as app:
+        page = app.get("/").text
+    assert "none of its queries was evaluated" in page
+    assert "per search" not in page
 
 
 def test_notes_are_those_of_eval_on_the_same_files(app: Asked, folder: Path) -> None:

@@ -19,17 +19,17 @@ from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.read.named import named_paths
 from rankgauge.read.part_files import size_of
 from rankgauge.read.readers import check_mapped
-from rankgauge.store.sources import Address, StoredLabels, StoredRun
+from rankgauge.store.sources import Address, StoredLabels, StoredRun, sample_at, sample_of
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.read import Judgments, Run
     from rankgauge.read.ltr import Ltr
     from rankgauge.result import Evaluation
-    from rankgauge.sampling.sample import Sample
     from rankgauge.store.project import Project
 
-__all__ = ["Inputs", "Reading", "nearest_project", "one_standard_input", "project", "sample_at", "stored"]
+__all__ = ["Inputs", "Reading", "nearest_project", "one_standard_input", "project", "stored"]
+__all__ += ["unsampled"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -137,23 +137,13 @@ class Inputs:
 
         `none` stands for no sample, also where there would be one.
         """
-        found = sample_at(given) if given is not None else None if weights is not None else self._stored_sample()
+        if given is not None:
+            found = sample_at(given, project)
+        else:
+            found = sample_of(self.runs.values()) if weights is None else None
         if found is None and per is not None:
-            raise click.UsageError("--per is for the means of a sample, and there is none; give --sample FILE")
+            raise unsampled()
         return {"sample": found, "per": per or "search"}
-
-    def _stored_sample(self) -> Sample | None:
-        """The sample that all runs of the project were made for."""
-        runs = [run.address for run in self.runs.values() if isinstance(run, StoredRun)]
-        if not runs or len(runs) < len(self.runs):
-            return None
-        names = {run.sample for run in runs}
-        if names == {None}:
-            return None
-        if len(names) > 1:
-            warn("the runs were made for different queries, so that no sample is used; name one: --sample @NAME")
-            return None
-        return runs[0].project.sample(str(names.pop()))
 
     def warn_of_labels(self) -> None:
         """Say why not to trust stored labels, where the output has no room for it; `agree` is itself a check."""
@@ -186,13 +176,9 @@ class Inputs:
             source.watch = None
 
 
-def sample_at(given: str) -> Sample | None:
-    """The sample in a file, or at an address of the project; None where nobody wants one."""
-    from rankgauge.sampling.sample import read_sample
-
-    if given == "none":
-        return None
-    return project().sample(given.removeprefix("@")) if given.startswith("@") else read_sample(given)
+def unsampled() -> click.UsageError:
+    """The error for `--per` where nothing was drawn."""
+    return click.UsageError("--per is for the means of a sample, and there is none; give --sample FILE")
 
 
 def one_standard_input(paths: Sequence[str | None]) -> None:

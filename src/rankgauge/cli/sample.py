@@ -73,20 +73,21 @@ def sample_queries(log: str, output: Output, name: str | None, allocate: str | N
       rankgauge sample june.csv --n 300 --keep queries.tsv -o june.tsv
       rankgauge eval qrels.txt run.txt --sample queries.tsv
     """
-    from rankgauge.cli.inputs import nearest_project, one_standard_input, sample_at
+    from rankgauge.cli.inputs import nearest_project, one_standard_input, project
     from rankgauge.sampling.sample import sample
     from rankgauge.show.sections.sample import FIXED, sentences
     from rankgauge.show.text import wrapped
+    from rankgauge.store.sources import sample_at
 
     one_standard_input([log, asked["pilot"], asked["keep"]])
     named = {role: asked.pop(f"{role}_column") for role in ROLES}
     columns = {role: column for role, column in named.items() if column is not None}
-    asked["keep"] = None if asked["keep"] is None else sample_at(asked["keep"])
+    asked["keep"] = None if asked["keep"] is None else sample_at(asked["keep"], project)
     drawn = sample(log, columns=columns, allocate=allocate or "equal", **asked)
-    project = nearest_project()
-    if project is None and name is not None:
+    kept_in = nearest_project()
+    if kept_in is None and name is not None:
         raise click.UsageError("--name is for a project, and there is none here; make one: rankgauge init")
-    called = None if project is None else project.add_sample(drawn, name)
+    called = None if kept_in is None else kept_in.add_sample(drawn, name)
     if output.format == "tsv":
         write_text(output.path, drawn.to_tsv())
     else:

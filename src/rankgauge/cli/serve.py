@@ -15,6 +15,7 @@ from rankgauge.cli.options import FILE, command, protocol_options, reading_optio
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
+    from rankgauge.sampling.design import Per
     from rankgauge.store.project import Project
     from rankgauge.web.network import Network
     from rankgauge.web.served import Files
@@ -53,8 +54,8 @@ def network_options(command: Callable[..., Any]) -> Any:
     needs={"trust_header": "trust_from"},
 )
 @click.argument("sources", nargs=-1, type=FILE, metavar="[PROJECT | QRELS [NAME=]RUN...]")
-@shared("measures_from", measures="The measure that is shown first.  [nDCG@10]")
-@shared("queries", "documents", "by")
+@shared("measures_from", measures="The measure that is shown first.  [nDCG@10, or the project's]")
+@shared("queries", "documents", "by", "sample", "per")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="The port.  [8765, or the next that is free]")
 @click.option("--open", "browser", is_flag=True, help="Open the page in a browser.")
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="The address; of this machine.  [127.0.0.1]")
@@ -117,32 +118,53 @@ def _project(sources: tuple[str, ...]) -> Project | None:
 
 
 def _files(
-    sources: tuple[str, ...], *, measures: tuple[str, ...], protocol: Protocol, reading: Reading, **texts: Any
+    sources: tuple[str, ...],
+    *,
+    measures: tuple[str, ...],
+    protocol: Protocol,
+    reading: Reading,
+    sample: str | None,
+    per: Per | None,
+    **texts: Any,
 ) -> Files:
     from rankgauge.cli.inputs import Inputs
     from rankgauge.web.served import Files
 
-    inputs = Inputs(reading, sources[0], sources[1:], tables=[*texts.values()])
-    files = Files(inputs.judgments, inputs.runs, inputs.rules(protocol), _measures(measures), **texts)
+    inputs = Inputs(reading, sources[0], sources[1:], tables=[*texts.values(), sample])
+    shown = _measures(measures) or ("nDCG@10",)
+    drawn = inputs.sample(sample, per=per)
+    files = Files(inputs.judgments, inputs.runs, inputs.rules(protocol), shown, **texts, **drawn)
     files.check()
     return files
 
 
 def _stored(
-    project: Project, *, measures: tuple[str, ...], protocol: Protocol, reading: Reading, by: str | None, **texts: Any
+    project: Project,
+    *,
+    measures: tuple[str, ...],
+    protocol: Protocol,
+    reading: Reading,
+    by: str | None,
+    sample: str | None,
+    per: Per | None,
+    **texts: Any,
 ) -> Files:
+    from rankgauge.cli.inputs import unsampled
     from rankgauge.web.projects import files_of
 
     for name, value in texts.items():
         if value is not None:
             raise click.UsageError(f"--{name}: a project has texts of its own; put them there: rankgauge store import")
-    return files_of(project, protocol, _measures(measures), by)
+    files = files_of(project, protocol, _measures(measures), by=by, sampled=sample, per=per)
+    if files.sample is None and per is not None:
+        raise unsampled()
+    return files
 
 
 def _measures(named: tuple[str, ...]) -> tuple[str, ...]:
     from rankgauge.measures import parse_all
 
-    return tuple(map(str, parse_all(named or ("nDCG@10",))))
+    return tuple(map(str, parse_all(named)))
 
 
 def _say(to: str, browser: bool) -> None:

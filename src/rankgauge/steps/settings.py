@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rankgauge.errors import InputError, RankgaugeError, choices, unknown
 from rankgauge.judge.config import JudgeConfig, find_judge
@@ -31,9 +31,10 @@ from rankgauge.systems.config import (
 from rankgauge.trust.judges.sets import POLICIES
 
 if TYPE_CHECKING:
+    from rankgauge.sampling.design import Per
     from rankgauge.store.project import Project
 
-__all__ = ["Settings", "read_settings"]
+__all__ = ["Evaluated", "Settings", "evaluated", "read_settings"]
 
 TEXTS: Final = Key(is_texts, "a list of texts")
 ALLOCATED: Final = Key(lambda value: isinstance(value, str | dict), '"equal", "neyman" or a table of stratum = number')
@@ -49,6 +50,7 @@ POOL: Final = {
     "depth": number(1, whole=True), "take": number(1, whole=True), "order": one_of(*ORDERS),
     "seed": number(0, whole=True),
 }  # fmt: skip
+EVALUATE: Final = {"measures": TEXTS, "baseline": TEXT, "per": one_of(*PER), "report": TEXT}
 # Section → its keys; tables of systems and judges, and [documents], are checked where they are read.
 SECTIONS: Final[dict[str, dict[str, Key] | None]] = {
     "project": {"name": TEXT, "db": TEXT},
@@ -59,10 +61,18 @@ SECTIONS: Final[dict[str, dict[str, Key] | None]] = {
     "judges": None,
     "judge": {"by": TEXTS, "repeats": number(1, whole=True), "check": TEXT},
     "labels": {"from": RANKS, "policy": one_of(*POLICIES)},
-    "evaluate": {"measures": TEXTS, "baseline": TEXT, "per": one_of(*PER), "report": TEXT},
+    "evaluate": EVALUATE,
 }
 MEASURES: Final = ("nDCG@10", "R@100")
 REPORT: Final = "out/report.html"
+
+
+class Evaluated(NamedTuple):
+    """What is measured: the measures, the system that others are compared with, and what a mean of a sample is per."""
+
+    measures: tuple[str, ...]
+    baseline: str | None
+    per: Per
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class Settings:
     documents: Documents | None
     measures: tuple[str, ...]
     baseline: str | None
-    per: str
+    per: Per
     report: Path
 
     @property
@@ -113,18 +123,13 @@ def read_settings(project: Project) -> Settings:
         keys = SECTIONS[name]
         if keys is not None:
             check_keys(table, keys, f"{where}: [{name}]")
-    queries, judge, evaluate = (told.get(name, {}) for name in ("queries", "judge", "evaluate"))
+    queries, judge = (told.get(name, {}) for name in ("queries", "judge"))
     _check_queries(queries, where)
     systems = _systems(project, where)
     judges = {name: find_judge(project, name) for name in judge.get("by", told.get("judges", {}))}
-    baseline = evaluate.get("baseline")
+    measures, baseline, per = evaluated(project)
     if baseline is not None and baseline not in systems:
         raise InputError(unknown(f"{where}: [evaluate] baseline = {baseline!r} is no system", baseline, systems))
-    measures = tuple(evaluate.get("measures", MEASURES))
-    try:
-        parse_all(measures)
-    except RankgaugeError as error:
-        raise InputError(f"{where}: [evaluate] measures: {error}") from None
     configs: tuple[Config | JudgeConfig, ...] = (*systems.values(), *judges.values())
     for each in configs:  # functions are looked up now: an hour later is too late
         for name in {"call", "embed"} & {*each.table}:
@@ -134,9 +139,22 @@ def read_settings(project: Project) -> Settings:
         raise InputError(f"{where}: [judge] check: there is no file {check}")
     return Settings(
         project, where, queries, systems, told.get("pool", {}), judges, judge.get("repeats", 1), check,
-        documents_of(told, project.folder, where), measures, baseline, evaluate.get("per", PER[0]),
-        project.folder / evaluate.get("report", REPORT),
+        documents_of(told, project.folder, where), measures, baseline, per,
+        project.folder / told.get("evaluate", {}).get("report", REPORT),
     )  # fmt: skip
+
+
+def evaluated(project: Project) -> Evaluated:
+    """What [evaluate] says, checked by itself: whoever looks at a project need not be able to run its systems."""
+    where = f"{project.folder / FILE}: [evaluate]"
+    told = project.settings.get("evaluate", {})
+    check_keys(told, EVALUATE, where)
+    measures = tuple(told.get("measures", MEASURES))
+    try:
+        parse_all(measures)
+    except RankgaugeError as error:
+        raise InputError(f"{where} measures: {error}") from None
+    return Evaluated(measures, told.get("baseline"), told.get("per", PER[0]))
 
 
 def _check_queries(queries: Mapping[str, Any], where: str) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, warn
 from rankgauge.read import JudgmentsSource, RunSource
 
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.read import Judgments, Run
+    from rankgauge.sampling.sample import Sample
     from rankgauge.store.project import Project
 
-__all__ = ["Address", "StoredLabels", "StoredRun"]
+__all__ = ["Address", "StoredLabels", "StoredRun", "sample_at", "sample_of"]
 
 
 class Address(NamedTuple):
@@ -106,3 +108,30 @@ class StoredRun(RunSource):
 
     def _read(self, protocol: Protocol) -> Run:
         return self.address.run(by=protocol.by)
+
+
+# ---- the sample that means are of ------------------------------------------------------------------------------------
+
+
+def sample_of(runs: Iterable[RunSource]) -> Sample | None:
+    """The sample that all these runs of a project were made for."""
+    found = [*runs]
+    addresses = [run.address for run in found if isinstance(run, StoredRun)]
+    if not addresses or len(addresses) < len(found):
+        return None
+    names = {each.sample for each in addresses}
+    if names == {None}:
+        return None
+    if len(names) > 1:
+        warn("the runs were made for different queries, so that no sample is used; name one: --sample @NAME")
+        return None
+    return addresses[0].project.sample(str(names.pop()))
+
+
+def sample_at(given: str, project: Callable[[], Project]) -> Sample | None:
+    """The sample in a file, or at an address of the project; None where nobody wants one: `none`."""
+    from rankgauge.sampling.sample import read_sample
+
+    if given == "none":
+        return None
+    return project().sample(given.removeprefix("@")) if given.startswith("@") else read_sample(given)

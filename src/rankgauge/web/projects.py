@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import func, select
 
 from rankgauge.errors import counted
+from rankgauge.steps.settings import evaluated
 from rankgauge.store import schema
-from rankgauge.store.sources import Address, StoredLabels, StoredRun
+from rankgauge.store.sources import Address, StoredLabels, StoredRun, sample_at, sample_of
 from rankgauge.store.texts import newest_texts
 from rankgauge.web.served import Files
 from rankgauge.web.texts import Document, document_of
 
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
+    from rankgauge.sampling.design import Per
     from rankgauge.store.project import Project
 
 __all__ = ["ProjectFiles", "files_of"]
@@ -31,6 +33,7 @@ class ProjectFiles(Files):
     """Labels and runs of a project, as they are whenever they are read."""
 
     project: Project | None = None
+    sampled: str | None = None  # the sample that was asked for; by default the one that the runs were made for
 
     def check(self) -> None:
         """Nothing is there before somebody has judged: pages say so, and judging goes on."""
@@ -38,7 +41,7 @@ class ProjectFiles(Files):
     def again(self) -> ProjectFiles:
         """With the runs that have come since."""
         assert self.project is not None
-        return files_of(self.project, self.protocol, self.measures, self.by)
+        return files_of(self.project, self.protocol, self.measures, by=self.by, sampled=self.sampled, per=self.per)
 
     def query_texts(self) -> Mapping[str, str]:
         """The texts of the store."""
@@ -97,10 +100,25 @@ class StoredDocuments(Mapping[str, Document]):
         return 0
 
 
-def files_of(project: Project, protocol: Protocol, measures: tuple[str, ...], by: str | None = None) -> ProjectFiles:
-    """The labels of a project and the last whole run of every system that has one."""
+def files_of(
+    project: Project,
+    protocol: Protocol,
+    measures: Sequence[str] = (),
+    *,
+    by: str | None = None,
+    sampled: str | None = None,
+    per: Per | None = None,
+) -> ProjectFiles:
+    """The labels of a project and the last whole run of every system that has one, measured as [evaluate] says: in the
+    order of its systems, the baseline first."""
+    told = evaluated(project)
     with project.store() as store:
         whole = {run.system for run in store.runs() if run.state == "whole"}
-    runs = {name: StoredRun(Address.of(f"@{name}", project)) for name in sorted(whole)}
+    order = [told.baseline, *project.settings.get("systems", {}), *sorted(whole)]
+    runs = {name: StoredRun(Address.of(f"@{name}", project)) for name in dict.fromkeys(order) if name in whole}
     labels = StoredLabels(Address.of("@labels", project))
-    return ProjectFiles(labels, runs, protocol, measures, by, project=project)
+    sample = sample_of(runs.values()) if sampled is None else sample_at(sampled, lambda: project)
+    return ProjectFiles(
+        labels, runs, protocol, tuple(measures or told.measures), by, sample=sample, per=per or told.per,
+        project=project, sampled=sampled,
+    )  # fmt: skip

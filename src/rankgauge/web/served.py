@@ -31,6 +31,7 @@ from rankgauge.read import Judgments, JudgmentsSource, RunSource
 from rankgauge.read.sources import find_source
 from rankgauge.read.tables import read_groups_and_numbers, read_texts
 from rankgauge.result import Evaluation, Result
+from rankgauge.sampling.design import Design
 from rankgauge.stats.estimate import Estimate
 from rankgauge.validation.quick import peek
 from rankgauge.web.contents import Contents, State, state_of
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats
     from rankgauge.protocol import Protocol
     from rankgauge.read import RecordSource
+    from rankgauge.sampling.design import Per
+    from rankgauge.sampling.sample import Sample
 
 __all__ = ["Absent", "Collection", "Files", "Reading", "Served", "several"]
 
@@ -67,6 +70,8 @@ class Files:
     by: str | None = None
     queries: str | None = None
     documents: str | None = None
+    sample: Sample | None = None  # of a log, of which means are
+    per: Per = "search"
 
     def query_texts(self) -> Mapping[str, str]:
         """The texts of queries."""
@@ -133,6 +138,8 @@ class Collection:
     groups: Mapping[str, str]
     queries: Mapping[str, str]
     documents: Mapping[str, Document]
+    sample: Sample | None = None
+    per: Per = "search"
     problems: Sequence[str] = ()
     read_at: Mapping[str, Any] = field(default_factory=dict)  # what the files were like
 
@@ -182,6 +189,7 @@ class Collection:
         kept = self.runs[name]
         values = {measure: self._values(name, measure) for measure in measures}
         result = Result(name, kept.hits, values, None, self._masks(name), judgments=self.judgments, peek=kept.peek)
+        result = result if self.sample is None else result.of_sample(self.sample, self.per)
         if not group:
             return result
         if group not in result.by:
@@ -190,6 +198,8 @@ class Collection:
 
     def _estimate(self, name: str, measure: Measure, group: str) -> Estimate:
         result = self.result(name, [measure], group)
+        if result.design is not None:
+            return result.estimate(measure)
         if result.own_aggregate(measure) != "mean":
             return Estimate(result[measure])
         values = result._selected(result.measured[measure])
@@ -288,6 +298,7 @@ class Served:
             next(NUMBERS), judgments, runs, files.protocol,
             self._groups(judgments, problems),
             files.query_texts(), files.document_texts(),
+            self._sample(judgments, problems), files.per,
             problems, states,
         )  # fmt: skip
 
@@ -310,6 +321,17 @@ class Served:
             problems.append(f"{os.path.basename(_table_path(self.files.by))} is left out: {error}")
             return {}
         return groups
+
+    def _sample(self, judgments: Judgments, problems: list[str]) -> Sample | None:
+        """The sample of which means are; none, and why, where none of its queries is judged."""
+        if self.files.sample is None:
+            return None
+        try:
+            Design.of(self.files.sample, judgments.queries)
+        except InputError as error:
+            problems.append(f"{self.files.sample.source} is left out: {error}")
+            return None
+        return self.files.sample
 
     def _runs(
         self, judgments: Judgments, judged: list[Any], states: dict[str, State | None]

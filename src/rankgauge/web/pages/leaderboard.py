@@ -11,7 +11,7 @@ from rankgauge.comparison.verdict import NOT_SIGNIFICANT
 from rankgauge.errors import counted
 from rankgauge.show.cells import number_text
 from rankgauge.show.marks import VERDICTS, decision_mark, letter
-from rankgauge.show.model import Block, Column, Mark, Section, Table, Text, ranked
+from rankgauge.show.model import Block, Bullets, Column, Mark, Section, Table, Text, capital, ranked
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.macro import groups_of
 from rankgauge.web.served import several
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
     from rankgauge.measures import Measure
     from rankgauge.result import Evaluation
+    from rankgauge.sampling.design import Design, Per
     from rankgauge.web.site import Answer, Site
 
 __all__ = ["leaderboard"]
 
 COMPUTING: Final = "computing …"
+OTHER: Final[dict[Per, Per]] = {"search": "query", "query": "search"}
 
 
 def leaderboard(site: Site, measure: str = "", group: str = "", baseline: str = "") -> View:
@@ -40,19 +42,24 @@ def leaderboard(site: Site, measure: str = "", group: str = "", baseline: str = 
     comparison = answer.value if answer is not None else None
     rows = [*_standings(evaluation, wanted, estimates, order, comparison, against)]
     pending = ["verdicts"] if answer is not None and answer.pending else []
-    blocks = [*_blocks(site, rows, answer, wanted, against, group)]
-    queries = counted(evaluation.first.counts["queries"], "query", "queries")
+    blocks = [*_blocks(rows, answer, wanted, against, group, evaluation.first.design)]
+    queries, design = counted(evaluation.first.counts["queries"], "query", "queries"), evaluation.first.design
     controls = [*measure_controls(wanted)]
     controls += [choice("Queries", "group", collection.group_names, group, "all")] if collection.groups else []
     controls += [choice("Baseline", "baseline", names, against)] if len(names) > 1 else []
     return View(
-        f"{wanted}",
+        f"{wanted}" if design is None else f"{wanted} per {design.per}",
         lambda: _data(evaluation, wanted, rows, against, group),
         [Section("leaderboard", "", blocks)],
-        subtitle=f"of {counted(len(names), 'system')} on {queries}" + (f" in {group}" if group else ""),
+        subtitle=f"of {counted(len(names), 'system')} on {queries}{_place(design, group)}",
         controls=controls,
         pending=pending,
     )
+
+
+def _place(design: Design | None, group: str) -> str:
+    """Where the queries come from."""
+    return (f" in {group}" if group else "") + (f" of {design.sample.source}" if design is not None else "")
 
 
 def _standings(
@@ -68,6 +75,9 @@ def _standings(
     for place, name in enumerate(order, 1):
         result = evaluation[name]
         row: dict[str, Any] = {"rank": place, "system": name, str(measure): estimates[name]}
+        if result.design is not None:
+            other = OTHER[result.design.per]
+            row[f"per {other}"] = result.per(other)[measure]
         for beside in result.measures:
             if beside != measure:
                 row[str(beside)] = result[beside]
@@ -99,7 +109,12 @@ def _letters(comparison: Comparison, order: Sequence[str]) -> dict[str, str]:
 
 
 def _blocks(
-    site: Site, rows: list[dict[str, Any]], answer: Answer | None, measure: Measure, baseline: str, group: str
+    rows: list[dict[str, Any]],
+    answer: Answer | None,
+    measure: Measure,
+    baseline: str,
+    group: str,
+    design: Design | None,
 ) -> Iterator[Block]:
     comparison: Comparison | None = answer.value if answer is not None else None
     if comparison is not None:
@@ -113,12 +128,16 @@ def _blocks(
         yield Text(f"Nothing is compared: {answer.problem}.", "note")
     else:
         yield Text("Comparing the systems …", "computing")
+    if design is not None and (doubts := design.doubts()):
+        yield Bullets([f"{capital(doubt.text).rstrip('.')}." for doubt in doubts], "warning")
     yield _table(rows, answer, measure, baseline, group)
     yield Text(f"{measure.describe()}", "note")
+    if design is not None:
+        yield Text(design.words, "note")
 
 
 def _table(rows: list[dict[str, Any]], answer: Answer | None, measure: Measure, baseline: str, group: str) -> Table:
-    beside = [key for key in rows[0] if "@" in key and key != str(measure)]
+    beside = [key for key in rows[0] if ("@" in key or key.startswith("per ")) and key != str(measure)]
     columns: list[tuple[Column, list[Any]]] = [
         (Column("rank", "rank"), [row["rank"] for row in rows]),
         (Column("system"), [_system(row, measure) for row in rows]),

@@ -75,7 +75,7 @@ def run_rows(site: Site, run: str, measure: str = "") -> dict[str, Any]:
     collection, wanted = site.collection, site.measure(measure)
     result = collection.result(run, several(wanted, collection.protocol))
     names = [str(each) for each in result.measures]
-    columns = [result.measured[each].tolist() for each in result.measures]
+    columns = [result._selected(result.measured[each]).tolist() for each in result.measures]
     rows = zip(result.query_ids, *columns, strict=True)
     return {
         "run": run,
@@ -89,7 +89,8 @@ def run_rows(site: Site, run: str, measure: str = "") -> dict[str, Any]:
 def _sections(
     result: Result, measure: Measure, found: Estimate, values: Values, findings: Answer, changed: bool
 ) -> Iterator[Section]:
-    yield Section("overview", "", [Tiles([*_tiles(result, measure, found, values)])])
+    drawn = [] if result.design is None else [Text(result.design.words, "note")]
+    yield Section("overview", "", [Tiles([*_tiles(result, measure, found, values)]), *drawn])
     yield Section("distribution", "Distribution", [chart_of("distribution", values)])
     if result.groups:
         yield Section("groups", "Groups of queries", [_groups(result, measure), chart_of("groups", values)])
@@ -100,12 +101,12 @@ def _sections(
 def _tiles(result: Result, measure: Measure, found: Estimate, values: Values) -> Iterator[Tile]:
     known = not is_missing(found.low)
     below = f"95 % interval {interval_text((found.low, found.high))}" if known else values.lacking
-    yield Tile(str(measure), Column("", "number"), found.value, below)
+    yield Tile(f"{measure}{values.per}", Column("", "number"), found.value, below)
     for beside in result.measures:
         if beside == measure:
             continue
-        below = "judged, the mean over queries" if beside.name == "Judged" else ""
-        yield Tile(str(beside), Column("", "number"), result[beside], below)
+        below = f"judged, the mean{values.per or ' over queries'}" if beside.name == "Judged" else ""
+        yield Tile(f"{beside}{values.per}", Column("", "number"), result[beside], below)
     yield Tile("queries", Column("", "count"), result.counts["queries"], _counts(result))
 
 
