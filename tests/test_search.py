@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -343,12 +344,15 @@ def test_stemming_fields_and_words(here: Path) -> None:
         ),
     ],
 )
-def test_a_bad_line_of_the_corpus(here: Path, line: str, words: str) -> None:
+def test_a_bad_line_of_the_corpus(here: Path, line: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(here / "temporary"))
     with open(here / "documents.jsonl", "a") as file:
         file.write(line + "\n")
     with pytest.raises(InputError) as raised:
         fts5(["red"])
     assert words in str(raised.value)
+    assert not [*(here / "temporary").iterdir()]  # what was begun is gone
 
 
 def test_a_corpus_that_is_empty_long_or_missing(here: Path) -> None:

@@ -38,19 +38,27 @@ class Fts5:
         documents = _documents(config, project)
         self.about = {"documents": corpus_hash(documents)}
         self.stemming = bool(config.table.get("stemming", False))
+        self.every_word = config.table.get("words", "any") == "all"
         self._temporary = None if project is not None else tempfile.mkdtemp(prefix="rankgauge-fts5-")
         # Beside the store; of one on a server, where its file would be.
         beside = Path(self._temporary or config.folder, STORE) if project is None else project.file
         beside = beside or config.folder / STORE
         self.path = beside.with_name(f"{beside.name}.fts5-{'porter' if self.stemming else 'plain'}")
+        self._here = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        try:
+            self.weights = self._built(documents, config)
+        except BaseException:  # nobody gets an index that could be closed
+            self.close()
+            raise
+
+    def _built(self, documents: Documents, config: Config) -> list[float]:
+        """Build the index where there is none for these documents; the weights of its columns."""
         stamp = f"{VERSION} {self.about['documents']}"
         if _stamp(self.path) != stamp:
             _build(self.path, documents, stamp, stemming=self.stemming)
-        self._here = threading.local()
-        self._opened: list[sqlite3.Connection] = []
         columns: list[str] = json.loads(_meta(self._connection(), "columns"))
-        self.weights = _weights(config.table.get("fields"), columns, config.where)
-        self.every_word = config.table.get("words", "any") == "all"
+        return _weights(config.table.get("fields"), columns, config.where)
 
     @staticmethod
     def about_of(config: Config, project: Project | None) -> dict[str, str]:
