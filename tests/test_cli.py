@@ -1298,6 +1298,13 @@ def test_a_command_ends_at_once_and_yet_in_order(words: str, code: int, last: st
     assert ("nDCG@10" in done.stdout) is (code == 0)
 
 
+def test_a_command_that_is_profiled_ends_with_the_profile(here: Path) -> None:
+    words = ["-m", "cProfile", "-m", "rankgauge", "eval", "qrels.txt", "good.run"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
+    assert "nDCG@10" in done.stdout
+    assert "cumtime" in done.stdout
+
+
 def test_a_command_with_a_thread_ends_as_python_does(here: Path) -> None:
     program = (
         "import sys, threading, time\n"

@@ -31,7 +31,8 @@ def _leave(code: object) -> NoReturn:
     """End the process; what is left of it is not taken apart, object by object, before the system takes it all."""
     gc.freeze()
     alone = threading.active_count() == 1 and "sqlite3" not in sys.modules  # whose files Python closes
-    if alone and isinstance(code, int):
+    watched = sys.getprofile() or sys.gettrace() or sys.flags.inspect  # somebody has something to say afterwards
+    if alone and not watched and isinstance(code, int):
         atexit._run_exitfuncs()
         try:
             sys.stdout.flush()
