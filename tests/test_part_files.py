@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import http.server
+import json
 import os
 import re
 import threading
@@ -11,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import parse_qs, unquote
 
 import polars as pl
 import pytest
@@ -260,6 +262,111 @@ def test_an_address_of_parquet_is_read(given: Any, served: Any, command: Command
     served(b"no Parquet at all, but long enough for its end to be looked at")
     told = command("eval", str(qrels), f"{address}/run.parquet")
     assert (told.code, told.err.count("\n")) == (2, 1)
+
+
+class Bucket(http.server.BaseHTTPRequestHandler):
+    """What S3, Google and Azure have in common: keys under a bucket, listed by prefix; ranges of an object."""
+
+    protocol_version = "HTTP/1.1"
+    objects: ClassVar[dict[str, bytes]] = {}
+    signed: ClassVar[set[str]] = set()
+
+    def do_GET(self) -> None:
+        self.signed.add(self.headers.get("Authorization", "").partition(" ")[0])
+        path, _, asked = self.path.partition("?")
+        key = unquote(path).removeprefix("/devstoreaccount1").removeprefix("/bucket/")
+        if "list-type=2" in asked:
+            return self._answer(200, self._listed(parse_qs(asked)["prefix"][0]))
+        if key not in self.objects:
+            return self._answer(404, b"")
+        data, wanted = self.objects[key], re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range") or "")
+        if wanted is None:
+            return self._answer(200, data)
+        start, end = wanted.groups()
+        first = int(start) if start else max(0, len(data) - int(end))
+        part = data[first : int(end) + 1 if start and end else len(data)]
+        return self._answer(206, part, **{"Content-Range": f"bytes {first}-{first + len(part) - 1}/{len(data)}"})
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def _listed(self, prefix: str) -> bytes:
+        rows = "".join(
+            f"<Contents><Key>{key}</Key><LastModified>2030-01-01T00:00:00.000Z</LastModified><Size>{len(data)}</Size>"
+            "</Contents>"
+            for key, data in self.objects.items()
+            if key.startswith(prefix)
+        )
+        return f"<ListBucketResult><IsTruncated>false</IsTruncated>{rows}</ListBucketResult>".encode()
+
+    def _answer(self, code: int, body: bytes, **headers: str) -> None:
+        self.send_response(code)
+        known = {"Content-Length": str(len(body)), "ETag": '"x"', "Last-Modified": "Tue, 01 Jan 2030 00:00:00 GMT"}
+        for name, value in (known | headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, bytes]]:
+    """The objects of a bucket, which the environment says is here."""
+    Bucket.objects, Bucket.signed = {}, set()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bucket)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    account = {"gcs_base_url": url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+    (tmp_path / "account.json").write_text(json.dumps(account))
+    for name, value in {
+        "AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "here", "AWS_ALLOW_HTTP": "true",
+        "GOOGLE_SERVICE_ACCOUNT": str(tmp_path / "account.json"),
+        "AZURE_STORAGE_USE_EMULATOR": "true", "AZURITE_BLOB_STORAGE_URL": url,
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    yield Bucket.objects
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "gs", "az"])
+def test_the_stores_of_three_clouds_are_read(given: Any, bucket: dict[str, bytes], scheme: str) -> None:
+    """The same to the last bit as the file; Azure lists otherwise, of which one file is read."""
+    qrels, rows, expected = given
+    bucket["run.parquet"] = columns(rows, row_group_size=17)
+    assert seen(outcome(qrels, RunSource(f"{scheme}://bucket/run.parquet"))) == seen(expected)
+    assert {"s3": "AWS4-HMAC-SHA256", "s3a": "AWS4-HMAC-SHA256", "gs": "", "az": "SharedKey"}[scheme] in Bucket.signed
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs"])
+@pytest.mark.parametrize("within", ["runs/*.parquet", "runs/"])
+def test_a_folder_at_an_address(given: Any, bucket: dict[str, bytes], scheme: str, within: str) -> None:
+    qrels, rows, expected = given
+    half = len(rows) // 2
+    bucket["runs/part-1.parquet"], bucket["runs/_SUCCESS"] = columns(rows[:half]), b""
+    bucket["runs/part-2.parquet" if "*" in within else "runs/day=1/part-2.parquet"] = columns(rows[half:])
+    assert seen(outcome(qrels, RunSource(f"{scheme}://bucket/{within}"))) == seen(expected)
+
+
+def test_what_is_not_at_an_address_is_said(given: Any, bucket: dict[str, bytes], command: Command) -> None:
+    qrels, rows, _ = given
+    bucket["run.parquet"] = columns(rows)
+    assert command("eval", str(qrels), "s3://bucket/run.parquet").code == 0
+    for address, words in (
+        ("s3://bucket/none.parquet", "s3://bucket/none.parquet: cannot be read from there (object-store error: Object"),
+        ("s3://bucket/none/", "s3://bucket/none/: cannot be read from there (no Parquet file is there); check the"),
+        ("s3://bucket/runs", "only Parquet is read from one (a folder of it: s3://bucket/runs/); download the file"),
+        ("s3://bucket/a.run", "s3://bucket/a.run: is an address, and only Parquet is read from one; download the file"),
+    ):
+        told = command("eval", str(qrels), address)
+        assert (told.code, told.err.count("\n"), words in told.err) == (2, 1, True), told.err
+        assert "run.parquet" not in told.err  # what polars asked for there before
 
 
 def test_secrets_in_an_address_are_not_said(command: Command, tmp_path: Path) -> None:

@@ -12,9 +12,13 @@ __all__ = ["addressed", "is_address", "refuse_foreign"]
 SAVE_AS: Final = "save the sheet as CSV (File → Save As)"
 SCHEME: Final = "://"
 ADDRESS: Final = r"(?i:https?|ftp|s3a?|gs|gcs|az|abfss?|adl|hdfs|hf)://"
-# Addresses that polars reads, of Parquet files: what comes before the host or after the path may be a secret.
-FETCHED: Final = r"((?:https?|s3a?|gs|gcs|az|abfss?|adl|hf)://)"
-PARQUET: Final = rf"(?i){FETCHED}(?:[^/?#]*@)?([^?#]+\.(?:parquet|pq))(?=[?#]|$)"
+# Addresses that polars reads, of Parquet files and of folders that hold some: what comes before the host or after the
+# path may be a secret.
+STORED: Final = "s3a?|gs|gcs|az|abfss?|adl|hf"
+PARQUET: Final = (
+    rf"(?i)((?:https?|{STORED})://)(?:[^/?#]*@)?([^?#]+\.(?:parquet|pq))(?=[?#]|$)",
+    rf"(?i)((?:{STORED})://)(?:[^/?#]*@)?([^?#]+/)$",
+)
 
 # How a file begins, and what comes next → what it is, and what to do.
 FOREIGN: Final = (
@@ -54,11 +58,12 @@ def addressed(path: str) -> str | None:
     """What to call an address of Parquet, without any secret in it; None for a path. Other addresses are refused."""
     if not is_address(path):
         return None
-    if found := re.match(PARQUET, path):
+    if found := next(filter(None, (re.match(each, path) for each in PARQUET)), None):
         return "".join(found.groups())
     shown = re.sub(r"[?#].*|(?<=://)[^/]*@", "", path)
     what = "is an address, and only Parquet is read from one"
-    raise InputError(f"{shown}: {what}; download the file first and name it")
+    folder = f" (a folder of it: {shown}/)" if re.match(rf"(?i)(?:{STORED})://.*/[^./]+$", shown) else ""
+    raise InputError(f"{shown}: {what}{folder}; download the file first and name it")
 
 
 def refuse_foreign(head: bytes, name: str) -> None:

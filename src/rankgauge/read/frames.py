@@ -44,7 +44,8 @@ __all__ += ["read_columns", "read_frame", "row_count", "scanned", "slices", "tex
 STDERR = 2
 ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", b"\xff\xff\xff\xff": "arrow"}
-SECRET = re.compile(r"(?<=://)[^/\s]*@|[?#][^\s)]+")  # in addresses that messages name
+# In what polars says of addresses: what may be a secret, and the one that it asked there first, whichever that was.
+SECRET = re.compile(r"(?<=://)[^/\s]*@|[?#][^\s)]+| \(path: [^)]*\)")
 FLOAT_IDS = "turn them into integers or text (pandas makes floats of integers where some are missing)"
 
 
@@ -99,7 +100,8 @@ def scanned(source: Source, format: str) -> pl.LazyFrame | None:
     import polars as pl
 
     if source.address:
-        return pl.scan_parquet(source.address, glob="*" in source.address)
+        within = f"{source.address}**/*.parquet" if source.address.endswith("/") else source.address
+        return pl.scan_parquet(within, glob="*" in within, hive_partitioning=False)
     path = source.plain_path
     if path is None or (format == "arrow" and not source.head().startswith(ARROW_FILE)):
         return None
@@ -164,6 +166,7 @@ def _said(words: str) -> Iterator[None]:
         # polars raises many kinds for a damaged file, not all of them its own.
         panicked = isinstance(error, pl.exceptions.PanicException)
         reason = "it is damaged" if panicked else next(iter(str(error).splitlines()), type(error).__name__)
+        reason = "no Parquet file is there" if "expanded paths were empty" in reason else reason
         raise InputError(words.format(SECRET.sub("", reason))) from None
 
 

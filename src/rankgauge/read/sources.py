@@ -281,7 +281,7 @@ def _standard_input() -> Source:
 
 def _file(path: str) -> Source:
     if name := addressed(path):
-        suffix, _ = split_suffixes(name)
+        suffix = split_suffixes(name)[0] or ".parquet"  # which a folder is of
         return Source(name, suffix, parts=(Source(name, suffix, address=path),))
     if is_glob(path):
         return _several(path, part_files(path))
