@@ -53,6 +53,7 @@ TASKS: dict[str, tuple[int, int, dict[str, Any]]] = {
     "busy": (2, 2, {}),
     "noted": (2, 2, {}),
     "forbidden": (2, 2, {}),
+    "counted": (4, 3, {"repeat": 0.5}),
     "looks": (2, 4, {"guidelines": "# How\n\nBy the *text*."}),
     "two raters": (6, 2, {"overlap": 1, "scale": BINARY}),
     "hostile " + EVIL: (1, 2, {"guidelines": EVIL}),
@@ -205,6 +206,42 @@ def test_fifty_by_click_and_by_tap(browser: Any, app: App, act: str) -> None:
     rows = app.judged(act)
     assert (len(rows), once(rows)) == (50, True)
     assert Counter(row[4] for row in rows) == {0: 13, 1: 13, 2: 12, 3: 12}
+
+
+def test_what_is_counted_is_what_the_server_has(browser: Any, app: App) -> None:
+    """Neither a grade whose answer is on its way nor a repetition counts twice; what was before counts."""
+    slow = """
+        const ask = window.fetch;
+        window.fetch = async (where, ...rest) => {
+            const answer = await ask(where, ...rest);
+            if (where === "/judge/judgment") await new Promise((on) => setTimeout(on, 700));
+            return answer;
+        };
+        window.counted = [];
+        addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
+            window.counted.push(Number(document.querySelector("[data-part=judged]").textContent));
+        }).observe(document.querySelector("[data-part=judged]"), { childList: true, characterData: true }));
+    """
+    with visited(browser, app, "counted", before=slow) as seen:
+        page = seen.page
+        press(page, *"12")
+        page.locator(".level").nth(3).dblclick()  # the last of one query, and the first of the next
+        saved(page)
+        assert max(page.evaluate("window.counted")) == 4
+        press(page, "2")
+        page.wait_for_timeout(100)
+        page.reload()
+        page.locator("#judge[data-shown]").wait_for()
+        saved(page)
+        assert max(page.evaluate("window.counted")) == 5
+    with visited(browser, app, "counted") as seen:  # another browser, which has seen none of it
+        while not part(seen.page, "end").is_visible():
+            press(seen.page, "0")
+            saved(seen.page)
+        said = part(seen.page, "end").inner_text()
+        tally = [int(each) for each in part(seen.page, "end").locator(".tally b").all_inner_texts()]
+    assert len(app.judged("counted")) > 12
+    assert ("12 documents are judged" in said, tally) == (True, [7, 1, 2, 2])
 
 
 # ---- what may happen -------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def plain(tmp_path: Path) -> Iterator[AtDesk]:
 def test_a_rater_is_given_queries_ahead_and_nothing_of_others(app: AtDesk) -> None:
     first = app.given("ann", ahead=1)
     assert [each["query_id"] for each in first["queries"]] == ["q0", "q1"]
-    assert first["progress"] == {"judged": 0, "of": 12}
+    assert first["progress"] == {"judged": 0, "of": 12, "grades": []}
     sheet = first["queries"][0]
     assert (sheet["query"], sheet["need"], sheet["again"], sheet["done"]) == ("running shoes 0", "to run", False, False)
     title = sheet["pairs"][0]["fields"][0]
@@ -146,7 +146,22 @@ def test_a_rater_is_given_queries_ahead_and_nothing_of_others(app: AtDesk) -> No
     assert [(each["query_id"], each["done"]) for each in later["queries"]] == [("q0", True), ("q2", False)]
     assert later["holds"] == ["0:q0", "0:q1", "0:q2"]
     assert later["queries"][0]["pairs"][0]["mine"] == {"state": "graded", "grade": 3.0, "note": "a word of hers"}
-    assert later["progress"] == {"judged": 3, "of": 12}
+    assert later["progress"] == {"judged": 3, "of": 12, "grades": [{"grade": 3.0, "pairs": 3}]}
+
+
+def test_a_rater_is_told_how_often_each_grade_was_given(app: AtDesk) -> None:
+    """The last one of every pair, of this rater and task alone; repetitions are no other pairs."""
+    make_task(app.project, app.store, "twice", pairs(), who="root", repeat=0.5)
+    app.judge_all("ann", "twice", 1)
+    sheet = app.given("ann", "twice", before=10)["queries"][0]
+    docs = [pair["doc_id"] for pair in sheet["pairs"]]
+    app.judge("ann", sheet["query_id"], docs[0], 3, "twice", key="another grade")
+    app.judge("ann", sheet["query_id"], docs[1], None, "twice", key="no grade")
+    app.given("ann")
+    app.judge("ann", "q0", "d00", 0)
+    counts = [{"grade": 1.0, "pairs": 10}, {"grade": 3.0, "pairs": 1}, {"grade": None, "pairs": 1}]
+    assert app.given("ann", "twice")["progress"] == {"judged": 12, "of": 12, "grades": counts}
+    assert sum(row["repeat"] for row in app.rows) > 0
 
 
 def test_what_is_answered_is_stored_once(app: AtDesk) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from sqlalchemy import and_, bindparam, distinct, func, select
+from sqlalchemy import and_, bindparam, func, select
 
 from rankgauge.errors import InputError, unknown
 from rankgauge.raters.fields import shown_fields
@@ -76,8 +76,8 @@ class Desk:
 
         return self.store.read(found)
 
-    def counts(self, task: Task, rater: str) -> dict[str, int]:
-        """How many pairs a rater has judged, and of how many."""
+    def counts(self, task: Task, rater: str) -> dict[str, Any]:
+        """How many pairs a rater has judged, of how many, and how often with which grade (None: can't tell)."""
         return self.store.read(lambda connection: _counts(connection, task, rater))
 
     def models(self, query: str, doc: str) -> list[dict[str, Any]]:
@@ -124,13 +124,13 @@ def _pair(connection: Connection, task: Task, given: HandOut, pair: ShownPair, q
     return made
 
 
-def _counts(connection: Connection, task: Task, rater: str) -> dict[str, int]:
+def _counts(connection: Connection, task: Task, rater: str) -> dict[str, Any]:
     """What a rater has judged; with what they hold and what they may still be given."""
     asked = {"task": task.number, "rater": rater}
-    judged = int(connection.scalar(_JUDGED, asked) or 0)
+    grades = [{"grade": grade, "pairs": pairs} for grade, pairs in connection.execute(_GRADES, asked)]
     held = int(connection.scalar(_HELD, asked) or 0)
     fresh = int(connection.scalar(_FREE, asked) or 0) if task.closed is None and task.admits(rater) else 0
-    return {"judged": judged, "of": held + fresh}
+    return {"judged": sum(each["pairs"] for each in grades), "of": held + fresh, "grades": grades}
 
 
 _Q, _A, _J, _B = (table.c for table in (schema.task_query, schema.assignment, schema.judgment, schema.judge))
@@ -143,11 +143,15 @@ _HELD: Final = (
 _FREE: Final = select(func.sum(_Q.pairs)).where(
     _Q.task_id == bindparam("task"), _Q.open > 0, _Q.query_id.not_in(select(_A.query_id).where(_MINE))
 )
-_JUDGED: Final = (
-    select(func.count(distinct(_J.doc_id + "\x1f" + _J.query_id)))
+_LAST: Final = (
+    select(func.max(_J.judgment_id))
     .join(schema.judge, _B.judge_id == _J.judge_id)
     .where(_J.query_id.in_(select(_A.query_id).where(_MINE)))
     .where(_J.task_id == bindparam("task"), _B.name == bindparam("rater"), _J.repeat == 0, _J.ruling == 0)
+    .group_by(_J.query_id, _J.doc_id)
+)
+_GRADES: Final = (
+    select(_J.grade, func.count()).where(_J.judgment_id.in_(_LAST)).group_by(_J.grade).order_by(_J.grade.nulls_last())
 )
 
 

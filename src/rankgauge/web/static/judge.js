@@ -37,7 +37,7 @@
     loose = new Set(); // keys of judgments that the browser could not keep
     aside = []; // judgments that were refused, and were put aside
     trail = []; // pairs in the order in which they were left
-    progress = { judged: 0, of: 0 };
+    progress = { judged: 0, of: 0, grades: [] }; // grades: how often the server has which from this rater
     times = [];
     sequence = 1;
     exhausted = asking = halted = offline = begun = false;
@@ -150,7 +150,9 @@
   };
 
   // ---- sending, one after the other ----
-  const ask = async (where, body) => { // the answer, or what became of it
+  let before = Promise.resolve(); // one request at a time, so that nothing is counted by the server and here as well
+  const ask = (where, body) => (before = before.then(() => answered(where, body)));
+  const answered = async (where, body) => { // the answer, or what became of it
     const stop = new AbortController(), timer = setTimeout(() => stop.abort(), PATIENCE);
     try {
       const answer = await fetch(where, {
@@ -198,8 +200,7 @@
     queue.shift();
     kept.remove(`${prefix}wait:${item.key}`);
     loose.delete(item.key);
-    if (told.progress) progress = told.progress;
-    else if (fresh && !item.again) progress.judged += 1;
+    if (fresh && !item.again) progress.judged += 1;
     const one = found(pair);
     if (one && told.models) one.pair.models = told.models;
     tell();
@@ -440,16 +441,17 @@
     delete root.dataset.shown;
     shown("columns");
     part("sheet").hidden = true;
-    const mine = ones.map((one) => one.pair.mine).filter(Boolean), sum = times.reduce((total, ms) => total + ms, 0);
-    const most = Math.max(1, ...levels.map((level) => mine.filter((each) => each.state === "graded" && each.grade === level.grade).length));
+    const sum = times.reduce((total, ms) => total + ms, 0);
+    const said = alone ? ones.flatMap(({ pair }) => (pair.mine ? [{ grade: pair.mine.grade, pairs: 1 }] : [])) : progress.grades;
+    const often = (grade) => said.reduce((total, each) => total + (each.grade === grade ? each.pairs : 0), 0);
+    const most = Math.max(1, ...levels.map((level) => often(level.grade))), unsure = often(null);
     const tally = (kind, words, number) => made("li", {}, made("span", { className: `chip ${kind}`, text: words[0] }), made("span", { text: words[1] }), made("meter", { max: most, value: number, "aria-label": `${words[1]}: ${number}` }), made("b", { text: number.toLocaleString("en") }));
-    const graded = levels.map((level) => tally(hue(level.grade), [level.text, level.name], mine.filter((each) => each.state === "graded" && each.grade === level.grade).length));
-    const unsure = mine.filter((each) => each.state === "unsure").length;
+    const graded = levels.map((level) => tally(hue(level.grade), [level.text, level.name], often(level.grade)));
     const ways = made("div", { className: "row" });
     if (alone) ways.append(action("Export your grades", "primary", save));
     if (trail.length) ways.append(action("Back to the last one", "button", back));
     if (!alone) ways.append(action("Look for more", "button", () => { exhausted = false; nothing(); more(); }));
-    const any = mine.length > 0;
+    const any = said.length > 0;
     part("end").replaceChildren(
       made("h1", { text: any ? "That was the last one. Thank you!" : "There is nothing to judge just now" }),
       made("p", { text: any
