@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from browser import Seen, check_every_look, watched
 from lead_app import JUDGES, listening
-from rankgauge.raters.disputes import adjudication
+from rankgauge.raters.disputes import Decision, adjudication, decide
 from rankgauge.raters.tasks import task_of
 from rankgauge.store import schema
 from rankgauge.store.operator import operator
@@ -132,6 +132,28 @@ def test_deciding_by_keyboard_alone(browser: Any, own: App) -> None:
     ]  # fmt: skip
 
 
+def test_what_was_decided_can_be_opened_again(browser: Any, own: App) -> None:
+    """After a reload, too; also where nothing else is open."""
+    found = adjudication(own.desk.project, own.desk.store, people=True)
+    for at, each in enumerate(found.open):
+        decide(own.desk.store, Decision(f"decision {at}", each.query_id, each.doc_id, 1.0, "first"), "chief")
+    first = found.open[0]
+    with visited(browser, own, "/adjudicate?among=people") as seen:
+        settled(seen)
+        assert "Nothing is to be decided" in seen.page.locator("#decide").inner_text()
+        seen.page.locator(f"#decided a[href$='query={first.query_id}&doc={first.doc_id}']").click()
+        settled(seen)
+        assert first.doc_id in seen.page.locator("#decide .paper").inner_text()
+        assert text(seen, "effect").startswith("chief decided for 1 on ")
+        assert "annika" in text(seen, "given")
+        assert seen.page.locator(".level[aria-pressed=true]").inner_text().startswith("1")
+        seen.page.keyboard.press("3")
+        seen.page.locator("[data-part=state]", has_text=re.compile("^Saved$")).wait_for()
+        seen.page.locator("[data-part=end]", has_text="All decided").wait_for()
+    assert rulings(own)[-1] == (first.query_id, first.doc_id, 3.0, "first", operator())
+    assert own.desk.project.labels().nested[first.query_id][first.doc_id] == 3.0
+
+
 def test_to_the_end_by_touch_and_with_the_network_gone_in_between(browser: Any, own: App) -> None:
     """What is decided offline is sent when the server is back, each once; what was skipped comes back."""
     found = adjudication(own.desk.project, own.desk.store, task_of(own.desk.store, "autumn"), people=True)
@@ -174,8 +196,6 @@ def test_what_is_decided_when_the_session_ends_is_sent_after_the_log_in(browser:
 
 
 def test_what_somebody_else_decided_is_said_and_not_overwritten(browser: Any, own: App) -> None:
-    from rankgauge.raters.disputes import Decision, decide
-
     first = adjudication(own.desk.project, own.desk.store).open[0]
     with visited(browser, own, "/adjudicate") as seen:
         settled(seen)

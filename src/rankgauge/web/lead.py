@@ -40,9 +40,11 @@ def _agreement(desk: Desk, task: str = "", judge: Sequence[str] = ()) -> View:
     return agreement_page(desk, task, judge)
 
 
-def _adjudicate(desk: Desk, task: str = "", measure: str = "", among: Literal["", "people"] = "") -> View:
-    """What judges graded differently."""
-    return adjudicate_page(desk, task, measure, among)
+def _adjudicate(
+    desk: Desk, task: str = "", measure: str = "", among: Literal["", "people"] = "", query: str = "", doc: str = ""
+) -> View:
+    """What judges graded differently; with a pair, that one first, also where it was decided."""
+    return adjudicate_page(desk, task, measure, among, (query, doc))
 
 
 def _judges(desk: Desk, task: str = "") -> View:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import select
@@ -14,13 +16,13 @@ from rankgauge.raters.disputes import Decision, decide, given_to
 from rankgauge.raters.fields import shown_fields
 from rankgauge.raters.keys import scale_levels
 from rankgauge.raters.tasks import tasks
-from rankgauge.show.model import Block, Section, Text
+from rankgauge.show.model import Block, Mark, Section, Table, Text
 from rankgauge.show.sections.adjudication import decided_table, open_table
 from rankgauge.store import schema
 from rankgauge.store.texts import newest_texts
 from rankgauge.web.pages.agreement import task_controls
 from rankgauge.web.served import Absent
-from rankgauge.web.view import View, choice, measure_controls
+from rankgauge.web.view import View, address, choice, measure_controls
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -33,20 +35,24 @@ if TYPE_CHECKING:
 __all__ = ["adjudicate_page", "decided", "listed", "pair_data", "scale_for"]
 
 WHO: Final = {"": "all", "people": "people alone"}
+HERE: Final = partial(address, "/adjudicate")
 LISTED: Final = 500  # pairs in a table of the page; all come up to be decided
 
 
-def adjudicate_page(desk: Desk, task: str = "", measure: str = "", among: str = "") -> View:
-    """What is to be decided, the largest effect first."""
+def adjudicate_page(
+    desk: Desk, task: str = "", measure: str = "", among: str = "", pair: tuple[str, str] = ("", "")
+) -> View:
+    """What is to be decided, the largest effect first, but before all the pair that is asked for."""
     of = desk.task(task) if task else None
     wanted = parse(measure or "nDCG@10")
     answer = desk.looks.disputes(task, str(wanted), among == "people")
     found = _still_open(desk, answer.value)
     about = {"task": task, "measure": str(wanted), "among": among}
+    again = found is not None and any(each[:2] == pair for each in found.decided)
     return View(
         "Adjudicate",
         lambda: _data(desk, of, found, answer, among),
-        listed(found, answer.problem),
+        listed(found, answer.problem, partial(HERE, **about)),
         template="adjudicate.html",
         subtitle=f"what judges of {task} graded differently" if task else "what judges graded differently",
         crumbs=[("Tasks", "/tasks")],
@@ -56,12 +62,17 @@ def adjudicate_page(desk: Desk, task: str = "", measure: str = "", among: str = 
             measure_controls(wanted)[0],
         ],
         pending=["disputes"] if answer.pending else [],
-        more={"about": about, "open": len(found.open) if found is not None else 0, "ready": found is not None},
+        more={
+            "about": about,
+            "pair": pair,
+            "open": len(found.open) + again if found is not None else 0,
+            "ready": found is not None,
+        },
     )
 
 
-def listed(found: Adjudication | None, problem: str = "") -> list[Section]:
-    """What is to be decided and what was, the first of very many."""
+def listed(found: Adjudication | None, problem: str = "", to: Callable[..., str] = HERE) -> list[Section]:
+    """What is to be decided and what was, the first of very many; each leads to where it is decided, also again."""
     if found is None:
         words = Text(f"Nothing can be decided: {problem}.", "note")
         return [Section("open", "", [words if problem else Text("Weighing the disagreements …", "computing")])]
@@ -70,7 +81,22 @@ def listed(found: Adjudication | None, problem: str = "") -> list[Section]:
         "open": ("All disagreements", open_table(first), len(found.open)),
         "decided": ("Decided", decided_table(first), len(found.decided)),
     }
-    return [Section(key, title, [table, *_rest(number)]) for key, (title, table, number) in tables.items() if number]
+    return [
+        Section(key, title, [*_again(key), _leading(table, to), *_rest(number)])
+        for key, (title, table, number) in tables.items()
+        if number
+    ]
+
+
+def _again(key: str) -> list[Block]:
+    """How to change what was decided."""
+    return [Text("A query opens its pair again; another grade replaces the decision.", "note")] * (key == "decided")
+
+
+def _leading(table: Table, to: Callable[..., str]) -> Table:
+    """The table, whose queries lead to their pairs."""
+    rows = [[Mark(query, address=to(query=query, doc=doc)), doc, *rest] for query, doc, *rest in table.rows]
+    return table._replace(rows=rows)
 
 
 def _rest(number: int) -> list[Block]:
@@ -94,6 +120,7 @@ def _data(desk: Desk, task: Task | None, found: Adjudication | None, answer: Ans
     if found is None:
         return {"task": task.name if task else None, "problem": answer.problem or None}
     grades = [grade for each in found.open for grade in each.grades]
+    grades += [who.grade for each in found.decided for who in each.given if who.grade is not None]
     return found.data() | {"among": among or None, "scale": scale_levels(scale_for(desk, task, grades))}
 
 

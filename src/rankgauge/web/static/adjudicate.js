@@ -34,7 +34,12 @@
     };
     const told = await load(asked("/adjudicate.json"));
     if (told.error) { part("wait").textContent = told.error; return; }
-    const open = told.open.map((each) => ({ ...each, note: "", decided: null, whose: null, outcome: null, skipped: false }));
+    const wanted = (each) => each.query_id === place.dataset.query && each.doc_id === place.dataset.doc;
+    const again = told.decided.filter(wanted).map((each) => ({ // what was decided, to be decided otherwise
+      ...each, given: each.given.map((label) => ({ ...label, state: "no grade", note: "" })),
+      whose: each.given, decided: each.grade, sentNote: each.note, outcome: null, skipped: false,
+    }));
+    const open = [...again, ...told.open.map((each) => ({ ...each, note: "", decided: null, whose: null, outcome: null, skipped: false }))];
     const scale = told.scale;
 
     // ---- texts of pairs, some ahead ----
@@ -121,7 +126,8 @@
       given(part("given"), each);
       const grades = each.given.map((label) => label.grade).filter((grade) => grade !== null);
       const ends = [Math.min(...grades), Math.max(...grades)].map((grade) => level(grade)?.text ?? grade);
-      part("effect").textContent = each.effect === null
+      part("effect").textContent = each.by ? `${each.by} decided for ${level(each.grade)?.text ?? each.grade} on ${each.at.slice(0, 10)}. Another grade replaces it.`
+        : each.effect === null
         ? `${ends[1]} is ${each.apart} more than ${ends[0]}; there is no run on which to see what that does.`
         : `Between ${ends[0]} and ${ends[1]} the mean ${told.measure} of a system changes by up to ${number(each.effect)}.`;
       for (const button of part("levels").children) button.setAttribute("aria-pressed", String(Number(button.dataset.grade) === each.decided));
@@ -226,7 +232,7 @@
     };
     const refused = (each, words) => {
       if (!open.includes(each)) { say(words, true); return; }
-      each.decided = null;
+      each.decided = each.grade ?? null; // as it was before
       count();
       state("Not saved", "bad");
       part("sheet").hidden = false;
@@ -346,7 +352,8 @@
     state("", "good");
     restore();
     count();
-    if (open.length) { at = -1; onwards(); } else location.reload();
+    if (open.some(wanted)) show(open.findIndex(wanted));
+    else if (open.length) { at = -1; onwards(); } else location.reload();
   };
   start();
 })();
