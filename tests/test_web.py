@@ -195,6 +195,34 @@ def test_a_funnel_is_that_of_funnel(app: Asked) -> None:
     assert "is not among the candidates" in other["problem"] or "no candidate" in other["problem"]
 
 
+def test_a_funnel_opens_on_runs_that_are_one(app: Asked, tmp_path: Path, worker: Worker) -> None:
+    """One that holds what another one found; what is not said follows from what is."""
+    for given in ({}, {"retrieved": "s1"}, {"reranked": "again"}):
+        told = app.data(at("/funnel.json", **given))
+        assert (told["retrieved"], told["reranked"], "systems" in told) == ("s1", "again", True), given
+    again = app.data(at("/funnel.json", retrieved="again"))
+    assert (again["retrieved"], again["reranked"]) == ("again", "s1")
+    same = app.get(at("/funnel", retrieved="s1", reranked="s1"))
+    assert (same.status_code, "s1 is not a reranking of itself" in same.text) == (200, True)
+    qrels, runs = write(tmp_path, JUDGMENTS, {name: RUNS[name] for name in ("s0", "s2")})
+    with asked(tmp_path, qrels, runs, worker=worker) as other:
+        page = other.get("/funnel").text
+        assert "A funnel has two stages" in page
+        assert page.count('<option value="" selected>choose</option>') == 2
+        assert other.data("/funnel.json")["reranked"] == ""
+
+
+def test_the_advice_about_a_funnel_can_be_followed_on_the_page(app: Asked) -> None:
+    two = {"retrieved": "s1", "reranked": "s2"}
+    assert "--restrict" in app.data(at("/funnel.json", **two))["problem"]
+    page = app.get(at("/funnel", **two)).text
+    assert all(f'name="{name}"' in page for name in ("restrict", "candidates"))
+    told = app.data(at("/funnel.json", **two, restrict="true", candidates=10))
+    one, other = {"s1": RUNS["s1"]}, {"s2": RUNS["s2"]}
+    wanted = rankgauge.funnel(JUDGMENTS, retrieved=one, reranked=other, restrict=True, candidates=10)
+    assert told == two | as_data(wanted.to_dict())
+
+
 def test_the_playground_is_explain_of_grades(app: Asked) -> None:
     told = app.data(at("/playground.json", grades="3,2,3,0,1,2,0,1,0,2", measure="nDCG(gain=exp)@10"))
     assert round(told["value"], 6) == 0.936002

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 import rankgauge
 from lead_app import EVIL, JUDGES, leading
+from rankgauge.protocol import DEFAULT
 from rankgauge.raters.disputes import Adjudication, Disputed, adjudication
 from rankgauge.raters.ledger import ledger
 from rankgauge.raters.tasks import task_of
@@ -20,9 +21,11 @@ from rankgauge.show.model import Table, Text
 from rankgauge.shown import clean
 from rankgauge.store import schema
 from rankgauge.store.operator import operator
+from rankgauge.store.project import Project
 from rankgauge.store.store import Label
 from rankgauge.web.desk import Desk
 from rankgauge.web.pages.adjudicate import listed
+from rankgauge.web.projects import files_of
 from web import Asked
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankgauge.RankgaugeWarning")
@@ -61,6 +64,18 @@ def whole(app: Asked, address: str) -> str:
             return answer.text
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def test_the_funnel_of_a_project_is_what_its_file_says(own: tuple[Asked, Desk]) -> None:
+    app, desk = own
+    assert app.data("/funnel.json")["reranked"] == ""  # neither looks like a reranking
+    with (desk.project.folder / "rankgauge.toml").open("a") as file:
+        file.write('\n[systems.s1]\nkind = "call"\ncall = "x:y"\nrerank = "s2"\n')
+    app.served.files = files_of(Project(desk.project.folder), DEFAULT, ("nDCG@10",))
+    app.served.read()
+    app.served.wait()
+    told = app.data("/funnel.json")
+    assert (told["retrieved"], told["reranked"]) == ("s2", "s1")
 
 
 # ---- agreement and the ledger ----------------------------------------------------------------------------------------

@@ -96,9 +96,16 @@ def _compare_query(site: Site, query: str, run: Sequence[str] = (), measure: str
     return compare_query(site, query, [name for name in run if name], measure, group)
 
 
-def _funnel(site: Site, retrieved: str = "", reranked: str = "", measure: str = "") -> View:
+def _funnel(
+    site: Site,
+    retrieved: str = "",
+    reranked: str = "",
+    measure: str = "",
+    candidates: Annotated[int, Field(ge=0)] = 0,
+    restrict: bool = False,
+) -> View:
     """Retriever and reranker apart."""
-    return funnel_page(site, retrieved, reranked, measure)
+    return funnel_page(site, retrieved, reranked, measure, candidates, restrict)
 
 
 def _playground(grades: str = "", ideal: str = "", measure: str = "", ties: str = "") -> View:

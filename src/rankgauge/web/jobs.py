@@ -38,13 +38,22 @@ def compared(values: Mapping[str, Values]) -> Comparison:
 
 
 def funnelled(
-    judgments: Judgments, names: tuple[str, str], runs: tuple[Stored, Stored], measure: str, protocol: Protocol
+    judgments: Judgments,
+    names: tuple[str, str],
+    runs: tuple[Stored, Stored],
+    measure: str,
+    protocol: Protocol,
+    candidates: int | None,
+    restrict: bool,
 ) -> Funnel:
     """Two stages apart, of the runs as they were read."""
     from rankgauge.explanation.funnel.funnel import funnel
 
     retrieved, reranked = ({name: each.run()} for name, each in zip(names, runs, strict=True))
-    return funnel(judgments, retrieved=retrieved, reranked=reranked, measure=measure, protocol=protocol)
+    return funnel(
+        judgments, retrieved=retrieved, reranked=reranked, measure=measure, protocol=protocol, candidates=candidates,
+        restrict=restrict,
+    )  # fmt: skip
 
 
 def validated(judgments: Any, run: Any, measure: str) -> Findings:

@@ -43,6 +43,13 @@ class ProjectFiles(Files):
         assert self.project is not None
         return files_of(self.project, self.protocol, self.measures, by=self.by, sampled=self.sampled, per=self.per)
 
+    def stages(self) -> Mapping[str, str]:
+        """System → the one that it reranks, as rankgauge.toml has it."""
+        assert self.project is not None
+        systems = self.project.settings.get("systems", {})
+        tables = {name: table for name, table in systems.items() if isinstance(table, dict)}
+        return {name: table["rerank"] for name, table in tables.items() if "rerank" in table}
+
     def query_texts(self) -> Mapping[str, str]:
         """The texts of the store."""
         assert self.project is not None

@@ -85,6 +85,10 @@ class Files:
         """What to serve as it is now."""
         return self
 
+    def stages(self) -> Mapping[str, str]:
+        """System → the one whose documents it is known to rerank."""
+        return {}
+
     def state(self) -> dict[str, Any]:
         """What everything is like now."""
         return {path: state_of(path) for path in self.paths}

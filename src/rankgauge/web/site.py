@@ -86,15 +86,17 @@ class Site:
         judgments, run = self.files.judgments.again, self.files.runs[name].again
         return Answer(self.worker.ask(key, jobs.validated, judgments, run, lambda: str(measure)), self.worker)
 
-    def funnel(self, retrieved: str, reranked: str, measure: Measure) -> Answer:
+    def funnel(
+        self, retrieved: str, reranked: str, measure: Measure, candidates: int | None = None, restrict: bool = False
+    ) -> Answer:
         """Retriever and reranker apart."""
-        key = (self.collection.number, "funnel", retrieved, reranked, str(measure))
+        key = (self.collection.number, "funnel", retrieved, reranked, str(measure), candidates, restrict)
         names, collection = (retrieved, reranked), self.collection
 
         def runs() -> tuple[Stored, ...]:
             return tuple(collection.run(name).stored() for name in names)
 
-        rest = (lambda: str(measure), lambda: collection.protocol)
+        rest = (lambda: str(measure), lambda: collection.protocol, lambda: candidates, lambda: restrict)
         asked = self.worker.ask(key, jobs.funnelled, self._judgments, lambda: names, runs, *rest)
         return Answer(asked, self.worker)
 
