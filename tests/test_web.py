@@ -18,6 +18,7 @@ import pytest
 from scipy.special import stdtrit
 
 import rankgauge
+from rankgauge.measures import MEASURES as TABLE
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.sampling.sample import read_sample
 from rankgauge.show.marking import marked, snippet, words_of
@@ -185,6 +186,27 @@ def test_two_rankings_differ_as_explain_says(app: Asked) -> None:
     told = app.data(at("/compare/query.json", query="q03", run=["s0", "s1"]))
     old, new = (rankgauge.explain(JUDGMENTS, RUNS[name], "q03", top=0, name=name) for name in ("s0", "s1"))
     assert told == as_data(difference(new, old).to_dict())
+
+
+def test_a_run_is_shown_under_every_measure_that_is_a_number(app: Asked) -> None:
+    """Counts are sums and whole numbers; a geometric mean has no distribution of a mean, which is said."""
+    cut = {"k": "@10", "multiple": "@0.5", "recall": "@0.5"}
+    for name in (name + cut.get(row.cutoff or "", "") for name, row in TABLE.items() if row.aggregate != "none"):
+        page = app.get(at("/run", run="s1", measure=name))
+        assert page.status_code == 200, (name, page.text)
+    counts = app.get(at("/run", run="s1", measure="NumRet")).text
+    assert re.search(r">NumRet<.{0,120}>300<.{0,80}>the sum over queries<", counts, re.DOTALL)
+    assert "too few queries" not in counts
+    assert 'data-counts="[&#34;NumRet&#34;]"' in counts
+    effects = json.dumps(app.data(at("/run.json", run="s1", measure="NumRet"))["findings"])
+    assert "NumRet is 300.0000, and 300.0000 to 300.0000 under other orders" in effects
+    geometric = app.get(at("/run", run="s1", measure="gm_map")).text
+    assert "the geometric mean over queries" in geometric
+    assert "No distribution: gm_map is not a mean over queries" in geometric
+    compared = app.data(at("/compare.json", run=["s0", "s1"], measure="NumRet"))
+    assert " NumRet per query (" in json.dumps(compared)
+    less = app.data(at("/compare.json", run=["s0", "s1"], measure="utility"))
+    assert [pair["relative"]["value"] for pair in less["measures"]["utility"]["pairs"]] == [None]
 
 
 def test_a_funnel_is_that_of_funnel(app: Asked) -> None:

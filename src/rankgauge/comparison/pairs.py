@@ -227,7 +227,8 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
     wins, ties, losses = paired.wins_ties_losses(a - b, largest)
     drawn = found if values.design is None else values.moments(units, *at)  # over draws of a sample
     interval = values.difference_interval(drawn, settings.alpha, len(units))
-    relative, ratios = paired.relative_change(drawn, settings.alpha)
+    is_share = min(a.min(), b.min()) >= -paired.TIE  # of what may be negative there is no share
+    relative, ratios = paired.relative_change(drawn, settings.alpha) if is_share else (float("nan"), paired.NOWHERE)
     relative_interval = within_range(ratios, values.bounded, lowest=-1.0, highest=float("inf"))
     effect, rope = paired.effect_size(found, units), settings.rope
     return Pair(
@@ -252,7 +253,7 @@ def _pair(values: Values, units: Units, found: Moments, at: tuple[int, int], set
         tost=None if settings.margin is None else paired.tost(drawn, settings.margin),
         others=_rank_tests(a - b, settings, largest),
         clusters=None if values.clusters is None else len(units),
-        per=None if values.design is None else values.design.per,
+        per=values.unit,
         **known,
     )
 

@@ -13,7 +13,7 @@ from rankgauge.stats.paired import TIE, Interval, within_range
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
 
-__all__ = ["is_bounded", "known_interval", "too_few", "within_range"]
+__all__ = ["is_bounded", "is_count", "known_interval", "too_few", "within_range"]
 
 
 def is_bounded(measure: str, values: Floats) -> bool:
@@ -23,6 +23,14 @@ def is_bounded(measure: str, values: Floats) -> bool:
     except MeasureError:
         return False
     return bounded and bool((values >= -TIE).all() and (values <= 1 + TIE).all())
+
+
+def is_count(measure: str) -> bool:
+    """Whether the measure is known, and of a system it is not the mean but the sum over queries."""
+    try:
+        return parse(measure).definition.aggregate == "sum"
+    except MeasureError:
+        return False
 
 
 def too_few(units: int, alpha: float) -> bool:

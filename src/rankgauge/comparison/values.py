@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.comparison.ranges import is_bounded, known_interval
+from rankgauge.comparison.ranges import is_bounded, is_count, known_interval
 from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import Protocol
@@ -88,9 +88,16 @@ class Values:
         }
 
     @property
+    def unit(self) -> str | None:
+        """What a mean is of, where that is to be said: a search or a query of a sample; a query, of a count."""
+        if self.design is not None:
+            return self.design.per
+        return "query" if is_count(self.measure) else None
+
+    @property
     def per(self) -> str:
-        """What a mean of a sample is of, as words behind the measure: per search, or per query."""
-        return f" per {self.design.per}" if self.design is not None else ""
+        """The same as words behind the measure: per search, or per query."""
+        return f" per {self.unit}" if self.unit else ""
 
     @property
     def lacking(self) -> str:

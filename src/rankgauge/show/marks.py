@@ -67,7 +67,7 @@ def delta_column(means: Mapping[str, float], baseline: str, deltas: str) -> tupl
     """The differences from the baseline, in the units of the measure or in percent."""
     against = means[baseline]
     if deltas == "relative":
-        changes = {name: (mean - against) / against if against else None for name, mean in means.items()}
+        changes = {name: (mean - against) / against if against > 0 else None for name, mean in means.items()}
     else:
         changes = {name: mean - against for name, mean in means.items()}
     kind = "percent" if deltas == "relative" else "signed"

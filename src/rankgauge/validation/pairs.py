@@ -13,6 +13,7 @@ import numpy as np
 from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.matching.diagnose import CHANGES, alike, sides_of
 from rankgauge.matching.match import Hits, match
+from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.bands.bands import tie_band
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import Judgments, Run
@@ -56,7 +57,7 @@ class Pair:
     ) -> float | None:
         """What the mean would be with other judgments, another run or another rule."""
         hits = _hits(judged or self.judged.once(), run or self.run.once(), protocol)
-        return None if hits is None else float(self.measure(hits).mean())
+        return None if hits is None else self._of(self.measure(hits))
 
     def mean_without(self, queries: Iterable[str]) -> str:
         """The mean with and without these queries, in words."""
@@ -66,12 +67,16 @@ class Pair:
         kept: Bools = np.array([query not in out for query in self.hits.queries], bool)
         if kept.all() or not kept.any():
             return ""
-        return f"{self.start} with them and {self.values[kept].mean():.4f} without"
+        return f"{self.start} with them and {self._of(self.values[kept]):.4f} without"
 
     @property
     def start(self) -> str:
         """How a sentence about the value begins."""
-        return "" if self.values is None else f"{self.measure} is {self.values.mean():.4f}"
+        return "" if self.values is None else f"{self.measure} is {self._of(self.values):.4f}"
+
+    def _of(self, values: Floats) -> float:
+        """What the values of queries come to: the mean of most measures, the sum of counts."""
+        return aggregate(self.measure.definition.own_aggregate, values)
 
 
 def _hits(judged: Columns, run: Columns, protocol: Protocol = DEFAULT) -> Hits | None:

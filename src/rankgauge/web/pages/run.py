@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.values import values_of_results
-from rankgauge.errors import MeasureError
+from rankgauge.errors import MeasureError, RankgaugeError
 from rankgauge.explanation.query.terms import check_explainable
 from rankgauge.measures import parse
 from rankgauge.show.cells import interval_text, is_missing
@@ -29,7 +29,7 @@ def run_page(site: Site, run: str, measure: str = "", sort: str = "", down: bool
     collection, wanted = site.collection, site.measure(measure)
     name = collection.run(run).name
     result = collection.result(name, several(wanted, collection.protocol))
-    values = values_of_results({name: result}, [str(wanted)])[str(wanted)]
+    values = _values(result, wanted)
     findings, changed = site.findings(name, wanted), bool(site.files.changes(collection.read_at))
     names = [str(each) for each in result.measures]
     return View(
@@ -53,12 +53,21 @@ def run_page(site: Site, run: str, measure: str = "", sort: str = "", down: bool
             "query_page": address("/query", run=name, measure=_explainable(wanted)),
             "rows": address("/run/queries.json", run=name, measure=wanted),
             "columns": ["query", *(["group"] if collection.groups else []), *names],
+            "counts": [str(each) for each in result.measures if _kind(result, each) == "count"],
             "sort": sort if sort in ("query", "group", *names) else names[0],
             "down": down,
             "find": find,
             "count": len(result.query_ids),
         },
     )
+
+
+def _values(result: Result, measure: Measure) -> Values | str:
+    """The values of queries; or why they have no mean whose distribution could be shown."""
+    try:
+        return values_of_results({result.name: result}, [str(measure)])[str(measure)]
+    except RankgaugeError as error:
+        return f"No distribution: {error}."
 
 
 def _explainable(measure: Measure) -> Measure:
@@ -87,27 +96,38 @@ def run_rows(site: Site, run: str, measure: str = "") -> dict[str, Any]:
 
 
 def _sections(
-    result: Result, measure: Measure, found: Estimate, values: Values, findings: Answer, changed: bool
+    result: Result, measure: Measure, found: Estimate, values: Values | str, findings: Answer, changed: bool
 ) -> Iterator[Section]:
     drawn = [] if result.design is None else [Text(result.design.words, "note")]
     yield Section("overview", "", [Tiles([*_tiles(result, measure, found, values)]), *drawn])
-    yield Section("distribution", "Distribution", [chart_of("distribution", values)])
+    shown = Text(values, "note") if isinstance(values, str) else chart_of("distribution", values)
+    yield Section("distribution", "Distribution", [shown])
     if result.groups:
-        yield Section("groups", "Groups of queries", [_groups(result, measure), chart_of("groups", values)])
+        charts = [] if isinstance(values, str) else [chart_of("groups", values)]
+        yield Section("groups", "Groups of queries", [_groups(result, measure), *charts])
     yield Section("coverage", "Coverage", [*_coverage(result)])
     yield Section("checks", "File checks", [*_checks(findings, changed)])
 
 
-def _tiles(result: Result, measure: Measure, found: Estimate, values: Values) -> Iterator[Tile]:
-    known = not is_missing(found.low)
-    below = f"95 % interval {interval_text((found.low, found.high))}" if known else values.lacking
-    yield Tile(f"{measure}{values.per}", Column("", "number"), found.value, below)
+def _tiles(result: Result, measure: Measure, found: Estimate, values: Values | str) -> Iterator[Tile]:
+    own, per = result.own_aggregate(measure), "" if result.design is None else f" per {result.design.per}"
+    if own != "mean":
+        below = f"the {own.replace('_', ' ')} over queries"
+    elif is_missing(found.low):
+        below = values.lacking if not isinstance(values, str) else ""
+    else:
+        below = f"95 % interval {interval_text((found.low, found.high))}"
+    yield Tile(f"{measure}{per * (own == 'mean')}", Column("", _kind(result, measure)), found.value, below)
     for beside in result.measures:
         if beside == measure:
             continue
-        below = f"judged, the mean{values.per or ' over queries'}" if beside.name == "Judged" else ""
-        yield Tile(f"{beside}{values.per}", Column("", "number"), result[beside], below)
+        below = f"judged, the mean{per or ' over queries'}" if beside.name == "Judged" else ""
+        yield Tile(f"{beside}{per}", Column("", "number"), result[beside], below)
     yield Tile("queries", Column("", "count"), result.counts["queries"], _counts(result))
+
+
+def _kind(result: Result, measure: Measure) -> str:
+    return "count" if result.own_aggregate(measure) == "sum" else "number"
 
 
 def _counts(result: Result) -> str:
@@ -122,7 +142,10 @@ def _groups(result: Result, measure: Measure) -> Table:
     columns: list[tuple[Column, list[Any]]] = [
         (Column("group"), [*parts]),
         (Column("queries", "count"), [each.counts["queries"] for each in parts.values()]),
-        *((Column(str(each), "number"), [part[each] for part in parts.values()]) for each in result.measures),
+        *(
+            (Column(str(each), _kind(result, each)), [part[each] for part in parts.values()])
+            for each in result.measures
+        ),
     ]
     return Table.of_columns("groups", f"{measure} by group of queries", columns)
 

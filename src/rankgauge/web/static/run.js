@@ -17,7 +17,8 @@
   room.className = "room";
   room.setAttribute("role", "presentation");
   view.append(room);
-  const text = (value) => (value === null ? "–" : value.toFixed(4));
+  const counts = new Set(JSON.parse(box.dataset.counts)); // measures of whole numbers
+  const text = (value, name) => (value === null ? "–" : counts.has(name) && Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(4));
   const address = (row) => `${box.dataset.queryPage}&${new URLSearchParams({ query: row.id })}`;
   const made = (row, at) => {
     const line = document.createElement("div");
@@ -37,7 +38,7 @@
         part.className = kind(name);
         const value = row.values[place - (names.length - row.values.length)];
         if (place === names.length - row.values.length) part.append(bar(value));
-        part.append(text(value));
+        part.append(text(value, name));
       }
       line.append(part);
     });
