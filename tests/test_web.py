@@ -452,6 +452,32 @@ def test_a_change_that_is_none_is_refused(app: Asked, body: Any) -> None:
     assert set(answer.json()) == {"error"}
 
 
+@pytest.mark.parametrize(
+    ("path", "typed", "words"),
+    [
+        ("/", {"measure": "nDGC@10"}, "nDCG@10"),
+        ("/run", {"run": "s1", "measure": "relstring@5"}, "is a text"),
+        ("/query", {"query": "q03", "run": "s1", "measure": "NumRel"}, "NumRel"),
+        ("/compare", {"run": ["s2", "s1"], "measure": "nDCG@"}, "nDCG@"),
+        ("/funnel", {"retrieved": "s1", "reranked": "again", "candidates": "ten"}, "no whole number"),
+        ("/playground", {"grades": "3,x,1"}, "is not a grade"),
+        ("/playground", {"grades": "3,1", "ideal": "bad", "measure": "worse"}, "worse"),
+    ],
+)
+def test_what_is_refused_can_be_corrected(app: Asked, path: str, typed: dict[str, Any], words: str) -> None:
+    """The page keeps what there is to choose, as it was typed, and says beside it what is wrong."""
+    answer = app.get(at(path, **typed))
+    page = html.unescape(answer.text)
+    assert (answer.status_code, words in page.partition('role="alert">')[2]) == (422, True)
+    form = page.partition('<form class="controls"')[2].partition("</form>")[0]
+    for name, value in typed.items():
+        if name in ("measure", "grades", "ideal", "candidates"):
+            assert f'name="{name}" value="{value}"' in form
+        elif path != "/query" or name == "run":
+            assert f'<option value="{value if isinstance(value, str) else value[0]}" selected>' in form
+    assert app.get(at(path + ".json" if path != "/" else "/index.json", **typed)).json()["error"]
+
+
 def test_one_run_and_one_query(tmp_path: Path, worker: Worker) -> None:
     qrels, runs = write(tmp_path, {"q": {"a": 1.0}}, {"only": {"q": {"a": 2.0, "b": 1.0}}})
     with asked(tmp_path, qrels, runs, worker=worker) as app:

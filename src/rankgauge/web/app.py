@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from rankgauge import __version__
-from rankgauge.errors import FormatError
+from rankgauge.errors import FormatError, RankgaugeError
 from rankgauge.show.model import Chart, every_block
 from rankgauge.web import jobs
 from rankgauge.web.markup import LIBRARY, STATIC, explained_markup, markup, static
@@ -25,7 +25,7 @@ from rankgauge.web.pages.leaderboard import leaderboard
 from rankgauge.web.pages.playground import playground
 from rankgauge.web.pages.query import query_page
 from rankgauge.web.pages.run import run_page, run_rows
-from rankgauge.web.problems import add_problems, problem
+from rankgauge.web.problems import add_problems, problem, problem_page, status_of
 from rankgauge.web.roles import Roles
 from rankgauge.web.server import NEVER, Problem, Server, as_json, responses, twin_of
 from rankgauge.web.site import Site
@@ -101,7 +101,7 @@ def _funnel(
     retrieved: str = "",
     reranked: str = "",
     measure: str = "",
-    candidates: Annotated[int, Field(ge=0)] = 0,
+    candidates: str = "",
     restrict: bool = False,
 ) -> View:
     """Retriever and reranker apart."""
@@ -154,8 +154,15 @@ def _add_page(app: FastAPI, server: Server, path: str, make: Callable[..., View]
     """A page, its twin, and its charts."""
 
     def page(request: Request, **parameters: Any) -> Response:
-        view = server.view(make, parameters, request.state.user)
-        return HTMLResponse(markup(view, server.around(path, request)), headers=NEVER)
+        around = server.around(path, request)
+        try:
+            view = server.view(make, parameters, request.state.user)
+        except RankgaugeError as error:
+            form = server.form(make, parameters, request.state.user) if status_of(error) == 422 else None
+            if form is None:
+                raise
+            return problem_page(422, str(error), around, form)
+        return HTMLResponse(markup(view, around), headers=NEVER)
 
     def twin(request: Request, **parameters: Any) -> Response:
         return as_json(server.view(make, parameters, request.state.user).twin())

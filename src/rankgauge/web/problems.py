@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI, Request
     from fastapi.responses import Response
 
-__all__ = ["Forbidden", "InConflict", "Unavailable", "add_problems", "problem"]
+__all__ = ["Forbidden", "InConflict", "Unavailable", "add_problems", "problem", "problem_page", "status_of"]
 
 
 class Forbidden(RankgaugeError):
@@ -43,9 +43,7 @@ def add_problems(app: FastAPI) -> None:
     """One place maps what the library says to what a browser is told."""
 
     def library_error(request: Request, error: Exception) -> Response:
-        usual = 503 if getattr(error, "is_passing", False) else 422
-        status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), usual)
-        return problem(request, status, str(error))
+        return problem(request, status_of(error), str(error))
 
     def not_valid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -61,6 +59,12 @@ def add_problems(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, not_there)
 
 
+def status_of(error: Exception) -> int:
+    """Whose fault it is that something does not work."""
+    usual = 503 if getattr(error, "is_passing", False) else 422
+    return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), usual)
+
+
 def _said(error: Mapping[str, Any]) -> str:
     where = ".".join(str(each) for each in error["loc"][1:] or error["loc"])
     return f"{where}: {str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}"
@@ -72,14 +76,21 @@ def problem(request: Request, status: int, words: str, headers: Mapping[str, str
     if path.endswith((".json", ".charts")) or request.method not in ("GET", "HEAD"):
         made = as_json({"error": words}, status)
     else:
-        sentence = f"{words[:1].upper()}{words[1:]}".rstrip(".") + "."
-        view = View(_title(status), dict, template="problem.html", more={"words": sentence, "status": status})
-        around = Around(path, person=getattr(request.state, "user", None))
-        made = HTMLResponse(markup(view, around), status, headers=NEVER)
+        made = problem_page(status, words, Around(path, person=getattr(request.state, "user", None)))
     for name, value in (headers or {}).items():
         made.headers[name] = value
     return made
 
 
-def _title(status: int) -> str:
-    return TITLES.get(status, "That does not work")
+def problem_page(status: int, words: str, around: Around, form: View | None = None) -> HTMLResponse:
+    """The sentence on a page; with a form, below what there is to choose there."""
+    sentence = f"{words[:1].upper()}{words[1:]}".rstrip(".") + "."
+    view = View(
+        TITLES.get(status, "That does not work"),
+        dict,
+        template="problem.html",
+        crumbs=form.crumbs if form is not None else (),
+        controls=form.controls if form is not None else (),
+        more={"words": sentence, "status": status},
+    )
+    return HTMLResponse(markup(view, around), status, headers=NEVER)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,7 +16,7 @@ from rankgauge.show.model import Block, Bullets, Section, Text
 from rankgauge.web.markup import DESK_PAGES, PAGES, Around
 from rankgauge.web.served import Absent
 from rankgauge.web.site import Site
-from rankgauge.web.view import View
+from rankgauge.web.view import Control, View
 
 if TYPE_CHECKING:
     from fastapi import Request
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["NEVER", "Problem", "Server", "Unreadable", "as_json", "responses", "twin_of"]
 
 NEVER: Final = {"cache-control": "no-store"}
+TYPED: Final = ("measure", "grades", "ideal", "candidates")  # what a page takes as text
 REFUSED: Final = {
     401: "nobody has logged in", 403: "no key, another role, or a page of somewhere else", 413: "over 1 MB",
     421: "another host",
@@ -95,6 +97,18 @@ class Server(NamedTuple):
             given["site"] = site
         return make(**given, **parameters)
 
+    def form(self, make: Callable[..., View], parameters: Mapping[str, Any], person: Person) -> View | None:
+        """What there is to choose on a page of which something typed was refused, as it was typed; None where the page
+        cannot be made without it either."""
+        typed = [name for name in TYPED if parameters.get(name)]
+        for refused in [*([name] for name in typed), typed]:
+            try:
+                view = self.view(make, {**parameters, **dict.fromkeys(refused, "")}, person)
+            except RankgaugeError:
+                continue
+            return replace(view, controls=[_as_typed(each, parameters, refused) for each in view.controls])
+        return None
+
     @property
     def known_site(self) -> Site:
         """The newest collection; that there is none is why nothing can be answered."""
@@ -136,6 +150,12 @@ class Server(NamedTuple):
 
 class Unreadable(RankgaugeError):
     """Nothing could be read."""
+
+
+def _as_typed(control: Control, parameters: Mapping[str, Any], refused: Sequence[str]) -> Control:
+    """A field for text with what was typed; a choice among values is that of the page."""
+    is_field = control.name in refused and not control.values
+    return control._replace(chosen=parameters[control.name]) if is_field else control
 
 
 def _nothing_yet(words: str) -> View:

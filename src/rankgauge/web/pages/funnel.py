@@ -30,7 +30,7 @@ NONE: Final = (
 
 
 def funnel_page(
-    site: Site, retrieved: str = "", reranked: str = "", measure: str = "", candidates: int = 0, restrict: bool = False
+    site: Site, retrieved: str = "", reranked: str = "", measure: str = "", candidates: str = "", restrict: bool = False
 ) -> View:
     """What the retriever found, and what the reranker made of it."""
     collection, wanted = site.collection, site.measure(measure)
@@ -38,6 +38,7 @@ def funnel_page(
     if len(known) < 2:
         raise InputError(f"there is only one run, {known[0]}; a funnel needs that of a retriever and a reranked one")
     check_fit(collection.protocol)
+    number = _number(candidates)
     first, second = _chosen(site, retrieved, reranked)
     crumbs = [("Leaderboard", address("/", measure=wanted))]
     controls = [
@@ -55,7 +56,7 @@ def funnel_page(
             [Section("funnel", "", words)],
             subtitle="retriever and reranker", crumbs=crumbs, controls=controls,
         )  # fmt: skip
-    answer = site.funnel(first, second, wanted, candidates or None, restrict)
+    answer = site.funnel(first, second, wanted, number, restrict)
     funnel: Funnel | None = answer.value
     found = funnel.to_dict if funnel is not None else lambda: {"problem": answer.problem}
     return View(
@@ -69,9 +70,18 @@ def funnel_page(
     )
 
 
-def _which(candidates: int, restrict: bool) -> Iterator[Control]:
+def _number(candidates: str) -> int | None:
+    """How many candidates; all where nothing is said."""
+    if not candidates:
+        return None
+    if not (candidates.isascii() and candidates.isdigit() and 0 < int(candidates[:10]) < 10**9):
+        raise InputError(f"candidates: {candidates[:40]!r} is no whole number of 1 or more")
+    return int(candidates)
+
+
+def _which(candidates: str, restrict: bool) -> Iterator[Control]:
     """Which documents are candidates, and what becomes of others."""
-    yield Control("Candidates, if not all", "candidates", str(candidates or ""))
+    yield Control("Candidates, if not all", "candidates", candidates)
     yield Control("Restrict to candidates", "restrict", "true" if restrict else "", {"": "no", "true": "yes"})
 
 
