@@ -540,9 +540,25 @@ def test_a_mark_of_a_chart_opens_its_query(browser: Any, app: App) -> None:
         place = seen.page.locator("[data-chart=differences-s1]")
         place.scroll_into_view_if_needed()
         place.locator(".live svg .mark-rect path").first.wait_for()
+        place.locator(".live svg .mark-rect path").first.hover()
+        assert place.locator(".live svg .mark-rect path").first.evaluate("mark => mark.style.cursor") == "pointer"
         place.locator(".live svg .mark-rect path").first.click()
         seen.page.wait_for_url("**/compare/query?**query=q**")
         assert seen.page.locator(".two .list").count() == 2
+        assert seen.page.url.count("run=s1") == 1
+
+
+def test_a_mark_of_several_queries_leads_nowhere(browser: Any, app: App) -> None:
+    with visited(browser, app, PAGES["compare"] + "&measure=Success@10") as seen:
+        settled(seen)
+        place = seen.page.locator("[data-chart=scatter-s1]")
+        place.scroll_into_view_if_needed()
+        mark = place.locator(".live svg .mark-symbol.role-mark path").last
+        mark.hover()
+        assert mark.evaluate("mark => getComputedStyle(mark).cursor") != "pointer"
+        mark.click()
+        seen.page.wait_for_timeout(300)
+        assert "/compare/query" not in seen.page.url
 
 
 def test_a_file_that_changes_is_said_and_read_again(browser: Any, app: App) -> None:

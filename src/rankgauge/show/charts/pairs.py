@@ -88,14 +88,18 @@ def _bars(values: Values, a: str, b: str) -> list[dict[str, Any]]:
         same = low == high and np.ptp(first[at]) == 0
         some = at[:1] if same else at
         row = {"from": start, "to": end, "query": some_names([values.queries[each] for each in at])}
-        row["id"] = values.queries[at[0]]  # whose page a mark leads to
-        row |= {
+        row |= _leads(values, at) | {
             "difference": float(apart[some].mean()),
             "a": float(first[some].mean()),
             "b": float(second[some].mean()),
         }
         rows.append(row | {"words": _signed(low) if same else f"{_signed(low)} to {_signed(high)}"})
     return rows
+
+
+def _leads(values: Values, at: list[int]) -> dict[str, str]:
+    """The query to whose page a mark leads; one of several queries leads nowhere."""
+    return {"id": values.queries[at[0]]} if len(at) == 1 else {}
 
 
 def _spans(order: list[int], values: list[tuple[float, float]]) -> Iterator[tuple[int, int]]:
@@ -179,8 +183,8 @@ def _points(values: Values, a: str, b: str) -> list[dict[str, Any]]:
         places.setdefault(place, []).append(at)
     tie = TIE * max(1.0, float(np.abs(values.table).max()))
     return [
-        {"query": some_names([values.queries[each] for each in at]), "id": values.queries[at[0]],
-         "queries": len(at), "a": first, "b": second,
+        {"query": some_names([values.queries[each] for each in at]), **_leads(values, at), "queries": len(at),
+         "a": first, "b": second,
          "better": NEITHER if abs(first - second) <= tie else "a" if first > second else "b"}
         for (first, second), at in places.items()
     ]  # fmt: skip

@@ -163,8 +163,10 @@
     const made = await embed(room, spec, options);
     await made.view.resize().runAsync(); // a legend that took more lines than it was given makes room for itself
     drawn.set(place, { width, night, view: made });
-    made.view.addEventListener("click", (event, item) => { // a mark that stands for a query leads to its page
-      if (item?.datum?.id !== undefined) place.dispatchEvent(new CustomEvent("query", { bubbles: true, detail: item.datum.id }));
+    const leads = (item) => item?.datum?.id !== undefined && place.closest("[data-query-page]"); // a query, to its page
+    made.view.addEventListener("mouseover", (event, item) => { event.target.style.cursor = leads(item) ? "pointer" : ""; });
+    made.view.addEventListener("click", (event, item) => {
+      if (leads(item)) place.dispatchEvent(new CustomEvent("query", { bubbles: true, detail: item.datum.id }));
     });
     place.classList.add("done");
     place.dataset.drawn = `${night ? "dark" : "light"} ${width}`;

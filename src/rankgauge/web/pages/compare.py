@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -52,11 +52,14 @@ def compare_page(site: Site, run: Sequence[str] = (), measure: str = "", group: 
         crumbs=[("Leaderboard", address("/", measure=wanted, group=group))],
         controls=controls,
         pending=["comparison"] if answer.pending else [],
-        query_pages={
-            f"changed-{name}": address("/compare/query", run=[names[0], name, *names[1:]], measure=wanted, group=group)
-            for name in names[1:]
-        },
+        query_pages={f"changed-{name}": _query_page(names, name, wanted, group)() for name in names[1:]},
     )
+
+
+def _query_page(names: Sequence[str], name: str, measure: Measure, group: str) -> Callable[..., str]:
+    """Where a query is shown under the baseline and this system; the way back has the others."""
+    others = [each for each in names[1:] if each != name]
+    return partial(address, "/compare/query", run=[names[0], name, *others], measure=measure, group=group)
 
 
 def _chosen(site: Site, run: Sequence[str]) -> list[str]:
@@ -149,14 +152,13 @@ def _changed(site: Site, comparison: Comparison, name: str, measure: Measure, gr
     baseline = comparison.baseline
     pair = comparison.first.pair(name, baseline)
     yield Text(f"Queries: won {pair.wins:,}, lost {pair.losses:,}, tied {pair.ties:,}.")
-    others = [each for each in comparison.first.systems if each not in (baseline, name)]
     lost, won = comparison.first.changed(name, baseline, CHANGED)
     columns = [Column("query", "query", key="query_id"), Column("text"), Column(baseline, "number")]
     columns += [Column(name, "number"), Column("difference", "signed")]
     texts = site.collection.queries
     if not texts:
         del columns[1]
-    to = partial(address, "/compare/query", run=[baseline, name, *others], measure=measure, group=group)
+    to = _query_page([*comparison.first.systems], name, measure, group)
     for key, title, changes in (("won", "Gained most", won), ("lost", "Lost most", lost)):
         rows = [
             [Mark(query, address=to(query=query)), *([texts.get(query, "")] if texts else []), *numbers]
