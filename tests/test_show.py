@@ -36,6 +36,7 @@ from rankgauge.show.model import (
     Tile,
     Tiles,
     ranked,
+    sentence,
 )
 from rankgauge.show.names import cut_apart, short, width_of
 from rankgauge.show.text import text
@@ -306,3 +307,19 @@ def test_a_narrow_table_and_an_axis_keep_names_apart() -> None:
     axis = Frame.of("light", 400).names(names).to_dict()
     assert axis["labelExpr"] == f"({json.dumps(dict(zip(names, ('…one…', '…two…'), strict=True)))})[datum.label]"
     assert "labelExpr" not in Frame.of("light", 400).names(["short"]).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("there is no run 'x'", "There is no run 'x'."),
+        ("no, it is not.", "No, it is not."),
+        ("pe/rankgauge.db: there is no store", "pe/rankgauge.db: there is no store."),
+        ("shop: is no project", "shop: is no project."),
+        ("gm_map is not a mean", "gm_map is not a mean."),
+        ("nDCG@10: few queries", "nDCG@10: few queries."),
+        ("other answers 3 of 5", "other answers 3 of 5."),
+    ],
+)
+def test_a_name_at_the_beginning_of_a_sentence_keeps_its_spelling(message: str, shown: str) -> None:
+    assert sentence(message, ["other"]) == shown

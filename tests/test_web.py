@@ -766,7 +766,7 @@ def test_files_that_change_are_said_and_read_again(tmp_path: Path, worker: Worke
         assert app.post("/reread", {}).status_code == 202
         app.served.wait()
         assert app.data("/run.json?run=s1")["runs"][0]["fingerprint"] != before["runs"][0]["fingerprint"]
-        assert "s2 is left out: " in app.get("/").text
+        assert "The run s2 is left out: " in app.get("/").text
         assert app.get("/run?run=s2").status_code == 404
 
 

@@ -5,7 +5,7 @@ A section that yields nothing is left out, so a function may be added for facts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from rankgauge.reports.queries import every_query, example_queries
 from rankgauge.reports.trust import Caution, cautions, checks, judged, reproduce, rules, ties
 from rankgauge.show.cells import interval_column, interval_text, is_missing, number_text
 from rankgauge.show.marks import VERDICTS, decision_mark, letter
-from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, capital, chart_of, ranked
+from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, chart_of, ranked, sentence
 from rankgauge.show.sections.comparison import DETECTABLE, MOST_BARS, details_table, how_decided, p_head, pairs_table
 from rankgauge.show.sections.evaluation import sample_table
 
@@ -52,7 +52,7 @@ def summary(facts: Facts) -> Iterator[Block]:
     else:
         yield chart_of("distribution" if len(values.systems) == 1 else "forest", values)
     found = cautions(facts)
-    yield from _bulleted([each for each in found if each.decisive][:CAUTIONS], len(found))
+    yield from _bulleted([each for each in found if each.decisive][:CAUTIONS], len(found), facts.results)
 
 
 def _has_bars(facts: Facts) -> bool:
@@ -88,9 +88,9 @@ def _tiles(facts: Facts, versus: Pair) -> Iterator[Tile]:
     yield Tile("queries won", Column("", "count"), versus.wins, share)
 
 
-def _bulleted(shown: Sequence[Caution], every: int) -> Iterator[Block]:
+def _bulleted(shown: Sequence[Caution], every: int, names: Collection[str]) -> Iterator[Block]:
     if shown:
-        words = [f"{capital(each.text).rstrip('.')}." for each in shown]
+        words = [sentence(each.text, names) for each in shown]
         yield Bullets(words, "warning", links=[each.section for each in shown])
     if every > len(shown):
         yield Bullets([f"{counted(every - len(shown), 'more caution')} at the end."], links=["cautions"])
@@ -100,7 +100,7 @@ def every_caution(facts: Facts) -> Iterator[Block]:
     """All cautions, with their codes."""
     found = cautions(facts)
     if found:
-        rows = [[each.code, f"{capital(each.text).rstrip('.')}."] for each in found]
+        rows = [[each.code, sentence(each.text, facts.results)] for each in found]
         yield Table("cautions", "Cautions", [Column("code"), Column("caution")], rows, sort=False)
 
 

@@ -7,7 +7,8 @@ cannot be changed, and are made known in a tenth of the time of dataclasses, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -27,6 +28,7 @@ __all__ = [
     "Page",
 ]
 __all__ += ["Picture", "Section", "Table", "Text", "Tile", "Tiles", "capital", "chart_of", "every_block", "ranked"]
+__all__ += ["sentence"]
 
 EVERYWHERE: Final[frozenset[str]] = frozenset()
 
@@ -270,6 +272,13 @@ def ranked(rows: Iterable[int], columns: Iterable[int]) -> list[Contest]:
     return [[(row, column) for row in competing] for column in columns]
 
 
-def capital(text: str) -> str:
-    """The text with a capital letter, unless it begins with a name such as nDCG@10."""
-    return text if text[1:2].isupper() else text[:1].upper() + text[1:]
+def capital(text: str, names: Collection[str] = ()) -> str:
+    """The text with a capital letter, unless it begins with one of these names, or with what is no plain word and so
+    may be one: nDCG@10, gm_map, shop/store.db."""
+    first = re.match(r"[a-z]+(-[a-z]+)*(?=[\s,;]|$)", text)
+    return text if first is None or first[0] in names else text[:1].upper() + text[1:]
+
+
+def sentence(text: str, names: Collection[str] = ()) -> str:
+    """A message as a sentence."""
+    return f"{capital(text, names).rstrip('.')}."

@@ -11,6 +11,7 @@ from rankgauge.explanation.query.worth import DCG_FAMILY, gains_of
 from rankgauge.show.cells import minus, number_text
 from rankgauge.show.explained import grade_text
 from rankgauge.show.marking import Piece, marked, snippet
+from rankgauge.show.model import sentence
 from rankgauge.web.texts import Document
 from rankgauge.web.what_if import Moved, WhatIf
 
@@ -150,7 +151,7 @@ def cards_of(
         max(0, len(below) - BELOW),
         [look.row(row, **_place(explanation, row, cut)) for row in explanation.ideal[:MOST] if row.contribution],
         [_suggestion(change, documents) for change in explanation.would_raise],
-        [f"{note[:1].upper()}{note[1:]}." for note in explanation.notes],
+        [sentence(note) for note in explanation.notes],
     )
 
 

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from rankgauge.errors import InputError
 from rankgauge.raters import users
+from rankgauge.show.model import sentence
 from rankgauge.store.engine import StoreError
 from rankgauge.web.access import Accounts, local
 from rankgauge.web.markup import Around, markup
@@ -136,6 +137,6 @@ def _address(request: Request) -> str | None:
 
 def _page(title: str, template: str, status: int = 200, error: Exception | None = None, **more: Any) -> Response:
     person = more.pop("person", None)
-    words = "" if error is None else f"{str(error)[:1].upper()}{str(error)[1:]}."
+    words = "" if error is None else sentence(str(error))
     view = View(title, dict, template=template, more={"name": "", "words": words, **more})
     return HTMLResponse(markup(view, Around("/login", nav={}, person=person)), status, headers=NEVER)

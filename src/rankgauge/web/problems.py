@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
 from rankgauge.errors import RankgaugeError
+from rankgauge.show.model import sentence
 from rankgauge.web.kept import Gone
 from rankgauge.web.markup import Around, markup
 from rankgauge.web.served import Absent
@@ -84,13 +85,12 @@ def problem(request: Request, status: int, words: str, headers: Mapping[str, str
 
 def problem_page(status: int, words: str, around: Around, form: View | None = None) -> HTMLResponse:
     """The sentence on a page; with a form, below what there is to choose there."""
-    sentence = f"{words[:1].upper()}{words[1:]}".rstrip(".") + "."
     view = View(
         TITLES.get(status, "That does not work"),
         dict,
         template="problem.html",
         crumbs=form.crumbs if form is not None else (),
         controls=form.controls if form is not None else (),
-        more={"words": sentence, "status": status},
+        more={"words": sentence(words), "status": status},
     )
     return HTMLResponse(markup(view, around), status, headers=NEVER)

@@ -356,7 +356,7 @@ class Served:
                     if not found:
                         new[name] = runs[name]
                 except RankgaugeError as error:
-                    problems.append(f"{name} is left out: {error}")
+                    problems.append(f"the run {name} is left out: {error}")
         if new:
             self.cache.writing.submit(self._enter, new, judged, states)
         self.later(self._verify, trusted.difference(self.files.runs[name].origin for name in new), states)

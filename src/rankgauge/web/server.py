@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from rankgauge.errors import RankgaugeError
-from rankgauge.show.model import Block, Bullets, Section, Text
+from rankgauge.show.model import Block, Bullets, Section, Text, capital, sentence
 from rankgauge.web.markup import DESK_PAGES, PAGES, Around
 from rankgauge.web.served import Absent
 from rankgauge.web.site import Site
@@ -145,7 +145,7 @@ class Server(NamedTuple):
             return [f"Reading again: {now.done} of {now.all}, now {now.what}"]
         failed = [f"Reading again failed: {served.failure}"] if served.failure else []
         every = [*served.cache.problems, *served.collection.problems, *failed, *changed]
-        return [words.rstrip(".") for words in every]
+        return [capital(words.rstrip(".")) for words in every]
 
 
 class Unreadable(RankgaugeError):
@@ -160,7 +160,7 @@ def _as_typed(control: Control, parameters: Mapping[str, Any], refused: Sequence
 
 def _nothing_yet(words: str) -> View:
     """What is shown of a project in which nobody has judged, or searched."""
-    lead = f"{words[:1].upper()}{words[1:]}".rstrip(".") + "."
+    lead = sentence(words)
     ways = ["Make a task for raters: the page Tasks.", "Judge: the page Judge. Then read again."]
     blocks: list[Block] = [Text(lead, "lead"), Bullets(ways)]
     return View("Nothing to measure yet", lambda: {"nothing": words}, [Section("nothing", "", blocks)])

@@ -10,7 +10,7 @@ from rankgauge.errors import InputError
 from rankgauge.explanation.query.explain import difference, explain
 from rankgauge.show.cells import interval_column, number_text
 from rankgauge.show.marks import VERDICTS, decision_mark
-from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Notes, Section, Table, Text, capital, chart_of
+from rankgauge.show.model import Block, Bullets, Chart, Column, Mark, Notes, Section, Table, Text, chart_of, sentence
 from rankgauge.show.sections.comparison import (
     against_table,
     details_table,
@@ -110,7 +110,7 @@ def _sections(
 
 def _cautions(comparison: Comparison) -> Iterator[Block]:
     """What could change the decision."""
-    words = [f"{capital(doubt.text).rstrip('.')}." for doubt in comparison.warnings[:CAUTIONS]]
+    words = [sentence(doubt.text, comparison.first.systems) for doubt in comparison.warnings[:CAUTIONS]]
     if words:
         yield Bullets(words, "warning")
 

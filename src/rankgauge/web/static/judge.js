@@ -465,7 +465,10 @@
     part("end").focus({ preventScroll: true });
     tell();
   };
-  const ended = (words) => (/[.!?…]$/.test(words) ? sentence(words) : `${sentence(words)}.`);
+  const ended = (words) => { // a message as a sentence; what is no plain word may be a name, and is left as it is
+    const begun = /^[a-z]+(?=[\s,;]|$)/.test(words) ? sentence(words) : words;
+    return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
+  };
   const action = (words, className, act) => { const made_ = made("button", { type: "button", className, text: words }); made_.addEventListener("click", act); return made_; };
 
   // ---- note, list, help ----
