@@ -356,7 +356,7 @@ SECTIONS: Final[dict[str, tuple[str, Callable[[Facts], Iterator[Block]]]]] = {
     "stages": ("Retriever and reranker", two_stages),
     "depth": ("By cut-off", depth_charts),
     "moves": ("Query by query", query_charts),
-    "queries": ("Queries that changed most", example_queries),
+    "queries": ("Example queries", example_queries),
     "every-query": ("All queries", every_query),
     "experiments": ("Offline vs. online", offline_and_online),
     "judged": ("Judged documents", judged),
