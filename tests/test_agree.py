@@ -222,6 +222,11 @@ def test_systems_on_shared_pairs_only() -> None:
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 
+def test_nobody_is_no_judge() -> None:
+    with pytest.raises(InputError, match="there is no judge; agreement needs two"):
+        rankgauge.agree({})
+
+
 @pytest.mark.parametrize(
     ("sets", "more", "said"),
     [

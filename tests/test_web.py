@@ -484,6 +484,8 @@ def test_one_run_and_one_query(tmp_path: Path, worker: Worker) -> None:
         assert app.data("/index.json")["systems"][0]["nDCG@10"] == {"value": 1.0, "low": None, "high": None}
         assert "nDCG@10 of only is 1.0000." in app.get("/").text
         assert app.get("/run?run=only").status_code == 200
+        for path in ("/", "/run?run=only", "/query?query=q&run=only", "/playground?grades=1"):
+            assert not re.search(r"\b1 (were|queries|systems|documents|ranks)\b", app.get(path).text), path
         assert "only one system" in app.get("/compare").text
         assert app.get("/compare.json").status_code == 422
         assert "only one run" in app.get("/funnel.json").json()["error"]

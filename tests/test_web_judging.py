@@ -204,6 +204,16 @@ def test_refusals(plain: AtDesk, who: str, change: dict[str, Any], status: int) 
     assert plain.store.read(lambda each: each.scalars(owners).all()) == (["ann"] if status == 200 else [])
 
 
+def test_where_there_is_nothing_to_judge_the_page_says_what_to_do(plain: AtDesk) -> None:
+    close_task(plain.store, "autumn", "test")
+    pages = {name: plain.get(name, "/judge").text for name in PEOPLE}
+    for name, role in PEOPLE.items():
+        if "There is nothing to judge" in pages[name]:
+            assert ("rankgauge task make NAME" in pages[name]) == (role == "admin"), name
+            assert ("ask there, or look again later" in pages[name]) == (role != "admin"), name
+    assert "There is nothing to judge" in pages["ann"]
+
+
 def test_a_closed_task_and_a_key_of_another_judgment_are_conflicts(plain: AtDesk) -> None:
     plain.given("ann")
     assert plain.judge("ann", "q0", "d00", key="the-same-key").status_code == 200

@@ -130,6 +130,7 @@ def test_an_unknown_task_or_judge_is_said(app: Asked) -> None:
         answer = app.get(f"{page}.json?task=autum")
         assert (answer.status_code, "did you mean" in answer.text) == (404, True)
     assert "only one judge" in app.data("/agreement.json?judge=annika")["problem"]
+    assert "the page Tasks makes a task with an overlap of 2" in whole(app, "/agreement?judge=annika")
     assert app.get("/adjudicate.json?measure=nope").status_code == 422
     assert app.get("/adjudicate.json?among=nobody").status_code == 422
 

@@ -54,9 +54,8 @@ def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
     units, words = clusters or len(values.queries), units_text(len(values.queries), clusters)
     if values.dropped:
         query, why = next(iter(values.dropped.items()))
-        yield Doubt(
-            "dropped-queries", f"{measure}: {len(values.dropped):,} queries were left out, such as {query}: {why}"
-        )
+        number = counted(len(values.dropped), "query was", "queries were")
+        yield Doubt("dropped-queries", f"{measure}: {number} left out, such as {query}: {why}")
     if units < FEW_QUERIES:
         yield Doubt(
             "few-queries",
@@ -150,7 +149,7 @@ def _few_flips(measure: str, family: Family, settings: Settings) -> Iterator[Dou
 
 def _names(pairs: Sequence[Pair]) -> str:
     shown = ", ".join(f"{pair.a} and {pair.b}" for pair in islice(pairs, SHOWN))
-    return shown + (f" ({len(pairs) - SHOWN:,} more pairs)" if len(pairs) > SHOWN else "")
+    return shown + (f" ({counted(len(pairs) - SHOWN, 'more pair')})" if len(pairs) > SHOWN else "")
 
 
 def doubts_of_results(results: Mapping[str, Result], measure: Measure, pairs: Sequence[Pair]) -> Iterator[Doubt]:

@@ -100,7 +100,7 @@ def _open_elsewhere(quality: Quality, pair: PairCoverage) -> str:
     """Of which other pairs, if any, unjudged documents decide."""
     others = [each for each in quality.pairs if each is not pair and not each.bounds.settled and each.bounds.open.any()]
     named = ", ".join(f"{each.a} and {each.b}" for each in others[:NAMED])
-    more = f" ({len(others) - NAMED:,} more pairs)" if len(others) > NAMED else ""
+    more = f" ({counted(len(others) - NAMED, 'more pair')})" if len(others) > NAMED else ""
     return f" Unjudged documents do decide about {named}{more}." if others else ""
 
 

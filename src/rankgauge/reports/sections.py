@@ -237,7 +237,8 @@ def _by_group(facts: Facts) -> Iterator[str]:
     found = {name: part.pair(*facts.focus) for name, part in groups.items()}
     ends = [choose(found, key=lambda name: found[name].difference) for choose in (max, min)]
     largest, smallest = (
-        f"{name} ({number_text(found[name].difference, sign=True)}, {found[name].queries:,} queries)" for name in ends
+        f"{name} ({number_text(found[name].difference, sign=True)}, {counted(found[name].queries, 'query', 'queries')})"
+        for name in ends
     )
     yield f"The difference is largest in {largest} and smallest in {smallest}."
 
@@ -295,7 +296,7 @@ def groups(facts: Facts) -> Iterator[Block]:
         means = [_mean_number(found, part.queries) for part in parts.values()]
         columns.append((Column(f"{name}, mean", "number", _decimals(means)), means))
     outside = len(values.queries) - int(np.any([*values.groups.values()], axis=0).sum())
-    notes = [f"{outside:,} queries are in no group."] if outside else []
+    notes = [f"{counted(outside, 'query is', 'queries are')} in no group."] if outside else []
     if numbers:
         notes.append("Business columns: the mean over the queries of the group that have a number.")
     several = [*range(2, 2 + len(values.systems))] if len(values.systems) > 1 else []

@@ -234,7 +234,8 @@ def _notes(leaderboard: Leaderboard) -> Iterator[str]:
     yield from _doubts(leaderboard)
     yield from _missing(leaderboard)
     yield (
-        f"{len(queries):,} data sets, {sum(queries.values()):,} queries. The macro-average weighs data sets equally; "
+        f"{counted(len(queries), 'data set')}, {counted(sum(queries.values()), 'query', 'queries')}. "
+        "The macro-average weighs data sets equally; "
         "intervals and decisions are about other queries of these data sets, not about other data sets."
     )
     if board.complete:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from rankgauge.errors import counted
 from rankgauge.show.cells import interval_text, number_text
 from rankgauge.show.model import Block, Bullets, Column, Fold, Mark, Notes, Section, Table, Text
 
@@ -81,7 +82,8 @@ def _findings(check: Check) -> Iterator[str]:
     for compared in check.compared:
         if compared.dropped:
             query, why = next(iter(compared.dropped.items()))
-            yield f"{compared.measure}: {len(compared.dropped):,} queries do not count, such as {query}: {why}."
+            number = counted(len(compared.dropped), "query does", "queries do")
+            yield f"{compared.measure}: {number} not count, such as {query}: {why}."
         if compared.drift:
             yield _drift_words(compared)
 

@@ -221,6 +221,8 @@ def bounds_sections(bounds: Bounds) -> Iterator[Section]:
     widest = (bounds.low - bounds.high).argsort(kind="stable")[:WIDEST].tolist()  # NaN is last
     rows += [[bounds.queries[at], int(bounds.open[at]), *bounds[bounds.queries[at]]] for at in widest]
     more = len(bounds.queries) - WIDEST
-    notes = [f"The widest first; {more:,} more queries are in to_frame()."] if more > 0 else []
+    notes = (
+        [f"The widest first; {counted(more, 'more query is', 'more queries are')} in to_frame()."] if more > 0 else []
+    )
     blocks = [Table("bounds", bounds.title, columns, rows, notes), Table.of_rows(bounds.to_frame().to_dicts())]
     yield Section("bounds", bounds.title, blocks)

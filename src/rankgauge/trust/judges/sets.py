@@ -65,7 +65,8 @@ class Sets:
 def sets_of(sources: Mapping[str, Any], *, grades: Iterable[float] | None = None, repeated: str | None = None) -> Sets:
     """The table of several judgment sets."""
     if len(sources) < 2:
-        raise InputError(f"there is only one judge ({', '.join(sources) or 'none'}); agreement needs two sets or more")
+        there = f"there is only one judge ({', '.join(sources)})" if sources else "there is no judge"
+        raise InputError(f"{there}; agreement needs two sets or more")
     judgments = {name: judged_once(source, repeated) for name, source in sources.items()}
     queries = sorted(set().union(*(judged.queries for judged in judgments.values())))
     whole = _joined(judgments, queries)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import counted
 from rankgauge.raters.tasks import tasks
 from rankgauge.show.cells import number_text
-from rankgauge.show.model import Section, Text
+from rankgauge.show.model import Bullets, Section, Text
 from rankgauge.show.sections.ledger import others_table
 from rankgauge.store.rows import digest
 from rankgauge.web.view import View, choice
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from rankgauge.web.view import Control
 
 __all__ = ["agreement_page", "task_controls"]
+
+WAYS: Final = (
+    "Have the same pairs judged by two people or more: the page Tasks makes a task with an overlap of 2.",
+    "Or add what somebody else said of them: rankgauge store import QRELS --judge NAME, or rankgauge judge.",
+)
 
 
 def agreement_page(desk: Desk, task: str = "", judges: Sequence[str] = ()) -> View:
@@ -48,9 +53,12 @@ def task_controls(desk: Desk, task: str) -> list[Control]:
 
 def _sections(found: Answer, accounts: Ledger | None) -> Iterator[Section]:
     agreement: Agreement | None = found.value
+    if agreement is None and found.problem:
+        words = Text(f"There is no agreement to be told: {found.problem.rstrip('.')}.", "lead")
+        yield Section("answer", "", [words, Bullets(WAYS)])
+        return
     if agreement is None:
-        words = Text(f"There is no agreement to be told: {found.problem}.", "note")
-        yield Section("answer", "", [words if found.problem else Text("Comparing the judges …", "computing")])
+        yield Section("answer", "", [Text("Comparing the judges …", "computing")])
         return
     yield Section("answer", "", [Text(_lead(agreement), "lead")])
     yield from agreement.sections()

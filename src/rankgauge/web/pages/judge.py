@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.raters.keys import scale_levels
 from rankgauge.show.guidelines import guidelines_html
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from rankgauge.web.roles import Person
 
 __all__ = ["judge_page"]
+
+WAYS: Final = (
+    "Whoever leads the judging makes tasks, and says who is to judge them: ask there, or look again later.",
+    "Make one: the page Tasks, or rankgauge task make NAME --pool @SYSTEM. The page Tasks also opens one again.",
+)
 
 
 def judge_page(desk: Desk, person: Person, name: str = "") -> View:
@@ -42,8 +47,8 @@ def _tasks(desk: Desk, person: Person) -> View:
     found = [(task, desk.counts(task, person.name)) for task in desk.tasks_of(person.name)]
     data = {"tasks": [{"task": task.name, **counts} for task, counts in found]}
     if not found:
-        words = "There is nothing to judge for you at the moment."
-        return View("Judge", lambda: data, [Section("tasks", "", [Text(words, "lead")])])
+        words = Text("There is nothing to judge for you at the moment: no open task is yours.", "lead")
+        return View("Judge", lambda: data, [Section("tasks", "", [words, Text(WAYS[person.role == "admin"], "note")])])
     columns = [Column("task"), Column("judged", "count"), Column("of", "count")]
     rows = [
         [Mark(task.name, address=address("/judge", task=task.name)), counts["judged"], counts["of"]]

@@ -86,7 +86,8 @@
       return sign * (typeof x === "number" ? x - y : collator.compare(x, y)) || a.place - b.place;
     });
     const number = all.length.toLocaleString("en");
-    count.textContent = words.length ? `${shown.length.toLocaleString("en")} of ${number} queries` : `${number} queries`;
+    const what = `${number} ${all.length === 1 ? "query" : "queries"}`;
+    count.textContent = words.length ? `${shown.length.toLocaleString("en")} of ${what}` : what;
     chosen = Math.min(chosen, Math.max(0, shown.length - 1));
     paint(true);
   };

@@ -44,7 +44,7 @@
     });
     button.disabled = false;
     if (told.error) { said.className = "said refused"; said.textContent = told.error; return; }
-    if (told.notes.length) { said.textContent = `Made, ${told.pairs} pairs. ${told.notes.join(" ")}`; return; }
+    if (told.notes.length) { said.textContent = `Made, ${told.pairs} ${told.pairs === 1 ? "pair" : "pairs"}. ${told.notes.join(" ")}`; return; }
     location.reload();
   });
 })();
