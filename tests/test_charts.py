@@ -10,9 +10,10 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -205,6 +206,17 @@ def test_detectable_has_a_power_of_four_fifths_everywhere(comparison: Comparison
         assert power_of(deviation[row["pair"]], row["difference"], row["queries"]) == pytest.approx(0.8, abs=1e-9)
     here = {row["pair"]: row["difference"] for row in rows if row["here"]}
     assert here == pytest.approx({f"{pair.a} − {pair.b}": pair.detectable for pair in comparison.pairs})
+
+
+def test_the_numbers_of_detectable_effects_do_not_lie_on_each_other() -> None:
+    from rankgauge.show.charts.pairs import APART, _curves
+
+    pairs = [SimpleNamespace(a=name, b="z", deviation=each) for name, each in (("x", 0.3), ("y", 0.301), ("w", 0.299))]
+    rows = _curves(cast("Any", pairs), 50, 0.05)
+    labels = [row["label"] for row in rows if row["here"]]
+    least = APART * max(row["difference"] for row in rows)
+    assert [above - below >= least * (1 - 1e-9) for below, above in pairwise(labels)] == [True, True]
+    assert labels[0] == min(row["difference"] for row in rows if row["here"])
 
 
 # ---- the picture -----------------------------------------------------------------------------------------------------

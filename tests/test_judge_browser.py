@@ -501,6 +501,18 @@ def test_nothing_is_in_the_way_of_anybody(browser: Any, app: App) -> None:
         check_every_look(page, 844, [*LOOKS, (1920, "light")])
 
 
+def test_the_menu_of_who_leads_has_room_on_a_telephone(browser: Any, app: App) -> None:
+    with app.project.store(write=True) as store:
+        app.secrets["lead"] = users.log_in(store, "lead", PASSWORD, None)
+    with watched(browser, 390) as seen:
+        seen.page.context.add_cookies([app.cookie("lead")])
+        seen.page.goto(f"{app.base}/tasks")
+        menu = seen.page.locator(".top nav").bounding_box()
+        assert menu is not None
+        assert menu["width"] > 340
+        check_every_look(seen.page, 800, [(390, "light")])
+
+
 # ---- every role, and the schema --------------------------------------------------------------------------------------
 
 

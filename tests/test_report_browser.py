@@ -255,6 +255,20 @@ def seen_in_print(visit: Seen) -> list[int]:
     return [visit.page.locator(f"{kind}:visible").count() for kind in (".still svg", ".live")]
 
 
+def test_every_column_is_in_sight_and_no_button_covers_the_command(browser: Any, path: Path) -> None:
+    with opened(browser, path, 1280, "light") as seen:
+        last = seen.page.locator("[data-table=details] thead th").last
+        box, around = last.bounding_box(), seen.page.locator("[data-table=details] .scroll").bounding_box()
+        assert box is not None
+        assert around is not None
+        assert box["x"] + box["width"] <= around["x"] + around["width"]
+    with opened(browser, path, 390, "light") as seen:
+        code, copy = (seen.page.locator(f"#reproduce .code {each}").bounding_box() for each in ("pre", ".copy"))
+        assert code is not None
+        assert copy is not None
+        assert code["x"] + code["width"] <= copy["x"]
+
+
 @pytest.mark.parametrize("width", [390, 1140])
 def test_a_table_that_is_too_wide_scrolls_in_its_box(browser: Any, path: Path, width: int) -> None:
     with opened(browser, path, width, "light") as seen:

@@ -464,6 +464,13 @@ def test_odd_queries_have_a_page(browser: Any, app: App, query: str) -> None:
             assert wide <= 0
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_title_is_not_cut_through_a_line(browser: Any, app: App, width: int) -> None:
+    with visited(browser, app, "/query?query=q07&run=s1", width) as seen:
+        lines = "title => title.clientHeight / parseFloat(getComputedStyle(title).lineHeight)"
+        assert seen.page.locator("h1").evaluate(lines) == pytest.approx(6, abs=0.02)
+
+
 def test_the_playground_is_the_same_component(browser: Any, app: App) -> None:
     with visited(browser, app, "/playground?grades=3,0,u,2&measure=nDCG%405") as seen:
         shows(seen, rankgauge.ndcg([3, 0, None, 2], k=5))  # type: ignore[list-item]

@@ -30,6 +30,7 @@ MANY: Final = 1_200  # bars, beyond which those in the middle are drawn together
 THIN: Final = 150  # bars, beyond which there is no gap between them
 ENDS: Final = 300  # queries at either end that keep a bar of their own
 LINE: Final = 16  # pixels of a line of words among the marks
+APART: Final = 0.07  # of the height of all curves: a line of words
 WORDS: Final = 0.2  # of the height of all bars: two lines of words
 NEITHER: Final = "neither"  # is better: beside the keys `a` and `b`, which are no names either
 
@@ -285,7 +286,7 @@ def detectable(
     lines, marked = base.mark_line(strokeWidth=2.5), base.transform_filter("datum.here")
     here = marked.mark_point(filled=True, size=110, opacity=1)
     label = marked.mark_text(align="left", dx=9, dy=-9, fontWeight=600)
-    texts = label.encode(text=alt.Text("difference:Q", format=".4f"))
+    texts = label.encode(y="label:Q", text=alt.Text("difference:Q", format=".4f"))
     shown = f"Of {len(chosen):,} pairs those that scatter least, midway and most. " if len(chosen) > 3 else ""
     words = f"{shown}Power 80 %, paired t-test, two-sided, alpha {settings.alpha:g}. "
     words += "Points: this set" if any(row["here"] for row in rows) else "This set has too few queries"
@@ -302,10 +303,14 @@ def _curves(pairs: list[Pair], queries: int, alpha: float) -> list[dict[str, Any
     low, high = min(10, queries), max(1000, 10 * queries)
     fewest = next(number for number in count(2) if not too_few(number, alpha))
     steps = sorted({queries, *(round(number) for number in np.geomspace(max(low, fewest), high, 60))})
-    return [
+    rows: list[dict[str, Any]] = [
         {"pair": f"{pair.a} − {pair.b}", "queries": number, "here": number == queries,
          "difference": power.detectable(pair.deviation, number, alpha=alpha)}
         for pair in ordered
         for number in steps
         if number >= fewest
     ]  # fmt: skip
+    gap, below = APART * max(row["difference"] for row in rows), -math.inf
+    for row in (row for row in rows if row["here"]):  # from the lowest to the highest
+        row["label"] = below = max(row["difference"], below + gap)
+    return rows
