@@ -452,3 +452,19 @@ def test_parts_are_joined_and_put_in_order(size: int) -> None:
     rows = np.argsort(place, kind="stable")
     for made, right in zip(regrouped(whole[3:], order), [place, *whole[4:]], strict=True):
         assert np.array_equal(made, right[rows])
+
+
+@pytest.mark.parametrize("missing", ["zero", "skip"])
+def test_a_run_that_was_made_columns_of_still_knows_what_it_did_not_answer(missing: Any) -> None:
+    """A pool looks at columns; what is evaluated after it is what is evaluated before."""
+    judgments = {query: {"d1": 1, "d2": 0} for query in ("q1", "q2", "q3")}
+    rows: Nested = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {}, "q3": {"d2": 2.0, "d1": 1.0}}
+    rules = Protocol(missing=missing)
+    before = match(judgments, Run(rows), rules)
+    looked_at = Run(rows)
+    assert looked_at.columns.queries == ["q1", "q2", "q3"]
+    assert looked_at.answered == looked_at.only({"q1", "q2", "q3", "q4"}).answered == {"q1", "q3"}
+    assert looked_at.only({"q1", "q2"}).answered == {"q1"}
+    after = match(judgments, looked_at, rules)
+    assert (before.missing, before.queries) == (after.missing, after.queries) == (1, [*before.queries])
+    assert np.array_equal(before.answered, after.answered)

@@ -132,7 +132,8 @@ class Record:
         if cut is self.columns:
             return self
         found = copy(self)
-        found._columns, found._nested = cut, None
+        kept = None if self._nested is None else {query: self._nested[query] for query in cut.queries}
+        found._columns, found._nested = cut, kept
         vars(found).pop("fingerprint", None)
         return found
 
@@ -257,9 +258,9 @@ class Run(Record):
     @property
     def answered(self) -> Set[str]:
         """The queries that have results: an empty list is no answer."""
-        if self._columns is not None:
-            return set(self._columns.queries)
-        nested = self.nested
+        if self._nested is None:
+            return set(self.columns.queries)
+        nested = self._nested  # which alone knows of empty lists, also where it was made columns of
         return nested.keys() if all(nested.values()) else {query for query, docs in nested.items() if docs}
 
     def __init__(
