@@ -383,7 +383,10 @@ def test_queries_that_were_not_judged_are_counted_and_named(command: Command, fi
     (files / "fewer.txt").write_text("".join(line for line in lines if not line.startswith(gone)))
     outcome = command("eval", "fewer.txt", "old.run", "--sample", "traffic.tsv", cwd=files)
     said = " ".join(outcome.out.split())
-    assert f"1 of 20 sampled queries were not evaluated, such as '{gone}'" in said
+    sample = read_sample(files / "traffic.tsv")
+    searches = dict(zip(sample.query_ids, sample.traffic / sample.inclusion, strict=True))
+    share = searches[gone] / sum(searches.values())
+    assert f"1 of 20 sampled queries ({share:.0%} of searches) were not evaluated, such as '{gone}'" in said
     assert "19 of 20 queries" in said
 
 

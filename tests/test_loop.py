@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -560,6 +560,85 @@ def test_what_make_demo_shows(tmp_path: Path) -> None:
     assert made <= {"out", "__pycache__"}  # the store and the index of words are in there, too
     page = (tmp_path / "demo/out/loop.html").read_text()
     assert "stand-in agrees with people on 67 % of 602 pairs" in page
+
+
+HATS = """
+[documents]
+file = "documents.jsonl"
+[queries]
+log = "hats.csv"
+sample = 4
+[systems.bm25]
+kind = "fts5"
+[systems.fixed]
+call = "hats:fixed"
+[systems.reranked]
+rerank = "bm25"
+call = "hats:scores"
+[judges.words]
+call = "hats:grade"
+[evaluate]
+measures = ["nDCG@10"]
+"""
+HATS_CODE = """
+SEEN = []
+def fixed(query, k):
+    return ["d1", "d2"]
+def scores(query, documents):
+    SEEN.extend(("reranked", each["id"], each["text"]) for each in documents)
+    return [float(len(documents) - at) for at in range(len(documents))]
+def grade(query, document):
+    SEEN.append(("judged", document["text"]))
+    return 3 if query["query"] in document["text"] else 0
+"""
+
+
+def hats(folder: Path, texts: Mapping[str, str]) -> None:
+    """Documents of these texts."""
+    rows = (json.dumps({"id": doc, "text": text}) + "\n" for doc, text in texts.items())
+    (folder / "documents.jsonl").write_text("".join(rows))
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Four documents, four queries of a log, one of which is found nowhere and is asked most."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "rankgauge.toml").write_text(f"[project]\n{HATS}")
+    (tmp_path / "hats.py").write_text(HATS_CODE)
+    (tmp_path / "hats.csv").write_text("query,count\nzzz,100\nred hat,3\nblue hat,2\nshoes,1\n")
+    hats(tmp_path, {"d1": "a red hat of wool", "d2": "a blue hat", "d3": "shoes", "d4": "green"})
+    yield tmp_path
+    sys.modules.pop("hats", None)
+
+
+def test_documents_that_have_changed_are_reranked_and_judged_as_they_are(shop: Path, command: Command) -> None:
+    assert command("loop", cwd=shop).code == 0
+    import hats as code  # type: ignore[import-not-found]
+
+    code.SEEN.clear()
+    assert command("loop", cwd=shop).code == 0
+    assert not code.SEEN
+    hats(shop, {"d1": "a NEW cap", "d2": "a blue hat", "d3": "shoes", "d4": "green, red hat"})
+    told = command("loop", cwd=shop)
+    assert told.code == 0
+    assert ("reranked", "d4", "green, red hat") in code.SEEN
+    assert ("judged", "green, red hat") in code.SEEN
+    assert not any("wool" in words for each in code.SEEN for words in each)
+    pairs = [json.loads(line) for line in (shop / "out/pairs.jsonl").read_text().splitlines()]
+    assert {pair["document"]["text"] for pair in pairs if pair["doc_id"] == "d1"} == {"a NEW cap"}
+    labels = {(query, doc): grade for query, doc, grade in Project(shop).labels()}
+    assert (labels["red_hat", "d4"], labels["red_hat", "d1"]) == (3, 0)
+    said = " ".join(told.out.split())
+    assert "the documents have changed since fixed was asked; if it searches them, ask it again: rankgauge" in said
+    assert "since bm25 was asked" not in said
+    assert command("search", "fixed", "--again", cwd=shop).code == 0
+    assert "have changed since" not in command("loop", cwd=shop).out
+
+
+def test_what_no_system_finds_is_said_with_its_share_of_the_searches(shop: Path, command: Command) -> None:
+    (shop / "rankgauge.toml").write_text(f"[project]\n{HATS}".replace('[systems.fixed]\ncall = "hats:fixed"\n', ""))
+    said = " ".join(command("loop", cwd=shop).out.split())
+    assert "Caution: 1 of 4 sampled queries (94% of searches) were not evaluated, such as 'zzz'" in said
 
 
 # ---- real texts ------------------------------------------------------------------------------------------------------

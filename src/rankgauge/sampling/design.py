@@ -126,11 +126,18 @@ class Design:
             found.append(
                 Doubt(
                     "sample-lacking",
-                    f"{len(lacking):,} of {counted(len(sample), 'sampled query', 'sampled queries')} were not "
-                    f"evaluated, such as {lacking[0]!r}: the mean is that of queries like the others; judge them",
+                    f"{len(lacking):,} of {counted(len(sample), 'sampled query', 'sampled queries')} "
+                    f"({self._share(lacking):.0%} of searches) were not evaluated, such as {lacking[0]!r}: the mean is "
+                    "that of queries like the others; judge them (one for which no system finds anything has nothing "
+                    "to judge, and is a 0 that the mean lacks)",
                 )
             )
         return found
+
+    def _share(self, queries: Sequence[str]) -> float:
+        """The share of all searches that these sampled queries stand for."""
+        searches = self.sample.traffic / self.sample.inclusion
+        return float(searches[[self.sample.place[query] for query in queries]].sum() / searches.sum())
 
     @property
     def words(self) -> str:

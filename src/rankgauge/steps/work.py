@@ -32,7 +32,7 @@ from rankgauge.store.rows import digest, insert_into, now, written
 from rankgauge.store.store import Store
 from rankgauge.store.transfer.files import read_queries
 from rankgauge.systems.call import sources_of
-from rankgauge.systems.documents import fields_of
+from rankgauge.systems.documents import corpus_hash, fields_of
 from rankgauge.systems.search import search
 from rankgauge.writers.write import opened
 
@@ -178,6 +178,7 @@ class Work:
                     f"search: @{name}:{outcome.run} is open: {lacking}; go on: rankgauge loop\n  {outcome.why()}"
                 )
             self._whole(config)
+            self._doubt_documents(config, outcome.run)
             runs[name] = outcome.run
             asked += len(outcome.milliseconds)
             words.append(f"@{name}:{outcome.run}")
@@ -201,6 +202,18 @@ class Work:
         code = digest(sources_of(config))
         if self.known(f"code of {config.name}") != (found := {"code": code, "whole": True}):
             self.keep(f"code of {config.name}", code, found)
+
+    def _doubt_documents(self, config: Config, run: int | None) -> None:
+        """Say where a system was not asked again though the documents have changed: of most, nobody knows whether they
+        search this file."""
+        name, before = f"documents of {config.name}", self.known(f"documents of {config.name}")
+        if before is None or before["run"] != run:
+            self.keep(name, self._documents, {"run": run})
+        elif self.known(name, self._documents) is None:
+            self.cautions.append(
+                f"the documents have changed since {config.name} was asked; if it searches them, ask it again: "
+                f"rankgauge search {config.name} --again"
+            )
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -237,7 +250,12 @@ class Work:
 
     def pool_inputs(self, numbers: Mapping[str, int]) -> list[Any]:
         """What a pool of these runs rests on."""
-        return [numbers, self.settings.pool, sorted(self._people())]
+        return [numbers, self.settings.pool, sorted(self._people()), self._documents]
+
+    @cached_property
+    def _documents(self) -> str | None:
+        """What the documents are, where a file has them: judges are to see the texts that systems search."""
+        return None if self.settings.documents is None else corpus_hash(self.settings.documents)
 
     def _people(self) -> set[tuple[str, str]]:
         """The pairs that somebody else than the judges of the loop has graded."""

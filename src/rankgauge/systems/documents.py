@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgauge.store.project import Project
     from rankgauge.systems.config import Documents
 
-__all__ = ["corpus", "corpus_hash", "fields_of"]
+__all__ = ["corpus", "corpus_hash", "corpus_of", "fields_of"]
 
 LINES: Final = (".jsonl", ".ndjson")
 
@@ -81,15 +81,26 @@ def corpus_hash(documents: Documents) -> str:
     return made.hexdigest()[:16]
 
 
-def fields_of(project: Project, wanted: Collection[str]) -> dict[str, Mapping[str, Any]]:
-    """The fields of documents: as the store has them now, or else as the project's file has them."""
+def corpus_of(project: Project) -> Documents | None:
+    """The file that [documents] names, if it names one."""
     from rankgauge.systems.config import documents_of
+
+    return documents_of(project.settings, project.folder, os.fspath(project.folder / "rankgauge.toml"))
+
+
+def fields_of(project: Project, wanted: Collection[str]) -> dict[str, Mapping[str, Any]]:
+    """The fields of documents: as the project's file has them, which its systems search; or else as the store does."""
     from rankgauge.systems.stored import fields
 
-    with project.store() as store:
-        found = fields(store, wanted)
-    named = documents_of(project.settings, project.folder, os.fspath(project.folder / "rankgauge.toml"))
-    if named is not None and len(found) < len(wanted):
-        missing = set(wanted) - set(found)
-        found |= {doc: fields for doc, fields in corpus(named) if doc in missing}
+    found: dict[str, Mapping[str, Any]] = {}
+    named, missing = corpus_of(project), set(wanted)
+    for doc, each in corpus(named) if named is not None and missing else ():
+        if doc in missing:
+            found[doc] = each
+            missing.remove(doc)
+            if not missing:
+                break
+    if missing:
+        with project.store() as store:
+            found |= fields(store, missing)
     return found

@@ -150,19 +150,26 @@ def search(
         lease = opened.enter_context(Lease(store, f"search {config.name}"))
         system = config.open(project)
         opened.callback(system.close)
-        asked, scope = _asked(project, store, config, queries, source, k, sample)
+        asked, scope = _asked(store, config, queries, source, k, sample)
         identity = config.identity | getattr(system, "about", {})
-        run, state, before = _run(store, config.name, identity, scope | {"depth": k}, again=again)
+        scope |= {"depth": k}
+        earlier = None if again else stored.earlier_run(store, config.name, identity, **scope)
+        before = set() if earlier is None else stored.answered(store, earlier.number)
+        left = [each for each in asked if each.query_id not in before]
+        whole = earlier is not None and earlier.state == "whole"
+        if config.rerank is not None and not whole:
+            left = _with_texts(project, config, left, scope["over_run_id"])
+        run = store.begin_run(config.name, identity, **scope) if earlier is None else earlier.number
         outcome = Outcome(config.name, config.limits.workers, len(asked), run, len(before))
-        outcome.whole = outcome.already = state == "whole"
-        if outcome.already:
+        outcome.whole = outcome.already = whole
+        if whole:
             return outcome
 
         def keep(answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
             lease.check()
             store.add_answer(run, answer, documents)
 
-        _ask_all(config, system, [each for each in asked if each.query_id not in before], k, keep, outcome, progress)
+        _ask_all(config, system, left, k, keep, outcome, progress)
         outcome.whole = outcome.lacking == 0 or (allow_missing and not outcome.interrupted)
         if outcome.whole:
             store.end_run(run, "whole")
@@ -171,7 +178,6 @@ def search(
 
 
 def _asked(
-    project: Project,
     store: Store,
     config: Config,
     queries: Sequence[Query] | None,
@@ -183,7 +189,7 @@ def _asked(
     if config.rerank is not None:
         if queries is not None:
             raise InputError(f"{config.where}: its queries are those of @{config.rerank}; leave QUERIES out")
-        return _candidates(project, store, config, config.table.get("candidates", k))
+        return _candidates(store, config, config.table.get("candidates", k))
     if queries is not None:
         sample = stored.sample_of(store, queries, source)
     elif sample is None:
@@ -191,8 +197,8 @@ def _asked(
     return stored.asked_in(store, sample), {"sample_id": sample, "over_run_id": None}
 
 
-def _candidates(project: Project, store: Store, config: Config, most: int) -> tuple[list[Asked], dict[str, int | None]]:
-    """The queries of the first stage's last whole run, each with its candidates and their fields."""
+def _candidates(store: Store, config: Config, most: int) -> tuple[list[Asked], dict[str, int | None]]:
+    """The queries of the first stage's last whole run, each with its candidates, as yet without their texts."""
     first = store.run_of(config.rerank or "")
     if first.state != "whole":
         words = f"{config.where}: {first.address}, which it ranks, is {first.state}"
@@ -201,28 +207,22 @@ def _candidates(project: Project, store: Store, config: Config, most: int) -> tu
     if sample is None:
         sample = stored.sample_of(store, [Query(query) for query in answered], first.address)
     ranked = {query: docs[:most] for query, docs, _ in store.rankings(first.number)}
-    wanted = {doc for docs in ranked.values() for doc in docs}
-    texts = fields_of(project, wanted)
-    if silent := wanted - set(texts):
-        words = (
-            f"{config.where}: {len(silent):,} of {counted(len(wanted), 'candidate')} of {first.address} have no text"
-        )
-        raise InputError(f'{words}, such as {min(silent)!r}; name their file: [documents] file = "documents.jsonl"')
     asked = [
-        each._replace(candidates=[(doc, texts[doc]) for doc in ranked.get(each.query_id, ())])
+        each._replace(candidates=[(doc, {}) for doc in ranked.get(each.query_id, ())])
         for each in stored.asked_in(store, sample)
     ]
     return asked, {"sample_id": sample, "over_run_id": first.number}
 
 
-def _run(
-    store: Store, name: str, identity: Mapping[str, Any], scope: Mapping[str, int | None], *, again: bool
-) -> tuple[int, str, set[str]]:
-    """The run to which answers go, its state, and what it has: the one that stands open, or is whole, or a new one."""
-    earlier = None if again else stored.earlier_run(store, name, identity, **scope)
-    if earlier is not None:
-        return earlier.number, earlier.state, stored.answered(store, earlier.number)
-    return store.begin_run(name, identity, **scope), "open", set()
+def _with_texts(project: Project, config: Config, asked: Sequence[Asked], first: int | None) -> list[Asked]:
+    """The same queries, their candidates with their fields; one without a text cannot be ranked."""
+    wanted = {doc for each in asked for doc, _ in each.candidates}
+    texts = fields_of(project, wanted)
+    if silent := wanted - set(texts):
+        words = f"{config.where}: {len(silent):,} of {counted(len(wanted), 'candidate')} of @{config.rerank}:{first}"
+        more = f'such as {min(silent)!r}; name their file: [documents] file = "documents.jsonl"'
+        raise InputError(f"{words} have no text, {more}")
+    return [each._replace(candidates=[(doc, texts[doc]) for doc, _ in each.candidates]) for each in asked]
 
 
 # ---- asking ----------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["sections"]
 
 CAUTIONS: Final = 2  # that are said in full where no report says them
+LOUD: Final = ("sample-lacking", "unanswered")  # queries without a number: said in full wherever the numbers are
 
 
 def sections(looped: Looped) -> Iterator[Section]:
@@ -30,9 +31,11 @@ def sections(looped: Looped) -> Iterator[Section]:
         blocks.append(Bullets([f"{verdict_in_brief(pair)}." for pair in pairs], "lead"))
     if looped.evaluation is not None:
         blocks.append(_table(looped.evaluation, looped.comparison))
-    here = [f"{doubt.text} ({doubt.code})" for doubt in told[:CAUTIONS]] if looped.report is None else []
-    blocks.append(Notes([f"Caution: {each}." for each in (*looped.cautions, *here)]))
-    blocks.append(Bullets([*_rests_on(looped), *_ending(looped.report, told)]))
+    here = [doubt for doubt in told if doubt.code in LOUD]
+    here += [] if looped.report is not None else [doubt for doubt in told if doubt not in here][:CAUTIONS]
+    said = [*looped.cautions, *(f"{doubt.text} ({doubt.code})" for doubt in here)]
+    blocks.append(Notes([f"Caution: {each}." for each in said]))
+    blocks.append(Bullets([*_rests_on(looped), *_ending(looped.report, [each for each in told if each not in here])]))
     yield Section("loop", "Loop", blocks)
 
 
