@@ -635,6 +635,19 @@ def test_documents_that_have_changed_are_reranked_and_judged_as_they_are(shop: P
     assert "have changed since" not in command("loop", cwd=shop).out
 
 
+def test_a_log_of_other_names_is_told_how_to_name_them(shop: Path, command: Command) -> None:
+    (shop / "hats.csv").write_text("asked,times\nred hat,3\nblue hat,2\nshoes,1\ngreen,1\n")
+    refused = command("loop", cwd=shop)
+    assert (refused.code, refused.err.splitlines()[-1].endswith('name it: [queries] columns = { query = "NAME" }')) == (
+        2,
+        True,
+    )
+    told = (shop / "rankgauge.toml").read_text()
+    named = told.replace("[queries]", '[queries]\ncolumns = { query = "asked", count = "times" }')
+    (shop / "rankgauge.toml").write_text(named)
+    assert command("loop", "--until", "sample", cwd=shop).code == 0
+
+
 def test_what_no_system_finds_is_said_with_its_share_of_the_searches(shop: Path, command: Command) -> None:
     (shop / "rankgauge.toml").write_text(f"[project]\n{HATS}".replace('[systems.fixed]\ncall = "hats:fixed"\n', ""))
     said = " ".join(command("loop", cwd=shop).out.split())

@@ -244,6 +244,19 @@ def test_the_suffix_decides_how_it_is_written(
 # ---- addresses -------------------------------------------------------------------------------------------------------
 
 
+def test_of_several_people_one_grade_counts_by_the_rule_of_the_project(
+    command: Command, shop: Path, address: str
+) -> None:
+    """`agree` and `ppi` take @people as `eval` does, where raters differ, too."""
+    filled(address)
+    other = [(query, doc, 1.0 - min(grade, 1.0)) for query, doc, grade in LABELS]
+    with Store.open(address, write=True) as store:
+        store.add_labels("bob", labels("bob", other), "person")
+        store.add_labels("gpt", labels("gpt", LABELS), "model")
+    assert command("agree", "@people", "@labels:gpt").code == 0
+    assert command("eval", "@people", "@bm25").code == 0
+
+
 @pytest.mark.parametrize(
     "words",
     [

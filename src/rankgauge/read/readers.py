@@ -234,6 +234,7 @@ class JudgmentsSource(RecordSource):
     kind = "judgments"
     numbers = ("relevance",)
     keeps = True
+    settles: ClassVar[bool] = False  # whether of several grades of a pair one counts, by a rule of its own
 
     def read(self, *, repeated: bool = False) -> Judgments:
         """The judgments; `repeated`: pairs that are there more than once as they are."""

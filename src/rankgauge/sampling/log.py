@@ -88,7 +88,7 @@ def read_log(source: Any, *, columns: Mapping[str, str] | None = None, fold: str
     table = _flat(read_table(source, "the log", loose=True))
     query = _column(table, "query", columns or {})
     if query is None:
-        how = way("columns={'query': 'NAME'}", "--query-column NAME")
+        how = way("columns={'query': 'NAME'}", "--query-column NAME") or '[queries] columns = { query = "NAME" }'
         known = f"call it query, or name it: {how}"
         raise FormatError(f"{table.source}: no column holds the queries; there are {', '.join(table.names)}; {known}")
     others = {role: _column(table, role, columns or {}) for role in ("count", "need", "id", "stratum")}

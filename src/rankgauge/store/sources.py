@@ -70,6 +70,8 @@ class Address(NamedTuple):
 class StoredLabels(JudgmentsSource):
     """Labels of the project."""
 
+    settles = True
+
     def __init__(self, address: Address, *, fresh: bool = False) -> None:
         super().__init__(address.text)
         self.address, self.fresh = address, fresh

@@ -88,8 +88,9 @@ def _meaning(comparison: Comparison | None) -> str:
 def _rests_on(looped: Looped) -> Iterator[str]:
     checks = looped.agreement
     for judged in looped.judged:
-        lost = f", {judged.open:,} have no grade" if judged.open else ""
-        paid = f", {judged.paid}" if judged.paid else ""
+        again = f"rankgauge judge --judge {judged.judge} --again"
+        lost = f", {judged.open:,} have no grade (ask again: {again})" if judged.open else ""
+        paid = f", {judged.paid} this time" if judged.paid and judged.calls else ""
         yield f"Labels: {judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}{lost}{paid}."
         if judged.judge in checks:
             yield f"Check: {checks[judged.judge]}."

@@ -11,7 +11,7 @@ import numpy as np
 from rankgauge.errors import DuplicateError, InputError, choices, counted, warn
 from rankgauge.matching.parts import checked
 from rankgauge.measures.gains import number_text
-from rankgauge.read import Columns, Judgments, read_judgments
+from rankgauge.read import Columns, Judgments, JudgmentsSource, read_judgments
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,7 +121,8 @@ def judged_once(source: Any, repeated: str | None = None) -> Judgments:
     """Judgments with every pair once: repeated grades that agree are told, others refused unless a policy is named."""
     if repeated is not None and repeated not in POLICIES:
         raise InputError(f"repeated={repeated!r} is no policy; expected {choices(POLICIES)}")
-    judged = checked(read_judgments(source, repeated=True))
+    by_rule = repeated is None and isinstance(source, JudgmentsSource) and source.settles
+    judged = checked(read_judgments(source, repeated=not by_rule))
     if judged.is_nested:
         return judged
     rows = judged.columns
