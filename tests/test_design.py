@@ -434,6 +434,17 @@ def test_in_a_project_the_sample_of_the_runs_is_used_by_itself(command: Command,
     assert "sample" in told.out
 
 
+@pytest.mark.parametrize("words", ["judgments @labels @old @new", "dialects @labels @old --only trec_eval"])
+def test_what_knows_nothing_of_samples_says_so(command: Command, files: Path, words: str) -> None:
+    _, _, name = stored(files)
+    told = command(*words.split(), cwd=files)
+    assert (told.code, told.err.startswith(f"warning: the runs were made for a sample, @{name}: what follows")) == (
+        0,
+        True,
+    )
+    assert command(*words.replace("@old", "old.run").replace("@new", "new.run").split(), cwd=files).err == ""
+
+
 def test_what_a_project_serves_is_measured_as_it_says(files: Path) -> None:
     project, _, name = stored(files)
     usual = files_of(project, DEFAULT)

@@ -114,6 +114,7 @@ def _agreement(
 
     inputs = Inputs(reading, None, runs, judges=sets)
     inputs.warn_of_labels()
+    inputs.warn_of_plain_means()
     return find(inputs.judges, runs=inputs.runs or None, protocol=protocol, **asked)
 
 

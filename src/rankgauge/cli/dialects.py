@@ -62,6 +62,7 @@ def dialects(
         raise click.UsageError("Missing argument 'RUN': judgments without a run.")
     inputs, parsed = Inputs(reading, qrels, [run]), as_written(measure)
     inputs.warn_of_labels()
+    inputs.warn_of_plain_means()
     (source,) = inputs.runs.values()
     files = Files(inputs.judgments.read(), source.kept())
     if told is not None:

@@ -155,6 +155,15 @@ class Inputs:
             if not (self.judges and doubt.code == UNCHECKED):
                 warn(doubt.text)
 
+    def warn_of_plain_means(self) -> None:
+        """Say that means are of the queries alone, where the runs bring a sample of which the command knows nothing."""
+        drawn = sample_of(self.runs.values())
+        if drawn is not None:
+            warn(
+                f"the runs were made for a sample, {drawn.source}: what follows are plain means over its queries, and "
+                "not those of its log, which 'rankgauge eval' has"
+            )
+
     def rules(self, protocol: Protocol, dialect: str | None = None) -> Protocol:
         """The protocol; of learning-to-rank rows, which are all that is known, the ideal is theirs."""
         unknown = self.rows is not None and dialect is None and protocol.depth is None

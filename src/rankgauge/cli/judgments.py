@@ -102,4 +102,5 @@ def _quality(
 
     inputs = Inputs(reading, qrels, runs, tables=[asked["confusion"]])
     inputs.warn_of_labels()
+    inputs.warn_of_plain_means()
     return quality(inputs.judgments, inputs.runs, measure, protocol=protocol, **asked)

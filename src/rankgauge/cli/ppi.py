@@ -49,4 +49,5 @@ def ppi(people: str, model: str, runs: tuple[str, ...], reading: Reading, output
     inputs = Inputs(reading, people, runs, tables=[model])
     inputs.judges = {"model": inputs.judged(model)}
     inputs.warn_of_labels()
+    inputs.warn_of_plain_means()
     deliver(estimate(inputs.judgments, inputs.judges["model"], inputs.runs, **asked), output)
