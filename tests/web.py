@@ -19,11 +19,12 @@ from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.web.access import Accounts, Key
 from rankgauge.web.app import make_app
 from rankgauge.web.desk import Desk
+from rankgauge.web.files import Files
 from rankgauge.web.guard import Guard
 from rankgauge.web.kept import Cache
 from rankgauge.web.log_in import add_log_in
 from rankgauge.web.network import Network
-from rankgauge.web.served import PATIENCE, Files, Served
+from rankgauge.web.served import PATIENCE, Served
 from rankgauge.web.worker import Worker
 
 if TYPE_CHECKING:

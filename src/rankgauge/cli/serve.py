@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.sampling.design import Per
     from rankgauge.store.project import Project
+    from rankgauge.web.files import Files
     from rankgauge.web.network import Network
-    from rankgauge.web.served import Files
 
 __all__ = ["serve_runs"]
 
@@ -128,7 +128,7 @@ def _files(
     **texts: Any,
 ) -> Files:
     from rankgauge.cli.inputs import Inputs
-    from rankgauge.web.served import Files
+    from rankgauge.web.files import Files
 
     inputs = Inputs(reading, sources[0], sources[1:], tables=[*texts.values(), sample])
     shown = _measures(measures) or ("nDCG@10",)

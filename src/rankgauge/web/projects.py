@@ -15,7 +15,7 @@ from rankgauge.steps.settings import evaluated
 from rankgauge.store import schema
 from rankgauge.store.sources import Address, StoredLabels, StoredRun, sample_at, sample_of
 from rankgauge.store.texts import newest_texts
-from rankgauge.web.served import Files
+from rankgauge.web.files import Files
 from rankgauge.web.texts import Document, document_of
 
 if TYPE_CHECKING:

@@ -27,17 +27,17 @@ from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import masks_of
 from rankgauge.measures.gains import number_text
-from rankgauge.read import Judgments, JudgmentsSource, RunSource
-from rankgauge.read.sources import find_source
-from rankgauge.read.tables import read_groups_and_numbers, read_texts
+from rankgauge.read import Judgments, RunSource
+from rankgauge.read.tables import read_groups_and_numbers
 from rankgauge.result import Evaluation, Result
 from rankgauge.sampling.design import Design
 from rankgauge.stats.estimate import Estimate
 from rankgauge.validation.quick import peek
-from rankgauge.web.contents import Contents, State, state_of
+from rankgauge.web.contents import Contents, State
+from rankgauge.web.files import Files, is_file, table_path
 from rankgauge.web.kept import Cache, KeptRun
 from rankgauge.web.quantiles import keep_quantiles
-from rankgauge.web.texts import Document, read_documents
+from rankgauge.web.texts import Document
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rankgauge.sampling.design import Per
     from rankgauge.sampling.sample import Sample
 
-__all__ = ["Absent", "Collection", "Files", "Reading", "Served", "several"]
+__all__ = ["Absent", "Collection", "Reading", "Served", "several"]
 
 MEASURED: Final = 400  # columns of values that are kept at a time
 MOST_GRADES: Final = 10
@@ -57,69 +57,6 @@ NUMBERS: Final = count()  # of collections: what was computed for one is nothing
 
 class Absent(InputError):
     """Something that an address names and that is not there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """What to serve: where judgments, runs and texts are, and by which rules runs are measured."""
-
-    judgments: JudgmentsSource
-    runs: Mapping[str, RunSource]
-    protocol: Protocol
-    measures: tuple[str, ...] = ("nDCG@10",)
-    by: str | None = None
-    queries: str | None = None
-    documents: str | None = None
-    sample: Sample | None = None  # of a log, of which means are
-    per: Per = "search"
-
-    def query_texts(self) -> Mapping[str, str]:
-        """The texts of queries."""
-        return {} if self.queries is None else read_texts(self.queries, "query_id")
-
-    def document_texts(self) -> Mapping[str, Document]:
-        """The texts of documents."""
-        return {} if self.documents is None else read_documents(self.documents)
-
-    def again(self) -> Files:
-        """What to serve as it is now."""
-        return self
-
-    def stages(self) -> Mapping[str, str]:
-        """System → the one whose documents it is known to rerank."""
-        return {}
-
-    def state(self) -> dict[str, Any]:
-        """What everything is like now."""
-        return {path: state_of(path) for path in self.paths}
-
-    def changes(self, then: Mapping[str, Any]) -> list[str]:
-        """What has become of the files since: a sentence for each that has changed or is gone."""
-        return [*_changes(then)]
-
-    def check(self) -> None:
-        """Refuse what is not there, before anybody is told that it is served."""
-        for source in (self.judgments, *self.runs.values()):
-            if isinstance(source.origin, (str, os.PathLike)):
-                find_source(source.origin)
-        for table in filter(None, (self.by, self.queries, self.documents)):
-            find_source(_table_path(table))
-
-    @property
-    def paths(self) -> list[str]:
-        """Every file."""
-        sources = [self.judgments, *self.runs.values()]
-        tables = [_table_path(each) for each in (self.by, self.queries, self.documents) if each]
-        return [*(os.fspath(each.origin) for each in sources if _is_file(each)), *tables]
-
-
-def _table_path(named: str) -> str:
-    """The file of FILE or FILE:COLUMN."""
-    return named if os.path.exists(named) else named.rpartition(":")[0] or named
-
-
-def _is_file(source: RecordSource) -> bool:
-    return isinstance(source.origin, (str, os.PathLike)) and os.path.isfile(source.origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +168,6 @@ class Collection:
         return dict.fromkeys(self.judgments.queries)
 
 
-def _changes(read_at: Mapping[str, Any]) -> Iterator[str]:
-    for path, then in read_at.items():
-        now = state_of(path)
-        if then is None:
-            continue  # it was never there
-        if now is None:
-            yield f"{os.path.basename(path)} is gone; what was read of it is still shown"
-        elif now != then:
-            yield f"{os.path.basename(path)} has changed since it was read"
-
-
 @contextmanager
 def without_warnings() -> Iterator[None]:
     """Without the library's warnings, which are notes on the pages."""
@@ -322,7 +248,7 @@ class Served:
         try:
             masks_of(groups, judgments.queries)
         except InputError as error:
-            problems.append(f"{os.path.basename(_table_path(self.files.by))} is left out: {error}")
+            problems.append(f"{os.path.basename(table_path(self.files.by))} is left out: {error}")
             return {}
         return groups
 
@@ -373,7 +299,7 @@ class Served:
 
     def _content(self, source: RunSource, states: Mapping[str, State | None]) -> str | None:
         """The hash of a run; None of what is no file, and of what cannot have been read before, which has time."""
-        state = states[os.fspath(source.origin)] if _is_file(source) else None
+        state = states[os.fspath(source.origin)] if is_file(source) else None
         if state is None:
             return None
         known = self.contents.trusted(source.origin, state)
@@ -383,7 +309,7 @@ class Served:
         """Have runs found by what their files hold, if these are still as they were before they were read."""
         for name, kept in new.items():
             source = self.files.runs[name]
-            state = states[os.fspath(source.origin)] if _is_file(source) else None
+            state = states[os.fspath(source.origin)] if is_file(source) else None
             with suppress(OSError, RankgaugeError):
                 content = None if state is None else self.contents.hashed(source.origin, state)
                 if content is not None:
@@ -407,7 +333,7 @@ class Served:
 
 def _digest(source: RecordSource) -> str:
     """What stands for the content of a source; what is no file is never the same again."""
-    return digest_of(source.origin) if _is_file(source) else os.urandom(16).hex()
+    return digest_of(source.origin) if is_file(source) else os.urandom(16).hex()
 
 
 def several(measure: Measure, protocol: Protocol) -> list[Measure]:

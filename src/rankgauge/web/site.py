@@ -17,8 +17,9 @@ from rankgauge.web import jobs
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
     from rankgauge.comparison.values import Values
+    from rankgauge.web.files import Files
     from rankgauge.web.kept import Stored
-    from rankgauge.web.served import Collection, Files
+    from rankgauge.web.served import Collection
     from rankgauge.web.worker import Worker
 
 __all__ = ["Answer", "Site"]
