@@ -21,7 +21,7 @@ import scipy.stats
 
 import rankgauge
 from command import Command
-from rankgauge import Comparison, Evaluation, Protocol, compare
+from rankgauge import Comparison, Evaluation, Protocol, charts, compare
 from rankgauge.comparison.doubts import CODES
 from rankgauge.comparison.settings import ALSO, METHODS, Also, Method
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
@@ -124,6 +124,18 @@ class TestOnePair:
                 sizes = f"a − b is {pair.difference:.4f} value (p = {pair.p:.4f}); {number} queries"
                 assert pair.verdict == f"Too few queries to tell: {sizes} cannot show a significant difference"
         assert compare(None, values, alpha=0.02).to_dict()["measures"]["value"]["pairs"][0]["detectable"] is None
+
+    def test_one_query_has_values_and_no_more_than_the_p_of_its_two_flips(self) -> None:
+        found = compare(None, {"a": {"q": 0.5}, "b": {"q": 0.75}}, margin=0.1, rope=0.1, also=["tukey", "bca"])
+        pair = found.pair("b", "a")
+        assert (pair.difference, pair.p, pair.p_adjusted, pair.decision) == (0.25, 1.0, 1.0, "not significant")
+        sizes = "b − a is 0.2500 value (p = 1.0000); 1 query"
+        assert pair.verdict == f"Too few queries to tell: {sizes} cannot show a significant difference"
+        unknown = [pair.p_t, pair.d_z, *pair.d_z_interval, pair.g_z, pair.detectable, pair.better, pair.within_rope]
+        unknown += [pair.tost, pair.others["tukey"]["p"], *pair.intervals["bca"], *pair.interval]
+        assert all(each is not None and math.isnan(each) for each in unknown)
+        with pytest.raises(InputError, match="one query does not tell how differences scatter"):
+            charts.detectable(found)
 
     def test_identical_systems(self) -> None:
         pair = compare(None, {"a": PAIR["a"], "b": PAIR["a"]}).pair("a", "b")
@@ -919,7 +931,6 @@ BAD_VALUES = {
     "query-twice": ("query_id,a,b\nq1,1,1\nq1,1,1\n", "v.csv:3, column a: query 'q1' has a value already"),
     "no-query": ("a,b\n1,1\n", "v.csv: no query column among a, b; call it query_id"),
     "ragged": ("query_id,a,b\nq1,1\n", "v.csv:2: expected 3 fields (query_id, a, b), got 2"),
-    "one-query": ("query_id,a,b\nq1,1,0\n", "there is only one query to compare on; give two or more"),
     "other-measure": ("run,query_id,AP\na,q1,1\nb,q1,1\n", "v.csv: holds no nDCG@10; there are AP"),
     "empty": ("", "v.csv: is empty"),
     "huge": ("query_id,a,b\nq1,1e100,1\nq2,1,1\n", "nDCG@10: the values of a reach 1e+100; the largest of a system"),

@@ -491,11 +491,12 @@ def test_one_run_and_one_query(tmp_path: Path, worker: Worker) -> None:
         assert "only one run" in app.get("/funnel.json").json()["error"]
 
 
-def test_two_runs_and_one_query_say_why_nothing_is_compared(tmp_path: Path, worker: Worker) -> None:
+def test_two_runs_and_one_query_say_that_these_are_too_few(tmp_path: Path, worker: Worker) -> None:
     qrels, runs = write(tmp_path, {"q": {"a": 1.0}}, {"x": {"q": {"a": 2.0}}, "y": {"q": {"b": 2.0}}})
     with asked(tmp_path, qrels, runs, worker=worker) as app:
         assert app.data("/index.json")["systems"][0]["system"] == "x"
-        assert app.data("/compare.json")
+        pair = app.data("/compare.json")["measures"]["nDCG@10"]["pairs"][0]
+        assert pair["verdict"].startswith("Too few queries to tell: y − x is -1.0000")
 
 
 # ---- hostile texts ---------------------------------------------------------------------------------------------------

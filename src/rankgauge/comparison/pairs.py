@@ -128,9 +128,6 @@ def compare_pairs(values: Values, settings: Settings) -> Family:
     """All pairs on all queries, as one family."""
     at = pair_indices(values, settings.baseline)
     units = paired.units_of(values.table, values.weights, values.clusters)
-    if len(units) < 2:
-        what = "query" if values.clusters is None else "cluster of queries"
-        raise InputError(f"{values.measure}: there is only one {what} to compare on; give two or more")
     columns, within = _flippable([units.sums], at)
     flipped = sign_flips(columns, within, flips=settings.flips, seed=settings.seed)
     pairs = _described(values, at, flipped.p, flipped.exact_pairs, settings)

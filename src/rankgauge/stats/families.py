@@ -50,12 +50,17 @@ def residual_square(table: Floats) -> float:
 
 
 def tukey(table: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
-    """Two-way Tukey HSD, which takes the queries out first; the p of the studentised range for every pair."""
+    """Two-way Tukey HSD, which takes the queries out first; the p of the studentised range for every pair.
+
+    NaN of one query, which tells nothing of scatter.
+    """
     from scipy.stats import studentized_range
 
     queries, systems = table.shape
     means = table.mean(axis=0)
     apart = np.abs([means[a] - means[b] for a, b in pairs])
+    if queries < 2:
+        return np.full(len(apart), np.nan)
     error = np.sqrt(residual_square(table) / queries)
     if not error > 1e-12 * np.abs(table).max(initial=1e-300):
         return np.where(apart > 0, 0.0, 1.0)

@@ -89,7 +89,9 @@ class Moments(NamedTuple):
 
     @property
     def t(self) -> float:
-        """The difference in standard errors; infinite where it never varies, 0 where there is none."""
+        """The difference in standard errors; infinite where it never varies, 0 where there is none; NaN of one unit."""
+        if not self.freedom:
+            return float("nan")
         if self.error > 0:
             return self.difference / self.error
         return float(np.copysign(np.inf, self.difference)) if self.difference else 0.0

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankgauge.comparison.ranges import too_few
 from rankgauge.comparison.verdict import NOT_SIGNIFICANT, p_text
-from rankgauge.errors import counted
+from rankgauge.errors import InputError, counted
 from rankgauge.show.cells import MISSING
 from rankgauge.show.charts.source import caption, comparison_of, ends_of, pair_of, some_names, values_of
 from rankgauge.show.charts.theme import BOLD_LETTER, WIDTH, Frame, altair, data, diagonal, told
@@ -276,6 +276,8 @@ def detectable(
     compared, settings = comparison_of(source, measure)
     values = compared.values
     chosen = [compared.pair(*pair_of(source, values, pair))] if pair is not None else compared.pairs
+    if math.isnan(chosen[0].deviation):
+        raise InputError("one query does not tell how differences scatter; a curve needs two queries or more")
     rows = _curves(chosen, len(values.queries), settings.alpha)
     base = alt.Chart(data(rows)).encode(
         x=alt.X("queries:Q", scale=alt.Scale(type="log", nice=False)).axis(tickCount=5, format=",d", grid=False),
