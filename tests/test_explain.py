@@ -285,6 +285,14 @@ class TestWorkedExamples:
         assert found.rest is not None
         assert found.rest.contribution == pytest.approx(0.0625)
 
+    def test_the_only_query_need_not_be_named(self) -> None:
+        run = {"q": {"a": 2.0, "b": 1.0}, "not judged": {"a": 1.0}}
+        assert explain({"q": {"b": 1}}, run).query == "q"
+        with pytest.raises(InputError, match=r"^which query\? judgments has 'q', 'r': name one$"):
+            explain({"q": {"b": 1}, "r": {"a": 1}}, run)
+        with pytest.raises(InputError, match=r"^which query\? judgments has none$"):
+            explain({}, run)
+
     def test_bare_grades_and_a_run_say_the_same(self) -> None:
         run = {"q": {f"#{rank}": -rank for rank in range(1, 6)}}
         by_run = explain({"q": {"#1": 2, "#3": 1, "x": 3}}, run, "q", "nDCG@5")

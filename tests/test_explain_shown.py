@@ -348,7 +348,7 @@ class TestCommand:
             (["--ranked-grades", "3,inf"], "not a finite number"),
             (["--ranked-grades", "3", "--query", "q1"], "--query and --ranked-grades exclude each other"),
             (["--ranked-grades", "3", "-m", "nDCG@5", "-k", "3"], "write them into 'nDCG@5'"),
-            (["qrels.txt", "good.run"], "which query?"),
+            (["qrels.txt", "good.run"], "which query? qrels.txt has 'q1', 'q2', 'q3': --query ID takes one, --worst N"),
             (["qrels.txt", "--query", "q1"], "give QRELS and one run"),
             (["qrels.txt", "good.run", "worse.run", "good.run", "--worst", "2"], "give QRELS and one run, or two to"),
             (["qrels.txt", "good.run", "--worst", "2", "-o", "x.svg"], "there are picture-q3 or picture-q2"),

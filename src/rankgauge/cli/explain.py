@@ -27,13 +27,12 @@ __all__ = ["explain_values"]
     "explain",
     usual=("query", "worst", "queries", "documents", "measure", "ranked_grades", "k", "top", "output", "format"),
     needs={"ideal_grades": "ranked_grades", "queries": "files", "documents": "files"},
-    requires=[("files", "ranked_grades"), ("query", "worst", "ranked_grades")],
+    requires=[("files", "ranked_grades")],
     excludes=[("files", "ranked_grades"), ("query", "worst", "ranked_grades")],
     renamed={"--grades": "--ranked-grades"},
-    hints={"query": "which query?"},
 )
 @click.argument("files", nargs=-1, type=FILE, metavar="[QRELS [NAME=]RUN [[NAME=]RUN]]")
-@click.option("--query", metavar="ID", help="The query to explain.")
+@click.option("--query", metavar="ID", help="The query to explain.  [the only one]")
 @click.option(
     "--worst", type=click.IntRange(1), metavar="N", help="The N queries that lost most; of one run, the lowest."
 )

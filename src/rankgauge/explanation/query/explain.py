@@ -11,7 +11,15 @@ import numpy as np
 
 from rankgauge.errors import InputError, MeasureError
 from rankgauge.explanation.query.explanation import Change, Difference, Explanation, Level, Rest, Row, Share, difference
-from rankgauge.explanation.query.ranking import Cases, Ranking, as_is, evaluated, ranking_of_grades, ranking_of_query
+from rankgauge.explanation.query.ranking import (
+    Cases,
+    Ranking,
+    as_is,
+    evaluated,
+    only_query,
+    ranking_of_grades,
+    ranking_of_query,
+)
 from rankgauge.explanation.query.terms import (
     Terms,
     check_explainable,
@@ -60,7 +68,7 @@ def explain(
 
     Judgments and run as for `evaluate`. Without a measure it is nDCG@10; `gain` and `k` set its parameters.
     `ideal_grades` are those of all judgments, where more were judged than ranked. `top` is how many changes to keep
-    that would raise the value.
+    that would raise the value. Where judgments are of one query, it need not be named.
 
     >>> round(explain(ranked_grades=[3, 2, 3, 0, 1, 2, 0, 1, 0, 2], gain="exp").value, 6)
     0.936002
@@ -71,13 +79,15 @@ def explain(
         if judgments is not None or run is not None or query is not None:
             raise InputError("give either ranked_grades, or judgments, a run and a query")
         return explained(ranking_of_grades(ranked_grades, ideal_grades, protocol), wanted, protocol, top=top, name=name)
-    if judgments is None or run is None or query is None:
+    if judgments is None or run is None:
         raise InputError("what is to be explained? Give judgments, a run and a query, or ranked_grades")
     if ideal_grades is not None:
         raise InputError("ideal_grades goes with ranked_grades; with judgments, the ideal is made of all of them")
     name, run = named_one(run, name)
+    judged = read_judgments(judgments)
+    wanted_query = only_query(judged) if query is None else id_text(query)
     ranked = RunSource.of(run).read(protocol)
-    ranking = ranking_of_query(read_judgments(judgments), ranked, id_text(query), protocol)
+    ranking = ranking_of_query(judged, ranked, wanted_query, protocol)
     return explained(ranking, wanted, protocol, top=top, name=name or ranked.source)
 
 

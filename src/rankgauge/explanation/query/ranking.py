@@ -7,13 +7,13 @@ document that names it and is among those of the others where its own is, and sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from rankgauge.errors import FormatError, InputError, MatchError, ProtocolError, nearest
+from rankgauge.errors import FormatError, InputError, MatchError, ProtocolError, nearest, way
 from rankgauge.matching.grades import hits_of_grades
 from rankgauge.matching.match import match
 from rankgauge.matching.parts import Parts, assemble, ordered, under_rules
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
 
 __all__ = [
-    "Cases", "Ranking", "as_is", "evaluated", "hits_of", "ranking_of_grades", "ranking_of_query", "showing",
-    "with_its_ideal",
+    "Cases", "Ranking", "as_is", "evaluated", "hits_of", "only_query", "ranking_of_grades", "ranking_of_query",
+    "showing", "with_its_ideal",
 ]  # fmt: skip
 
 RecordType = TypeVar("RecordType", Judgments, Run)
@@ -180,6 +180,19 @@ def _order(
     return hits.grade.astype(np.int64).tolist(), hits.first, hits.tied
 
 
+def only_query(judgments: Judgments) -> str:
+    """The query that is judged, where there is but one."""
+    queries = judgments.queries
+    if len(queries) == 1:
+        return queries[0]
+    hint = f": {way('name one', '--query ID takes one, --worst N the worst')}" if queries else ""
+    raise InputError(f"which query? {judgments.source} has {_some(queries) or 'none'}{hint}")
+
+
+def _some(queries: Sequence[str]) -> str:
+    return ", ".join(map(repr, sorted(queries)[:3])) + ", …" * (len(queries) > 3)
+
+
 def _check_known(judgments: Judgments, run: Run, query: str) -> None:
     judged, ranked = judgments.queries, run.queries
     if query in set(judged):
@@ -187,7 +200,7 @@ def _check_known(judgments: Judgments, run: Run, query: str) -> None:
     if query in set(ranked):
         raise InputError(f"query {query!r} has no judgments in {judgments.source}: there is nothing to measure")
     close = next((known for known in judged if _plain(known) == _plain(query)), None) or nearest(query, judged)
-    hint = f"; did you mean {close!r}?" if close else f"; there are {', '.join(map(repr, sorted(judged)[:3]))}, …"
+    hint = f"; did you mean {close!r}?" if close else f"; there are {_some(judged)}"
     raise InputError(f"query {query!r} is neither in {judgments.source} nor in {run.source}{hint}")
 
 
