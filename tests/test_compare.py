@@ -27,7 +27,7 @@ from rankgauge.comparison.settings import ALSO, METHODS, Also, Method
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.show.cells import p_text
 from rankgauge.show.formats import FORMATS
-from rankgauge.show.model import Options, Table
+from rankgauge.show.model import Bullets, Options, Table
 from rankgauge.show.text import text as as_text
 from rankgauge.stats.power import detectable
 
@@ -37,6 +37,11 @@ QUERIES = [f"q{number:02d}" for number in range(12)]
 PAIR = {"a": dict(zip(QUERIES, A, strict=True)), "b": dict(zip(QUERIES, B, strict=True))}
 
 Values = dict[str, dict[str, float]]
+
+
+def lead_of(found: Comparison) -> list[str]:
+    """The sentences that come first."""
+    return list(next(block for block in next(iter(found.sections())).blocks if isinstance(block, Bullets)).items)
 
 
 def random_values(queries: int = 40, systems: int = 4, seed: int = 0) -> Values:
@@ -124,6 +129,18 @@ class TestOnePair:
                 sizes = f"a − b is {pair.difference:.4f} value (p = {pair.p:.4f}); {number} queries"
                 assert pair.verdict == f"Too few queries to tell: {sizes} cannot show a significant difference"
         assert compare(None, values, alpha=0.02).to_dict()["measures"]["value"]["pairs"][0]["detectable"] is None
+
+    def test_of_many_systems_the_best_and_its_equals_have_a_sentence(self) -> None:
+        means = {"old": 0.5, "a": 0.9, "b": 0.2, "c": 0.895, "d": 0.4}
+        waves = {name: at * 0.01 for at, name in enumerate(means)}
+        values = {s: {str(q): mean + waves[s] * (-1) ** q for q in range(20)} for s, mean in means.items()}
+        found, highest = compare(None, values), "Highest value: a, 0.9000"
+        assert lead_of(found) == [f"{found.pair('a', 'old').verdict}.", f"{highest}; not significantly different: c."]
+        apart = compare(None, values | {"c": values["b"]})
+        assert lead_of(apart)[1] == f"{highest}; all others are worse."
+        against = compare(None, values, baseline="old")  # which compares a with old alone
+        assert lead_of(against) == [f"{against.pair('a', 'old').verdict}."]
+        assert lead_of(compare(None, values, baseline="a"))[1] == f"{highest}; not significantly different: c."
 
     def test_one_query_has_values_and_no_more_than_the_p_of_its_two_flips(self) -> None:
         found = compare(None, {"a": {"q": 0.5}, "b": {"q": 0.75}}, margin=0.1, rope=0.1, also=["tukey", "bca"])
@@ -686,13 +703,13 @@ class TestShown:
         assert all(len(line) <= 100 for line in found.show().splitlines()[:60])
 
     def test_many_systems_are_not_told_one_by_one(self) -> None:
-        """A sentence for each of three systems at most; of more the table tells."""
+        """A sentence for each of three systems at most; of more for the best, and the table tells."""
         four = compare(None, random_values(systems=4), flips=500)
         for name in "bcd":
             assert four.show().count(f"{name} is worse than a by") == 1
         five = compare(None, random_values(systems=5), flips=500)
-        assert " is worse than " not in five.show()
-        assert five.show().startswith("value, 40 queries\nsystem ")
+        assert five.show().count(" is worse than ") == 1
+        assert five.show().startswith(lead_of(five)[0][:60])
 
     def test_the_best_is_bold_on_a_terminal_and_in_documents(self) -> None:
         found = compare(None, PAIR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import Any
 
 import pytest
@@ -174,6 +175,17 @@ def test_a_table_that_does_not_fit_is_continued_below() -> None:
     whole = text(page(shown), Options())
     assert len(whole.splitlines()) == 2
     assert "a-long-name-of-a-system-that-is-cut" in whole
+
+
+@pytest.mark.parametrize(("width", "lines"), [(60, 3), (44, 4), (36, 7)])
+def test_the_words_of_the_last_column_are_not_cut_where_names_can_be(width: int, lines: int) -> None:
+    """With room for all, on two lines of their own, and in a part of its own, which has room."""
+    columns = [Column("system"), Column("mean", "number"), Column("p", "p"), Column("verdict")]
+    rows = [["a-long-name-of-a-system", 0.5, 0.01, "better"], ["b", 0.5, 0.5, "not significant"]]
+    made = text(page(table(columns, rows)), Options(width=width))
+    assert "not significant" in made if width != 44 else re.search(r"not\n +significant", made)
+    assert max(map(width_of, made.splitlines())) <= width
+    assert len(made.splitlines()) == lines
 
 
 def test_a_table_that_is_too_wide_does_without_what_stands_aside_then_with_shorter_bars_then_without() -> None:

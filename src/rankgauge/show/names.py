@@ -8,7 +8,7 @@ from itertools import accumulate, takewhile
 
 from rankgauge.show.cells import printable
 
-__all__ = ["cut_apart", "short", "width_of"]
+__all__ = ["cut_apart", "short", "some_names", "width_of"]
 
 
 def _char_width(char: str) -> int:
@@ -50,6 +50,12 @@ def cut_apart(names: Iterable[str], width: int) -> dict[str, str]:
         marks = {name: f" {number}" for number, name in enumerate(alike, 1)}
         shown |= {name: short(name, width - len(mark)) + mark for name, mark in marks.items()}
     return shown
+
+
+def some_names(names: Sequence[str], most: int = 3) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _alike(shown: Mapping[str, str]) -> Iterator[list[str]]:

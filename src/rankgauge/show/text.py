@@ -120,12 +120,9 @@ def _table(table: Table, options: Options) -> str:
     rows = shown_rows(table, options)
     width = (options.width or WIDTH) - len(DIVIDER) * sum(column.divided for column in table.columns)
     table, grid = _narrowed(table, rows, width)
-    grid = grid if table.foot else _folded(grid, table.columns, width)
-    # Without a terminal an id stays whole: a program may read it.
-    grid = _shortened(grid, table.columns, width, LEFT if options.width else {"titled"})
     parts = [
-        "".join(f"{line}\n" for line in _aligned(grid, table, part, options))
-        for part in _parts(_widths(grid), table.columns, width if options.width else None)
+        "".join(f"{line}\n" for line in _aligned(_fitted(part, within, width, options), part, options))
+        for part, within in _parts(table, grid, width, options)
     ]
     caption = _lines([table.caption], options) if table.caption else ""
     return caption + "\n".join(parts) + _noted(table.notes, options)
@@ -172,36 +169,52 @@ def _widths(grid: Sequence[Sequence[Cell]]) -> list[int]:
     return [max(width_of(cell.text + cell.note) for cell in column) for column in zip(*grid, strict=True)]
 
 
-def _aligned(grid: list[list[Cell]], table: Table, part: list[int], options: Options) -> Iterator[str]:
-    """The lines of some columns."""
+def _aligned(grid: list[list[Cell]], table: Table, options: Options) -> Iterator[str]:
+    """The lines of a table."""
     widths = _widths(grid)
     for at, row in enumerate(grid):
         cells = []
-        for place in part:
-            cell, column = row[place], table.columns[place]
+        for place, (cell, column) in enumerate(zip(row, table.columns, strict=True)):
             left = column.kind in LEFT or column.kind == "bar" or any(each[place].note for each in grid)
             line = DIVIDER * column.divided
             cells.append(line + _coloured(_padded(cell.text + cell.note, widths[place], left), cell.kind, options))
         if table.foot and at == len(grid) - table.foot:
-            yield "-" * (sum(widths[place] for place in part) + len(BETWEEN) * (len(part) - 1))
+            yield "-" * _width(grid)
         yield BETWEEN.join(cells).rstrip()
 
 
-def _parts(widths: Sequence[int], columns: Sequence[Column], width: int | None) -> Iterator[list[int]]:
-    """The columns that stand side by side; where all do not fit, the first texts are repeated before the others."""
-    every = [*range(len(columns))]
-    lead = [at for at in every if all(column.kind in LEFT for column in columns[: at + 1])] or every[:1]
-    if width is None or sum(widths) + len(BETWEEN) * (len(widths) - 1) <= width:
-        yield every
+def _parts(
+    table: Table, grid: list[list[Cell]], width: int, options: Options
+) -> Iterator[tuple[Table, list[list[Cell]]]]:
+    """The table, or on a terminal that it does not fit, however its texts are cut, the columns that stand side by side:
+    the first texts are repeated before the others."""
+    if not options.width or _width(_fitted(table, grid, width, options)) <= width:
+        yield table, grid
         return
-    room = width - sum(widths[at] + len(BETWEEN) for at in lead)
+    every, columns = [*range(len(table.columns))], table.columns
+    lead = [at for at in every if all(column.kind in LEFT for column in columns[: at + 1])] or every[:1]
+    grid = _shortened(grid, width, lead)
+    least = [min(each, NARROWEST) if columns[at].kind in LEFT else each for at, each in enumerate(_widths(grid))]
+    room = width - sum(least[at] + len(BETWEEN) for at in lead)
     part: list[int] = []
     for at in every[len(lead) :]:
-        if part and sum(widths[each] + len(BETWEEN) for each in [*part, at]) - len(BETWEEN) > room:
-            yield [*lead, *part]
+        if part and sum(least[each] + len(BETWEEN) for each in [*part, at]) - len(BETWEEN) > room:
+            yield _kept(table, grid, [each in lead or each in part for each in every])
             part = []
         part.append(at)
-    yield [*lead, *part]
+    yield _kept(table, grid, [each in lead or each in part for each in every])
+
+
+def _fitted(table: Table, grid: list[list[Cell]], width: int, options: Options) -> list[list[Cell]]:
+    """The grid with the texts of its last column, which has the answer, on several lines where it is too wide; what is
+    still too wide is cut, the last column after the others."""
+    kinds = LEFT if options.width else {"titled"}  # without a terminal an id stays whole: a program may read it
+    texts = [at for at, column in enumerate(table.columns) if column.kind in kinds]
+    last = len(table.columns) - 1
+    for places in ([], [at for at in texts if at != last], texts):
+        grid = _shortened(grid, width, places)
+        grid = grid if table.foot else _folded(grid, table.columns, width)
+    return grid
 
 
 def _folded(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> list[list[Cell]]:
@@ -217,18 +230,18 @@ def _folded(grid: list[list[Cell]], columns: Sequence[Column], width: int) -> li
     return folded
 
 
-def _shortened(
-    grid: list[list[Cell]], columns: Sequence[Column], width: int, kinds: Collection[str]
-) -> list[list[Cell]]:
-    """The grid with long texts of these kinds cut as far as needed, no further than to `NARROWEST`, and kept apart."""
+def _shortened(grid: list[list[Cell]], width: int, places: Collection[int]) -> list[list[Cell]]:
+    """The grid with long texts at these places cut as far as needed, no further than to `NARROWEST`, and kept apart."""
     widths, over = _widths(grid), _width(grid) - width
     room = list(widths)
-    for at in sorted(range(len(columns)), key=lambda at: -widths[at]):
-        if over > 0 and columns[at].kind in kinds and widths[at] > NARROWEST:
+    for at in sorted(places, key=lambda at: -widths[at]):
+        if over > 0 and widths[at] > NARROWEST:
             room[at] = max(NARROWEST, widths[at] - over)
             over -= widths[at] - room[at]
+    if room == widths:
+        return grid
     heads, *rows = grid
-    shown = [cut_apart([row[at].text for row in rows], room[at]) for at in range(len(columns))]
+    shown = [cut_apart([row[at].text for row in rows], room[at]) for at in range(len(heads))]
     cut = [[cell._replace(text=shown[at][cell.text]) for at, cell in enumerate(row)] for row in rows]
     return [[head._replace(text=short(head.text, room[at])) for at, head in enumerate(heads)], *cut]
 

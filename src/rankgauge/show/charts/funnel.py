@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import counted
-from rankgauge.show.charts.source import some_names
 from rankgauge.show.charts.theme import WIDTH, Frame, altair, data, diagonal, told
+from rankgauge.show.names import some_names
 from rankgauge.shown import clean
 from rankgauge.stats.paired import TIE
 

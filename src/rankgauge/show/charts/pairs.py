@@ -13,8 +13,9 @@ from rankgauge.comparison.ranges import too_few
 from rankgauge.comparison.verdict import NOT_SIGNIFICANT, p_text
 from rankgauge.errors import InputError, counted
 from rankgauge.show.cells import MISSING
-from rankgauge.show.charts.source import caption, comparison_of, ends_of, pair_of, some_names, values_of
+from rankgauge.show.charts.source import caption, comparison_of, ends_of, pair_of, values_of
 from rankgauge.show.charts.theme import BOLD_LETTER, WIDTH, Frame, altair, data, diagonal, told
+from rankgauge.show.names import some_names
 from rankgauge.stats import power
 from rankgauge.stats.paired import TIE
 

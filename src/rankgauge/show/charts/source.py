@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     Asked: TypeAlias = str | Measure | None  # the measure of a chart; None is the first
     Two: TypeAlias = tuple[str, str] | None
 
-__all__ = ["caption", "comparison_of", "defined", "ends_of", "kind_of", "pair_of", "results_of"]
-__all__ += ["some_names", "values_of"]
+__all__ = ["caption", "comparison_of", "defined", "ends_of", "kind_of", "pair_of", "results_of", "values_of"]
 
 
 def results_of(source: Source) -> dict[str, Result]:
@@ -104,12 +103,6 @@ def ends_of(numbers: Floats) -> tuple[float, float]:
     if low >= 0 and high <= 1:
         return 0.0, 1.0
     return low, high if high > low else low + 1.0
-
-
-def some_names(names: Sequence[str], most: int = 3) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def kind_of(source: Any) -> str:

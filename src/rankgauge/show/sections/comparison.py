@@ -7,8 +7,9 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.settings import ALSO, INTERVALS
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT
 from rankgauge.errors import counted
-from rankgauge.show.cells import interval_column
+from rankgauge.show.cells import interval_column, number_text
 from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, decision_mark, delta_column, legend, letter
 from rankgauge.show.model import (
     Block,
@@ -24,6 +25,7 @@ from rankgauge.show.model import (
     chart_of,
     ranked,
 )
+from rankgauge.show.names import some_names
 from rankgauge.show.sections.evaluation import parted_checks
 
 if TYPE_CHECKING:
@@ -62,10 +64,27 @@ def sections(
 
 
 def _verdicts(comparison: Comparison) -> Iterator[str]:
-    """A sentence for every system that is compared with the baseline, where these are few."""
+    """A sentence for every system that is compared with the baseline, where these are few; else for the best of them,
+    and one that says what cannot be told apart from the best of all."""
     for each in comparison.values():
         pairs = each.against(comparison.baseline)
-        yield from (f"{pair.verdict}." for pair in pairs if len(pairs) <= SPOKEN)
+        if len(pairs) <= SPOKEN:
+            yield from (f"{pair.verdict}." for pair in pairs)
+        else:
+            yield f"{max(pairs, key=lambda pair: each.systems[pair.a].mean).verdict}."
+            yield from _highest(each)
+
+
+def _highest(compared: Compared) -> Iterator[str]:
+    """Which system has the highest mean, and which do not differ from it significantly, where all were compared."""
+    best = max(compared.systems, key=lambda name: compared.systems[name].mean)
+    pairs = compared.against(best)
+    if len(pairs) < len(compared.systems) - 1:
+        return
+    equals = [pair.a for pair in pairs if pair.decision == NOT_SIGNIFICANT]
+    others = f"not significantly different: {some_names(equals)}" if equals else "all others are worse"
+    mean = f"{compared.values.measure}{compared.values.per}: {best}, {number_text(compared.systems[best].mean)}"
+    yield f"Highest {mean}; {others}."
 
 
 def _charts(comparison: Comparison) -> Iterator[Chart]:
