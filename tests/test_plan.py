@@ -161,11 +161,37 @@ def test_what_makes_no_sense_is_refused(asked: dict[str, Any]) -> None:
 
 def test_the_table_has_the_numbers_and_the_curve() -> None:
     text = plan(0.2).show()
-    assert "0.0200         787     620   1,539" in text
+    assert "  size  for a difference  for a margin  for a width\n" in text
+    assert "0.0200               787           620        1,539" in text
     bars = [8 * bar.count("█") + max(0, " ▏▎▍▌▋▊▉".find(bar[-1])) for bar in re.findall("[█-▏]+$", text, re.M)]
     assert bars == sorted(bars, reverse=True)
     assert (len(bars), bars[0]) == (len(SETS), 96)
     assert "| 0.0200 | 787 | 620 | 1,539 |" in plan(0.2).to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ({}, "787 queries: a true difference of 0.02 is found with power 0.8 (paired t-test, two-sided)."),
+        ({"margins": 0.01}, "2,475 queries: a gate with margin 0.01 passes a system that is just as good, with power"),
+        ({"interval_widths": [0.1]}, "64 queries: the 95 % interval of a difference is on average 0.1 wide, from end"),
+        ({"query_counts": 200}, "200 queries: a true difference of 0.0398 is found with power 0.8"),
+        ({"query_counts": [9, 200, 5000]}, "200 queries: a true difference of 0.0398 is found with power 0.8"),
+    ],
+)
+def test_the_answer_comes_first(asked: dict[str, Any], first: str) -> None:
+    made = plan(0.2, **asked)
+    assert " ".join(made.show().split()).startswith(first)
+    assert made.show().count("power 0.8 (paired t-test") <= 1  # said once
+
+
+def test_a_pilot_has_at_most_in_its_sentence() -> None:
+    pilot = Deviation(0.2, (0.17, 0.25), "nDCG@10", 60, ("a", "b"))
+    made = plan(pilot, differences=[0.02, 0.05])
+    assert [made.sentence(each).partition(":")[0] for each in made.spoken] == [
+        "787 queries, at most 1,229",
+        "128 queries, at most 199",
+    ]
 
 
 def test_the_data_hold_what_was_asked() -> None:
@@ -254,7 +280,7 @@ def test_a_pilot_can_be_a_table_from_anywhere(cli: Command, here: Path) -> None:
 
 
 def test_the_suffix_says_what_to_write(cli: Command, here: Path) -> None:
-    for name, start in (("p.svg", b"<svg"), ("p.html", b"<!doctype"), ("p.json", b"{"), ("p.md", b"Deviation")):
+    for name, start in (("p.svg", b"<svg"), ("p.html", b"<!doctype"), ("p.json", b"{"), ("p.md", b"**787 queries")):
         assert cli("--deviation", "0.2", "-o", name) == (0, "", "")
         assert (here / name).read_bytes().startswith(start)
 

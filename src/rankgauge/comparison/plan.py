@@ -8,14 +8,14 @@ Everything rests on one number: the standard deviation of the differences betwee
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from rankgauge.comparison.values import Values, values_of_results
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, counted
 from rankgauge.protocol import DEFAULT
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
@@ -129,13 +129,14 @@ class Setting:
 class Question:
     """A kind of question: in words, the queries that a size needs, and the size that a number of queries shows."""
 
-    words: Callable[[Setting], str]
+    words: Callable[[Setting, str], str]  # setting, a size or nothing
     queries: Callable[[Setting, float, float], int]  # setting, deviation, size
     size: Callable[[Setting, float, int], float]  # setting, deviation, queries
 
 
-def _difference_words(setting: Setting) -> str:
-    words = f"a true difference of this size is found with power {setting.power:g} (paired t-test, two-sided)"
+def _difference_words(setting: Setting, size: str) -> str:
+    power = f"{setting.power:g} (paired t-test, two-sided)"
+    words = f"a true difference of {size or 'this size'} is found with power {power}"
     if setting.comparisons == 1:
         return words
     return f"{words}, in any one of {setting.comparisons:,} pairs that share alpha"
@@ -146,9 +147,10 @@ def _level(alpha: float) -> str:
     return f"{(100 - 100 * Decimal(repr(alpha))).normalize():f}"
 
 
-def _margin_words(setting: Setting) -> str:
+def _margin_words(setting: Setting, size: str) -> str:
     system = "just as good" if setting.expected == 0 else f"truly {setting.expected:+g}"
-    return f"a gate with this margin passes a system that is {system}, with power {setting.power:g} (one-sided)"
+    gate = f"a gate with {f'margin {size}' if size else 'this margin'}"
+    return f"{gate} passes a system that is {system}, with power {setting.power:g} (one-sided)"
 
 
 QUESTIONS: Final = {
@@ -158,8 +160,8 @@ QUESTIONS: Final = {
         lambda s, deviation, queries: detectable(deviation, queries, power=s.power, alpha=s.shared_alpha),
     ),
     "range": Question(
-        lambda s: f"best and worst of {s.systems} systems differ by this, and an analysis of variance finds that they "
-        f"are not all equal, with power {s.power:g}",
+        lambda s, size: f"best and worst of {s.systems} systems differ by {size or 'this'}, and an analysis of "
+        f"variance finds that they are not all equal, with power {s.power:g}",
         lambda s, deviation, size: queries_for_range(deviation, size, s.systems, power=s.power, alpha=s.alpha),
         lambda s, deviation, queries: detectable_range(deviation, queries, s.systems, power=s.power, alpha=s.alpha),
     ),
@@ -173,7 +175,8 @@ QUESTIONS: Final = {
         ),
     ),
     "width": Question(
-        lambda s: f"the {_level(s.alpha)} % interval of a difference is on average this wide, from end to end",
+        lambda s, size: f"the {_level(s.alpha)} % interval of a difference is on average {size or 'this'} wide, from "
+        "end to end",
         lambda s, deviation, size: queries_for_width(deviation, size, alpha=s.alpha),
         lambda s, deviation, queries: interval_width(deviation, queries, alpha=s.alpha),
     ),
@@ -185,6 +188,7 @@ QUESTIONS: Final = {
 
 SIZES: Final = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
 NEXT_TO: Final = 1e-4  # deviations; a margin this close to what is truly lost is no rung of a ladder
+SPOKEN: Final = 3  # answers, up to which there is a sentence for each
 SETS: Final = (25, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
@@ -216,10 +220,25 @@ class Plan(Shown):
         of = self.deviation.value if deviation is None else deviation
         return [QUESTIONS[question].size(self.setting, of, queries) for queries in numbers]
 
+    def meanings(self, but: Collection[str] = ()) -> list[str]:
+        """What each question asks, in words, but for some."""
+        asked = [question for question in self.questions if question not in but]
+        return [f"{question}: {QUESTIONS[question].words(self.setting, '')}." for question in asked]
+
     @property
-    def meanings(self) -> list[str]:
-        """What each question asks, in words."""
-        return [f"{question}: {QUESTIONS[question].words(self.setting)}." for question in self.questions]
+    def spoken(self) -> list[Answer]:
+        """What was asked, where that is little; of much, such as a ladder, the middle of the first question."""
+        shown = [Answer(question, size, n) for n, sizes in self.sets.items() for question, size in sizes.items()]
+        if len(self.answers) + len(shown) <= SPOKEN:
+            return [*self.answers, *shown]
+        first = [each for each in self.answers or shown if each.question == self.questions[0]]
+        return [first[(len(first) - 1) // 2]]
+
+    def sentence(self, answer: Answer) -> str:
+        """The answer in words."""
+        most = f", at most {answer.at_most:,}" if answer.at_most else ""
+        words = QUESTIONS[answer.question].words(self.setting, f"{round(answer.size, 4) or answer.size:g}")
+        return f"{counted(answer.queries, 'query', 'queries')}{most}: {words}."
 
     def data(self, **choices: Any) -> dict[str, Any]:
         """Everything that JSON holds."""

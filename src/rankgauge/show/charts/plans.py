@@ -86,4 +86,4 @@ def _marks(frame: Frame, source: Plan, x: Any, y: Any, colour: Any) -> list[Any]
 
 def _words(source: Plan) -> str:
     shade = f"Shade: {source.questions[0]}, with the deviation at either end of its interval."
-    return " ".join([source.deviation.sentence, *source.meanings, *([shade] if source.deviation.interval else [])])
+    return " ".join([source.deviation.sentence, *source.meanings(), *([shade] if source.deviation.interval else [])])

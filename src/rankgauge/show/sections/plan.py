@@ -17,7 +17,8 @@ __all__ = ["sections"]
 
 def sections(plan: Plan) -> Iterator[Section]:
     """The whole."""
-    blocks: list[Block] = [Text(plan.deviation.sentence), chart_of("plan", plan)]
+    blocks: list[Block] = [Text(plan.sentence(answer), "lead") for answer in plan.spoken]
+    blocks += [Text(plan.deviation.sentence), chart_of("plan", plan)]
     blocks += [_needed_table(plan)] if plan.answers else []
     blocks += [_sets_table(plan)] if plan.sets else []
     pilot = plan.deviation
@@ -30,7 +31,7 @@ def _needed_table(plan: Plan) -> Table:
     """Sizes down, questions across: the queries that each needs; of a pilot, how many they may be, too."""
     columns = [Column("size", "size")]
     for question in plan.questions:
-        columns += [Column(question, "count")]
+        columns += [Column(f"for a {question}", "count", key=question)]
         columns += [Column("at most", "count", key=f"{question}_at_most")] if plan.deviation.interval else []
     answers = {(answer.size, answer.question): answer for answer in plan.answers}
     rows = [
@@ -55,8 +56,8 @@ def _sets_table(plan: Plan) -> Table:
 
 
 def _notes(plan: Plan) -> Iterator[str]:
-    """What the columns mean."""
-    yield from plan.meanings
+    """What the columns mean, where no sentence has said it."""
+    yield from plan.meanings(but={answer.question for answer in plan.spoken})
     if plan.deviation.interval and plan.answers:
         yield "at most: so many if the deviation is at the upper end of its interval."
     pairs = (plan.deviation.smallest, plan.deviation.largest)
