@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ from chat_server import chatting
 from command import Command
 from peer_client import Peers
 from rankgauge import Project
+from rankgauge.cli import COMMANDS
 from rankgauge.errors import InputError
 from rankgauge.steps.loop import STEPS, loop, plan_loop
 from rankgauge.steps.looped import LoopOpen
@@ -326,6 +328,24 @@ def test_a_check_that_got_no_answers_is_gone_on_with(folder: Path) -> None:
     assert found["graded"] == 12
 
 
+def test_without_labels_every_way_to_some_is_named(folder: Path, command: Command) -> None:
+    changed(folder, '[judges.ruler]\ncall = "engine_here:grade"\n', "")
+    said = command("loop", folder)
+    assert (said.code, said.out) == (2, "")
+    named = re.findall(r"rankgauge ([a-z-]+)", said.err.partition("there are no labels yet")[2])
+    assert named == ["store", "judge", "loop", "task", "serve", "judge-page"]
+    assert set(named) <= {*COMMANDS}
+    assert "[judges.NAME] in rankgauge.toml" in said.err
+
+
+def test_a_system_that_is_advised_can_be_pasted(folder: Path) -> None:
+    (folder / "rankgauge.toml").write_text('[project]\nname = "stones"\n[queries]\nfile = "log.csv"\n')
+    with pytest.raises(InputError, match="there are no systems to ask; write one:") as refused:
+        loop(folder)
+    advice = str(refused.value).partition("write one:")[2]
+    assert tomllib.loads(advice) == {"systems": {"bm25": {"kind": "fts5"}}}
+
+
 def test_a_part_of_the_steps(folder: Path, command: Command) -> None:
     for words in (["--only", "pool"], ["--from", "pool"]):
         said = command("loop", folder, *words)
@@ -462,7 +482,7 @@ def test_a_judge_without_a_say_is_told(folder: Path) -> None:
         looped = loop(folder)
         assert [each.judge for each in looped.judged] == ["ruler", "gpt"]
         told = "Caution: where ruler graded, gpt has no say: functions are heard before models; to let them vote, write"
-        assert f'{told} [labels] from = [["ruler", "gpt"]].' in " ".join(str(looped).split())
+        assert f'{told} from = [["ruler", "gpt"]] under [labels].' in " ".join(str(looped).split())
         changed(folder, "[pool]", '[labels]\nfrom = [["ruler", "gpt"]]\n[pool]')
         assert "has no say" not in str(loop(folder))
 

@@ -171,7 +171,10 @@ def test_a_candidate_without_a_text_is_named(project: Path, command: Command) ->
     (project / "documents.jsonl").write_text('{"id": "d1", "title": "red"}\n')
     done = command("search", "second")
     assert done.code == 2
-    assert "2 of 3 candidates of @first:1 have no text, such as 'd2'; name their file: [documents]" in done.err
+    assert (
+        "2 of 3 candidates of @first:1 have no text, such as 'd2'; name their file:\n  [documents]\n  file = "
+        in done.err
+    )
 
 
 @pytest.mark.parametrize("api", ["cohere", "tei"])

@@ -33,7 +33,7 @@ from sqlalchemy import select, text
 from rankgauge.store import schema
 from rankgauge.store.engine import StoreError, integrity, writing
 from rankgauge.store.packing import packed, unpacked
-from rankgauge.store.project import Project
+from rankgauge.store.project import WAYS, Project
 from rankgauge.store.store import Answer, Label, Store
 from rankgauge.store.transfer.dump import dump, restore
 
@@ -128,7 +128,7 @@ def test_from_files_to_a_comparison(command: Command, shop: Path) -> None:
     ("words", "message"),
     [
         (["eval", "qrels.txt", "@a"], "there is no run of 'a'; there is none yet"),
-        (["eval", "@labels", "a.run"], "there are no labels yet; rankgauge store import QRELS --judge NAME"),
+        (["eval", "@labels", "a.run"], f"there are no labels yet; {WAYS}"),
         (["eval", "@a", "a.run"], "is a run, and judgments are wanted"),
         (["eval", "qrels.txt", "@labels"], "are labels, and a run is wanted"),
         (["eval", "qrels.txt", "@a:x"], "is no address; write @labels"),

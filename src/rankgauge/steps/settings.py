@@ -171,7 +171,7 @@ def _systems(project: Project, where: str) -> dict[str, Config]:
     """The systems, each after the one that it reranks."""
     tables = project.settings.get("systems", {})
     if not tables:
-        raise InputError(f'{where}: there are no systems to ask; write one: [systems.bm25] kind = "fts5"')
+        raise InputError(f'{where}: there are no systems to ask; write one:\n  [systems.bm25]\n  kind = "fts5"')
     found = {
         name: config_of(name, table, f"{where}: [systems.{name}]", project.folder) for name, table in tables.items()
     }

@@ -320,7 +320,7 @@ class Work:
             vote = ", ".join(f'"{name}"' for each in names.values() for name in each)
             self.cautions.append(
                 f"where {first} graded, {second} has no say: functions are heard before models; to let them vote, "
-                f"write [labels] from = [[{vote}]]"
+                f"write from = [[{vote}]] under [labels]"
             )
 
     def _check(self, config: JudgeConfig, judged: Judged) -> None:

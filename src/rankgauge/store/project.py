@@ -55,6 +55,12 @@ REST: Final = """\
 # [systems.bm25]
 # kind = "fts5"
 """
+# How a store comes to labels.
+WAYS: Final = (
+    "import some: rankgauge store import QRELS --judge NAME; have a model judge: [judges.NAME] in rankgauge.toml, then "
+    "rankgauge judge PAIRS or rankgauge loop; or people: rankgauge task make and rankgauge serve, or rankgauge "
+    "judge-page PAIRS"
+)
 IGNORED: Final = "rankgauge.db*\nout/\n.rankgauge-cache/\n"
 
 
@@ -197,7 +203,7 @@ class Project:
         if not rule.judges:
             there = ", ".join(dict.fromkeys(row.judge for row in rows))
             of = f" of {by!r}" if by is not None else " of people" if people else ""
-            ask = f"there are {there}" if there else "rankgauge store import QRELS --judge NAME"
+            ask = f"there are {there}" if there else WAYS
             raise InputError(f"{where}: there are no labels{of or ' yet'}; {ask}")
         return rule
 

@@ -220,8 +220,8 @@ def _with_texts(project: Project, config: Config, asked: Sequence[Asked], first:
     texts = fields_of(project, wanted)
     if silent := wanted - set(texts):
         words = f"{config.where}: {len(silent):,} of {counted(len(wanted), 'candidate')} of @{config.rerank}:{first}"
-        more = f'such as {min(silent)!r}; name their file: [documents] file = "documents.jsonl"'
-        raise InputError(f"{words} have no text, {more}")
+        file = '\n  [documents]\n  file = "documents.jsonl"'
+        raise InputError(f"{words} have no text, such as {min(silent)!r}; name their file:{file}")
     return [each._replace(candidates=[(doc, texts[doc]) for doc, _ in each.candidates]) for each in asked]
 
 
