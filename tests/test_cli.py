@@ -693,8 +693,8 @@ BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
     "only comments": ("a.run", "# nothing\n\n", f"a.run: holds no rows; expected at least one; {NOTHING_FOUND}"),
     "a folder": (
         "folder", "",
-        "folder: is a folder; name a file in it (it is empty), or several as one run, in quotes: "
-        "'folder/*.parquet'; a folder itself is read where it holds QUERY.json or part-* alone",
+        "folder: is a folder; name a file in it (it is empty); a folder itself is read where it holds QUERY.json or "
+        "part-* alone",
     ),
     "binary junk": (
         "a.run", b"\x00\x01\x02 junk",

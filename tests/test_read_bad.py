@@ -58,9 +58,12 @@ class TestFiles:
         fails(folder / "x", f": there is no such file, nor a folder '{folder}'; check the path")
 
     def test_a_folder(self, tmp_path: Path) -> None:
-        several = f"or several as one run, in quotes: '{tmp_path}/*.parquet'"
         alone = "a folder itself is read where it holds QUERY.json or part-* alone"
-        fails(tmp_path, f": is a folder; name a file in it (it is empty), {several}; {alone}")
+        fails(tmp_path, f": is a folder; name a file in it (it is empty); {alone}")
+        for name in ("README", "a.run", "b.run"):
+            (tmp_path / name).touch()
+        several = f"or several as one run, in quotes: '{tmp_path}/*.run'"
+        fails(tmp_path, f": is a folder; name a file in it (it holds README, a.run, b.run), {several}; {alone}")
 
     @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="the superuser may read everything")
     def test_permission_denied(self, tmp_path: Path) -> None:
@@ -245,12 +248,12 @@ BAD_RUNS = {
     "msmarco underscores": ("q1 d1 1\nq1 d2 1_0\n", ':2: rank "1_0" is not an integer: "q1 d2 1_0"'),
     "msmarco blanks": (
         "q1\td1\t1\nq 1\td2\t2\n",
-        ':2: expected 3 fields (query doc rank), got 4: "q 1\td2\t2"'
+        ':2: expected 3 fields (query doc rank), got 4: "q 1\\td2\\t2"'
         "; a line of 4 fields looks like judgments (query iteration doc grade)",
     ),
     "msmarco fields": (
         "q1\td1\t1\nq1\td2\n",
-        ':2: expected 3 fields (query doc rank), got 2: "q1\td2"',
+        ':2: expected 3 fields (query doc rank), got 2: "q1\\td2"',
     ),
 }
 

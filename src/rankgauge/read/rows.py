@@ -250,7 +250,8 @@ def decoded(line: bytes, place: str) -> str:
 
 
 def shortened(line: bytes | str) -> str:
-    """A line in quotes for a message, cut where it is long."""
+    """A line in quotes for a message, cut where it is long; a tab is \\t."""
     text = (line if isinstance(line, str) else line.decode(errors="replace")).rstrip("\r\n")
     text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    return '"' + "".join(char if char.isprintable() or char == "\t" else "�" for char in text) + '"'
+    shown = (char if char.isprintable() else "\\t" if char == "\t" else "�" for char in text)
+    return f'"{"".join(shown)}"'

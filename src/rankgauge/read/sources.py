@@ -313,9 +313,11 @@ def _folder(path: str) -> Source:
     if names and (found := part_files(path)):
         return _several(path, found)
     holds = f"it holds {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" if names else "it is empty"
-    several = f"or several as one run, in quotes: '{os.path.join(path, '*.parquet')}'"
+    suffixes = [os.path.splitext(each)[1] for each in names]
+    alike = os.path.join(path, f"*{max(suffixes, key=suffixes.count)}") if names else ""  # what most are called
+    several = f", or several as one run, in quotes: {alike!r}" if names else ""
     alone = "a folder itself is read where it holds QUERY.json or part-* alone"
-    raise InputError(f"{path}: is a folder; name a file in it ({holds}), {several}; {alone}")
+    raise InputError(f"{path}: is a folder; name a file in it ({holds}){several}; {alone}")
 
 
 def _several(path: str, files: list[str]) -> Source:
