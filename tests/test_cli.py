@@ -701,6 +701,10 @@ BAD_FILES: dict[str, tuple[str, bytes | str, str]] = {
         'a.run: holds NUL bytes, so it is neither text nor a known format: "��� junk"; '
         "expected trec, msmarco, headless, letor, csv, tsv, json, jsonl, parquet or arrow",
     ),
+    "a program": (
+        "a.csv", b"\x7fELF\x02\x01\x01\0\0\0\xff\n,\xff\n",
+        'a.csv:1: holds NUL bytes, so it is not a text file: "�ELF�������"',
+    ),
     "not UTF-8": (
         "a.run", b"q1 Q0 d1 1 1 t\nq1 Q0 \xff 2 1 t\n",
         'a.run:2: byte 7 is not UTF-8 text: "q1 Q0 � 2 1 t"; convert the file first (iconv -f WINDOWS-1252 -t UTF-8)',
@@ -797,7 +801,7 @@ def test_no_judged_document_retrieved_is_a_loud_zero(cli: Command, here: Path) -
     assert outcome.err == (
         "warning: NO JUDGED DOCUMENT WAS RETRIEVED, for any query: every measure is 0. "
         "For query 'q1', qrels.txt judges 'd1', 'd2', 'd3', a.run returns 'doc-3', 'doc-7', 'doc-1'. "
-        "Hint: they match after removing the prefixes of both sides and the zeros after them\n"
+        "Hint: they match after replacing one side's prefix, with the zeros after it, by the other's\n"
     )
 
 
@@ -813,6 +817,7 @@ BAD_MEASURE_NAMES = {
     "ndgc@10": f"unknown measure 'ndgc@10'; did you mean 'nDCG@10'? {ALL}",
     "Recal@5": f"unknown measure 'Recal@5'; did you mean 'recall@5'? {ALL}",
     "xyzzy": f"unknown measure 'xyzzy'; {ALL}",
+    "nDCG@10,map": f"'nDCG@10,map' is not a measure; write one measure at a time (-m for each). {ALL}",
     "P": "P: P needs a cut-off; write P@10",
     "P@0": "P@0: k is a whole number, 1 or more and at most 1,000,000,000, not '0'",
     "P(gain=exp)@5": "P(gain=exp)@5: P has no parameter 'gain'; it has k, rel, by",

@@ -417,7 +417,7 @@ def test_frames_and_dicts_give_equal_hits() -> None:
         (["q1", "q2"], ["1", "2"], "removing a prefix that one side has"),
         (["1", "2"], ["q1", "q2"], "removing a prefix that one side has"),
         (["A1"], ["a1"], "ignoring upper and lower case"),
-        (["topic-1"], ["query-01"], "removing the prefixes of both sides"),
+        (["topic-1"], ["query-01"], "replacing one side's prefix, with the zeros after it, by the other's"),
         (["apple"], ["pear"], ""),
     ],
 )  # fmt: skip

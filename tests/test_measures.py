@@ -401,7 +401,8 @@ class TestText:
             ("nDCG(rel=2}gain=exp)@10", "cannot tell the parameters apart"),
             ("nDCG(k=5)@10", "k is there twice"),
             ("nDCG(gain=exp,gain=linear)", "gain is there twice"),
-            ("nDCG@10,R@100", r"one measure at a time \(repeat -m\)"),
+            ("nDCG@10,R@100", r"one measure at a time \(several are a list\)"),
+            ("nDCG@10, map", r"one measure at a time \(several are a list\)"),
         ],
     )
     def test_mistakes(self, text: str, message: str) -> None:

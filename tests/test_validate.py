@@ -104,7 +104,7 @@ def test_prefixes_of_both_sides_are_named_as_the_warning_names_them() -> None:
     finding = found(validate(judgments, run), "RG303")
     with pytest.warns(rankgauge.RankgaugeWarning, match="NO JUDGED") as warned:
         rankgauge.evaluate(judgments, run)
-    words = "they match after removing the prefixes of both sides and the zeros after them"
+    words = "they match after replacing one side's prefix, with the zeros after it, by the other's"
     assert words in finding.effect
     assert str(warned[-1].message).endswith(words)
 

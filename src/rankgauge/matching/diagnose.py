@@ -19,7 +19,7 @@ __all__ = ["CHANGES", "Side", "alike", "no_query_in_common", "sides_of", "warn_i
 
 SAMPLES = 3
 PREFIX = "removing a prefix that one side has (such as 'q' or 'doc-') and the zeros after it"
-PREFIXES = "removing the prefixes of both sides and the zeros after them"
+PREFIXES = "replacing one side's prefix, with the zeros after it, by the other's"
 BOTH = ("trimming blanks", "ignoring upper and lower case", "removing leading zeros", PREFIXES)
 SEARCHED = 10_000
 LETTERS_BEFORE, ZEROS_BEFORE = re.compile(r"^\D+(0+(?=\d))?"), re.compile(r"^0+(?=.)")  # 000 is 0

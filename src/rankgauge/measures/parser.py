@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final
 
-from rankgauge.errors import MeasureError, unknown
+from rankgauge.errors import MeasureError, unknown, way
 from rankgauge.measures.gains import discount_function, gain_text
 from rankgauge.measures.registry import MEASURES, Definition, Measure
 
 __all__ = ["SPELLINGS", "as_written", "measure_text", "parse", "parse_all", "resolve"]
 
 SHAPE: Final = re.compile(r"(?P<name>[A-Za-z0-9_.\-]+?)(\((?P<inner>.*)\))?(@(?P<cut>[^@()]+?))?(-l(?P<level>\d+))?")
+SEVERAL: Final = re.compile(r"[,;]\s*[A-Za-z]")  # what stands between two measures
 INNER_PART: Final = re.compile(r"((?:[^,{}]|\{[^{}]*\})+)(?:,|$)")
 
 # Other tools' names, lower case → ours with its parameters. A "*" stands for the number at the end: ndcg_cut_10.
@@ -118,8 +119,9 @@ def resolve(name: str) -> tuple[str, dict[str, str]]:
 def _parts(text: str) -> tuple[str, dict[str, str]]:
     """Our name of the measure, and its parameters as text."""
     found = SHAPE.fullmatch(text.strip())
-    if not found:
-        hint = "one measure at a time (repeat -m)" if "," in text else "one like nDCG@10 or P(rel=2)@5"
+    if not found or SEVERAL.search(found["cut"] or ""):
+        one = f"one measure at a time ({way('several are a list', '-m for each') or 'several are a list'})"
+        hint = one if SEVERAL.search(text) else "one like nDCG@10 or P(rel=2)@5"
         raise MeasureError(f"{text!r} is not a measure; write {hint}. {_SEE_ALL}")
     name, given = _resolve(found["name"], text)
     if found["inner"]:

@@ -17,7 +17,7 @@ from rankgauge.read.records import Columns, Nested, is_complex
 
 __all__ = ["Ask", "Content", "Row", "Rows", "content_of", "decoded", "expected_rows", "explainer", "finite", "gather"]
 __all__ += ["how_to_mend", "is_number", "negated", "no_rows", "number_of", "number_of_value", "once_as_asked"]
-__all__ += ["shortened"]
+__all__ += ["refuse_nul", "shortened"]
 
 Row: TypeAlias = tuple[int, str, str, float]
 
@@ -241,12 +241,19 @@ def finite(number: float, shown: object) -> float:
 
 
 def decoded(line: bytes, place: str) -> str:
-    """A line as text; the error names its place."""
+    """A line as text; the error names its place, and does not advise to convert what is no text."""
     try:
         return line.decode()
     except UnicodeDecodeError as error:
+        refuse_nul(line, place)
         what = f"byte {error.start + 1} is not UTF-8 text: {shortened(line)}"
         raise FormatError(f"{place}: {what}; convert the file first (iconv -f WINDOWS-1252 -t UTF-8)") from None
+
+
+def refuse_nul(line: bytes, place: str) -> None:
+    """No text holds a NUL byte: this is a file of another kind."""
+    if b"\0" in line:
+        raise FormatError(f"{place}: holds NUL bytes, so it is not a text file: {shortened(line)}") from None
 
 
 def shortened(line: bytes | str) -> str:

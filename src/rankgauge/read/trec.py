@@ -27,6 +27,7 @@ from rankgauge.read.rows import (
     decoded,
     is_number,
     number_of,
+    refuse_nul,
     shortened,
 )
 from rankgauge.read.sources import Source
@@ -244,8 +245,7 @@ class CarefulParser:
 
     def _check_text(self, line: int, text: bytes) -> None:
         decoded(text, f"{self.name}:{line}")
-        if b"\0" in text:
-            raise FormatError(f"{self.name}:{line}: holds NUL bytes, so it is not a text file: {shortened(text)}")
+        refuse_nul(text, f"{self.name}:{line}")
 
     def _check_width(self, line: int, text: bytes, count: int) -> None:
         width = self.layout.width
