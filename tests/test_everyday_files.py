@@ -89,6 +89,9 @@ QUEPID_SNAPSHOT = "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Pos
 # Name of the file (one that ends in / is a folder) → its content.
 RUNS: dict[str, str | bytes | dict[str, str]] = {
     "semicolons.csv": table(SCORES, "query_id;doc_id;score", ";", comma),
+    "excel.csv": b"\xef\xbb\xbfsep=;\r\nquery_id;doc_id;score;title, long\r\n"
+    + "".join(f"{query};{doc};{comma(score)};a, b\r\n" for query, doc, score, _ in rows(SCORES)).encode(),
+    "excel of three columns.csv": '"SEP=;"\n' + table(SCORES, "", ";", comma),
     "tab and comma.tsv": table(SCORES, "qid\tdocno\tscore", "\t", comma),
     "three columns.csv": table(SCORES, ""),
     "three columns.txt": table(SCORES, "", " "),

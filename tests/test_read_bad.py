@@ -315,6 +315,10 @@ BAD_TABLES = {
         ": 'qid' and 'topic-id' could each be the query_id; say which with columns={'query_id': 'qid'}",
     ),
     "a short row": ("qid,pid,score\nq,d,1\nq,e\n", ':3: expected 3 fields (qid, pid, score), got 2: "q, e"'),
+    "a short row below Excel's line": (
+        "sep=;\nqid;pid;score\nq;d;1\nq;e\n",
+        ':4: expected 3 fields (qid, pid, score), got 2: "q, e"',
+    ),
     "a row short of what is not used": (
         "qid,pid,score,note\nq,d,1,x\nq,e,1\n",
         ':3: expected 4 fields (qid, pid, score, note), got 3: "q, e, 1"',

@@ -85,6 +85,7 @@ WRITTEN: dict[str, Callable[[list[Row]], bytes]] = {
     "run.txt.gz": lambda rows: gzip.compress(trec(rows)),
     "run.csv": delimited,
     "run.tsv": lambda rows: delimited(rows, "\t"),
+    "run.excel.csv": lambda rows: b"sep=;\r\n" + delimited(rows, ";"),
     "run.csv.gz": lambda rows: gzip.compress(delimited(rows)),
     "run.jsonl": json_lines,
     "run.parquet": lambda rows: columns(rows, row_group_size=17),

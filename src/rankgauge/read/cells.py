@@ -24,7 +24,8 @@ DECIMAL_COMMA: Final = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 SIX: Final = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 QUOTED: Final = re.compile(r'"[^"]*"')
-BEFORE_HEADER: Final = re.compile(rb"(?:[ \t]*[\r\n]|#[^\r\n]*(?:[\r\n]|\Z))*")
+SEPARATOR: Final = re.compile(r'"?(?i:sep)=([,;\t])"?\s*[\r\n]')  # what Excel takes the first line for
+BEFORE_HEADER: Final = re.compile(rb"(?:%b)?(?:[ \t]*[\r\n]|#[^\r\n]*(?:[\r\n]|\Z))*" % SEPARATOR.pattern.encode())
 JSON_START: Final = re.compile(rb"\s*(?:\{|\[(?![A-Za-z_]))")  # [query],[group] is the header of a database
 
 
@@ -39,7 +40,8 @@ class Header(NamedTuple):
 def header_of(head: bytes) -> Header:
     """The header of a table of text, from its first bytes."""
     start, line = _first_line(head)
-    delimiter = _delimiter(line)
+    said = BEFORE_HEADER.match(head)
+    delimiter = said[1].decode() if said and said[1] else _delimiter(line)
     return Header([name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])], delimiter, start)
 
 
@@ -66,7 +68,7 @@ class Records:
     def __init__(self, source: Source, *, quotes: bool = True, header: Header | None = None) -> None:
         self.source, self.quotes = source, quotes
         self.header: list[str] = [] if header is None else header.names  # of a table that has none, what it would be
-        self.delimiter = "," if header is None else header.delimiter
+        self.delimiter = "" if header is None else header.delimiter  # "": what the first lines say
         self.start = 0  # of the record that is being read; 0 between records
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
@@ -81,7 +83,7 @@ class Records:
     def _records(self, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
         first = next(lines, "")
         headed = not self.header
-        self.delimiter = _delimiter(first) if headed else self.delimiter
+        self.delimiter = self.delimiter or _delimiter(first)
         quote = '"' if self.quotes else None
         reader = csv.reader(chain([first], lines), delimiter=self.delimiter, strict=True, quotechar=quote)
         self.header = [name.strip() for name in next(reader)] if headed else self.header
@@ -101,6 +103,9 @@ class Records:
 
     def _lines(self, text: Iterable[str]) -> Iterator[str]:
         for number, line in enumerate(text, 1):
+            if number == 1 and (said := SEPARATOR.fullmatch(line)):
+                self.delimiter = said[1]
+                continue
             if not self.start:
                 if line[0] in "# \t\r\n" and (line.isspace() or self._is_comment(line)):
                     continue
