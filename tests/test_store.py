@@ -129,7 +129,9 @@ def test_from_files_to_a_comparison(command: Command, shop: Path) -> None:
     [
         (["eval", "qrels.txt", "@a"], "there is no run of 'a'; there is none yet"),
         (["eval", "@labels", "a.run"], f"there are no labels yet; {WAYS}"),
-        (["eval", "@a", "a.run"], "is a run, and judgments are wanted"),
+        (["eval", "@a", "a.run"], "@a: are no labels, and judgments are wanted; write @labels"),
+        (["convert", "@a", "x.run"], "@a: is neither labels nor a run; there are @labels, @people"),
+        (["store", "export", "@a", "x.run"], "@a: is neither labels nor a run; there are @labels, @people"),
         (["eval", "qrels.txt", "@labels"], "are labels, and a run is wanted"),
         (["eval", "qrels.txt", "@a:x"], "is no address; write @labels"),
         (["store", "import", "nowhere.txt", "--judge", "ann"], "there is no such file"),

@@ -81,10 +81,7 @@ def convert(
         write(ranked, target, format=to_format, tag=tag or "rankgauge")
         return
     if source.startswith("@"):
-        address = stored(source)
-        write(
-            address.judgments() if address.is_labels else address.run(), target, format=to_format, tag=tag or source[1:]
-        )
+        write(stored(source).read(), target, format=to_format, tag=tag or source[1:])
         return
     found = find_source(source)
     first = found.parts[0] if found.parts else found

@@ -169,7 +169,7 @@ def export_file(address: str, target: str) -> None:
     if not found.is_labels and found.name not in found.project.systems() and found.name in found.project.samples():
         _export_sample(found.project.sample(found.name), target)
         return
-    write(found.judgments() if found.is_labels else found.run(), target)
+    write(found.read(), target)
 
 
 def _export_sample(sample: Sample, target: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from rankgauge.errors import InputError, warn
+from rankgauge.errors import InputError, unknown, warn
 from rankgauge.read import JudgmentsSource, RunSource
 
 if TYPE_CHECKING:
@@ -52,11 +52,20 @@ class Address(NamedTuple):
             name = store.run_of(self.name, self.number).sample
         return name if name in self.project.samples() else None
 
+    def read(self) -> Judgments | Run:
+        """What it stands for, where both are welcome."""
+        if self.is_labels:
+            return self.judgments()
+        if self.name not in self.project.systems():
+            words = f"{self.text}: is neither labels nor a run"
+            raise InputError(unknown(words, self.text, self.project.addresses()))
+        return self.run()
+
     def judgments(self, *, repeated: bool = False, fresh: bool = False) -> Judgments:
         """The labels as judgments."""
         if not self.is_labels:
             raise InputError(
-                f"{self.text}: is a run, and judgments are wanted; write @labels, @labels:JUDGE or @people"
+                f"{self.text}: are no labels, and judgments are wanted; write @labels, @labels:JUDGE or @people"
             )
         return self.project.labels(self.judge, people=self.name == "people", repeated=repeated, fresh=fresh)
 
