@@ -1,20 +1,27 @@
 """The command `rankgauge`, and `python -m rankgauge`."""
 
+import _thread
 import atexit
 import gc
 import os
 import sys
 import threading
-from typing import NoReturn
+import time
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 __all__ = ["main"]
 
+SOON = 0.01  # seconds
 YOUNG = 100_000  # objects made, after which Python looks for garbage: nearly all of them last as long as a command does
 
 
 def main() -> NoReturn:
     """Run the command; Ctrl-C is no fault, not while its modules are still being read either."""
     gc.set_threshold(YOUNG)
+    sys.unraisablehook = _unraisable
     try:
         from rankgauge.cli import main as run
 
@@ -25,6 +32,25 @@ def main() -> NoReturn:
     except SystemExit as end:
         _leave(end.code)
     raise AssertionError("unreachable: a command ends by leaving")
+
+
+def _unraisable(lost: "UnraisableHookArgs") -> None:
+    """Ctrl-C that meets Python in a callback which cannot raise, as where an object ends, would be lost: it comes again
+    from a thread, when the callback is over."""
+    if lost.exc_type is KeyboardInterrupt and not sys.is_finalizing():
+        _thread.start_new_thread(_interrupt, ())
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _interrupt() -> None:
+    import signal
+
+    time.sleep(SOON)
+    if sys.platform == "win32":
+        _thread.interrupt_main()
+    else:  # which wakes what waits, too
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def _leave(code: object) -> NoReturn:
