@@ -73,6 +73,7 @@ class TestText:
     def test_bars(self) -> None:
         assert [bar(value, 2.0, width=4) for value in (2.0, 1.0, 0.25, 0.0, -1.0)] == ["████", "██", "▌", "", "░░"]
         assert bar(0.0, 0.0) == ""
+        assert (bar(1e-9, 2.0), bar(-1e-9, 2.0)) == ("", "")  # shown as 0.0000
 
     def test_long_rankings_are_cut_where_nothing_is_added(self) -> None:
         found = explain(ranked_grades=[1, *[0] * 40, 1, *[None] * 200], measure="AP")

@@ -177,6 +177,21 @@ def test_a_table_that_does_not_fit_is_continued_below() -> None:
     assert "a-long-name-of-a-system-that-is-cut" in whole
 
 
+def test_what_is_but_rounding_has_no_bar() -> None:
+    columns = [Column("difference", "signed"), Column("", "bar")]
+    made = text(page(table(columns, [[number, number] for number in (1e-17, -1e-17, 0.0)])), Options())
+    assert made.splitlines()[1:] == ["    0.0000"] * 3
+
+
+def test_what_follows_a_divider_stays_together() -> None:
+    columns = [Column("rank", "rank"), Column("document"), Column("adds", "number"), Column("ideal", divided=True)]
+    columns += [Column("grade", "grade"), Column("adds", "number")]
+    shown = table(columns, [[1, "d1", 0.5, "d2", 3, 0.5]])
+    assert text(page(shown), Options(width=40)).splitlines()[0] == "rank  document    adds"
+    assert text(page(shown), Options(width=40)).splitlines()[3] == "rank  │ ideal  grade    adds"
+    assert text(page(shown), Options(width=20)).count("rank") == 4  # where it does not fit by itself, it is
+
+
 @pytest.mark.parametrize(("width", "lines"), [(60, 3), (44, 4), (36, 7)])
 def test_the_words_of_the_last_column_are_not_cut_where_names_can_be(width: int, lines: int) -> None:
     """With room for all, on two lines of their own, and in a part of its own, which has room."""

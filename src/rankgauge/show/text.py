@@ -28,6 +28,7 @@ COLOURS: Final = {
     "bar": "34",
     "loss": "31",
 }
+NOISE: Final = 1e-12  # what sums of the same numbers in another order differ by
 BETWEEN: Final = "  "
 DIVIDER: Final = "│ "
 WIDTH: Final = 80  # where sentences are wrapped if there is no terminal; a table is as wide as it is
@@ -187,7 +188,7 @@ def _parts(
     table: Table, grid: list[list[Cell]], width: int, options: Options
 ) -> Iterator[tuple[Table, list[list[Cell]]]]:
     """The table, or on a terminal that it does not fit, however its texts are cut, the columns that stand side by side:
-    the first texts are repeated before the others."""
+    the first texts are repeated before the others, and what follows a divider is not torn apart."""
     if not options.width or _width(_fitted(table, grid, width, options)) <= width:
         yield table, grid
         return
@@ -196,9 +197,15 @@ def _parts(
     grid = _shortened(grid, width, lead)
     least = [min(each, NARROWEST) if columns[at].kind in LEFT else each for at, each in enumerate(_widths(grid))]
     room = width - sum(least[at] + len(BETWEEN) for at in lead)
+
+    def fits(places: Sequence[int]) -> bool:
+        return bool(sum(least[each] + len(BETWEEN) for each in places) - len(BETWEEN) <= room)
+
     part: list[int] = []
     for at in every[len(lead) :]:
-        if part and sum(least[each] + len(BETWEEN) for each in [*part, at]) - len(BETWEEN) > room:
+        end = next((each for each in every[at + 1 :] if columns[each].divided), len(every))
+        group = every[at:end] if columns[at].divided else [at]
+        if part and not fits([*part, *(group if fits(group) else [at])]):
             yield _kept(table, grid, [each in lead or each in part for each in every])
             part = []
         part.append(at)
@@ -255,16 +262,17 @@ def _padded(words: str, width: int, left: bool) -> str:
 
 
 def bar(value: float, most: float, width: int = BAR) -> str:
-    """A bar of blocks, an eighth of a character fine; a negative one is hatched."""
+    """A bar of blocks, an eighth of a character fine; a negative one is hatched, and nothing has none."""
     eighths = round(abs(value) / most * width * 8) if most > 0 else 0
     full, part = divmod(eighths, 8)
     drawn = EIGHTHS[8] * full + EIGHTHS[part].strip()
-    return drawn if value >= 0 else "░" * max(1, len(drawn))
+    return drawn if value >= 0 else "░" * len(drawn)
 
 
 def _bars(values: Sequence[Any], width: int) -> list[str]:
     numbers = [value if isinstance(value, int | float) else None for value in values]
     most = max((abs(number) for number in numbers if number is not None), default=0.0)
+    most = most if most > NOISE else 0.0
     return ["" if number is None else bar(number, most, width) for number in numbers]
 
 
