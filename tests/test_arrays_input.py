@@ -148,7 +148,6 @@ def test_an_ideal_has_gaps_in_lists_as_in_a_matrix() -> None:
         (lambda: arrays.recall([1], [1], rel=-1), "rel is a finite number, 0 or more"),
         (lambda: arrays.ndcg([1], [1], gain="quadratic"), "gain='quadratic' is not a gain; expected linear, exp"),
         (lambda: arrays.ndcg([1], [1], ties="id"), "ties='id' is not a rule for arrays; expected average or given"),
-        (lambda: arrays.err([5], [1]), r"write ERR\(max=5\)"),
         (lambda: arrays.err([1], [1], gain="binary"), "expected exp or linear"),
         (lambda: arrays.ndcg(MATRIX, MATRIX, weights=[1]), r"weights have the shape \(1,\); expected one a query, 2"),
         (lambda: arrays.ndcg(MATRIX, MATRIX, weights=[1, -1]), "weights are finite numbers, 0 or more, and not all 0"),
@@ -176,6 +175,7 @@ def test_an_ideal_has_gaps_in_lists_as_in_a_matrix() -> None:
         (lambda: arrays.dcg([[1e308, 1e308]], [[1, 2]]), r"gain=linear: the grade 1e\+308 gains 1e\+308, more than"),
         (lambda: arrays.dcg([[2, 1]], [[1, 2]], gain={2: 1e305}), r"a grade gains 1e\+305, more than can be added up"),
         (lambda: arrays.ndcg(np.zeros((0, 5)), np.zeros((0, 5))), "there are no queries"),
+        (lambda: arrays.err([5, 0], [2, 1]), r"ERR\(max=4\): the judgments have grade 5; write max=5$"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(call: Any, message: str) -> None:

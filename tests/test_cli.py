@@ -823,7 +823,7 @@ BAD_MEASURE_NAMES = {
     "P(gain=exp)@5": "P(gain=exp)@5: P has no parameter 'gain'; it has k, rel, by",
     "Rprec@5": "Rprec@5: Rprec has no cut-off, so nothing can stand behind '@'",
     "nDCG(": f"'nDCG(' is not a measure; write one like nDCG@10 or P(rel=2)@5. {ALL}",
-    "ERR(max=2)": "ERR(max=2): the judgments have grade 3; write ERR(max=3)",
+    "ERR(max=2)": "ERR(max=2): the judgments have grade 3; write max=3",
 }
 
 

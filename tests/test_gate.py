@@ -333,7 +333,7 @@ def test_a_comparison_without_a_baseline_is_refused(more: Any) -> None:
 
 
 def test_a_baseline_without_a_measure_is_refused() -> None:
-    with pytest.raises(InputError, match="no measure to compare"):
+    with pytest.raises(MeasureError, match="there is no measure in the list"):
         check(JUDGMENTS, broken(12), GOOD, [], minimums={"P@1": 0.1})
 
 

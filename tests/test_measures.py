@@ -410,7 +410,7 @@ class TestText:
             parse(text)
 
     def test_what_only_the_data_can_tell(self) -> None:
-        with pytest.raises(MeasureError, match=r"the judgments have grade 5; write ERR\(max=5\)"):
+        with pytest.raises(MeasureError, match=r"the judgments have grade 5; write max=5"):
             value("ERR@10", [5])
         with pytest.raises(MeasureError, match="expected k or returned"):
             value("P(by=both)@3", [1])

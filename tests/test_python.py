@@ -163,6 +163,14 @@ def test_what_has_no_name_is_refused_in_words(files: tuple[str, list[Path], str]
             rankgauge.evaluate_runs(judgments, given)
     with pytest.raises(rankgauge.InputError, match="expected one run, got 2: a, b"):
         rankgauge.evaluate(judgments, {"a": RUN, "b": RUN})
+    with pytest.raises(rankgauge.InputError, match=r"^the run is empty; expected query → document → score"):
+        rankgauge.evaluate(judgments, {})
+
+
+@pytest.mark.parametrize("measures", [[], (), iter([])])
+def test_no_measure_is_refused(measures: Any) -> None:
+    with pytest.raises(rankgauge.MeasureError, match=r"^there is no measure in the list; name one, such as nDCG@10"):
+        rankgauge.evaluate({"q1": {"a": 1}}, RUN, measures)
 
 
 # ---- what other libraries hold ---------------------------------------------------------------------------------------

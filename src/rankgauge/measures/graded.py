@@ -86,7 +86,7 @@ def ERR(hits: Hits, k: int | None = None, *, max: float = 4.0, gain: str = "exp"
     """
     highest = hits.judgment_grade.max(initial=0.0)
     if highest > max:
-        raise MeasureError(f"ERR(max={max:g}): the judgments have grade {highest:g}; write ERR(max={highest:g})")
+        raise MeasureError(f"ERR(max={max:g}): the judgments have grade {highest:g}; write max={highest:g}")
     if gain not in ("exp", "linear"):
         raise MeasureError(f"ERR(gain={gain}): expected exp or linear")
     chance = gain_function(gain)(hits.grade) / (2.0**max if gain == "exp" else max + 1.0)

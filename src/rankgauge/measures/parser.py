@@ -99,7 +99,10 @@ def as_written(text: str) -> Measure:
 def parse_all(measures: Any, read: Callable[[str], Measure] = parse) -> list[Measure]:
     """One measure or several, given as texts, as measures or as those of ir_measures."""
     single = isinstance(measures, (str, Measure)) or not isinstance(measures, Iterable)
-    return [read(measure_text(each)) for each in ([measures] if single else measures)]
+    found = [read(measure_text(each)) for each in ([measures] if single else measures)]
+    if not found:
+        raise MeasureError(f"there is no measure in the list; name one, such as nDCG@10. {_SEE_ALL}")
+    return found
 
 
 def measure_text(given: Any) -> str:

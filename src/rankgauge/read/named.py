@@ -45,8 +45,10 @@ def named_one(given: Any, name: str = "") -> tuple[str, Any]:
     if type(given) is dict and _is_single(given, "run"):  # as nearly always in a loop, and soon known
         return name, given
     found = named(given, "run", alone=name)
-    if len(found) != 1:
-        raise InputError(f"expected one run, got {len(found)}: {', '.join(map(str, found)) or 'none'}")
+    if not found:
+        raise InputError("the run is empty; expected query → document → score, such as {'q1': {'d1': 0.5}}")
+    if len(found) > 1:
+        raise InputError(f"expected one run, got {len(found)}: {', '.join(map(str, found))}")
     ((own, run),) = found.items()
     return name or own, run
 
