@@ -66,7 +66,7 @@ def fails(outcome: Outcome, message: str) -> None:
 
 FOOTER = """
 Queries: 3 evaluated; 1 not answered.
-Judged@10: 0.583.
+Judged@10 of answered queries: 0.583.
 """
 RULES_LINE = """\
 Rules: order=score ties=id unjudged=not-relevant missing=zero empty=zero

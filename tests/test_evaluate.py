@@ -287,7 +287,7 @@ class TestShown:
         first, second, *_ = repr(result).splitlines()
         assert first.split() == ["run", "queries", "R@10", "nDCG@10", "NumRelRet", "gm_map"]
         assert second.split()[:3] == ["demo", "5", "0.5000"]
-        assert "Judged@10:" in repr(result)
+        assert "Judged@10 of answered queries:" in repr(result)
 
     def test_notebook_table_is_escaped(self) -> None:
         html = rankgauge.evaluate(JUDGMENTS, RUN, "R@10", name="<b>x")._repr_html_()

@@ -109,6 +109,19 @@ def test_quiet_is_the_tables_alone(words: str, files: Path, command: Command) ->
     assert not any(line in quiet.out.split("\n") for line in paragraphs(whole.out)[-1])
 
 
+def test_a_judged_share_that_is_not_the_measure_says_of_what_it_is() -> None:
+    """The measure counts a query without an answer as 0, as ir_measures does; a share of what was found has none."""
+    judgments = {"q1": {"a": 1}, "q2": {"a": 1}}
+    whole = {"q1": {"a": 2.0, "x": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
+    result = rankgauge.evaluate(judgments, whole, ["nDCG@10", "Judged@10"])
+    assert (result["Judged@10"], "Judged@10: 0.500." in result.show(notes=True)) == (0.5, True)
+    lacking = {"q1": whole["q1"]}
+    result = rankgauge.evaluate(judgments, lacking, ["nDCG@10", "Judged@10"])
+    assert (result["Judged@10"], "Judged@10 of answered queries: 0.500." in result.show(notes=True)) == (0.25, True)
+    for runs, said in (({"a": whole}, False), ({"a": whole, "b": lacking}, True)):
+        assert ("Judged@10: of answered queries." in rankgauge.quality(judgments, runs).show(notes=True)) == said
+
+
 def test_json_has_every_note(files: Path, command: Command) -> None:
     """Whatever a text shows of them."""
     words = "eval qrels.txt old.run new.run constant.run"

@@ -12,6 +12,7 @@ from rankgauge.comparison.settings import TUKEYS, Settings
 from rankgauge.comparison.verdict import BETTER, WORSE, units_text
 from rankgauge.errors import Doubt, counted
 from rankgauge.measures.aggregates import aggregate
+from rankgauge.result import judged_words
 
 if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Family, Pair
@@ -187,10 +188,11 @@ def _judged_unequal(results: Mapping[str, Result], measure: Measure, pairs: Sequ
     apart = [(least, most) for least, most in ordered if shares[most] - shares[least] > JUDGED_APART]
     if apart:
         least, most = max(apart, key=lambda each: shares[each[1]] - shares[each[0]])
+        both = f"{shares[most]:.3f} for {most} and {shares[least]:.3f} for {least}"
         yield Doubt(
             "judged-unequal",
-            f"Judged@{cutoff} is {shares[most]:.3f} for {most} and {shares[least]:.3f} for {least}: what is not judged "
-            f"counts as not relevant, which is hard on {least}; judge what it found, or try --unjudged condensed",
+            f"{judged_words(results.values(), cutoff)} is {both}: what is not judged counts as not relevant, which is "
+            f"hard on {least}; judge what it found, or try --unjudged condensed",
         )
 
 

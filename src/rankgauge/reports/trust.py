@@ -114,8 +114,8 @@ def judged(facts: Facts) -> Iterator[Block]:
     columns += [Column("documents a query", "number", 1)]
     rows = [[name, *(result.judged[k] for k in cutoffs), *_counts(result)] for name, result in results.items()]
     note = (
-        "Judged@k: the share of the first k documents that somebody judged. What is not judged counts as not relevant, "
-        "which is hard on a system that finds what others did not."
+        "Judged@k: the share of the first k documents of answered queries that somebody judged. What is not judged "
+        "counts as not relevant, which is hard on a system that finds what others did not."
     )
     yield Table("judged", "Judged shares and queries", columns, rows, notes=[note])
 

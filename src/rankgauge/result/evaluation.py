@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.result.result import Result
 
-__all__ = ["Evaluation", "TieBands"]
+__all__ = ["Evaluation", "TieBands", "judged_words"]
+
+
+def judged_words(results: Iterable[Result], k: int) -> str:
+    """What `Result.judged` is called: where queries went unanswered, it is not the measure, which counts these as 0."""
+    unanswered = any(each.counts["answered"] < each.counts["queries"] for each in results)
+    return f"Judged@{k}{' of answered queries' * unanswered}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

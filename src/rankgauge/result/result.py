@@ -271,7 +271,7 @@ class Result(Shown, Mapping[str, float]):
 
     @cached_property
     def judged(self) -> dict[int, float]:
-        """Cut-off → mean share of the documents up to it that are judged, for every cut-off in use."""
+        """Cut-off → mean share of the documents up to it that are judged, of answered queries; every cut-off in use."""
         cutoffs = sorted({m.cutoff for m in self.measured if isinstance(m.cutoff, int)}) or [10]
         answered = self._selected(self.hits.answered)
         shares = {k: self._selected(parse(f"Judged@{k}")(self.hits))[answered] for k in cutoffs}

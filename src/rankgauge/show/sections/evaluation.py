@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.protocol import SPOKEN
+from rankgauge.result import judged_words
 from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Chart, Column, Later, Notes, Section, Table, chart_of, ranked
 
@@ -114,7 +115,7 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
     yield from [note for note in evaluation.ties if note not in loud]
     for k in evaluation.first.judged:
         shares = {each.name: each.judged[k] for each in results if each.judged[k] == each.judged[k]}  # some retrieved
-        yield from [f"Judged@{k}: {_spread(shares)}."] if shares else []
+        yield from [f"{judged_words(results, k)}: {_spread(shares)}."] if shares else []
     yield from others
     yield from [] if unusual else [rules]
 

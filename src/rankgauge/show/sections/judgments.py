@@ -103,6 +103,8 @@ def _open_runs_table(quality: Quality) -> Table:
         "Lowest, highest: over all grades that unjudged documents could get; the ideal ranking is recomputed.",
         "Condensed: unjudged documents left out. Expected: if they are like judged ones at their depth; optimistic.",
     ]
+    if any((each.judged_per_query != each.judged_per_query).any() for each in quality.runs):
+        notes.insert(0, f"Judged{_cutoff(quality)}: of answered queries.")
     error = max((each.expected_error for each in quality.runs), default=0.0)
     notes += [f"Expected values are sampled; their standard error is at most {error:.1g}."] if error > 0 else []
     caption = f"Best and worst case once unjudged documents are judged (grades {_scale(quality)})"
