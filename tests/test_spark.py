@@ -245,6 +245,19 @@ class TestSystems:
         assert dict(found) == dict(expected)
         assert {name: dict(part) for name, part in found.by.items()} == {n: dict(p) for n, p in expected.by.items()}
 
+    def test_the_query_itself_is_a_group(self, session: Any) -> None:
+        """Its column is named once for the queries, once for the groups; another may have its name."""
+        by = {query: query for query in SMALL}
+        expected = expected_of(SMALL, nested(GOOD), FEW, by=by).by
+        frame = session.createDataFrame(GOOD, RANKED)
+        found = spark.evaluate(session.createDataFrame(listed(SMALL), JUDGED), frame, FEW, by="query_id").first.by
+        assert {name: dict(part) for name, part in found.items()} == {n: dict(p) for n, p in expected.items()}
+        rows = [("all", *row) for row in listed(SMALL)]
+        judged = session.createDataFrame(rows, "query_id string, q string, doc_id string, relevance double")
+        renamed = frame.withColumnRenamed("query_id", "q")
+        found = spark.evaluate(judged, renamed, FEW, by="query_id", columns={"query_id": "q"}).first.by
+        assert list(found) == ["all"]
+
     def test_values_of_queries_as_a_frame(self, session: Any) -> None:
         evaluation = spark.evaluate(SMALL, session.createDataFrame(GOOD, RANKED), "RR")
         rows = [tuple(row) for row in spark.per_query(evaluation, session).collect()]
@@ -341,6 +354,21 @@ def test_what_is_no_frame_of_spark(session: Any) -> None:
         spark.evaluate(SMALL, session.createDataFrame(GOOD, RANKED), system="model")
 
 
+@pytest.mark.parametrize("judged", ["a frame", "a dict"])
+def test_columns_that_are_not_there(session: Any, judged: str) -> None:
+    """A column that nobody has was mistyped, and another in its place would be another number."""
+    table = pl.DataFrame([(*row, row[2]) for row in GOOD], ["query_id", "doc_id", "score", "bm25"], orient="row")
+    frame = session.createDataFrame(table.rows(), f"{RANKED}, bm25 double")
+    judgments = session.createDataFrame(listed(SMALL), JUDGED) if judged == "a frame" else SMALL
+    for columns in ({"score": "bm_25"}, {"scores": "bm25"}, {"doc_id": "document"}):
+        with pytest.raises(FormatError) as expected:
+            rankgauge.evaluate(SMALL, table, columns=columns)
+        with pytest.raises(FormatError) as found:
+            spark.evaluate(judgments, frame, columns=columns)
+        assert str(found.value).split("he columns are")[0] == str(expected.value).split("he columns are")[0]
+    assert same(spark.evaluate(judgments, frame, columns={"score": "bm25"}).first, expected_of(SMALL, nested(GOOD)))
+
+
 def test_a_rule_that_cannot_be_counted_is_refused(session: Any) -> None:
     frame = session.createDataFrame([*GOOD, ("q1", "b", 0.0)], RANKED)
     with pytest.raises(ProtocolError, match="duplicates=each cannot be counted; choose first or best, or raise huge="):
@@ -434,6 +462,24 @@ def test_on_the_command_line(session: Any, tmp_path: Path, command: Command) -> 
     refused = command(*words, "--ltr", "rows.txt", "--predictions", "p.txt", cwd=tmp_path)
     assert refused.code == 2
     assert "--engine" in refused.err
+
+
+def test_columns_on_the_command_line(session: Any, tmp_path: Path, command: Command) -> None:
+    """Those of judgments and of runs apart, of a file that Spark does not read as of one that it reads."""
+    frame = session.createDataFrame(GOOD, RANKED).withColumnRenamed("query_id", "topic_number")
+    frame.write.parquet(str(tmp_path / "mine.parquet"))
+    (tmp_path / "qrels.csv").write_text("q,doc_id,stars\nq1,a,3\nq1,b,1\nq2,c,1\nq3,d,2\n")
+    pl.read_csv(tmp_path / "qrels.csv").write_parquet(tmp_path / "qrels.parquet")
+    mapped = ("--qrels-column", "query_id=q", "--qrels-column", "relevance=stars")
+    for qrels in ("qrels.csv", "qrels.parquet"):
+        words = ("eval", tmp_path / qrels, tmp_path / "mine.parquet", "--engine", "spark", "--format", "json", *mapped)
+        done = command(*words, "--run-column", "query_id=topic_number", cwd=tmp_path)
+        assert done.code == 0, done.err
+        value = json.loads(done.out)["runs"][0]["measures"]["nDCG@10"]["value"]
+        assert value == expected_of(SMALL, nested(GOOD))["nDCG@10"]
+        refused = command(*words, "--run-column", "query_id=topic_nummer", cwd=tmp_path)
+        assert refused.code == 2
+        assert "no file has a column 'topic_nummer'; did you mean 'topic_number'?" in refused.err
 
 
 CONNECTED = """

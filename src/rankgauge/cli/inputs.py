@@ -126,11 +126,15 @@ class Inputs:
 
     def evaluate_in_spark(self, measures: Sequence[str], master: str, **about: Any) -> Evaluation:
         """The runs measured where Spark reads them."""
-        from rankgauge.engines.paths import evaluate_paths
+        from rankgauge.engines.failures import in_one_line
+        from rankgauge.engines.paths import judgments_at, run_at, session_at
+        from rankgauge.engines.spark import evaluate
 
-        columns = self.reading.columns_of_judgments | self.reading.columns_of_runs
-        paths = {name: str(run.origin) for name, run in self.runs.items()}
-        return evaluate_paths(self.judgments.origin, paths, measures, master=master, columns=columns, **about)
+        with session_at(master) as session, in_one_line():
+            self.judgments = judgments_at(session, self.judgments)
+            self.runs = {name: run_at(session, run) for name, run in self.runs.items()}
+            self._check_columns()
+            return evaluate(self.judgments, self.runs, measures, **about)
 
     def sample(self, given: str | None, weights: str | None = None, per: str | None = None) -> dict[str, Any]:
         """The sample that was named, or that the stored runs were made for, and whether means are per search or query.

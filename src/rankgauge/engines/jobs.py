@@ -9,11 +9,12 @@ from rankgauge.engines.blocks import Block, Task, blocks_of, packed, shipped, un
 from rankgauge.engines.sparse import Key, Target, counted_in
 from rankgauge.protocol import REPEATING, Protocol
 from rankgauge.read.frames import frame_columns
-from rankgauge.read.names import WhereThere, find_columns
+from rankgauge.read.names import find_columns
+from rankgauge.read.readers import JudgmentsSource, RecordSource, RunSource
 from rankgauge.read.rows import Ask
 
-__all__ = ["ID", "ROW", "check_types", "collected", "count_rows", "done", "is_spark", "looks_at_order"]
-__all__ += ["mapped_columns", "only", "quoted", "together"]
+__all__ = ["ID", "ROW", "SparkJudgments", "SparkRun", "check_types", "collected", "count_rows", "done", "is_spark"]
+__all__ += ["looks_at_order", "only", "quoted", "together"]
 
 ID: Final = "__query"  # the column of query ids as text
 ROW: Final = "__row"  # the column of places in the order given
@@ -22,6 +23,23 @@ ROW: Final = "__row"  # the column of places in the order given
 def is_spark(source: object) -> bool:
     """Whether a source is a DataFrame of Spark, classic or Connect."""
     return type(source).__module__.startswith("pyspark.sql.") and type(source).__name__ == "DataFrame"
+
+
+class _InSpark(RecordSource):
+    """Records that are a DataFrame of Spark."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.origin.columns)
+
+
+class SparkJudgments(_InSpark, JudgmentsSource):
+    """Judgments that are a DataFrame of Spark."""
+
+
+class SparkRun(_InSpark, RunSource):
+    """A run that is a DataFrame of Spark."""
 
 
 def done(frame: Any, task: Task) -> list[Block]:
@@ -82,11 +100,6 @@ def looks_at_order(protocol: Protocol) -> bool:
 def quoted(column: str) -> str:
     """A column's name in Spark's SQL."""
     return "`" + column.replace("`", "``") + "`"
-
-
-def mapped_columns(columns: Mapping[str, str] | None, *numbers: str) -> WhereThere | None:
-    roles = ("query_id", "doc_id", *numbers)
-    return WhereThere({role: name for role, name in (columns or {}).items() if role in roles}) or None
 
 
 def collected(frame: Any) -> Any:

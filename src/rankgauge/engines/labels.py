@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from rankgauge.engines.blocks import Judged, unanswered
-from rankgauge.engines.jobs import ID, check_types, collected, is_spark, mapped_columns, only, quoted
+from rankgauge.engines.jobs import ID, SparkJudgments, check_types, collected, is_spark, only, quoted
 from rankgauge.engines.joined import Universe
 from rankgauge.matching.duplicates import judgments_once
 from rankgauge.measures.aggregates import groups_of, query_table
 from rankgauge.protocol import Protocol
-from rankgauge.read import Judgments, read_judgments
+from rankgauge.read import Judgments, JudgmentsSource, read_judgments
 from rankgauge.read.names import find_columns
 from rankgauge.read.rows import Ask, no_rows
 
@@ -29,18 +29,18 @@ class Labels:
     judged: Judged | None = None
 
     @classmethod
-    def of(cls, judgments: Any, columns: Mapping[str, str] | None, broadcast: int) -> Labels:
+    def of(cls, source: JudgmentsSource, broadcast: int) -> Labels:
         """The judgments, collected where they are few enough."""
-        mapped = mapped_columns(columns, "relevance")
-        if not is_spark(judgments):
-            record = read_judgments(judgments, columns=mapped if hasattr(judgments, "columns") else None)
+        judgments = source.origin
+        if not isinstance(source, SparkJudgments):
+            record = source.read()
             return cls(judgments, record=record, judged=Judged.of(judgments_once(record), record.source))
-        ask = Ask("judgments", mapped)
+        ask = Ask("judgments", source.columns)
         names = find_columns(judgments.columns, ask, "judgments")
         if judgments.count() > broadcast:
             check_types(judgments, ask, "judgments")
             return cls(judgments, names)
-        record = read_judgments(collected(judgments.select(*map(quoted, dict.fromkeys(names)))), columns=mapped)
+        record = read_judgments(collected(judgments.select(*map(quoted, dict.fromkeys(names)))), columns=source.columns)
         if not len(record):
             raise no_rows("judgments", ask)
         return cls(judgments, names, record, Judged.of(judgments_once(record), record.source))
@@ -65,7 +65,7 @@ class Labels:
     def groups(self, by: Any) -> dict[str, str] | None:
         """Query → group; `by` may be a column of the judgments."""
         if isinstance(by, str) and is_spark(self.origin) and by in self.origin.columns:
-            return groups_of(by, self._column(by))
+            return groups_of("group", self._column(by, "group"))
         return groups_of(collected(by) if is_spark(by) else by, self.origin)
 
     def weights(self, weights: Any) -> dict[str, Any] | None:
@@ -73,10 +73,10 @@ class Labels:
         if weights is None:
             return None
         if isinstance(weights, str) and is_spark(self.origin) and weights in self.origin.columns:
-            return query_table(self._column(weights).rename({weights: "weight"}), "weight")
+            return query_table(self._column(weights, "weight"), "weight")
         return query_table(collected(weights) if is_spark(weights) else weights, "weight")
 
-    def _column(self, column: str) -> Any:
-        """A column of the judgments, once for every query."""
-        query = self.names[0]
-        return collected(self.origin.select(quoted(query), quoted(column)).distinct()).rename({query: "query_id"})
+    def _column(self, column: str, name: str) -> Any:
+        """A column of the judgments under another name, once for every query."""
+        columns = self.origin.selectExpr(f"{quoted(self.names[0])} as query_id", f"{quoted(column)} as {name}")
+        return collected(columns.distinct())

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 from rankgauge.engines.failures import said_by
+from rankgauge.engines.jobs import SparkJudgments, SparkRun
 from rankgauge.errors import InputError, choices, unknown
-from rankgauge.result import Evaluation
+from rankgauge.read import JudgmentsSource, RunSource
 
-__all__ = ["READERS", "evaluate_paths", "frame_at", "session_at"]
+__all__ = ["READERS", "frame_at", "judgments_at", "run_at", "session_at"]
 
 READERS: Final[dict[str, tuple[str, dict[str, str]]]] = {  # suffix → Spark's format and its options
     ".parquet": ("parquet", {}),
@@ -24,14 +25,16 @@ COMPRESSED: Final = (".gz", ".bz2", ".zst")
 QUIET: Final = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
 
 
-def evaluate_paths(judgments: str, runs: Mapping[str, str], measures: Any, *, master: str, **about: Any) -> Evaluation:
-    """Measure runs at paths that Spark reads; judgments that it does not read are read here."""
-    from rankgauge.engines.spark import evaluate
+def judgments_at(session: Any, source: JudgmentsSource) -> JudgmentsSource:
+    """Judgments at a path that Spark reads; what it does not read stays as it is."""
+    if _format(str(source.origin)) is None:
+        return source
+    return SparkJudgments(frame_at(session, source.origin), columns=source.columns)
 
-    with session_at(master) as session:
-        frames = {name: frame_at(session, path) for name, path in runs.items()}
-        judged = frame_at(session, judgments) if _format(judgments) is not None else judgments
-        return evaluate(judged, frames, measures, **about)
+
+def run_at(session: Any, source: RunSource) -> SparkRun:
+    """A run at a path that Spark reads."""
+    return SparkRun(frame_at(session, str(source.origin)), columns=source.columns)
 
 
 @contextmanager

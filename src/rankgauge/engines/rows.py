@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,11 @@ from rankgauge.engines.blocks import KIND, Block, Task, unanswered
 from rankgauge.engines.jobs import (
     ID,
     ROW,
+    SparkRun,
     check_types,
     collected,
     count_rows,
     done,
-    mapped_columns,
     only,
     quoted,
     together,
@@ -41,19 +41,12 @@ __all__ = ["Rows"]
 class Rows:
     """The rows of one DataFrame, and what was found in them, rules by rules."""
 
-    def __init__(
-        self,
-        frame: Any,
-        name: str,
-        system: str | None,
-        labels: Labels,
-        columns: Mapping[str, str] | None,
-        limits: dict[str, Any],
-    ) -> None:
-        self.frame, self.name, self.system, self.labels, self.limits = frame, name, system, labels, limits
-        self.mapped = mapped_columns(columns, "score", "rank")
-        if system is not None and system not in frame.columns:
-            raise InputError(f"{name}: there is no column {system!r}; the columns are {', '.join(frame.columns)}")
+    def __init__(self, run: SparkRun, name: str, system: str | None, labels: Labels, limits: dict[str, Any]) -> None:
+        self.frame, self.mapped = run.origin, run.columns
+        self.name, self.system, self.labels, self.limits = name, system, labels, limits
+        if system is not None and system not in self.frame.columns:
+            known = ", ".join(self.frame.columns)
+            raise InputError(f"{name}: there is no column {system!r}; the columns are {known}")
         self._known: dict[Protocol, tuple[dict[str, list[Block]], Universe]] = {}
 
     def systems(self, protocol: Protocol) -> list[str]:

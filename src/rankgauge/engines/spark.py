@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rankgauge.engines.blocks import BLOCK, HUGE
 from rankgauge.engines.failures import in_one_line
 from rankgauge.engines.functions import ARRAYS, register, udf
-from rankgauge.engines.jobs import is_spark
+from rankgauge.engines.jobs import SparkJudgments, SparkRun, is_spark
 from rankgauge.engines.labels import Labels
 from rankgauge.engines.rows import Rows
 from rankgauge.errors import InputError
@@ -28,6 +28,8 @@ from rankgauge.evaluate import dialect_under, measure_hits
 from rankgauge.matching.match import settled
 from rankgauge.measures import AnyMeasure, Measure, parse, parse_all
 from rankgauge.protocol import DEFAULT, Duplicates, Protocol, Rules
+from rankgauge.read import JudgmentsSource
+from rankgauge.read.readers import check_mapped
 from rankgauge.result import Evaluation, Result
 
 if TYPE_CHECKING:
@@ -68,11 +70,14 @@ def evaluate(
     tool = None if dialect is None else dialect_under(dialect, protocol)
     parsed = parse_all(measures, parse if tool is None else tool.written)
     limits: dict[str, Any] = {"rows": block, "huge": huge}
-    labels = Labels.of(judgments, columns, broadcast)
+    judged = (SparkJudgments if is_spark(judgments) else JudgmentsSource).of(judgments, columns=columns)
+    ranked = _named(runs, system, columns)
+    check_mapped(columns or {}, [judged, *ranked.values()], "columns:")
+    labels = Labels.of(judged, broadcast)
     about = {"groups": labels.groups(by), "weights": labels.weights(weights)}
     results: dict[str, Result] = {}
-    for name, frame in _named(runs, system).items():
-        rows = Rows(frame, name or "run", system, labels, columns, limits)
+    for name, run in ranked.items():
+        rows = Rows(run, name or "run", system, labels, limits)
         rules = tool.protocol if tool is not None else protocol
         for each in rows.systems(rules):
             results[each or name or "run"] = _result(rows, each, parsed, protocol, tool, about)
@@ -88,16 +93,16 @@ def per_query(evaluation: Evaluation | Result, session: Any) -> Any:
     return session.createDataFrame(pl.concat(frames).to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
-def _named(runs: Any, system: str | None) -> dict[str, Any]:
-    """Name → DataFrame."""
+def _named(runs: Any, system: str | None, columns: Mapping[str, str] | None) -> dict[str, SparkRun]:
+    """Name → run."""
     named = dict(runs) if isinstance(runs, Mapping) else {"": runs}
     for name, frame in named.items():
-        if not is_spark(frame):
+        if not isinstance(frame, SparkRun) and not is_spark(frame):
             what = f"run {name!r}" if name else "runs"
             raise InputError(f"{what}: expected a DataFrame of Spark, got a {type(frame).__name__}")
     if system is not None and "" not in named:
         raise InputError("system= names a column of one DataFrame; these have their names already")
-    return named
+    return {name: SparkRun.of(frame, columns=columns) for name, frame in named.items()}
 
 
 def _result(
