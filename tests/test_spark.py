@@ -350,6 +350,8 @@ def test_nothing_found_is_said_loudly(session: Any) -> None:
 def test_what_is_no_frame_of_spark(session: Any) -> None:
     with pytest.raises(InputError, match="run 'q1': expected a DataFrame of Spark, got a dict"):
         spark.evaluate(SMALL, nested(GOOD))
+    with pytest.raises(InputError, match="there are no runs; give a DataFrame, or DataFrames by the names of their"):
+        spark.evaluate(SMALL, {}, "RR")
     with pytest.raises(InputError, match="there is no column 'model'; the columns are query_id, doc_id, score"):
         spark.evaluate(SMALL, session.createDataFrame(GOOD, RANKED), system="model")
 

@@ -96,6 +96,8 @@ def per_query(evaluation: Evaluation | Result, session: Any) -> Any:
 def _named(runs: Any, system: str | None, columns: Mapping[str, str] | None) -> dict[str, SparkRun]:
     """Name → run."""
     named = dict(runs) if isinstance(runs, Mapping) else {"": runs}
+    if not named:
+        raise InputError("there are no runs; give a DataFrame, or DataFrames by the names of their systems")
     for name, frame in named.items():
         if not isinstance(frame, SparkRun) and not is_spark(frame):
             what = f"run {name!r}" if name else "runs"
