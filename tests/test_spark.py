@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +22,7 @@ import polars as pl
 import pytest
 
 import rankgauge
-from command import Command
+from command import COMMAND, Command, real
 from rankgauge.errors import (
     DuplicateError,
     FormatError,
@@ -35,7 +38,11 @@ from sparks import LOCAL, free_port, session_in
 
 pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install rankgauge[spark]")
 pytest.importorskip("pyarrow", reason="Spark needs pyarrow")
+from pyspark.errors import PySparkException
+
 from rankgauge.engines import spark
+from rankgauge.engines.failures import in_one_line
+from rankgauge.engines.paths import check_server
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
@@ -436,6 +443,87 @@ def test_what_a_task_or_java_raises(session: Any) -> None:
         spark.evaluate(SMALL, frame.selectExpr("query_id", "doc_id", "double(raise_error('the disk is full')) score"))
 
 
+INTERRUPTED: dict[str, str] = {"while Java starts": "SparkSubmit", "while workers work": "pyspark.daemon"}
+
+
+def in_group(group: int, word: str = "") -> list[int]:
+    """The processes of a group that have a word in their command line."""
+    found = subprocess.run(["ps", "-wweo", "pid,pgid,stat,args"], capture_output=True, text=True, check=True).stdout
+    rows = (line.split(maxsplit=3) for line in found.splitlines()[1:])
+    return [int(pid) for pid, own, state, *args in rows if own == str(group) and state[0] != "Z" and word in str(args)]
+
+
+def until(true: Callable[[], object], seconds: float = 60) -> None:
+    """Wait for something to be true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("when", INTERRUPTED)
+def test_interrupted(session: Any, tmp_path: Path, when: str) -> None:
+    """By Ctrl-C, which all processes of a terminal's foreground hear: one word, and none of them is left."""
+    columns = ("string(id div 1000) query_id", "string(id % 1000) doc_id", "id / 7 score")
+    session.range(3_000_000).selectExpr(*columns).write.parquet(str(tmp_path / "run.parquet"))
+    (tmp_path / "qrels.csv").write_text("query_id,doc_id,relevance\n1,1,1\n")
+    words = ["eval", "qrels.csv", str(tmp_path / "run.parquet"), "--engine", "spark", "--master", "local[1]"]
+    with subprocess.Popen(
+        [*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, start_new_session=True
+    ) as command:
+        try:
+            until(lambda: in_group(command.pid, INTERRUPTED[when]))
+            os.killpg(command.pid, signal.SIGINT)
+            out, err = command.communicate(timeout=60)
+            said = [line for line in err.decode().splitlines() if line and "pandas" not in line]
+            assert (command.returncode, out, said) == (130, b"", ["interrupted"])
+            until(lambda: not in_group(command.pid))
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(command.pid, signal.SIGKILL)
+
+
+@in_one_line()
+def interrupted() -> None:
+    """What Spark does when it is interrupted while it collects."""
+    try:
+        raise KeyboardInterrupt
+    finally:
+        raise PySparkException("Exception thrown in awaitResult")
+
+
+def test_what_spark_makes_of_an_interrupt() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+
+
+MASTERS: dict[str, str] = {
+    "foo://x": "Spark does not start (Master must either be yarn or start with spark, k8s, or local)",
+    "local[abc]": "Spark does not start (Could not parse Master URL: 'local[abc]')",
+    "sc://localhost:0/;x": "Spark does not start ([INVALID_CONNECT_URL] ",
+}
+
+
+@pytest.mark.parametrize("master", MASTERS)
+def test_a_master_that_is_wrong(session: Any, tmp_path: Path, master: str) -> None:
+    """In a process of its own: here a session is there already."""
+    if master.startswith("sc://"):
+        pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    (tmp_path / "qrels.csv").write_text("query_id,doc_id,relevance\nq1,a,3\n")
+    done = real("eval", "qrels.csv", tmp_path, "--engine", "spark", "--master", master, cwd=tmp_path)
+    said = [line for line in done.err.splitlines() if "pandas" not in line]
+    assert (done.code, len(said)) == (2, 1), done.err
+    assert said[0].startswith(f"error: --master {master}: {MASTERS[master]}")
+    assert "needs Java" not in said[0]
+
+
+def test_a_server_that_does_not_answer() -> None:
+    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    server = f"sc://{LOCAL}:{free_port()}"
+    with pytest.raises(InputError, match=f"--master {server}: nobody answers there, not in 0.5 seconds"):
+        check_server(server, patience=0.5)
+
+
 # ---- functions of SQL, Connect ---------------------------------------------------------------------------------------
 
 
@@ -488,7 +576,11 @@ CONNECTED = """
 import sys
 from pyspark.sql import SparkSession
 import rankgauge
+from pyspark.errors import PySparkException
+
 from rankgauge.engines import spark
+from rankgauge.engines.failures import in_one_line
+from rankgauge.engines.paths import check_server
 
 session = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
 judgments = {"q1": {"a": 3.0, "b": 1.0}, "q2": {"c": 1.0}, "q3": {"d": 2.0}}

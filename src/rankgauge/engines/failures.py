@@ -8,7 +8,7 @@ from typing import Final
 
 from rankgauge.errors import InputError
 
-__all__ = ["in_one_line", "said_by"]
+__all__ = ["heed_interrupt", "in_one_line", "said_by"]
 
 LIBRARIES: Final = ("pyspark", "py4j", "grpc")
 LONGEST: Final = 300
@@ -20,13 +20,22 @@ def in_one_line() -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        heed_interrupt(error)
         if type(error).__module__.split(".")[0] not in LIBRARIES:
             raise
         lost = "nothing was written; Spark's own log says more"
         raise InputError(f"Spark could not finish the job: {said_by(error)}; {lost}") from None
 
 
-def said_by(error: Exception) -> str:
+def heed_interrupt(error: BaseException | None) -> None:
+    """Raise KeyboardInterrupt where an error is what Spark made of one."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        error = error.__cause__ or error.__context__
+
+
+def said_by(error: Exception | str) -> str:
     """The sentence of an error of Spark that says what happened."""
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return (_of_python(lines) or _of_java(lines)).strip()[:LONGEST].rstrip(".;: ")
