@@ -378,6 +378,22 @@ def test_columns_that_are_not_there(session: Any, judged: str) -> None:
     assert same(spark.evaluate(judgments, frame, columns={"score": "bm25"}).first, expected_of(SMALL, nested(GOOD)))
 
 
+@pytest.mark.parametrize("limits", [{}, {"broadcast": 0}, {"huge": 1, "block": 1}], ids=str)
+def test_names_that_spark_would_read(session: Any, limits: dict[str, Any]) -> None:
+    """A dot and a backtick are letters of a name, which is not that of a field; and messages name it as it is."""
+    names = {"query_id": "query.id", "doc_id": "doc`id", "score": "a.`score`"}
+    frame = session.createDataFrame(GOOD, RANKED).toDF(*names.values())
+    judged = session.createDataFrame(listed(SMALL), JUDGED).toDF("query.id", "doc`id", "rel.")
+    columns = names | {"relevance": "rel."}
+    found = spark.evaluate(judged, frame, FEW, columns=columns, **limits).first
+    assert same(found, expected_of(SMALL, nested(GOOD), FEW))
+    named = frame.selectExpr("*", "'mine' as `s.y`")
+    assert list(spark.evaluate(judged, named, FEW, columns=columns, system="s.y", **limits)) == ["mine"]
+    with pytest.raises(FormatError, match="column 'doc`id' has no value"):
+        spark.evaluate(judged, frame.selectExpr("`query.id`", "string(null) as `doc``id`", "`a.``score```"),
+                       columns=columns)  # fmt: skip
+
+
 def test_a_rule_that_cannot_be_counted_is_refused(session: Any) -> None:
     frame = session.createDataFrame([*GOOD, ("q1", "b", 0.0)], RANKED)
     with pytest.raises(ProtocolError, match="duplicates=each cannot be counted; choose first or best, or raise huge="):

@@ -44,7 +44,9 @@ class SparkRun(_InSpark, RunSource):
 
 def done(frame: Any, task: Task) -> list[Block]:
     """What the tasks of a frame find; the first problem is raised."""
-    table = frame.mapInArrow(lambda batches: _work(batches, task), "block binary").toArrow()
+    names = list(frame.columns)
+    plain = frame.toDF(*(f"c{at}" for at in range(len(names))))  # Spark would take a.b for a field of a
+    table = plain.mapInArrow(lambda batches: _work(batches, names, task), "block binary").toArrow()
     blocks = [unpacked(data.as_py()) for data in table["block"]]
     for block in blocks:
         if block.problem is not None:
@@ -52,14 +54,15 @@ def done(frame: Any, task: Task) -> list[Block]:
     return blocks
 
 
-def _work(batches: Iterable[Any], task: Task) -> Iterator[Any]:
+def _work(batches: Iterable[Any], names: list[str], task: Task) -> Iterator[Any]:
     """What one task does, in a process of its own."""
     import pyarrow as pa
     from pyspark import TaskContext
 
     context = TaskContext.get()
     place = "" if context is None or task.whole else f", partition {context.partitionId()}"
-    for block in blocks_of(batches, task, place):
+    named = (pa.RecordBatch.from_arrays(batch.columns, names) for batch in batches)
+    for block in blocks_of(named, task, place):
         yield pa.RecordBatch.from_pydict({"block": pa.array([packed(block)], pa.binary())})
 
 
