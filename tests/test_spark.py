@@ -400,6 +400,20 @@ def test_a_rule_that_cannot_be_counted_is_refused(session: Any) -> None:
         spark.evaluate(SMALL, frame, protocol={"duplicates": "each"}, huge=1, block=1)
 
 
+@pytest.mark.parametrize("limits", [{}, {"huge": 1, "block": 1}, {"huge": 1, "block": 1, "broadcast": 0}], ids=str)
+def test_a_duplicate_beyond_the_depth(session: Any, limits: dict[str, Any]) -> None:
+    """It changes nothing, in a query that is counted either; within the depth it is an error."""
+    judgments = {"q1": {"a": 1.0, "b": 1.0}, "q2": {"c": 1.0}}
+    judged = session.createDataFrame(listed(judgments), JUDGED)
+    rows = [("q1", "z", 9.0), ("q1", "a", 1.0), ("q1", "b", 2.0), ("q1", "a", 0.5), ("q2", "a", 0.5)]
+    frame, table = session.createDataFrame(rows, RANKED), pl.DataFrame(rows, RANKED.split()[::2], orient="row")
+    for depth in (2, 3):
+        found = spark.evaluate(judged, frame, FEW, protocol={"depth": depth}, **limits).first
+        assert same(found, expected_of(judgments, table, FEW, protocol={"depth": depth}))
+    with pytest.raises(DuplicateError, match="document 'a' is there twice in the ranking of query 'q1'"):
+        spark.evaluate(judged, frame, FEW, protocol={"depth": 4}, **limits)
+
+
 def test_a_query_of_many_documents(session: Any) -> None:
     """Of 300,000 rows none is collected: their number is past what a task takes."""
     many = session.range(300_000).selectExpr("'q1' as query_id", "concat('d', id) as doc_id", "id % 1000 / 8 as score")

@@ -23,7 +23,7 @@ from rankgauge.engines.jobs import (
 from rankgauge.engines.joined import Universe, apart, found_in, sizes_of, without
 from rankgauge.engines.labels import Labels
 from rankgauge.engines.sparse import Key, Target, added, blocks_of_counts, targets_of
-from rankgauge.errors import DuplicateError, InputError, ProtocolError, counted, warn
+from rankgauge.errors import DuplicateError, InputError, ProtocolError, RankgaugeError, counted, warn
 from rankgauge.matching.diagnose import warn_if_nothing_found
 from rankgauge.protocol import REPEATING, Protocol
 from rankgauge.read import Judgments, Run
@@ -195,22 +195,29 @@ class Rows:
         if protocol.only_positive:
             kept = kept.where("cast(number as float) > 0")
         keys = ["system", "query", "doc"]
-        twice = kept.groupBy(*keys).count().where("count > 1").limit(1).collect()
-        if not twice:
+        twice = _repeated(kept, keys)
+        if twice is None:
             return rows
-        name, query, doc = twice[0]["system"] or self.name, twice[0]["query"], twice[0]["doc"]
-        there = f"{name}: document {doc!r} is there twice in the ranking of query {query!r}"
-        if protocol.duplicates == "error":
-            raise DuplicateError(f"{there}; {how_to_mend()}")
-        if protocol.duplicates in REPEATING:
-            raise ProtocolError(
-                f"{there}, which has so many documents that they are counted, and duplicates={protocol.duplicates} "
-                "cannot be counted; choose first or best, or raise huge="
-            )
+        if protocol.duplicates == "error" and protocol.depth is not None:  # beyond the depth it changes nothing
+            place = "row_number() over (partition by system, query order by number desc, doc desc) as place"
+            twice = _repeated(kept.selectExpr(*keys, place).where(f"place <= {protocol.depth}"), keys)
+        if twice is not None and protocol.duplicates not in ("first", "best"):
+            raise self._refused(twice, protocol)
         kept = kept.selectExpr(*keys, "number", "row", "struct(row, number) as start")
         picked = kept.groupBy(*keys).agg({"number": "max", "start": "min"})
-        number = "`max(number)`" if protocol.duplicates == "best" else "`min(start)`.number"
+        number = "`min(start)`.number" if protocol.duplicates == "first" else "`max(number)`"
         return picked.selectExpr(*keys, f"{number} as number", "`min(start)`.row as row")
+
+    def _refused(self, row: Any, protocol: Protocol) -> RankgaugeError:
+        """The error for a document that is there twice in a query that is counted."""
+        name, query, doc = row["system"] or self.name, row["query"], row["doc"]
+        there = f"{name}: document {doc!r} is there twice in the ranking of query {query!r}"
+        if protocol.duplicates not in REPEATING:
+            return DuplicateError(f"{there}; {how_to_mend()}")
+        return ProtocolError(
+            f"{there}, which has so many documents that they are counted, and duplicates={protocol.duplicates} "
+            "cannot be counted; choose first or best, or raise huge="
+        )
 
     @cached_property
     def _names(self) -> list[str]:
@@ -232,3 +239,8 @@ class Rows:
     def _selected(self, protocol: Protocol) -> Any:
         names = [*(self._task(protocol).ask.columns or {}).values(), *([self.system] if self.system else [])]
         return self.frame.select(*map(quoted, dict.fromkeys(names)))
+
+
+def _repeated(rows: Any, keys: list[str]) -> Any:
+    """A row of these columns that is there more than once; None where there is none."""
+    return next(iter(rows.groupBy(*keys).count().where("count > 1").limit(1).collect()), None)
