@@ -570,6 +570,39 @@ def test_functions_of_sql(session: Any) -> None:
         spark.udf("ndgc")
 
 
+@pytest.mark.parametrize("name", spark.ARRAYS)
+def test_a_query_without_results_counts(session: Any, name: str) -> None:
+    """Where it is judged: 0, of which a mean is made, and not NULL, which it leaves out."""
+    spark.register(session, name)
+    rows: list[tuple[Any, Any]] = [([1.0, 0.0], [1.0]), ([], [1.0, 2.0]), ([], []), (None, [1.0]), ([1.0], None)]
+    session.createDataFrame(rows, "grades array<double>, ideal array<double>").createOrReplaceTempView("judged")
+    with_ideal = [row[0] for row in session.sql(f"select {name}(grades, 2, ideal) from judged").collect()]
+    own = float(getattr(rankgauge.arrays, name)([[1.0, 0.0]], [[2, 1]], 2))
+    assert with_ideal == [own, 0.0, None, None, None]
+    alone = [row[0] for row in session.sql(f"select {name}(grades, 2) from judged").collect()]
+    assert alone[:4] == [own, None, None, None]
+
+
+WRONG_ROWS: dict[str, str] = {
+    "array(1.0D, -1.0D), 2": r"FormatError: ndcg of \"\[1.0, -1.0\]\": place 1: the grade is -1.0, and grades are",
+    "array(1.0D, null), 2": "place 1: the grade is nan; expected a finite number",
+    "array(1.0D, double('NaN')), 2": "place 1: the grade is nan; expected a finite number",
+    "array('1', '0'), 2": "ndcg of .* expected numbers",
+    "array(1), 2, array(-1)": "ideal has the grade -1; grades are 0 or more",
+    "array(1), int(null)": "MeasureError: ndcg: k is (None|nan); expected a whole number, 1 or more",
+    "array(1), 0": "ndcg: k is 0; expected a whole number, 1 or more",
+    "array(1), 2.7D": "ndcg: k is 2.7; expected a whole number, 1 or more",
+    "array(1), '2'": "ndcg: k is '2'; expected a whole number, 1 or more",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG_ROWS)
+def test_a_row_that_is_wrong_is_refused(session: Any, arguments: str) -> None:
+    spark.register(session, "ndcg")
+    with pytest.raises(PySparkException, match=WRONG_ROWS[arguments]):
+        session.sql(f"select ndcg({arguments}) from range(3)").collect()
+
+
 def test_on_the_command_line(session: Any, tmp_path: Path, command: Command) -> None:
     session.createDataFrame(GOOD, RANKED).write.parquet(str(tmp_path / "mine.parquet"))
     (tmp_path / "qrels.csv").write_text("query_id,doc_id,relevance\nq1,a,3\nq1,b,1\nq2,c,1\nq3,d,2\n")
