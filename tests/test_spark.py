@@ -346,12 +346,21 @@ def test_missing_queries_may_be_an_error(session: Any) -> None:
         spark.evaluate(SMALL, frame, protocol={"missing": "error"})
 
 
-def test_nothing_found_is_said_loudly(session: Any) -> None:
+@pytest.mark.parametrize("broadcast", [0, 1000])
+def test_nothing_found_is_said_loudly(session: Any, broadcast: int) -> None:
     frame = session.createDataFrame([("q1", "A", 1.0), ("q1", "B", 0.5)], RANKED)
+    judged = session.createDataFrame(listed(SMALL), JUDGED)
     with pytest.warns(
         rankgauge.RankgaugeWarning, match="NO JUDGED DOCUMENT.*judges 'a', 'b', run returns 'A', 'B'. Hint"
     ):
-        spark.evaluate(SMALL, frame)
+        spark.evaluate(judged, frame, broadcast=broadcast)
+
+
+@pytest.mark.parametrize("limit", [{"broadcast": -1}, {"block": -1}, {"huge": 0}, {"block": 2.5}], ids=str)
+def test_limits_that_are_none(session: Any, limit: dict[str, Any]) -> None:
+    ((name, given),) = limit.items()
+    with pytest.raises(InputError, match=rf"^{name}={given}: expected a whole number, [01] or more$"):
+        spark.evaluate(SMALL, session.createDataFrame(GOOD, RANKED), **limit)
 
 
 def test_what_is_no_frame_of_spark(session: Any) -> None:
@@ -471,6 +480,13 @@ def test_what_a_task_or_java_raises(session: Any) -> None:
         spark.evaluate(SMALL, frame.mapInArrow(broken, RANKED))
     with pytest.raises(InputError, match=r"^Spark could not finish the job: .*the disk is full.*more$"):
         spark.evaluate(SMALL, frame.selectExpr("query_id", "doc_id", "double(raise_error('the disk is full')) score"))
+
+
+def test_a_column_of_another_type_than_declared(session: Any, tmp_path: Path) -> None:
+    pl.DataFrame({"query_id": ["q1"], "doc_id": ["a"], "score": ["high"]}).write_parquet(tmp_path / "part.parquet")
+    frame = session.read.schema(RANKED).parquet(str(tmp_path))
+    with pytest.raises(InputError, match=r"^Spark could not finish the job: .*part\.parquet\..* column .score"):
+        spark.evaluate(SMALL, frame)
 
 
 INTERRUPTED: dict[str, str] = {"while Java starts": "SparkSubmit", "while workers work": "pyspark.daemon"}

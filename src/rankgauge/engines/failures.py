@@ -12,6 +12,7 @@ __all__ = ["heed_interrupt", "in_one_line", "said_by"]
 
 LIBRARIES: Final = ("pyspark", "py4j", "grpc")
 LONGEST: Final = 300
+EMPTY: Final = "Exception thrown in awaitResult"  # of which the cause says more
 
 
 @contextmanager
@@ -48,6 +49,7 @@ def _of_python(lines: list[str]) -> str:
 
 
 def _of_java(lines: list[str]) -> str:
-    """What a job ended with; else what Java raised, which Py4J puts after a colon; else the first line."""
-    telling = [*(line for line in lines if "Job aborted" in line), *(line for line in lines if line.startswith(": "))]
-    return [*telling, *lines][0].rsplit("Exception: ", 1)[-1]
+    """What a job ended with; else what Java raised, after a colon as Py4J has it, or its cause; else the first line."""
+    aborted = [line for line in lines if "Job aborted" in line]
+    raised = [line for line in lines if line.startswith((": ", "Caused by: ")) and EMPTY not in line]
+    return [*aborted, *raised, *lines][0].rsplit("Exception: ", 1)[-1]

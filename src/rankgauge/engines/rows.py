@@ -63,12 +63,14 @@ class Rows:
 
     def warn_if_nothing_found(self, hits: Hits, protocol: Protocol, system: str) -> None:
         """Say so where no judged document was retrieved at all, with documents of both sides."""
-        record = self.labels.record
-        if len(hits.rank) or not hits.retrieved.any() or record is None:
+        if len(hits.rank) or not hits.retrieved.any():
             return
         shown = hits.queries[int(hits.retrieved.argmax())]
         largest = [each.largest for each in self._blocks(protocol)[0][system] if each.largest is not None]
         docs = next((docs for query, docs in largest if query == shown), [])
+        judged = self.labels.some([shown])
+        assert judged is not None  # hits are of judged queries alone
+        record = Judgments(judged.columns, source=judged.source)
         warn_if_nothing_found(record, Run({shown: dict.fromkeys(docs, 0.0)}, source=system or self.name), hits)
 
     def peek(self, hits: Hits, system: str) -> Peek:

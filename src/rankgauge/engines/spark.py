@@ -69,11 +69,11 @@ def evaluate(
     protocol = protocol if duplicates is None else replace(protocol, duplicates=duplicates)
     tool = None if dialect is None else dialect_under(dialect, protocol)
     parsed = parse_all(measures, parse if tool is None else tool.written)
-    limits: dict[str, Any] = {"rows": block, "huge": huge}
+    limits: dict[str, Any] = {"rows": _limit("block", block), "huge": _limit("huge", huge)}
     judged = (SparkJudgments if is_spark(judgments) else JudgmentsSource).of(judgments, columns=columns)
     ranked = _named(runs, system, columns)
     check_mapped(columns or {}, [judged, *ranked.values()], "columns:")
-    labels = Labels.of(judged, broadcast)
+    labels = Labels.of(judged, _limit("broadcast", broadcast, 0))
     about = {"groups": labels.groups(by), "weights": labels.weights(weights)}
     results: dict[str, Result] = {}
     for name, run in ranked.items():
@@ -91,6 +91,13 @@ def per_query(evaluation: Evaluation | Result, session: Any) -> Any:
     results = [*Evaluation.of([evaluation] if isinstance(evaluation, Result) else evaluation).values()]
     frames = [each.per_query.insert_column(0, pl.lit(each.name).alias("system")) for each in results]
     return session.createDataFrame(pl.concat(frames).to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+
+def _limit(name: str, given: Any, least: int = 1) -> int:
+    """A limit, if it can be one."""
+    if not isinstance(given, int) or given < least:
+        raise InputError(f"{name}={given!r}: expected a whole number, {least} or more")
+    return given
 
 
 def _named(runs: Any, system: str | None, columns: Mapping[str, str] | None) -> dict[str, SparkRun]:
