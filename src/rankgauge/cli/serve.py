@@ -164,7 +164,7 @@ def _stored(
 def _measures(named: tuple[str, ...]) -> tuple[str, ...]:
     from rankgauge.measures import parse_all
 
-    return tuple(map(str, parse_all(named)))
+    return tuple(map(str, parse_all(named))) if named else ()
 
 
 def _say(to: str, browser: bool) -> None:
