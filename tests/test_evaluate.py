@@ -393,3 +393,8 @@ def test_no_package_is_hidden_by_a_function_of_its_name() -> None:
     for name in packages:
         assert isinstance(importlib.import_module(f"rankgauge.{name}"), ModuleType)
         assert isinstance(getattr(rankgauge, name), ModuleType)
+
+
+def test_no_run_at_all_is_refused() -> None:
+    with pytest.raises(InputError, match="there is no run; give one"):
+        rankgauge.evaluate_runs({"q": {"d": 1}}, {})

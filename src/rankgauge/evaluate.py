@@ -120,8 +120,8 @@ def evaluate_runs(
                 if not keep_going:
                     raise
                 warn(f"{name} is left out: {error}")
-    if not results and sources:
-        raise InputError("no run is left: none of them can be read")
+    if not results:
+        raise InputError("no run is left: none of them can be read" if sources else "there is no run; give one")
     return Evaluation(results)
 
 
