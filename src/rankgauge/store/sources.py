@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from rankgauge.errors import InputError, unknown, warn
+from rankgauge.errors import InputError, unknown, warn, way
 from rankgauge.read import JudgmentsSource, RunSource
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ def sample_of(runs: Iterable[RunSource]) -> Sample | None:
     if names == {None}:
         return None
     if len(names) > 1:
-        warn("the runs were made for different queries, so that no sample is used; name one: --sample @NAME")
+        how = way("sample=", "--sample @NAME")
+        warn(f"the runs were made for different queries, so that no sample is used{how and f'; name one: {how}'}")
         return None
     return addresses[0].project.sample(str(names.pop()))
 
