@@ -42,6 +42,7 @@ from pyspark.errors import PySparkException
 
 from rankgauge.engines import spark
 from rankgauge.engines.failures import in_one_line
+from rankgauge.engines.jobs import MOST_BYTES, MOST_ROWS, answers, batches_by_rows
 from rankgauge.engines.paths import check_server
 
 pytestmark = [
@@ -431,6 +432,53 @@ def test_a_query_of_many_documents(session: Any) -> None:
     found = spark.evaluate(judgments, frame, FEW, huge=10_000, block=5_000).first
     assert same(found, expected_of(judgments, pl.DataFrame(frame.toArrow()), FEW))
     assert found.hits.retrieved.tolist() == [300_000, 2, 0]
+
+
+@pytest.mark.parametrize("given", [None, "1"])
+def test_batches_end_by_their_rows(session: Any, given: str | None) -> None:
+    """Adding up bytes takes Spark as long as the rows themselves; what somebody chose is there afterwards."""
+    chosen = {MOST_ROWS: "50", MOST_BYTES: given}
+    with settings(session, chosen):
+        assert sizes_of_batches(session) == [50, 50, 20]
+        assert {key: session.conf.get(key, None) for key in chosen} == chosen
+
+
+def test_batches_without_a_limit_of_rows_keep_that_of_bytes(session: Any) -> None:
+    with settings(session, {MOST_ROWS: "0", MOST_BYTES: str((1 << 31) - 1)}):
+        assert sizes_of_batches(session) == [120]
+    with settings(session, {MOST_ROWS: "0", MOST_BYTES: "1"}):
+        if len(sizes := sizes_of_batches(session)) == 1:
+            pytest.skip("this version of Spark does not count the bytes of batches")
+        assert sizes == [1] * 120
+
+
+@pytest.mark.parametrize("given", [None, "1"])
+def test_two_jobs_at_once_leave_no_limit_behind(session: Any, given: str | None) -> None:
+    with settings(session, {MOST_BYTES: given}):
+        one, other = batches_by_rows(session.conf), batches_by_rows(session.conf)
+        for each in (one, other):
+            each.__enter__()
+        for each in (one, other):
+            each.__exit__(None, None, None)
+        assert session.conf.get(MOST_BYTES, None) == given
+
+
+@contextlib.contextmanager
+def settings(session: Any, chosen: dict[str, str | None]) -> Iterator[None]:
+    """A session with some settings, which are gone afterwards."""
+    for key, value in chosen.items():
+        session.conf.unset(key) if value is None else session.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key in chosen:
+            session.conf.unset(key)
+
+
+def sizes_of_batches(session: Any) -> list[int]:
+    """How many rows the batches have that a task is given of 120."""
+    frame = session.range(120).coalesce(1)
+    return [*map(int, answers(frame, lambda batches: (b"%d" % batch.num_rows for batch in batches)))]
 
 
 # ---- what is lost ----------------------------------------------------------------------------------------------------

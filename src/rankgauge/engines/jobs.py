@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from rankgauge.engines.blocks import Block, Task, blocks_of, packed, shipped, unpacked
@@ -13,11 +14,24 @@ from rankgauge.read.names import find_columns
 from rankgauge.read.readers import JudgmentsSource, RecordSource, RunSource
 from rankgauge.read.rows import Ask
 
-__all__ = ["ID", "ROW", "SparkJudgments", "SparkRun", "check_types", "collected", "count_rows", "done", "is_spark"]
-__all__ += ["looks_at_order", "only", "quoted", "together"]
+__all__ = ["ID", "MOST_BYTES", "MOST_ROWS", "ROW", "SparkJudgments", "SparkRun", "answers", "batches_by_rows"]
+__all__ += [
+    "check_types",
+    "collected",
+    "count_rows",
+    "done",
+    "is_spark",
+    "looks_at_order",
+    "only",
+    "quoted",
+    "together",
+]
 
 ID: Final = "__query"  # the column of query ids as text
 ROW: Final = "__row"  # the column of places in the order given
+MOST_ROWS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
+MOST_BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
+UNLIMITED: Final = str((1 << 31) - 1)  # the number of bytes that Spark takes for no limit
 
 
 def is_spark(source: object) -> bool:
@@ -46,16 +60,48 @@ def done(frame: Any, task: Task) -> list[Block]:
     """What the tasks of a frame find; the first problem is raised."""
     names = list(frame.columns)
     plain = frame.toDF(*(f"c{at}" for at in range(len(names))))  # Spark would take a.b for a field of a
-    table = plain.mapInArrow(lambda batches: _work(batches, names, task), "block binary").toArrow()
-    blocks = [unpacked(data.as_py()) for data in table["block"]]
+    blocks = [*map(unpacked, answers(plain, lambda batches: _work(batches, names, task)))]
     for block in blocks:
         if block.problem is not None:
             raise block.problem
     return blocks
 
 
-def _work(batches: Iterable[Any], names: list[str], task: Task) -> Iterator[Any]:
-    """What one task does, in a process of its own."""
+def answers(frame: Any, work: Callable[[Iterable[Any]], Iterator[bytes]]) -> list[bytes]:
+    """What the tasks of a frame make of its rows, each in a process of its own."""
+
+    def batches_of_answers(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for answer in work(batches):
+            yield pa.RecordBatch.from_pydict({"answer": pa.array([answer], pa.binary())})
+
+    with batches_by_rows(frame.sparkSession.conf):
+        table = frame.mapInArrow(batches_of_answers, "answer binary").toArrow()
+    return [each.as_py() for each in table["answer"]]
+
+
+@contextmanager
+def batches_by_rows(settings: Any) -> Iterator[None]:
+    """Have Spark end a batch by its rows alone: to end it by its bytes, too, it adds these up anew after every row, and
+    that takes as long as all else that it does with the row."""
+    from pyspark.errors import PySparkException
+
+    given = settings.get(MOST_BYTES, None)  # what somebody chose
+    if given == UNLIMITED or int(settings.get(MOST_ROWS)) <= 0:  # lifted by another job, or all that ends a batch
+        yield
+        return
+    with suppress(PySparkException):  # of clusters that let nobody choose
+        settings.set(MOST_BYTES, UNLIMITED)
+    try:
+        yield
+    finally:
+        with suppress(PySparkException):
+            settings.unset(MOST_BYTES) if given is None else settings.set(MOST_BYTES, given)
+
+
+def _work(batches: Iterable[Any], names: list[str], task: Task) -> Iterator[bytes]:
+    """What one task does."""
     import pyarrow as pa
     from pyspark import TaskContext
 
@@ -63,15 +109,12 @@ def _work(batches: Iterable[Any], names: list[str], task: Task) -> Iterator[Any]
     place = "" if context is None or task.whole else f", partition {context.partitionId()}"
     named = (pa.RecordBatch.from_arrays(batch.columns, names) for batch in batches)
     for block in blocks_of(named, task, place):
-        yield pa.RecordBatch.from_pydict({"block": pa.array([packed(block)], pa.binary())})
+        yield packed(block)
 
 
-def count_rows(batches: Iterable[Any], targets: Mapping[Key, Target], protocol: Protocol) -> Iterator[Any]:
-    """What one task counts, in a process of its own."""
-    import pyarrow as pa
-
-    counts = shipped(counted_in(batches, targets, protocol))
-    yield pa.RecordBatch.from_pydict({"counts": pa.array([counts], pa.binary())})
+def count_rows(batches: Iterable[Any], targets: Mapping[Key, Target], protocol: Protocol) -> Iterator[bytes]:
+    """What one task counts."""
+    yield shipped(counted_in(batches, targets, protocol))
 
 
 def together(frame: Any, task: Task, queries: Iterable[str] | None = None) -> Any:

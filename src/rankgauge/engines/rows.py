@@ -12,6 +12,7 @@ from rankgauge.engines.jobs import (
     ID,
     ROW,
     SparkRun,
+    answers,
     check_types,
     collected,
     count_rows,
@@ -169,8 +170,7 @@ class Rows:
             pairs = [(query, doc) for query, doc, _ in Judgments(judged.columns)]
             wanted = frame.sparkSession.createDataFrame(pairs, "query string, doc string").hint("broadcast")
             targets = targets_of(collected(rows.join(wanted, on=["query", "doc"], how="left_semi")), judged, protocol)
-        tables = rows.mapInArrow(lambda batches: count_rows(batches, targets, protocol), "counts binary").toArrow()
-        counts = added(pickle.loads(each.as_py()) for each in tables["counts"])
+        counts = added(map(pickle.loads, answers(rows, lambda batches: count_rows(batches, targets, protocol))))
         blocks = [*blocks_of_counts(counts, targets, judged, protocol)]
         if self.labels.judged is None and judged is not None:
             own = Judgments(judged.columns)
