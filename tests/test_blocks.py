@@ -167,6 +167,8 @@ def test_real_runs_are_the_same_both_ways(shared: Path) -> None:
         b"q Q0 a 1 2.5 t\nq Q0 b 2 -1e-3 t\nr Q0 a 1 7 t\n",
         b"q\tQ0\ta_1\t1\t2.5\tt\nr Q0\tb 2 1 t",
         b"\xef\xbb\xbfq Q0 a 1 2 t\nr Q0 a 1 2 t\nq Q0 b 2 1 t\n",  # a query that comes back
+        b"a Q0 a 1 4 t\nab Q0 a 1 3 t\nab Q0 b 2 2 t\nabc Q0 a 1 2 t\na Q0 b 2 1 t\n",  # that begin alike
+        b"%b Q0 a 1 3 t\n%bb Q0 a 1 2 t\n" % (b"a" * 64, b"a" * 63),
     ],
 )
 def test_small_files_in_order_are_read_a_block_at_a_time(data: bytes, block: int) -> None:
@@ -184,6 +186,7 @@ def test_small_files_in_order_are_read_a_block_at_a_time(data: bytes, block: int
         b"q Q0 c 3 x t",
         b"#q Q0 c 3 1 t",  # a comment that has as many fields
         b"q Q0 c\x1cd 3 1 t",  # what text takes for a blank and bytes do not
+        b"q Q0\x1cc 3 1 t",
         b"q Q0 \xc3\xa9 3 1 t",
         b"q Q0 c 3 1 t\r",
         b"q  Q0 c 3 1 t",
@@ -195,3 +198,5 @@ def test_small_files_in_order_are_read_a_block_at_a_time(data: bytes, block: int
 def test_what_is_out_of_order_is_left_to_the_line_reader(line: bytes, block: int) -> None:
     assert by_fields(b"q Q0 a 1 9 t\n" + line + b"\nq Q0 z 9 0 t\n", "run", block) is None
     assert by_fields(b"", "run", block) is None
+    assert by_fields(b" Q0 c 3 1 t\nq Q0 a 1 9 t\n", "run", block) is None
+    assert by_fields(b"%b Q0 a 1 3 t\n" % (b"a" * 65), "run", block) is None  # for the line reader: few are so long
