@@ -547,6 +547,21 @@ def test_bad_weights(text: str, message: str, cli: Command, here: Path) -> None:
     fails(cli("eval", "qrels.txt", "good.run", "--weights", "weights.csv"), message)
 
 
+@pytest.mark.parametrize("name", ["-q", "--metric"])
+def test_files_that_look_like_options_come_after_two_dashes(name: str, here: Path, cli: Command) -> None:
+    (here / "good.run").rename(here / name)
+    outcome = cli("eval", "-m", "nDCG@10", "--format", "csv", "--", "qrels.txt", name)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith(f"run,queries,nDCG@10\n'{name},")  # which no spreadsheet takes for a formula
+
+
+def test_short_options_alone_together_and_with_their_value(cli: Command) -> None:
+    spellings = (["-q", "-m", "nDCG@10"], ["-qm", "nDCG@10"], ["-qmnDCG@10"], ["--per-query", "--measure=nDCG@10"])
+    printed = {cli("eval", "qrels.txt", "good.run", *words) for words in spellings}
+    assert len(printed) == 1
+    assert {each.code for each in printed} == {0}
+
+
 @pytest.mark.parametrize(
     ("rules", "value"),
     [

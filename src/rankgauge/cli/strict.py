@@ -141,9 +141,14 @@ class Strict(click.Command):
     # ---- spellings ---------------------------------------------------------------------------------------------------
 
     def _respelled(self, args: Sequence[str]) -> Iterator[str]:
-        """The arguments with options under their new names, and a word about it."""
-        known = {spelling for each in self.params for spelling in each.opts}
-        for argument in args:
+        """The arguments with options under their new names, and a word about it.
+
+        Short options become long ones, for click looks for them among these first, by likeness, which takes time.
+        """
+        options = [each for each in self.params if isinstance(each, click.Option)]
+        known = {spelling: max(each.opts, key=len) for each in options for spelling in each.opts}
+        left = iter(args)
+        for argument in left:
             old, equals, value = argument.partition("=")
             if old in self.renamed and old not in known:
                 new = self.renamed[old]
@@ -151,7 +156,9 @@ class Strict(click.Command):
                 argument = new + equals + value
             elif old in SYNONYMS and old not in known and SYNONYMS[old] in known:
                 argument = SYNONYMS[old] + equals + value
-            yield argument
+            yield known.get(argument, argument)
+            if argument == "--":  # names of files follow, whatever they look like
+                yield from left
 
     def _spread_out(self, args: Iterable[str]) -> Iterator[str]:
         """The arguments with an option before each of the values that follow it."""
