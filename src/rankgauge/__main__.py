@@ -5,7 +5,6 @@ import atexit
 import gc
 import os
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING, NoReturn
 
@@ -14,8 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+MAIN = _thread.get_ident()  # the thread that runs the command
 SOON = 0.01  # seconds
 YOUNG = 100_000  # objects made, after which Python looks for garbage: nearly all of them last as long as a command does
+ROOM = 1 << 15  # places on the stack of calls, for all calls of a command
 
 
 def main() -> NoReturn:
@@ -34,6 +35,12 @@ def main() -> NoReturn:
     raise AssertionError("unreachable: a command ends by leaving")
 
 
+# Python keeps calls in pieces of memory, takes a new one for the call that has no room, and gives it back when that
+# returns. Imports that happen to lie at the end of a piece do so hundreds of times (5 ms, in CPython up to 3.14): the
+# piece that has room for this function has room for all that it calls.
+main.__code__ = main.__code__.replace(co_stacksize=ROOM)
+
+
 def _unraisable(lost: "UnraisableHookArgs") -> None:
     """Ctrl-C that meets Python in a callback which cannot raise, as where an object ends, would be lost: it comes again
     from a thread, when the callback is over."""
@@ -50,13 +57,13 @@ def _interrupt() -> None:
     if sys.platform == "win32":
         _thread.interrupt_main()
     else:  # which wakes what waits, too
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        signal.pthread_kill(MAIN, signal.SIGINT)
 
 
 def _leave(code: object) -> NoReturn:
     """End the process; what is left of it is not taken apart, object by object, before the system takes it all."""
     gc.freeze()
-    alone = threading.active_count() == 1 and "sqlite3" not in sys.modules  # whose files Python closes
+    alone = _thread._count() == 0 and "sqlite3" not in sys.modules  # whose files Python closes
     watched = sys.getprofile() or sys.gettrace() or sys.flags.inspect  # somebody has something to say afterwards
     if alone and not watched and isinstance(code, int):
         atexit._run_exitfuncs()
