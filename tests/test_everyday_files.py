@@ -735,6 +735,7 @@ ODD: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("case", ODD)
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")  # as outside of tests, where it is no error
 def test_odd_values_in_memory(case: str) -> None:
     run, message = ODD[case]
     with pytest.raises(InputError, match=message):

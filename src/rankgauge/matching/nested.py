@@ -16,12 +16,13 @@ import numpy as np
 
 from rankgauge.matching.order import as_float32, descending_within, sort_within, tie_groups
 from rankgauge.matching.parts import GROUPED, Parts, joined, ordered
-from rankgauge.matching.unpack import Batch, numbers_of, sizes_of, text_keys, unpack
+from rankgauge.matching.unpack import Batch, listed, numbers_of, sizes_of, text_keys, unpack
 from rankgauge.protocol import NARROW
 from rankgauge.read.records import complex_refused, id_text
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Ints
+    from rankgauge.matching.unpack import Tables
     from rankgauge.protocol import Protocol
     from rankgauge.read.records import Judgments, Run
 
@@ -34,20 +35,17 @@ NOTHING: Mapping[str, float] = {}
 
 def match_nested(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol, small: int = SMALL) -> Parts:
     """Look every judged document up in the ranking of its query."""
-    with complex_refused():
-        return _matched(judgments, run, queries, protocol, small)
-
-
-def _matched(judgments: Judgments, run: Run, queries: list[str], protocol: Protocol, small: int) -> Parts:
     tables = list(map(judgments.nested.__getitem__, queries))
     rankings = _rankings(run, queries, protocol)
-    whole = Batch(judgments, run, protocol, queries, tables, rankings, sizes_of(tables), sizes_of(rankings))
     if sum(map(len, rankings)) < small:
-        return ordered(_by_sorting(whole), protocol, ranked=protocol.ties not in GROUPED)
+        parts = _by_sorting(judgments, run, queries, tables, rankings, protocol)
+        return ordered(parts, protocol) if protocol.ties in GROUPED else parts
+    whole = Batch(judgments, run, protocol, queries, tables, rankings, sizes_of(tables), sizes_of(rankings))
     ends = whole.retrieved.cumsum()
     cuts = sorted(set(np.searchsorted(ends, np.arange(BATCH, ends[-1], BATCH)).tolist()))
     batches = (whole.part(start, end) for start, end in pairwise([0, *cuts, len(queries)]) if start < end)
-    return joined([ordered(_by_counting(batch), protocol) for batch in batches])
+    with complex_refused():
+        return joined([ordered(_by_counting(batch), protocol) for batch in batches])
 
 
 def _rankings(run: Run, queries: list[str], protocol: Protocol) -> list[Mapping[str, float]]:
@@ -124,31 +122,46 @@ def _place_in_ties(batch: Batch, queries: list[int], docs: list[str], scores: li
     return places
 
 
-def _by_sorting(batch: Batch) -> Parts:
-    """The same by sorting each ranking: the specification of the order, and quicker for a few rows."""
-    grades = numbers_of(batch.judgments, batch.tables, batch.queries)
-    scores = iter(numbers_of(batch.run, batch.rankings, batch.queries).tolist())
-    hits: list[tuple[int, int, int, int, float]] = []  # query, rank, first, tied, grade
-    for query, (table, ranking) in enumerate(zip(batch.tables, batch.rankings, strict=True)):
-        own, docs, grade_of = [*islice(scores, len(ranking))], text_keys(ranking), text_keys(table)
-        if all(map(gt, own, islice(own, 1, None))):  # in order and without ties, as most are: a rank is a place
+def _by_sorting(
+    judgments: Judgments, run: Run, queries: list[str], tables: Tables, rankings: Tables, protocol: Protocol
+) -> Parts:
+    """The same by sorting each ranking: the specification of the order, and quicker for a few rows.
+
+    Parts are in their order, unless ties are grouped.
+    """
+    ideal: list[float] = []
+    found: list[float] = []
+    query_of: list[int] = []
+    rank_of: list[int] = []
+    group: list[int] = []
+    tied: list[int] = []
+    each = zip(tables, rankings, listed(judgments, queries, tables), listed(run, queries, rankings), strict=True)
+    for number, (table, ranking, grades, scores) in enumerate(each):
+        docs, grade_of = text_keys(ranking), text_keys(table)
+        ideal += sorted(grades, reverse=True) if protocol.ideal_order == "grade" else grades
+        before = len(rank_of)
+        if all(map(gt, scores, islice(scores, 1, None))):  # in order and without ties, as most are: a rank is a place
             judged = [*map(grade_of.__contains__, docs)]
-            ranks = [*compress(count(1), judged)]
-            hits += zip(repeat(query), ranks, ranks, repeat(1), map(grade_of.__getitem__, compress(docs, judged)))
-            continue
-        pairs = _ordered([*zip(own, docs, strict=True)], batch.protocol)
-        first = last = 0  # ranks of the group looked at
-        for rank, (score, doc) in enumerate(pairs, 1):
-            if doc in grade_of:
-                if rank > last:
-                    first, last = _group(pairs, rank, score)
-                hits.append((query, rank, first, last - first + 1, grade_of[doc]))
-    *places, found = zip(*hits, strict=True) if hits else ((),) * 5
-    query_of, rank_of, group, tied = (np.array(column, np.int64) for column in places)
-    if batch.protocol.ties in GROUPED:
-        rank_of = group
-    judged_query = np.arange(len(batch.tables)).repeat(batch.judged)
-    return Parts(batch.retrieved, judged_query, grades, query_of, rank_of, group, tied, np.array(found, np.float64))
+            found += map(grade_of.__getitem__, compress(docs, judged))
+            rank_of += compress(count(1), judged)
+            group += rank_of[before:]
+            tied += repeat(1, len(rank_of) - before)
+        else:
+            pairs = _ordered([*zip(scores, docs, strict=True)], protocol)
+            first = last = 0  # ranks of the group looked at
+            for rank, (score, doc) in enumerate(pairs, 1):
+                if doc in grade_of:
+                    if rank > last:
+                        first, last = _group(pairs, rank, score)
+                    found.append(grade_of[doc])
+                    rank_of.append(first if protocol.ties in GROUPED else rank)
+                    group.append(first)
+                    tied.append(last - first + 1)
+        query_of += repeat(number, len(rank_of) - before)
+    judged_of = np.arange(len(tables)).repeat(sizes_of(tables))
+    places = [np.array(column, np.int64) for column in (query_of, rank_of, group, tied)]
+    grade = np.array(found, np.float64)
+    return Parts(sizes_of(rankings), judged_of, np.array(ideal), places[0], places[1], places[2], places[3], grade)
 
 
 def _ordered(pairs: list[tuple[float, str]], protocol: Protocol) -> list[tuple[float, str]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankgauge.errors import DuplicateError, FormatError
-from rankgauge.read.records import id_text, is_complex
+from rankgauge.read.records import complex_refused, id_text, is_complex
 from rankgauge.read.rows import LONGEST
 
 if TYPE_CHECKING:
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
     Tables = list[Mapping[str, float]]
 
-__all__ = ["Batch", "numbers_of", "sizes_of", "text_keys", "unpack"]
+__all__ = ["Batch", "listed", "numbers_of", "sizes_of", "text_keys", "unpack"]
 
 TOGETHER = 16_000  # results unpacked and looked up in one go
 TOUCHED = 2_000  # the same, where they are touched first: few enough to stay in the cache
 FEW = 200  # numbers that Python adds up more quickly than numpy finds their ends
+PLAIN = {float, int}  # which cannot be complex, or texts
 MANY_RESULTS = 12  # from one judgment to so many results on, touching the results first pays
 NOT_FOUND = repeat(float("nan"))
 NOT_A_NUMBER = (struct.error, TypeError, ValueError, OverflowError, np.exceptions.ComplexWarning)
@@ -95,11 +96,37 @@ def _fill(batch: Batch, grades: Floats, scores: Floats, found: Floats) -> None:
             judged += 8 * len(table)
 
 
+def listed(record: Record, queries: list[str], tables: Tables) -> list[list[float]]:
+    """The numbers of each table, as Python's own."""
+    return [
+        _plain([*table.values()]) or _unpacked(record, query, table)
+        for query, table in zip(queries, tables, strict=True)
+    ]
+
+
+def _plain(numbers: list[float]) -> list[float]:
+    """The same, each as `float`; none where one may be no finite number."""
+    kinds = set(map(type, numbers))
+    if not kinds <= PLAIN:
+        return []
+    try:
+        found = numbers if kinds == {float} else [*map(float, numbers)]
+    except OverflowError:  # of a large integer
+        return []
+    return found if isfinite(sum(found)) else []  # a sum that is not finite may be of numbers that are
+
+
+def _unpacked(record: Record, query: str, table: Mapping[str, float]) -> list[float]:
+    numbers: list[float] = numbers_of(record, [table], [query]).tolist()
+    return numbers
+
+
 def numbers_of(record: Record, tables: Tables, queries: list[str]) -> Floats:
     """All numbers of these tables in one array; the first that is not a finite number is an error."""
     values = np.empty(sum(map(len, tables)))
     try:
-        _pack(tables, _room(values), 0)
+        with complex_refused():
+            _pack(tables, _room(values), 0)
         fine = _all_finite(values)
     except NOT_A_NUMBER:
         fine = False
