@@ -683,6 +683,8 @@ def test_ties_that_decide_about_more_than_the_lift_are_told() -> None:
     low = (1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3))
     words = f"another order of equal scores gives nDCG@10 {low:.4f} to 1.0000 (retrieved)"
     assert [note for note in found.notes if words in note]
+    both = funnel(judged, retrieved=tied, reranked={"x": clear, "y": clear})
+    assert "".join(both.notes).count("(retrieved)") == 1  # though two systems have its candidates
     assert not any("ties" in note for note in funnel(judged, retrieved=clear, reranked={"x": clear}).notes)
 
 

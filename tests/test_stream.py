@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,14 @@ import pytest
 
 from rankgauge import bench, check, compare, evaluate, evaluate_runs, funnel
 from rankgauge.errors import InputError, RankgaugeError
+from rankgauge.explanation.funnel import funnel as funnel_of
+from rankgauge.explanation.funnel.stages import first_stage
+from rankgauge.matching.hits import Hits
+from rankgauge.matching.joined import hits_joined
 from rankgauge.matching.match import match
 from rankgauge.measures import MEASURES
 from rankgauge.protocol import RULES
-from rankgauge.read import RunSource
+from rankgauge.read import RunSource, read_judgments, read_run
 from rankgauge.read.blocks import Streamed
 from rankgauge.read.sizes import FEWEST, MOST, ROW, BlockSize, bytes_of
 from rankgauge.read.sources import find_source
@@ -448,38 +452,136 @@ def test_commands_take_memory(files: Any, command: Any) -> None:
         assert "'lots' is not a size of memory" in command(*arguments, "--memory", "lots").err
 
 
-@pytest.mark.parametrize("name", ["run.txt", "run.parquet"])
-def test_a_funnel_holds_the_judged_queries_of_large_runs(files: Any, name: str, monkeypatch: Any) -> None:
-    judged, rows = made(32, scattered=True)
-    qrels, second = files(judged, [row for row in rows if row[2] < 20], f"run{name[3:]}")
-    second = second.rename(second.with_name(f"second{name[3:]}"))
-    _, first = files(judged, [(query, doc, rank, -float(rank)) for query, doc, rank, _ in rows], name)
-    held: list[int] = []
-    only = Streamed.only
+Stages = tuple[Path, Path, Path]
 
-    def spied(run: Streamed, wanted: Any) -> Any:
-        found = only(run, wanted)
-        held.append(len(found))
-        return found
 
-    monkeypatch.setattr(Streamed, "only", spied)
-    each_rule: list[Any] = [{}, {"missing": "skip"}, {"order": "given"}, {"ties": "given"}]
-    for rules in each_rule:
-        with warnings.catch_warnings(action="ignore"):
-            usual, bounded = (
-                funnel(qrels, retrieved=first, reranked={"x": second}, protocol=rules, resamples=100, memory=memory)
-                for memory in (None, "1K")
+@pytest.fixture
+def stages(files: Any) -> Callable[..., Stages]:
+    """Judgments, a retrieved run and one that reranks its first documents, with scores of its own."""
+
+    def write(seed: int, name: str = "run.txt", extra: Sequence[Row] = (), **how: Any) -> Stages:
+        judged, rows = made(seed, **how)
+        qrels, second = files(judged, [*(row for row in rows if row[2] < 20), *extra], name)
+        second = second.rename(second.with_name(f"second{name[3:]}"))
+        return qrels, files(judged, [(query, doc, rank, -float(rank)) for query, doc, rank, _ in rows], name)[1], second
+
+    return write
+
+
+def in_groups(stages: tuple[Any, ...], memory: Any, **how: Any) -> Any:
+    """All that a funnel says; where it refuses, why."""
+    qrels, first, second = stages
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            found = funnel(
+                qrels, retrieved={"first": first}, reranked={"x": second}, resamples=100, memory=memory, **how
             )
-        assert (usual.to_json(), usual.to_csv()) == (bounded.to_json(), bounded.to_csv())
-    assert 0 < min(held) <= max(held) < len(rows)
-    assert len(held) == 8
-    other, _ = files("none 0 d1 1\n", rows, name)
-    said = []
-    for memory in (None, "1K"):
-        with pytest.raises(RankgaugeError) as error:
-            funnel(other, retrieved=first, reranked={"x": second}, memory=memory)
-        said.append(str(error.value))
-    assert said[0] == said[1]
+        except RankgaugeError as error:
+            return str(error)
+        words = "".join(map(str, (each.message for each in said)))
+        return found.to_json(per_query=True) + words, found.to_csv()
+
+
+@pytest.mark.parametrize("name", ["run.txt", "run.parquet"])
+def test_a_funnel_of_large_runs_holds_a_few_queries_at_a_time(stages: Any, name: str, monkeypatch: Any) -> None:
+    held: list[int] = []
+
+    def spied(judgments: Any, name: str, run: Any, *more: Any) -> Any:
+        held.append(len(run))
+        return first_stage(judgments, name, run, *more)
+
+    monkeypatch.setattr(funnel_of, "first_stage", spied)
+    given = stages(32, name, scattered=True)
+    for rules in ({}, {"missing": "skip"}, {"missing": "error"}, {"order": "given"}, {"ties": "given"}):
+        usual = in_groups(given, None, protocol=rules)
+        assert usual == in_groups(given, "1K", protocol=rules) == in_groups(given, "10K", protocol=rules)
+    whole = max(held)
+    held.clear()
+    in_groups(given, "1K")
+    assert max(held) <= 40 < whole / 5  # a query
+    assert len(held) > 20
+    held.clear()
+    in_groups(given, "20K")
+    assert 1 < len(held) < 20
+    for candidates in (1, 3, 30):  # some of the reranked documents are none, then
+        usual = in_groups(given, None, candidates=candidates, restrict=True)
+        assert usual == in_groups(given, "1K", candidates=candidates, restrict=True)
+
+
+def test_what_is_wrong_with_stages_is_said_of_all_groups_of_queries(stages: Any, tmp_path: Path) -> None:
+    qrels, first, second = stages(34)
+    _, rows = made(34)
+    alone = next(row[0] for row in rows if f"{row[0]} " in qrels.read_text())
+    (tmp_path / "none.txt").write_text("none 0 d1 1\n")
+    (tmp_path / "half.run").write_bytes(trec([row for row in rows if row[0] != alone]))
+    added = "".join(f"{row[0]} Q0 other{row[2]} {row[2]} 1 t\n" for row in rows)
+    (tmp_path / "others.run").write_text(added)
+    (tmp_path / "more.run").write_text(second.read_text() + added)
+    (tmp_path / "unjudged.run").write_text("x Q0 d1 1 1 t\ny Q0 d1 1 1 t\n")
+    refused = []
+    for given, how in (
+        ((tmp_path / "none.txt", first, second), {}),
+        ((qrels, first, tmp_path / "more.run"), {}),
+        ((qrels, first, second), {"candidates": 2}),
+        ((qrels, first, tmp_path / "others.run"), {"restrict": True}),
+        ((qrels, tmp_path / "half.run", first), {}),
+        ((qrels, tmp_path / "half.run", first), {"restrict": True}),
+        ((qrels, first, tmp_path / "half.run"), {"protocol": {"missing": "error"}}),
+        ((qrels, first, tmp_path / "unjudged.run"), {}),
+        ((qrels, first, tmp_path / "unjudged.run"), {"protocol": {"missing": "skip"}}),
+    ):
+        usual = in_groups(given, None, **how)
+        assert isinstance(usual, str), how
+        assert usual == in_groups(given, "1K", **how)
+        refused.append(usual)
+    assert len({*refused}) == 7
+    others = tmp_path / "others.run"
+    assert "NO JUDGED DOCUMENT" in in_groups((qrels, others, others), None)[0]
+    assert in_groups((qrels, others, others), None) == in_groups((qrels, others, others), "1K")
+
+
+@pytest.mark.filterwarnings("ignore:.*only by the order of equal scores")
+def test_stages_in_memory_and_in_files_are_looked_at_together(stages: Any) -> None:
+    qrels, first, second = stages(35)
+    usual = in_groups((qrels, first, second), None)
+    for given in (
+        (qrels, first, read_run(second)),
+        (qrels, read_run(first), second),
+        (qrels, read_run(first).nested, second),
+    ):
+        assert in_groups(given, "1K") == usual
+    names = {"a+x": second, "a+y": first, "b+x": second, "b+y": first}
+    runs = {"a": first, "b": read_run(first)}
+    both = [
+        funnel(qrels, retrieved=runs, reranked=names, resamples=100, memory=each).to_json() for each in (None, "1K")
+    ]
+    assert both[0] == both[1]
+
+
+def test_hits_of_neighbouring_queries_are_hits_of_all(files: Any) -> None:
+    qrels, path = files(*made(37))
+    judgments, run = read_judgments(qrels), read_run(path)
+    queries = sorted(judgments.queries)
+    parts = [{*queries[start : start + 4]} for start in range(0, len(queries), 4)]
+    each = [match(judgments.only(part), run.only(part)) for part in parts]
+    whole, joined = match(judgments, run.only({*queries})), hits_joined(each)
+    for name in Hits.__slots__:
+        assert np.array_equal(getattr(whole, name), getattr(joined, name)), name
+    assert whole.missing == 1
+
+
+def test_a_funnel_says_where_no_room_is_left(stages: Any, monkeypatch: Any) -> None:
+    given = stages(36)
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rankgauge.read.spill.open", full, raising=False)
+    monkeypatch.setattr("rankgauge.read.spill._locked_folder", lambda: ("parts", io.BytesIO()))
+    said = in_groups(given, "1K")
+    assert said.startswith("parts: the rows of a large run cannot be kept there (No space left on device); set TMPDIR")
+    assert said.endswith("or give more memory=")
 
 
 def test_a_funnel_names_both_places_of_a_document_that_is_twice_in_a_large_run(files: Any) -> None:
@@ -518,7 +620,7 @@ def test_functions_take_memory(files: Any, monkeypatch: Any) -> None:
 
 WAITING = """
 import sys, time
-from rankgauge.read import RunSource
+from rankgauge.read import RunSource, read_judgments, read_run
 from rankgauge.read.sizes import BlockSize
 
 source = RunSource(sys.argv[1])

@@ -14,13 +14,13 @@ from rankgauge.cli.output import deliver, output_options
 from rankgauge.errors import RankgaugeWarning, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
     from rankgauge.cli.inputs import Reading
     from rankgauge.cli.output import Output
     from rankgauge.explanation.funnel.funnel import Funnel
     from rankgauge.protocol import Protocol
-    from rankgauge.read import Run
+    from rankgauge.read import RunSource
 
 __all__ = ["funnel_runs"]
 
@@ -98,34 +98,38 @@ def _funnel(
 ) -> Funnel:
     from rankgauge.cli.inputs import Inputs
     from rankgauge.explanation.funnel.funnel import funnel
-    from rankgauge.explanation.funnel.stages import check_fit, run_of
+    from rankgauge.explanation.funnel.stages import check_fit
     from rankgauge.sampling.design import Design
 
     check_fit(protocol)
     inputs = Inputs(reading, qrels, reranked, retrieved=retrieved, tables=[weights, clusters])
+    inputs.retrieved, inputs.runs = (
+        {name: run.kept() for name, run in runs.items()} for runs in (inputs.retrieved, inputs.runs)
+    )
+    _check_candidates(inputs.retrieved.values(), inputs.runs.values(), protocol)
+    about: dict[str, Any] = {"protocol": protocol, "weights": weights, "clusters": clusters, "memory": memory}
+    drawn = inputs.sample(None, weights)["sample"]
     with inputs.progress():
         judged = inputs.judgments.read()
-        stages = [
-            {name: run_of(judged, run.within(memory), protocol) for name, run in each.items()}
-            for each in (inputs.retrieved, inputs.runs)
-        ]
-    _check_candidates(*stages)
-    about: dict[str, Any] = {"protocol": protocol, "weights": weights, "clusters": clusters}
-    drawn = inputs.sample(None, weights)["sample"]
-    if drawn is not None:
-        design = Design.of(drawn, judged.queries)
-        judged = judged.only(set(design.queries))
-        about["weights"] = dict(zip(design.queries, design.weights(design.queries).tolist(), strict=True))
-    found = funnel(judged, retrieved=stages[0], reranked=stages[1], **about, **asked)
+        if drawn is not None:
+            design = Design.of(drawn, judged.queries)
+            judged = judged.only(set(design.queries))
+            about["weights"] = dict(zip(design.queries, design.weights(design.queries).tolist(), strict=True))
+        found = funnel(judged, retrieved=inputs.retrieved, reranked=inputs.runs, **about, **asked)
     if drawn is None:
         return found
     return replace(found, notes=[f"Means are per search, of the sample {drawn.source}.", *found.notes])
 
 
-def _check_candidates(retrieved: Mapping[str, Run], reranked: Mapping[str, Run]) -> None:
+def _check_candidates(retrieved: Iterable[RunSource], reranked: Iterable[RunSource], protocol: Protocol) -> None:
     """Say where a stored run ranks the candidates of another run than those that are given."""
-    given = {f"@{run.stored['system']}:{run.stored['run']}" for run in retrieved.values() if run.stored}
-    for run in reranked.values():
+    from rankgauge.store.sources import StoredRun
+
+    first, second = (
+        [each.read(protocol) for each in runs if isinstance(each, StoredRun)] for runs in (retrieved, reranked)
+    )
+    given = {f"@{run.stored['system']}:{run.stored['run']}" for run in first}
+    for run in second:
         over = run.stored.get("over")
         if over and given and over not in given:
             names = ", ".join(sorted(given))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
@@ -13,7 +13,7 @@ import numpy as np
 from rankgauge.errors import RankgaugeError, warn
 from rankgauge.matching.duplicates import judgments_settled, run_once
 from rankgauge.matching.find import Found, asked_queries, find
-from rankgauge.matching.hits import positions_within
+from rankgauge.matching.hits import Hits, positions_within
 from rankgauge.matching.parts import Parts, check_finite, in_ideal_order, joined, regrouped
 from rankgauge.read.blocks import Repeated
 from rankgauge.read.records import Columns, Judgments
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Settled = tuple["_Judged | None", str, RankgaugeError | None]
 
-__all__ = ["find_in_blocks"]
+__all__ = ["find_in_blocks", "hits_joined"]
 
 
 def find_in_blocks(judgments: Judgments, run: Streamed, protocol: Protocol) -> Found:
@@ -48,6 +48,26 @@ def find_in_blocks(judgments: Judgments, run: Streamed, protocol: Protocol) -> F
         raise run.explain(repeated)
     assert judged is not None
     return Found(_joined(found, judged, queries, protocol), queries, answered, left_out, missing)
+
+
+def hits_joined(several: Sequence[Hits]) -> Hits:
+    """Hits of neighbouring queries, under the same rules, as one."""
+    if len(several) == 1:
+        return several[0]
+    starts = np.cumsum([0, *(len(each.queries) for each in several[:-1])]).tolist()
+    columns = {
+        name: np.concatenate([getattr(each, name) for each in several])
+        for name in ("answered", "retrieved", "judged", "rank", "first", "tied", "grade", "judgment_grade")
+    }
+    for name in ("query", "judgment_query"):
+        columns[name] = np.concatenate([getattr(each, name) + at for each, at in zip(several, starts, strict=True)])
+    return Hits(
+        queries=[*chain.from_iterable(each.queries for each in several)],
+        protocol=several[0].protocol,
+        left_out=sum(each.left_out for each in several),
+        missing=sum(each.missing for each in several),
+        **columns,
+    )
 
 
 def _settled(judgments: Judgments) -> Settled:

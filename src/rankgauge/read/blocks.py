@@ -94,7 +94,11 @@ class Streamed:
         )
         queries = _Queries()
         rows = [replace(each, queries=queries.names, query=queries.numbers(each.queries)[each.query]) for each in found]
-        return self._run(_end_to_end(rows) if rows else {}, lambda query, doc: self.explain([(query, doc)]))
+        return self.of_rows(_end_to_end(rows) if rows else {})
+
+    def of_rows(self, rows: Columns | Nested) -> Run:
+        """Some of its rows as a run, which says where in the file a document is there twice."""
+        return self._run(rows, lambda query, doc: self.explain([(query, doc)]))
 
     def explain(self, pairs: Iterable[tuple[str, str]]) -> DuplicateError:
         """The error for the pair that the file has first, of those that it has twice."""

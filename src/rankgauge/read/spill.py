@@ -1,4 +1,5 @@
-"""Rows on disk, in parts: where a run's queries are scattered over its file, they are brought together here.
+"""Rows on disk, in parts: where a run's queries are scattered over its file, they are brought together here; and where
+the rows of the same queries of several runs are looked at.
 
 A folder of parts is locked by the process that fills it, and the lock ends with the process, however it ends: a folder
 that nobody has locked is a leftover, and is removed when the next large run is read.
@@ -31,10 +32,13 @@ LENGTH: Final = 8  # bytes that say how long what follows is
 
 
 class Parts:
-    """Rows in files, one for each part; what is added to a part keeps its order."""
+    """Rows in files, one for each part; what is added to a part keeps its order.
 
-    def __init__(self, folder: str, number: int) -> None:
-        self.folder, self.number = folder, number
+    `what` they are of and what would help `instead` of more room are said where there is none.
+    """
+
+    def __init__(self, folder: str, number: int, what: str, instead: str) -> None:
+        self.folder, self.number, self.what, self.instead = folder, number, what, instead
 
     def add(self, rows: pl.DataFrame, part: NDArray[np.uint16]) -> None:
         """Put rows behind those of their parts."""
@@ -55,19 +59,27 @@ class Parts:
                 file.write(len(data).to_bytes(LENGTH, "little"))
                 file.write(data)
         except OSError as error:
-            what = f"{self.folder}: the rows of scattered queries cannot be kept there ({error.strerror})"
-            raise InputError(f"{what}; set TMPDIR to a folder with more room, or sort the run by query") from None
+            what = f"{self.folder}: the rows of {self.what} cannot be kept there ({error.strerror})"
+            raise InputError(f"{what}; set TMPDIR to a folder with more room, or {self.instead}") from None
 
     def __iter__(self) -> Iterator[tuple[int, pl.DataFrame]]:
         """Each part that has any rows and these rows, which are removed as they are read."""
+        for part in range(self.number):
+            rows = self.take(part)
+            if rows is not None:
+                yield part, rows
+
+    def take(self, part: int) -> pl.DataFrame | None:
+        """The rows of a part, which are removed; None where it has none."""
         import polars as pl
 
-        for part in range(self.number):
-            with suppress(FileNotFoundError):
-                with open(self._path(part), "rb") as file:
-                    frames = [pl.read_ipc(each) for each in _packed(file)]
-                os.remove(self._path(part))
-                yield part, pl.concat(frames)
+        try:
+            with open(self._path(part), "rb") as file:
+                frames = [pl.read_ipc(each) for each in _packed(file)]
+        except FileNotFoundError:
+            return None
+        os.remove(self._path(part))
+        return pl.concat(frames)
 
     def _path(self, part: int) -> str:
         return os.path.join(self.folder, f"{part}.arrow")
@@ -79,11 +91,11 @@ def _packed(file: IO[bytes]) -> Iterator[bytes]:
 
 
 @contextmanager
-def parts(number: int) -> Iterator[Parts]:
+def parts(number: int, what: str = "scattered queries", instead: str = "sort the run by query") -> Iterator[Parts]:
     """A folder for so many parts, which is removed afterwards."""
     folder, lock = _locked_folder()
     try:
-        yield Parts(folder, number)
+        yield Parts(folder, number, what, instead)
     finally:
         lock.close()
         shutil.rmtree(folder, ignore_errors=True)

@@ -10,27 +10,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from rankgauge.comparison.values import cluster_numbers
 from rankgauge.errors import InputError, counted, unknown, warn
 from rankgauge.explanation.funnel.outcome import Funnel, Harm, Point, Sampling
-from rankgauge.explanation.funnel.stages import Stage, check_fit, first_stage, judged_in_all, run_of, second_stage
-from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, cross_of, system_of, worth_of
+from rankgauge.explanation.funnel.stages import (
+    Outside,
+    check_answers,
+    check_candidates,
+    check_fit,
+    first_stage,
+    judged_in_all,
+    second_stage,
+)
+from rankgauge.explanation.funnel.system import (
+    LOSSES,
+    PARTS,
+    Cross,
+    Move,
+    Ranked,
+    System,
+    cross_of,
+    joined,
+    system_of,
+    worth_of,
+)
+from rankgauge.matching.diagnose import warn_if_nothing_found
 from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.measures.aggregates import query_table, weights_of
 from rankgauge.measures.bands.bands import tie_ends
 from rankgauge.measures.bands.notes import TieNote
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, Run, RunSource, read_judgments
+from rankgauge.read.blocks import Streamed
 from rankgauge.read.named import named
+from rankgauge.read.side_by_side import side_by_side
 from rankgauge.validation.labels import doubts_of_labels
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
 
 FEWEST = 100  # resamples of a bootstrap
+_Key: TypeAlias = tuple[str, ...]  # of a run: the name of a retriever, or of that and of a reranker
 BETWEEN = "+"  # stands between the names of a retriever and a reranker
 
 
@@ -56,8 +79,8 @@ def funnel(
     `retrieved` is the run whose documents are the candidates (its first `candidates`, or all), `reranked` maps names to
     runs that order them anew. A reranked document that is no candidate is an error; `restrict` drops it. Recall is
     taken at `recall_depth`. With several retrievers (name → run), reranked runs are named "retriever+reranker"; two ×
-    two are attributed, the first of each being the old one. Of a large run, which is read in blocks that take `memory`
-    as `evaluate` has it, the queries that are judged are held.
+    two are attributed, the first of each being the old one. Of large runs, as many queries at a time are held as take
+    `memory` (as `evaluate` has it); the others wait in temporary files.
 
     >>> found = funnel({"q": {"a": 3, "b": 1}}, retrieved={"q": ["b", "c"]}, reranked={"x": {"q": ["c", "b"]}})
     >>> {part: round(each.value, 3) for part, each in found["x"].items() if part in PARTS}
@@ -72,45 +95,71 @@ def funnel(
     if not 0 < alpha < 1:
         raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
     sources, second = _stage(retrieved, "retrieved", memory), _stage(reranked, "reranked", memory)
+    cells = _cells(list(sources), list(second))
+    _refuse_unused(list(sources), cells)
     labels = read_judgments(judgments)
-    judged, stages, runs = _first_stages(labels, sources, second, protocol, candidates)
-    worth = worth_of(wanted, next(iter(stages.values())).hits)
-    systems: dict[tuple[str, str], System] = {}
-    for cell, run in runs.items():
-        name = cell[1] if len(sources) == 1 else BETWEEN.join(cell)
-        stage = second_stage(judged, name, run, protocol, stages[cell[0]], restrict=restrict)
-        systems[cell] = system_of(name, stages[cell[0]], stage, worth, recall_depth)
+    runs: dict[_Key, Run | Streamed] = {(name,): run.opened(protocol) for name, run in sources.items()}
+    for name, cell in sorted(cells.items(), key=lambda each: list(sources).index(each[1][0])):
+        runs[cell] = second[name].opened(protocol)
+    systems = _measured(labels, runs, wanted, protocol, recall_depth, candidates, restrict=restrict)
     named = {system.name: system for system in systems.values()}
     sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
     ties = [*_tie_bands(named, wanted, sampling)]
     for tie in ties:
         warn(_tie_warning(tie))
-    models = {name: [*chain.from_iterable(run.models.values())] for (_, name), run in runs.items()}
+    models = {key[1]: [*chain.from_iterable(run.models.values())] for key, run in runs.items() if len(key) > 1}
     doubts = [f"Caution: {doubt.text} ({doubt.code})." for doubt in doubts_of_labels(labels, models)]
     notes = [*doubts, *_tie_line(ties), *_notes_of(named, recall_depth, candidates), *_missing_cell(systems)]
     return Funnel(wanted, recall_depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 
-def _first_stages(
-    judgments: Judgments,
-    retrieved: Mapping[str, RunSource],
-    reranked: Mapping[Any, RunSource],
+def _measured(
+    labels: Judgments,
+    runs: Mapping[_Key, Run | Streamed],
+    measure: Measure,
     protocol: Protocol,
+    depth: int,
     candidates: int | None,
-) -> tuple[Judgments, dict[str, Stage], dict[tuple[str, str], Run]]:
-    """Read every run; the judgments that count, the candidates by retriever, and the reranked runs by both names."""
-    cells = _cells(list(retrieved), list(reranked))
-    unused = [str(name) for name in retrieved if name not in {retriever for retriever, _ in cells.values()}]
+    *,
+    restrict: bool,
+) -> dict[tuple[str, str], System]:
+    """Every reranked run beside its candidates, as many queries at a time as memory has room for."""
+    cells = [(key[0], key[1]) for key in runs if len(key) > 1]
+    retrievers = dict.fromkeys(cell[0] for cell in cells)
+    several = len(retrievers) > 1
+    found: dict[tuple[str, str], list[System]] = {cell: [] for cell in cells}
+    outside: dict[tuple[str, str], Outside] = {}
+    with side_by_side(runs, labels.queries) as beside:
+        judged = judged_in_all(labels, beside.runs.values(), protocol)
+        for key, run in beside.runs.items():
+            check_answers(judged, run, protocol, second=len(key) > 1)
+        for queries, rows in beside:
+            some = judged.only(set(queries))
+            if not len(some):
+                continue
+            first = {name: first_stage(some, name, rows[name,], protocol, candidates) for name in retrievers}
+            worth = worth_of(measure, next(iter(first.values())).hits)
+            for cell in cells:
+                name = BETWEEN.join(cell) if several else cell[1]
+                stage, more = second_stage(some, name, rows[cell], protocol, first[cell[0]])
+                outside[cell] = outside[cell].plus(more) if cell in outside else more
+                found[cell].append(system_of(name, first[cell[0]], stage, more.documents, worth, depth))
+        for cell in cells:
+            check_candidates(outside[cell], runs[cell].source, cell[0], restrict=restrict)
+        systems = {cell: joined(found[cell]) for cell in cells}
+        for name in retrievers:
+            hits = next(each.first.hits for cell, each in systems.items() if cell[0] == name)
+            warn_if_nothing_found(judged, beside.runs[name,], hits)
+    return systems
+
+
+def _refuse_unused(retrievers: list[str], cells: Mapping[Any, tuple[str, str]]) -> None:
+    unused = [str(name) for name in retrievers if name not in {retriever for retriever, _ in cells.values()}]
     if unused:
         raise InputError(
             f"no reranked run is named after {' and '.join(unused)}: give {unused[0]}{BETWEEN}RERANKER too, or leave "
             f"the retrieved run {unused[0]} out"
         )
-    first = {name: run_of(judgments, run, protocol) for name, run in retrieved.items()}
-    by_retriever = sorted(reranked.items(), key=lambda each: list(retrieved).index(cells[each[0]][0]))
-    second = {cells[name]: run_of(judgments, run, protocol) for name, run in by_retriever}
-    judged = judged_in_all(judgments, [*first.values(), *second.values()], protocol)
-    return judged, {name: first_stage(judged, name, run, protocol, candidates) for name, run in first.items()}, second
 
 
 def _check_numbers(**numbers: int | None) -> None:
@@ -197,18 +246,19 @@ def _missing_cell(cells: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _tie_bands(systems: Mapping[str, System], measure: Measure, sampling: Sampling) -> Iterator[TieNote]:
     """The runs of which equal scores decide about more than 0.005, or about more than the lift."""
-    lifts: dict[int, list[float]] = {}
-    stages: dict[int, Stage] = {}
+    lifts: dict[tuple[bool, str], list[float]] = {}
+    stages: dict[tuple[bool, str], Ranked] = {}
     for system in systems.values():
         for stage in (system.first, system.second):
-            stages[id(stage)] = stage
-            lifts.setdefault(id(stage), []).append(abs(sampling.mean(system.of("lift"))))
+            key = (stage is system.first, stage.name)  # several systems have the candidates of one retriever
+            stages[key] = stage
+            lifts.setdefault(key, []).append(abs(sampling.mean(system.of("lift"))))
     chosen = next(iter(systems.values())).chosen
-    for at, stage in stages.items():
+    for key, stage in stages.items():
         low, high = (sampling.mean(end[chosen]) for end in tie_ends(stage.hits, measure))
         share = float((stage.hits.tied > 1).mean()) if len(stage.hits) else 0.0
         note = TieNote(stage.name, measure, sampling.mean(measure(stage.hits)[chosen]), low, high, share)
-        if f"{low:.4f}" != f"{high:.4f}" and (note.wide or high - low > min(lifts[at])):
+        if f"{low:.4f}" != f"{high:.4f}" and (note.wide or high - low > min(lifts[key])):
             yield note
 
 
@@ -235,13 +285,13 @@ def _of_system(system: System) -> Iterator[str]:
     yield from _unanswered(second, "a value of 0", system.first)
     before, after = (float(stage.hits.retrieved.sum()) for stage in (system.first, second))
     if before and after < MOST_CANDIDATES * before:
-        deepest, ranks = int(second.hits.retrieved.max(initial=0)), second.before
-        first_only = ranks is not None and (ranks <= deepest).all()  # all that was reranked
+        deepest = int(second.hits.retrieved.max(initial=0))
+        first_only = second.deepest <= deepest  # all that was reranked
         saw = f" If it saw only the first {deepest:,}, say --candidates {deepest}." if first_only else ""
         yield f"{system.name} holds {after / before:.1%} of the candidates of {system.retriever}.{saw}"
 
 
-def _unanswered(stage: Stage, what: str, first: Stage | None = None) -> Iterator[str]:
+def _unanswered(stage: Ranked, what: str, first: Ranked | None = None) -> Iterator[str]:
     """Queries that a stage does not answer (though the first did)."""
     without = stage.hits.retrieved == 0
     if first is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rankgauge.comparison.ranges import too_few
 from rankgauge.errors import InputError, unknown
-from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System
+from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, depths_below
 from rankgauge.shown import Shown, clean
 from rankgauge.stats.bootstrap import ratio_intervals, ratios, resamples_for
 from rankgauge.stats.estimate import Estimate
@@ -175,7 +175,7 @@ class Funnel(Shown):
     def curve(self) -> dict[str, list[Point]]:
         """Reranked run → what it would have reached if only the first 10, 20, 50, … candidates had been reranked."""
         deepest = max(int(each.first.hits.retrieved[each.chosen].max(initial=1)) for each in self.systems.values())
-        depths = _depths(max(deepest, 1))
+        depths = [*depths_below(deepest), max(deepest, 1)]
         return {name: [self._point(system, depth) for depth in depths] for name, system in self.systems.items()}
 
     def _point(self, system: System, depth: int) -> Point:
@@ -275,12 +275,6 @@ class Funnel(Shown):
 
         rows = [{"run": name, **row} for name in self.systems for row in self.rows(name)]
         return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _depths(deepest: int) -> list[int]:
-    """10, 20, 50, 100, … below the largest number of candidates, and that."""
-    series = [step * 10**power for power in range(1, 12) for step in (1, 2, 5)]
-    return [*(depth for depth in series if depth < deepest), deepest]
 
 
 def _harm_data(harm: Harm) -> dict[str, Any]:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import InputError, ProtocolError, counted
-from rankgauge.matching.diagnose import no_query_in_common, warn_if_nothing_found
+from rankgauge.matching.diagnose import no_query_in_common
+from rankgauge.matching.find import asked_queries
 from rankgauge.matching.match import find, settled
 from rankgauge.matching.ranking import Whole, whole
 from rankgauge.protocol import Protocol, check_independent
-from rankgauge.read import Columns, Judgments, Run, RunSource
-from rankgauge.read.blocks import Streamed
+from rankgauge.read import Judgments, Run
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Ints
     from rankgauge.matching.hits import Hits
+    from rankgauge.read.blocks import Streamed
 
-__all__ = ["Stage", "check_fit", "first_stage", "judged_in_all", "run_of", "second_stage"]
+__all__ = ["Outside", "Stage", "check_answers", "check_candidates", "check_fit", "first_stage", "judged_in_all"]
+__all__ += ["second_stage"]
 
 NAMED_DOCUMENTS: Final = 3  # documents that an error names
 
@@ -38,7 +40,6 @@ class Stage:
     condensed: Hits
     order: Whole
     before: Ints | None = None
-    dropped: int = 0
 
     @cached_property
     def starts(self) -> Ints:
@@ -54,6 +55,27 @@ class Stage:
         return self.starts[self.hits.query] + self.hits.rank - 1
 
 
+class Outside(NamedTuple):
+    """Reranked documents that are no candidates: how many of how many, of how many queries, and some by name.
+
+    `without` are queries that have no candidates at all, with the number of documents that were reranked for each.
+    """
+
+    documents: int
+    of: int
+    queries: int
+    named: list[str]
+    example: str
+    without: dict[str, int]
+
+    def plus(self, other: Outside) -> Outside:
+        """These and those of later queries."""
+        return Outside(
+            self.documents + other.documents, self.of + other.of, self.queries + other.queries,
+            [*self.named, *other.named][:NAMED_DOCUMENTS], self.example or other.example, self.without | other.without,
+        )  # fmt: skip
+
+
 def check_fit(protocol: Protocol) -> None:
     """Refuse rules under which the parts would not be exact."""
     check_independent(protocol, "two stages are told apart", {"empty": ("one-if-unanswered",)})
@@ -61,7 +83,7 @@ def check_fit(protocol: Protocol) -> None:
         raise ProtocolError("depth is no rule here: candidates=N takes the first N of the retrieved run")
 
 
-def judged_in_all(judgments: Judgments, runs: Iterable[Run], protocol: Protocol) -> Judgments:
+def judged_in_all(judgments: Judgments, runs: Iterable[Run | Streamed], protocol: Protocol) -> Judgments:
     """The judgments of the queries that count: all, or where missing ones are skipped, those that every run answers."""
     if protocol.missing != "skip":
         return judgments
@@ -70,66 +92,44 @@ def judged_in_all(judgments: Judgments, runs: Iterable[Run], protocol: Protocol)
     common = set(judgments.queries).intersection(*(run.answered for run in runs))
     if not common:
         raise InputError("no judged query is answered by every run, and missing='skip' leaves the others out")
-    columns = judgments.columns
-    keep = np.fromiter(map(common.__contains__, columns.queries), bool, len(columns.queries))
-    number = (np.cumsum(keep) - 1).astype(np.int32)
-    rows = np.flatnonzero(keep[columns.query])
-    left = [query for query in columns.queries if query in common]
-    cut = Columns(left, number[columns.query[rows]], columns.doc.gather(rows), columns.number[rows])
-    return Judgments(cut, source=judgments.source, explain=judgments.explain)
+    return judgments.only(common)
 
 
-def run_of(judgments: Judgments, source: RunSource, protocol: Protocol) -> Run:
-    """A run; of a large one the queries that are judged, for no others are looked at."""
-    run = source.opened(protocol)
-    if not isinstance(run, Streamed):
-        return run
-    judged = run.only(set(judgments.queries))
-    if not len(judged):
-        raise no_query_in_common(judgments, run)
-    return judged
-
-
-def check_shared(judgments: Judgments, run: Run) -> None:
+def check_shared(judgments: Judgments, run: Run | Streamed) -> None:
     """Judgments and a run without a query in common are an error that shows the ids of both, as everywhere."""
-    if run.answered and not run.answered & set(judgments.queries):
+    if run.answered and run.answered.isdisjoint(judgments.queries):
         raise no_query_in_common(judgments, run)
+
+
+def check_answers(judgments: Judgments, run: Run | Streamed, protocol: Protocol, *, second: bool) -> None:
+    """What the rules say of queries that a run does not answer; of a second stage it answers some."""
+    check_shared(judgments, run)
+    if second and not run.answered:
+        raise InputError(f"{run.source} answers no query: nothing was reranked")
+    asked_queries(judgments, run, protocol)
 
 
 def first_stage(judgments: Judgments, name: str, run: Run, protocol: Protocol, candidates: int | None) -> Stage:
     """The candidates: the retrieved run, or its first so many documents of every query."""
-    check_shared(judgments, run)
     run = run.only(set(judgments.queries))
     order = whole(run, protocol)
     if candidates is not None and int(order.sizes.max(initial=0)) > candidates:
         run = order.kept(run, order.rank <= candidates)
         order = whole(run, protocol)
-    hits, condensed = _hits(judgments, run, order, protocol)
-    warn_if_nothing_found(judgments, run, hits)
-    return Stage(name, hits, condensed, order)
+    return Stage(name, *_hits(judgments, run, order, protocol), order)
 
 
-def second_stage(
-    judgments: Judgments, name: str, run: Run, protocol: Protocol, first: Stage, *, restrict: bool
-) -> Stage:
-    """A reranked run, every document of which is a candidate: the others are an error, or dropped."""
-    check_shared(judgments, run)
+def second_stage(judgments: Judgments, name: str, run: Run, protocol: Protocol, first: Stage) -> tuple[Stage, Outside]:
+    """A reranked run without what is no candidate, and that."""
     run = run.only(set(judgments.queries))
-    if not len(run):
-        raise InputError(f"{run.source} answers no query: nothing was reranked")
     order = whole(run, protocol)
     before = order.ranks_in(first.order)
     outside = before == 0
-    dropped = int(outside.sum())
-    if dropped:
-        _refuse_queries(run, order, first)
-        if not restrict:
-            raise InputError(_no_candidates(run, order, outside, first))
-        if dropped == len(outside):
-            raise InputError(f"no document of {run.source} is a candidate of {first.name}: nothing is left to measure")
+    told = _outside(order, outside, first)
+    if told.documents:
         run = order.kept(run, ~outside)
         order, before = whole(run, protocol), before[~outside]
-    return Stage(name, *_hits(judgments, run, order, protocol), order, before, dropped)
+    return Stage(name, *_hits(judgments, run, order, protocol), order, before), told
 
 
 def _hits(judgments: Judgments, run: Run, order: Whole, protocol: Protocol) -> tuple[Hits, Hits]:
@@ -138,35 +138,44 @@ def _hits(judgments: Judgments, run: Run, order: Whole, protocol: Protocol) -> t
     return settled(found, protocol), settled(found, replace(protocol, unjudged="condensed"))
 
 
-def _refuse_queries(run: Run, order: Whole, first: Stage) -> None:
-    """A query that was reranked has candidates."""
-    known = {query for query, size in zip(first.order.queries, first.order.sizes.tolist(), strict=True) if size}
-    sizes: Mapping[str, int] = dict(zip(order.queries, order.sizes.tolist(), strict=True))
-    without = [query for query, size in sizes.items() if size and query not in known]
-    if without:
-        more = f" (and {len(without) - 1:,} more such queries)" if len(without) > 1 else ""
-        raise InputError(
-            f"{run.source} ranks {counted(sizes[without[0]], 'document')} for query {without[0]!r}, for which "
-            f"{first.name} has no candidates{more}; give the run that was reranked, or leave such queries out with "
-            "--missing skip (missing='skip' in Python)"
-        )
-
-
-def _no_candidates(run: Run, order: Whole, outside: Bools, first: Stage) -> str:
-    """The error for reranked documents that are no candidates: some by name, and how many they are."""
+def _outside(order: Whole, outside: Bools, first: Stage) -> Outside:
+    """The reranked documents that are no candidates, and the queries that have none."""
+    sizes = dict(zip(order.queries, order.sizes.tolist(), strict=True))
+    candidates = dict(zip(first.order.queries, first.order.sizes.tolist(), strict=True))
     at = np.flatnonzero(outside)
+    if not len(at):
+        return Outside(0, len(outside), 0, [], "", {})
+    place = np.argsort(np.argsort(np.array(order.queries, object)))  # of the queries, in code-point order
+    at = at[np.argsort(place[order.rows.query[at]], kind="stable")]
     query_of = order.rows.query[at]
-    queries, (some, rank) = len(np.unique(query_of)), (at[:NAMED_DOCUMENTS], order.rank[at[:NAMED_DOCUMENTS]])
+    some, rank = at[:NAMED_DOCUMENTS], order.rank[at[:NAMED_DOCUMENTS]]
     named = [
         f"{doc!r} (query {order.queries[query]!r}, rank {place})"
         for doc, query, place in zip(order.docs(some), query_of.tolist(), rank.tolist(), strict=False)
     ]
-    shown = ", ".join(named) + (", …" if len(at) > NAMED_DOCUMENTS else "")
-    number = int(query_of[0])
-    size = dict(zip(first.order.queries, first.order.sizes.tolist(), strict=True))[order.queries[number]]
-    return (
-        f"{run.source}: {counted(len(at), 'document')} of {counted(queries, 'query', 'queries')} "
-        f"{'is no candidate' if len(at) == 1 else 'are no candidates'} of {first.name}: {shown}; query "
-        f"{order.queries[number]!r} has {counted(size, 'candidate')} and {int(order.sizes[number]):,} reranked. Give "
-        "the run that was reranked, or drop what is no candidate with --restrict (restrict=True in Python)"
-    )
+    query = order.queries[int(query_of[0])]
+    example = f"query {query!r} has {counted(candidates.get(query, 0), 'candidate')} and {sizes[query]:,} reranked"
+    without = {query: size for query, size in sorted(sizes.items()) if size and not candidates.get(query)}
+    return Outside(len(at), len(outside), len(np.unique(query_of)), named, example, without)
+
+
+def check_candidates(outside: Outside, source: str, first: str, *, restrict: bool) -> None:
+    """Every reranked document is a candidate: others are an error, or dropped; a query without candidates has none."""
+    if outside.without:
+        query, size = next(iter(outside.without.items()))
+        more = f" (and {len(outside.without) - 1:,} more such queries)" if len(outside.without) > 1 else ""
+        raise InputError(
+            f"{source} ranks {counted(size, 'document')} for query {query!r}, for which "
+            f"{first} has no candidates{more}; give the run that was reranked, or leave such queries out with "
+            "--missing skip (missing='skip' in Python)"
+        )
+    if outside.documents and not restrict:
+        shown = ", ".join(outside.named) + (", …" if outside.documents > NAMED_DOCUMENTS else "")
+        raise InputError(
+            f"{source}: {counted(outside.documents, 'document')} of {counted(outside.queries, 'query', 'queries')} "
+            f"{'is no candidate' if outside.documents == 1 else 'are no candidates'} of {first}: {shown}; "
+            f"{outside.example}. Give the run that was reranked, or drop what is no candidate with --restrict "
+            "(restrict=True in Python)"
+        )
+    if outside.documents and outside.documents == outside.of:
+        raise InputError(f"no document of {source} is a candidate of {first}: nothing is left to measure")

@@ -5,22 +5,25 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.errors import MeasureError
 from rankgauge.matching.hits import Hits, positions_within, sum_by
+from rankgauge.matching.joined import hits_joined
 from rankgauge.measures import MEASURES, Measure, parse
 from rankgauge.measures.gains import discount_function, gain_function
 from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.explanation.funnel.stages import Stage
 
-__all__ = ["EFFECTS", "LOSSES", "PARTS", "Cross", "Move", "System", "Worth", "cross_of", "system_of", "worth_of"]
+__all__ = ["EFFECTS", "LOSSES", "PARTS", "Cross", "Move", "Ranked", "System", "Worth", "cross_of", "depths_below"]
+__all__ += ["joined", "system_of", "worth_of"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -116,16 +119,35 @@ class Move(NamedTuple):
     change: float
 
 
-@dataclass(frozen=True, eq=False)
-class System:
-    """A reranked run: `columns` has one value per query of each name, `chosen` tells which queries count."""
+class Ranked(NamedTuple):
+    """What is kept of a run of one stage: its name and hits. Of a second stage also how many documents were dropped,
+    and the deepest rank among the candidates of those that were not."""
 
     name: str
-    first: Stage
-    second: Stage
+    hits: Hits
+    dropped: int = 0
+    deepest: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A reranked run: `columns` has one value per query of each name, `chosen` tells which queries count.
+
+    `docs`, `after` and `changes` have for every judged candidate its id, its rank after reranking (0: not there any
+    more), and what that changed. `curve` has for a number of candidates the value of every query, if only so many of
+    the first had been reranked.
+    """
+
+    name: str
+    first: Ranked
+    second: Ranked
     worth: Worth
     columns: dict[str, Floats]
     chosen: Bools
+    docs: pl.Series
+    after: Ints
+    changes: Floats
+    curve: dict[int, Floats]
 
     @property
     def retriever(self) -> str:
@@ -157,58 +179,19 @@ class System:
         relevant = hits.relevant_judged()
         found = hits.count(inside & hits.relevant())
         recall = np.divide(found, relevant, out=np.zeros(len(found)), where=relevant > 0)
-        empty, whole = self.worth.empty, self.columns
-        oracle, value = (np.where(empty, whole["value"], each) for each in (oracle, self._reranked(depth)))
-        return oracle[self.chosen], value[self.chosen], recall[self.chosen]
-
-    def _reranked(self, depth: int) -> Floats:
-        """The value of every query if only the first so many candidates had been reranked: the others taken out."""
-        hits, (before, starts) = self.second.hits, self._upto_gain
-        gain = self.worth.gain(hits.grade)
-        rows = np.flatnonzero(gain > 0)
-        query, at = hits.query[rows], starts[hits.query[rows]] + hits.rank[rows] - 1
-        inside = before <= depth
-        upto = np.zeros(len(inside) + 1, np.int64)
-        np.cumsum(inside, out=upto[1:])
-        rank = np.where(inside[at], upto[at + 1] - upto[starts[query]], 0)
-        return self.worth.value(query, gain[rows], rank)
-
-    @cached_property
-    def _upto_gain(self) -> tuple[Ints, Ints]:
-        """The rank among the candidates of all that lies before the last document of a query that gains something, or
-        is that; and where each query starts. What lies behind has no say in any value."""
-        hits, before = self.second.hits, self.second.before
-        assert before is not None
-        sizes = np.zeros(len(hits.queries), np.int64)
-        gaining = self.worth.gain(hits.grade) > 0
-        np.maximum.at(sizes, hits.query[gaining], hits.rank[gaining])
-        starts = sizes.cumsum() - sizes
-        rows = np.arange(int(sizes.sum())) + np.repeat(self.second.starts - starts, sizes)
-        return before[rows], starts
-
-    @cached_property
-    def _moved(self) -> tuple[Ints, Floats]:
-        """For every judged candidate its rank after reranking (0: not there any more), and what that changed."""
-        first, second = self.first.hits, self.second.hits
-        assert self.second.before is not None
-        span = int(first.rank.max(initial=0)) + 1
-        before = self.second.before[self.second.positions]
-        at = np.searchsorted(first.query * span + first.rank, second.query * span + before)
-        after = np.zeros(len(first), np.int64)
-        after[at] = second.rank
-        gain, ideal = self.worth.gain(first.grade), self.worth.ideal[first.query]
-        change = self.worth.discounted(gain, after) - self.worth.discounted(gain, first.rank)
-        return after, np.divide(change, ideal, out=np.zeros(len(change)), where=ideal > 0)
+        empty, whole = self.worth.empty, self.columns["value"]
+        oracle = np.where(empty, whole, oracle)
+        return oracle[self.chosen], self.curve.get(depth, whole)[self.chosen], recall[self.chosen]
 
     def moves(self, query: str) -> list[Move]:
         """The documents whose move changed the value of a query, the most harmful first."""
-        first, (after, change) = self.first.hits, self._moved
+        first = self.first.hits
         number = bisect_left(first.queries, query)  # both in code-point order
         start, end = np.searchsorted(first.query, [number, number + 1])
-        rows = start + np.flatnonzero(change[start:end] != 0)
-        rows = rows[np.argsort(change[rows], kind="stable")]
-        docs = self.first.order.docs(self.first.positions[rows])
-        numbers = (first.grade[rows], first.rank[rows], after[rows], change[rows])
+        rows = start + np.flatnonzero(self.changes[start:end] != 0)
+        rows = rows[np.argsort(self.changes[rows], kind="stable")]
+        docs = self.docs.gather(rows).to_list()
+        numbers = (first.grade[rows], first.rank[rows], self.after[rows], self.changes[rows])
         return [Move(*row) for row in zip(docs, *(column.tolist() for column in numbers), strict=True)]
 
     @property
@@ -219,7 +202,7 @@ class System:
         return [(queries[at], float(lift[at])) for at in order.tolist() if lift[at] < -TIE]
 
 
-def system_of(name: str, first: Stage, second: Stage, worth: Worth, depth: int) -> System:
+def system_of(name: str, first: Stage, second: Stage, dropped: int, worth: Worth, depth: int) -> System:
     """Measure a reranked run beside its candidates."""
     measure, recall = worth.measure, parse(f"R@{depth}")
     judged = parse("Judged" if worth.k is None else f"Judged@{worth.k}")
@@ -245,7 +228,91 @@ def system_of(name: str, first: Stage, second: Stage, worth: Worth, depth: int) 
         answered = stage.hits.retrieved > 0
         columns |= {f"recall_{when}": recall(stage.hits)}
         columns |= {f"judged_{when}": np.where(answered, judged(stage.hits), np.nan)}
-    return System(name, first, second, worth, columns, ~np.isnan(value))
+    after, changes = _moved(first, second, worth)
+    docs = first.order.rows.docs(first.order.places(first.positions))
+    curve = {depth: np.where(worth.empty, value, each) for depth, each in _curve(second, worth).items()}
+    assert second.before is not None
+    ranked = Ranked(second.name, second.hits, dropped, int(second.before.max(initial=0)))
+    before = Ranked(first.name, first.hits)
+    return System(name, before, ranked, worth, columns, ~np.isnan(value), docs, after, changes, curve)
+
+
+def _moved(first: Stage, second: Stage, worth: Worth) -> tuple[Ints, Floats]:
+    """For every judged candidate its rank after reranking, and what that changed."""
+    hits = first.hits
+    assert second.before is not None
+    span = int(hits.rank.max(initial=0)) + 1
+    before = second.before[second.positions]
+    at = np.searchsorted(hits.query * span + hits.rank, second.hits.query * span + before)
+    after = np.zeros(len(hits), np.int64)
+    after[at] = second.hits.rank
+    gain, ideal = worth.gain(hits.grade), worth.ideal[hits.query]
+    change = worth.discounted(gain, after) - worth.discounted(gain, hits.rank)
+    return after, np.divide(change, ideal, out=np.zeros(len(change)), where=ideal > 0)
+
+
+def _curve(second: Stage, worth: Worth) -> dict[int, Floats]:
+    """Number of candidates → the value of every query if only so many of the first had been reranked, for each of
+    `depths_below` the last: the others taken out.
+
+    What lies behind the last document of a query that gains something has no say in any value.
+    """
+    hits = second.hits
+    assert second.before is not None
+    gain = worth.gain(hits.grade)
+    rows = np.flatnonzero(gain > 0)
+    sizes = np.zeros(len(hits.queries), np.int64)
+    np.maximum.at(sizes, hits.query[rows], hits.rank[rows])
+    starts = sizes.cumsum() - sizes
+    before = second.before[np.arange(int(sizes.sum())) + np.repeat(second.starts - starts, sizes)]
+    query, at = hits.query[rows], starts[hits.query[rows]] + hits.rank[rows] - 1
+    found = {}
+    for depth in depths_below(int(second.before.max(initial=0))):
+        inside = before <= depth
+        upto = np.zeros(len(inside) + 1, np.int64)
+        np.cumsum(inside, out=upto[1:])
+        rank = np.where(inside[at], upto[at + 1] - upto[starts[query]], 0)
+        found[depth] = worth.value(query, gain[rows], rank)
+    return found
+
+
+def depths_below(deepest: int) -> list[int]:
+    """10, 20, 50, 100, … below a number of candidates."""
+    series = [step * 10**power for power in range(1, 12) for step in (1, 2, 5)]
+    return [depth for depth in series if depth < deepest]
+
+
+def joined(several: Sequence[System]) -> System:
+    """The same reranked run on neighbouring queries as one."""
+    import polars as pl
+
+    one = several[0]
+    if len(several) == 1:
+        return one
+    last = [each.second for each in several]
+    return System(
+        one.name,
+        one.first._replace(hits=hits_joined([each.first.hits for each in several])),
+        one.second._replace(
+            hits=hits_joined([each.hits for each in last]),
+            dropped=sum(each.dropped for each in last),
+            deepest=max(each.deepest for each in last),
+        ),
+        Worth(
+            one.worth.measure,
+            np.concatenate([each.worth.ideal for each in several]),
+            np.concatenate([each.worth.empty for each in several]),
+        ),
+        {name: np.concatenate([each.columns[name] for each in several]) for name in one.columns},
+        np.concatenate([each.chosen for each in several]),
+        pl.concat([each.docs for each in several]),
+        np.concatenate([each.after for each in several]),
+        np.concatenate([each.changes for each in several]),
+        {
+            depth: np.concatenate([each.curve.get(depth, each.columns["value"]) for each in several])
+            for depth in sorted({depth for each in several for depth in each.curve})
+        },
+    )
 
 
 # ---- two retrievers × two rerankers ----------------------------------------------------------------------------------
