@@ -186,6 +186,8 @@ def test_what_is_no_run_in_parts_is_refused(given: Any, tmp_path: Path) -> None:
     )
     (tmp_path / "parts" / "more.csv").write_text("query_id,doc_id,rank\nq1,d1,1\n")
     refused(f"{tmp_path}/parts/*.csv", r"have different columns: \S*more.csv \(rank\) and \S*other.csv \(score\)")
+    (tmp_path / "parts" / "more.csv").write_text("query_id,doc_id,similarity\nq1,d1,1\n")
+    refused(f"{tmp_path}/parts/*.csv", r"different columns: \S*more.csv \(similarity\) and \S*other.csv \(score\)")
     (tmp_path / "lists").mkdir()
     (tmp_path / "lists" / "part-0.jsonl").write_text('{"query_id": "q1", "results": ["d1", "d2"]}\n')
     refused(tmp_path / "lists", r"part-0.jsonl: in several files a run is rows of trec, csv, .* by itself")
@@ -193,6 +195,26 @@ def test_what_is_no_run_in_parts_is_refused(given: Any, tmp_path: Path) -> None:
     (tmp_path / "empty" / "part-0").touch()
     refused(tmp_path / "empty", "is empty, as all 1 files of it are")
     refused({"q": {"d": 1.0}}, "is several files or an address", weights=f"{tmp_path}/parts/*.csv")
+
+
+@pytest.mark.parametrize("name", ["csv", "jsonl", "parquet"])
+def test_parts_whose_scores_are_in_other_columns_are_refused(name: str, tmp_path: Path) -> None:
+    """A score and a similarity are on two scales; how a name is written makes no difference."""
+    import polars as pl
+
+    def write(part: int, column: str) -> None:
+        frame = pl.DataFrame({"query_id": [f"q{part}"], "doc_id": ["d"], column: [1.0]})
+        getattr(frame, {"jsonl": "write_ndjson"}.get(name, f"write_{name}"))(tmp_path / f"part-{part}.{name}")
+
+    write(1, "score")
+    write(2, "Score")
+    assert len(rankgauge.read_run(tmp_path)) == 2
+    write(2, "similarity")
+    with pytest.raises(
+        InputError, match=r"part-1.\w+ \(score\) and \S*part-2.\w+ \(similarity\); give each run by itself"
+    ):
+        rankgauge.read_run(tmp_path)
+    assert len(rankgauge.read_run(tmp_path / f"part-2.{name}")) == 1
 
 
 def test_folders_of_other_tools_keep_their_meaning(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from rankgauge.errors import FormatError, choices
 from rankgauge.read.cells import header_of, json_lines
 from rankgauge.read.formats import recognise
 from rankgauge.read.frames import batches, column_names, frame_columns, frame_names, row_count, scanned, slices
-from rankgauge.read.names import ask_of, find_columns, number_role
+from rankgauge.read.names import ask_of, find_columns, normal, number_role
 from rankgauge.read.rankings import rankings_in_item
 from rankgauge.read.records import Columns
 from rankgauge.read.rows import Ask, Row, Rows
@@ -40,7 +40,8 @@ TEXT: Final = 32  # bytes that a row takes in a file of text, roughly and rather
 class Pieces(NamedTuple):
     """The rows of a file, twice: `quick` pieces of so many bytes, with None for an unusual one, and one by one.
 
-    `number` says how many rows there are, roughly and rather too many.
+    `number` says how many rows there are, roughly and rather too many. `names` are those of the columns, if they have
+    names.
     """
 
     rows: Rows
@@ -50,6 +51,14 @@ class Pieces(NamedTuple):
     number: Callable[[], int]
     head: bytes = b""
     whole_head: bool = False
+    names: Sequence[str] = ()
+
+    @property
+    def scores(self) -> str:
+        """The column of scores or ranks by its name, however that is written."""
+        if not self.names:
+            return number_role(self.ask)
+        return normal(find_columns(self.names, self.ask, self.rows.name)[2])
 
     def one_by_one(self) -> Iterator[Columns]:
         """The same pieces from the rows, with every check of these."""
@@ -95,7 +104,7 @@ def delimited_pieces(source: Source, ask: Ask, size: int) -> Pieces:
             parse = partial(quick_columns, source, asked, delimited_columns)
             yield from (parse(before + lines) for lines in blocks_of(stream, size))
 
-    return Pieces(delimited_rows(source, asked), asked, size, quick, partial(_lines, source))
+    return Pieces(delimited_rows(source, asked), asked, size, quick, partial(_lines, source), names=header.names)
 
 
 def json_pieces(source: Source, ask: Ask, size: int) -> Pieces | None:
@@ -103,14 +112,15 @@ def json_pieces(source: Source, ask: Ask, size: int) -> Pieces | None:
     first = next(iter(json_lines(source)), None)
     if first is None or rankings_in_item(first[1], f"{source.name}:{first[0]}") is not None:
         return None
-    asked = ask_of(list(first[1]), ask)
+    names = list(first[1])
+    asked = ask_of(names, ask)
 
     def quick() -> Iterator[Columns | None]:
         with source.open_lines() as stream:
             parse = partial(quick_columns, source, asked, json_columns)
             yield from map(parse, blocks_of(stream, size))
 
-    return Pieces(json_rows(source, asked), asked, size, quick, partial(_lines, source))
+    return Pieces(json_rows(source, asked), asked, size, quick, partial(_lines, source), names=names)
 
 
 def column_pieces(source: Source, ask: Ask, size: int, *, format: str) -> Pieces | None:
@@ -122,7 +132,7 @@ def column_pieces(source: Source, ask: Ask, size: int, *, format: str) -> Pieces
     asked = ask_of(names, ask)
     wanted = list(dict.fromkeys(find_columns(names, asked, source.name)))
     parts = partial(slices, source, format, wanted, max(1, size // CELLS))
-    return _frame_pieces(source.name, asked, size, parts, partial(row_count, scan))
+    return _frame_pieces(source.name, asked, size, parts, partial(row_count, scan))._replace(names=names)
 
 
 def lazy_pieces(frame: pl.LazyFrame, ask: Ask, size: int) -> Pieces:
@@ -161,7 +171,7 @@ def part_pieces(source: Source, ask: Ask, size: int, format: str | None) -> Piec
     if len(pieces) < len(found):
         at = source.parts[found.index(None)].name
         raise FormatError(f"{at}: in several files a run is rows of {choices(PIECES)}; give this one by itself")
-    _refuse_others(source, [number_role(each.ask) for each in pieces], "have different columns")
+    _refuse_others(source, [each.scores for each in pieces], "have different columns")
     rows = _rows_of_parts(source.name, [each.rows for each in pieces])
 
     def quick() -> Iterator[Columns | None]:
