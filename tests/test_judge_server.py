@@ -237,8 +237,8 @@ def test_no_prompt_lets_a_wrong_grade_through(project: Project, prompt: str) -> 
     """Whatever the server says, `judged_by` holds that no grade is wrong; what is well said is read."""
     for personality in ("strict", "ignores the format", "thinking", "no format", *FAILED, *REFUSED):
         with chatting(personality) as server:
-            # A system may give a port a second time, and an answer of the same address is not asked for again.
-            ended = states(judged_by(server, project, 4, again=True, prompt=prompt))
+            # A system may give a port a second time, and answers of the same model there count as this one's.
+            ended = states(judged_by(server, project, 4, again=True, prompt=prompt, model=f"{MODEL}, {personality}"))
             if personality in FAILED + REFUSED:
                 assert ended["graded"] == 0
             else:
