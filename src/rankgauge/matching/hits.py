@@ -8,16 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from rankgauge.protocol import DEFAULT, SIGNED, Protocol
 
 if TYPE_CHECKING:
-    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.dtypes import Array, Bools, Floats, Ints
 
-__all__ = ["Hits", "Ideal", "positions_within", "sum_by"]
+__all__ = ["ZERO", "Hits", "Ideal", "fixed", "positions_within", "sum_by"]
+
+
+@lru_cache(maxsize=256, typed=True)
+def fixed(number: float) -> Array:
+    """A number as numpy has it: comparing a few others with Python's takes three times as long."""
+    return np.array(number)
+
+
+ZERO: Final = fixed(0.0)
 
 
 class Ideal(NamedTuple):
@@ -83,20 +93,20 @@ class Hits:
 
     def divisible(self, ideal: Floats) -> Bools:
         """Which queries have an ideal DCG to divide by; the others are empty. With negative grades, tools differ."""
-        above: Bools = ideal > 0
+        above: Bools = ideal > ZERO
         if self.protocol.negative not in ("as-is-ratio", "as-is-summed"):
             return above
         total = sum_by(self.judgment_query, self.judgment_grade, len(self.queries))
         there: Bools = ideal != 0
         return there & (total != 0) if self.protocol.negative == "as-is-summed" else there
 
-    def ideal(self, gain: Callable[[Floats], Floats]) -> Ideal:
+    def ideal(self, gain: Callable[[Floats], Floats], *, follows: bool = False) -> Ideal:
         """The ideal ranking under a gain: the only place where one is built.
 
         Judgments are kept in descending grade; a gain that does not follow the grades reorders them.
         """
         query, gains = self.judgment_query, gain(self.judgment_grade)
-        if self.protocol.ideal_order == "grade":
+        if not follows and self.protocol.ideal_order == "grade":
             rises = gains[1:] > gains[:-1]  # of one query alone they mostly never do, and no more need be asked
             if np.count_nonzero(rises) and (rises & (query[1:] == query[:-1])).any():
                 gains = gains[np.lexsort((-gains, query))]
@@ -112,7 +122,7 @@ class Hits:
 
 
 def _at_least(grade: Floats, rel: float) -> Bools:
-    return grade >= rel if rel > 0 else grade >= 0
+    return grade >= (fixed(rel) if rel > 0 else ZERO)
 
 
 def sum_by(group: Ints, values: Floats | Bools, groups: int) -> Floats:
@@ -123,6 +133,8 @@ def sum_by(group: Ints, values: Floats | Bools, groups: int) -> Floats:
 
 def positions_within(group: Ints, start: int = 0) -> Ints:
     """0, 1, 2, … within each group, or from another start; the groups are numbered in ascending order."""
-    sizes = np.bincount(group)
     rows = np.arange(start, start + len(group))
-    return rows if len(sizes) <= 1 else rows - (sizes.cumsum() - sizes)[group]
+    if not len(group) or group[0] == group[-1]:
+        return rows
+    sizes = np.bincount(group)
+    return rows - (sizes.cumsum() - sizes)[group]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.matching.hits import Hits, positions_within
+from rankgauge.matching.hits import ZERO, Hits, positions_within
 from rankgauge.matching.unpack import numbers_of
 from rankgauge.protocol import DEFAULT, SIGNED
 
@@ -95,7 +95,7 @@ def assemble(
     """Hits of these parts under the rules that remain: what is taken out, and what the ideal is made of."""
     judged = np.bincount(parts.judgment_query, minlength=len(queries))
     query, grade = parts.judgment_query, parts.judgment_grade
-    keep = grade >= 0
+    keep = grade >= ZERO
     if np.count_nonzero(keep) < len(keep) and protocol.negative not in SIGNED:
         query, grade = query[keep], grade[keep]
     rows = (parts.query, parts.rank, parts.first, parts.tied, parts.grade)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import MeasureError
+from rankgauge.matching.hits import ZERO, fixed
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
@@ -80,7 +81,7 @@ def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False)
         if signed and rel is None:
             return gained
         if pairs is None:
-            gained = np.maximum(gained, 0.0)
+            gained = np.maximum(gained, ZERO)
             return gained if rel is None else np.where(grade >= rel, gained, 0.0)
         floor = grade >= (rel if rel is not None else 0)
         mapped = gained.astype(np.float64, copy=True)
@@ -93,7 +94,7 @@ def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False)
 
 def _check_size(grade: Floats, gain: Gain, pairs: dict[float, float] | None) -> None:
     """An error that names the highest grade, where its gain cannot be added up."""
-    if pairs is None and not np.count_nonzero(grade > USUAL):
+    if pairs is None and not np.count_nonzero(grade > fixed(USUAL)):
         return
     highest = float(grade.max(initial=0.0))
     most = max([highest, *(pairs or {}).values()])
@@ -141,7 +142,7 @@ def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> F
     if not hits.averaged:
         if k is None:
             return gain / discount_function(discount)(hits.rank)
-        value, inside = np.zeros(len(gain)), (hits.rank <= k).nonzero()[0]
+        value, inside = np.zeros(len(gain)), (hits.rank <= fixed(k)).nonzero()[0]
         value[inside] = gain[inside] / divisors(discount, hits.rank[inside], k)
         return value
     last = hits.first + hits.tied - 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankgauge.matching.hits import positions_within, sum_by
+from rankgauge.matching.hits import ZERO, fixed, positions_within, sum_by
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -23,7 +23,7 @@ __all__ += ["in_turn", "running_count", "running_sum", "within"]
 
 def divide(value: Floats, by: Floats, where: Bools | None = None) -> Floats:
     """value / by, and 0 where there is nothing to divide by: where `by` is not above 0, unless `where` says it."""
-    where = by > 0 if where is None else where
+    where = by > ZERO if where is None else where
     if np.count_nonzero(where) == len(where):
         return value / by
     return np.divide(value, by, out=np.zeros(len(value)), where=where)
@@ -35,7 +35,7 @@ def within(hits: Hits, k: int | Floats | None) -> Floats:
     if k is None:
         return np.ones(len(hits))
     if not hits.averaged:
-        return (hits.rank <= k).astype(np.float64)
+        return (hits.rank <= (fixed(k) if isinstance(k, int) else k)).astype(np.float64)
     return np.clip((k - hits.first + 1) / hits.tied, 0.0, 1.0)
 
 

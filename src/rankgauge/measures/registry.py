@@ -125,6 +125,10 @@ class Measure:
     name: str
     parameters: tuple[tuple[str, Any], ...] = ()
 
+    def __hash__(self) -> int:
+        """That of the name, which Python keeps: there are few measures of one name, and they are looked up often."""
+        return hash(self.name)
+
     @property
     def definition(self) -> Definition:
         """Its row in the table."""

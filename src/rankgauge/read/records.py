@@ -98,6 +98,9 @@ class Record:
 
     kind: ClassVar[str]
     number: ClassVar[str]
+    stored: Mapping[str, Any] = {}  # what it is in a store, where it comes from one
+    remarks: Sequence[tuple[str, str]] = ()  # what to know about it: a code and words each
+    models: Mapping[str, Collection[str]] = {}  # that its judges are, or that its system names
 
     def __init__(
         self,
@@ -107,9 +110,6 @@ class Record:
         explain: Callable[[str, str], InputError | None] | None = None,
     ) -> None:
         self.source = source or self.kind
-        self.stored: Mapping[str, Any] = {}  # what it is in a store, where it comes from one
-        self.remarks: Sequence[tuple[str, str]] = ()  # what to know about it: a code and words each
-        self.models: Mapping[str, Collection[str]] = {}  # that its judges are, or that its system names
         self._nested: Nested | None = None
         self._columns: Columns | None = None
         self._explain = explain
@@ -264,9 +264,16 @@ class Run(Record):
         return nested.keys() if all(nested.values()) else {query for query, docs in nested.items() if docs}
 
     def __init__(
-        self, rows: Nested | Columns, *, by: str = "score", tag: str = "", ties: str = "id", **more: Any
+        self,
+        rows: Nested | Columns,
+        *,
+        by: str = "score",
+        tag: str = "",
+        ties: str = "id",
+        source: str = "",
+        explain: Callable[[str, str], InputError | None] | None = None,
     ) -> None:
-        super().__init__(rows, **more)
+        super().__init__(rows, source=source, explain=explain)
         self.by = by
         self.tag = tag
         self.ties = ties

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from rankgauge.matching.hits import fixed
 from rankgauge.measures.aggregates import aggregate
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def open_values(result: Result) -> Iterator[TieNote]:
         return  # the band stands in the table itself
     tied = {}
     for hits in (result.hits, *result.own_hits.values()):
-        rows = hits.tied > 1
+        rows = hits.tied > fixed(1)
         if np.count_nonzero(rows) and not hits.averaged:
             tied[id(hits)] = rows
     if not tied:
