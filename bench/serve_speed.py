@@ -178,7 +178,9 @@ def scrolled(folder: Path) -> tuple[float, str]:
     """A table of very many queries in Chromium: the median of what its script takes to follow a scroll."""
     from playwright.sync_api import sync_playwright
 
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    chromium = next(
+        filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")))
+    )
     with tempfile.TemporaryDirectory() as made, sync_playwright() as playwright:
         (Path(made) / "qrels.txt").write_text("".join(f"q{at} 0 d 1\n" for at in range(ROWS)))
         (Path(made) / "run0.txt").write_text("".join(f"q{at} Q0 d 1 1.0 t\n" for at in range(ROWS)))
