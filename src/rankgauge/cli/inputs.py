@@ -19,14 +19,15 @@ from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.read.named import named_paths
 from rankgauge.read.part_files import size_of
 from rankgauge.read.readers import check_mapped
-from rankgauge.store.sources import Address, StoredLabels, StoredRun, sample_at, sample_of
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.read import Judgments, Run
     from rankgauge.read.ltr import Ltr
     from rankgauge.result import Evaluation
+    from rankgauge.sampling.sample import Sample
     from rankgauge.store.project import Project
+    from rankgauge.store.sources import Address
 
 __all__ = ["Inputs", "Reading", "nearest_project", "one_standard_input", "project", "stored"]
 __all__ += ["unsampled"]
@@ -100,6 +101,8 @@ class Inputs:
     def judged(self, path: str | None) -> JudgmentsSource:
         """The judgments in a file, or at an address of the project."""
         if path is not None and path.startswith("@"):
+            from rankgauge.store.sources import StoredLabels
+
             return StoredLabels(stored(path), fresh=self.reading.fresh)
         return JudgmentsSource(path, format=self.reading.qrels_format, columns=self.reading.columns_of_judgments)
 
@@ -107,7 +110,9 @@ class Inputs:
         if self.rows is not None:
             return ScoredRows(self.rows, path)
         if path.startswith("@"):
-            return NotedRun(stored(path))
+            from rankgauge.store.sources import StoredRun
+
+            return StoredRun(stored(path), _say_what_it_lacks)
         return RunSource(path, format=self.reading.run_format, columns=self.reading.columns_of_runs)
 
     def evaluate(
@@ -142,15 +147,26 @@ class Inputs:
         `none` stands for no sample, also where there would be one.
         """
         if given is not None:
+            from rankgauge.store.sources import sample_at
+
             found = sample_at(given, project)
         else:
-            found = sample_of(self.runs.values()) if weights is None else None
+            found = self._own_sample() if weights is None else None
         if found is None and per is not None:
             raise unsampled()
         return {"sample": found, "per": per or "search"}
 
+    def _own_sample(self) -> Sample | None:
+        """The sample that the runs were made for, if a project has them."""
+        if not any(path.startswith("@") for path in self.paths):
+            return None  # as mostly, and what follows is slow to import
+        from rankgauge.store.sources import sample_of
+
+        return sample_of(self.runs.values())
+
     def warn_of_labels(self) -> None:
         """Say why not to trust stored labels, where the output has no room for it; `agree` is itself a check."""
+        from rankgauge.store.sources import StoredLabels, StoredRun
         from rankgauge.validation.labels import UNCHECKED, doubts_of_labels
 
         labels = [each for each in (self.judgments, *self.judges.values()) if isinstance(each, StoredLabels)]
@@ -161,7 +177,7 @@ class Inputs:
 
     def warn_of_plain_means(self) -> None:
         """Say that means are of the queries alone, where the runs bring a sample of which the command knows nothing."""
-        drawn = sample_of(self.runs.values())
+        drawn = self._own_sample()
         if drawn is not None:
             warn(
                 f"the runs were made for a sample, {drawn.source}: what follows are plain means over its queries, and "
@@ -228,6 +244,8 @@ def nearest_project() -> Project | None:
 
 def stored(address: str) -> Address:
     """What an address (@labels, @labels:ann, @people, @bm25, @bm25:7) stands for."""
+    from rankgauge.store.sources import Address
+
     return Address.of(address, project())
 
 
@@ -240,15 +258,11 @@ def addresses(context: click.Context, *, samples: bool = False) -> list[str]:
         return []
 
 
-class NotedRun(StoredRun):
-    """A run of the project, of which is said what it lacks, where the command does not say it itself."""
-
-    def _read(self, protocol: Protocol) -> Run:
-        run = super()._read(protocol)
-        if click.get_current_context().info_name not in NOTED:
-            for code, words in run.remarks:
-                warn(f"{run.source}: {words} lack an answer, and have no results ({code})")
-        return run
+def _say_what_it_lacks(run: Run) -> None:
+    """What a run of the project lacks, where the command does not say it itself."""
+    if click.get_current_context().info_name not in NOTED:
+        for code, words in run.remarks:
+            warn(f"{run.source}: {words} lack an answer, and have no results ({code})")
 
 
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------

@@ -10,7 +10,7 @@ import click
 
 from rankgauge.cli.strict import FILE, Strict
 from rankgauge.protocol import RULES, Protocol
-from rankgauge.show.marks import DELTAS
+from rankgauge.show.model import DELTAS
 
 __all__ = ["FILE", "columns_option", "command", "protocol_options", "reading_options", "shared"]
 

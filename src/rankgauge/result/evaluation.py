@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rankgauge.measures import Measure
 from rankgauge.measures.bands.notes import tie_notes, tie_warnings
 from rankgauge.shown import Shown
-from rankgauge.validation.labels import doubts_of_labels
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
@@ -120,6 +119,8 @@ class Evaluation(Shown, Mapping[str, "Result"]):
         judgments = self.first.judgments
         if judgments is None or not (judgments.remarks or judgments.models):
             return []  # as of all judgments that do not come from a store
+        from rankgauge.validation.labels import doubts_of_labels
+
         models = {name: () if each.peek is None else each.peek.models for name, each in self.results.items()}
         return doubts_of_labels(judgments, models)
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 from rankgauge.comparison.verdict import BETTER, NOT_SIGNIFICANT, WORSE
 from rankgauge.show.model import Column, Mark
 
-__all__ = ["DAGGERS", "DELTAS", "TESTS", "beaten_letters", "decision_mark", "delta_column", "legend", "letter"]
-__all__ += ["VERDICTS", "letters"]
+__all__ = ["DAGGERS", "TESTS", "VERDICTS", "beaten_letters", "decision_mark", "delta_column", "legend", "letter"]
+__all__ += ["letters"]
 
 # The decision of system against baseline → its mark.
 DAGGERS: Final = {BETTER: "†", WORSE: "‡"}
@@ -26,12 +26,6 @@ TESTS: Final = {
     "tukey": "two-way Tukey HSD over {pairs} pairs",
     "randomised-tukey": "randomised Tukey HSD over {pairs} pairs",
     "none": "sign-flip test, {pairs} pairs, not adjusted",
-}
-# How a table shows the differences from the baseline.
-DELTAS: Final = {
-    "absolute": "in the units of the measure",
-    "relative": "in percent of the baseline",
-    "none": "not at all",
 }
 
 

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
 
 __all__ = [
+    "DELTAS",
     "Block",
     "Bullets",
     "Chart",
@@ -31,6 +32,12 @@ __all__ += ["Picture", "Section", "Table", "Text", "Tile", "Tiles", "capital", "
 __all__ += ["sentence"]
 
 EVERYWHERE: Final[frozenset[str]] = frozenset()
+# How a table shows the differences from the baseline.
+DELTAS: Final = {
+    "absolute": "in the units of the measure",
+    "relative": "in percent of the baseline",
+    "none": "not at all",
+}
 
 
 class Options(NamedTuple):

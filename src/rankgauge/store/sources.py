@@ -99,13 +99,13 @@ class StoredLabels(JudgmentsSource):
 
 
 class StoredRun(RunSource):
-    """A run of the project."""
+    """A run of the project; whoever wants to be is `told` of it each time that it is read."""
 
     blocks = None
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, told: Callable[[Run], None] = lambda run: None) -> None:
         super().__init__(address.text)
-        self.address = address
+        self.address, self.told = address, told
 
     @property
     def rows(self) -> Run:
@@ -118,7 +118,9 @@ class StoredRun(RunSource):
         return [model for models in self.read().models.values() for model in models]
 
     def _read(self, protocol: Protocol) -> Run:
-        return self.address.run(by=protocol.by)
+        run = self.address.run(by=protocol.by)
+        self.told(run)
+        return run
 
 
 # ---- the sample that means are of ------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ ranks from 0, a query's own id, ids written differently), and says how many quer
 from __future__ import annotations
 
 import warnings
-from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from functools import partial
@@ -24,7 +23,6 @@ from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.read.records import Run
 from rankgauge.read.sizes import FIRST, HELD
-from rankgauge.validation.labels import UNCHECKED
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Array, Floats, Ints
@@ -83,7 +81,11 @@ def _findings(results: list[Result]) -> list[tuple[str, str, str]]:
 def quick_checks(result: Result) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """What is odd in the judgments, and what in the run: a code and words each."""
     remarks = () if result.judgments is None else result.judgments.remarks
-    judged = [each for each in remarks if each[0] != UNCHECKED]  # which is a doubt of its own
+    judged = [*remarks]
+    if remarks:  # as stored labels alone have them
+        from rankgauge.validation.labels import UNCHECKED
+
+        judged = [each for each in remarks if each[0] != UNCHECKED]  # which is a doubt of its own
     of_run = [*_ranked(result.hits), *_in_32_bits(result)]
     if result.peek is not None:
         of_run = [*result.peek.remarks, *of_run]
@@ -163,11 +165,10 @@ def _narrow_rows(judgments: Judgments, rows: Nested, hits: Hits, source: str) ->
 def _meet_in_32_bits(ranking: Mapping[str, float]) -> bool:
     """Whether scores of a ranking that are different numbers are the same in 32 bits."""
     scores = [*ranking.values()]
-    narrow = array("f", scores)
-    in_turn = np.frombuffer(narrow, np.float32)
-    if (in_turn[1:] < in_turn[:-1]).all():  # as in most rankings, and soon known
+    narrow = as_float32(np.array(scores, np.float64))
+    if (narrow[1:] < narrow[:-1]).all():  # as in most rankings, and soon known
         return False
-    different = len({*narrow})
+    different = len({*narrow.tolist()})
     return different < len(scores) and different < len({*scores})
 
 
@@ -326,9 +327,10 @@ def _sample(head: bytes) -> tuple[Ints, Ints, Floats] | None:
     if len(fields) != WIDTH * head.count(b"\n") or b"#" in head:
         rows = (line.split()[:WIDTH] for line in head.splitlines())
         fields = [field for row in rows if len(row) == WIDTH and not row[0].startswith(b"#") for field in row]
-    numbers: dict[bytes, int] = {}
+    queries = fields[::WIDTH]
+    numbers = {query: number for number, query in enumerate(dict.fromkeys(queries))}
+    query = np.array([*map(numbers.__getitem__, queries)], np.int64)
     try:
-        query = np.array([numbers.setdefault(each, len(numbers)) for each in fields[::WIDTH]], np.int64)
         rank = np.array([*map(int, fields[3::WIDTH])], np.int64)
         score = np.array([*map(float, fields[4::WIDTH])])
     except (ValueError, OverflowError):

@@ -49,7 +49,7 @@ def sections(
 ) -> Iterator[Section]:
     """The answer: sentences, a table against the baseline, the queries that changed most; the rest with `details`.
 
-    `every_pair`: all pairs, however many; `deltas` as in `marks.DELTAS`.
+    `every_pair`: all pairs, however many; `deltas` as in `model.DELTAS`.
     """
     verdicts = [*_verdicts(comparison)]
     blocks: list[Block] = [Bullets(verdicts, "lead")] if verdicts else []

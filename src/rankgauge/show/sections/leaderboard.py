@@ -22,7 +22,7 @@ FACES: Final = "Best of each data set in bold, second underlined."
 
 
 def sections(leaderboard: Leaderboard, *, deltas: str = "absolute") -> Iterator[Section]:
-    """The whole; `deltas` as in `marks.DELTAS`."""
+    """The whole; `deltas` as in `model.DELTAS`."""
     blocks: list[Block] = []
     for board in leaderboard.values():
         if board.complete:
