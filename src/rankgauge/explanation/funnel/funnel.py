@@ -90,10 +90,7 @@ def funnel(
     check_fit(protocol)
     wanted = parse(str(measure))
     _check_numbers(recall_depth=recall_depth, candidates=candidates, resamples=resamples)
-    if resamples is not None and resamples < FEWEST:
-        raise InputError(f"resamples={resamples}: an interval needs {FEWEST} or more")
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
+    _check_intervals(alpha, resamples)
     sources, second = _stage(retrieved, "retrieved", memory), _stage(reranked, "reranked", memory)
     cells = _cells(list(sources), list(second))
     _refuse_unused(list(sources), cells)
@@ -166,6 +163,13 @@ def _check_numbers(**numbers: int | None) -> None:
     for name, number in numbers.items():
         if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
             raise InputError(f"{name}={number!r}: give a whole number, 1 or more")
+
+
+def _check_intervals(alpha: float, resamples: int | None) -> None:
+    if resamples is not None and resamples < FEWEST:
+        raise InputError(f"resamples={resamples}: an interval needs {FEWEST} or more")
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
 
 
 def _stage(runs: Any, default: str, memory: int | str | None) -> dict[Any, RunSource]:
