@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from rankgauge import bench, check, compare, evaluate, evaluate_runs, funnel
-from rankgauge.errors import InputError, RankgaugeError
+from rankgauge.errors import InputError, RankgaugeError, options_are
 from rankgauge.explanation.funnel import funnel as funnel_of
 from rankgauge.explanation.funnel.stages import first_stage
 from rankgauge.matching.hits import Hits
@@ -582,6 +582,9 @@ def test_a_funnel_says_where_no_room_is_left(stages: Any, monkeypatch: Any) -> N
     said = in_groups(given, "1K")
     assert said.startswith("parts: the rows of a large run cannot be kept there (No space left on device); set TMPDIR")
     assert said.endswith("or give more memory=")
+    for options, remedy in (({"--memory"}, "or give more --memory"), ({"--depth"}, "or free some memory")):
+        with options_are(options):
+            assert in_groups(given, "1K").endswith(remedy)
 
 
 def test_a_funnel_names_both_places_of_a_document_that_is_twice_in_a_large_run(files: Any) -> None:

@@ -15,17 +15,8 @@ from rankgauge.read.readers import JudgmentsSource, RecordSource, RunSource
 from rankgauge.read.rows import Ask
 
 __all__ = ["ID", "MOST_BYTES", "MOST_ROWS", "ROW", "SparkJudgments", "SparkRun", "answers", "batches_by_rows"]
-__all__ += [
-    "check_types",
-    "collected",
-    "count_rows",
-    "done",
-    "is_spark",
-    "looks_at_order",
-    "only",
-    "quoted",
-    "together",
-]
+__all__ += ["check_types", "collected", "count_rows", "done", "is_spark", "looks_at_order", "only", "quoted"]
+__all__ += ["together"]
 
 ID: Final = "__query"  # the column of query ids as text
 ROW: Final = "__row"  # the column of places in the order given

@@ -49,7 +49,8 @@ class Beside:
         number = {query: at for at, query in enumerate(self.queries)}
         group = np.searchsorted(self.cuts, np.arange(len(self.queries)), side="right").astype(np.uint16) - np.uint16(1)
         mine = kept.enter_context(ExitStack())
-        instead = f"give {way('more memory=', 'more --memory')}"
+        bound = way("memory=", "--memory")
+        instead = f"give more {bound}" if bound else "free some memory"
 
         def put(blocks: Iterator[Run]) -> Parts:
             import polars as pl
