@@ -142,9 +142,12 @@ class TestWorkedNumbers:
 
     @pytest.mark.parametrize("discount", ["log2", "none", "zipf", "jk2", "jk10"])
     def test_discounts_that_are_looked_up_are_those_computed(self, discount: str) -> None:
-        for deepest in (10, TABLED - 1, TABLED, 3 * TABLED):
-            rank = np.arange(1, deepest + 1)
-            assert np.array_equal(divisors(discount, rank, deepest), discount_function(discount)(rank))
+        for k in (1, 10, TABLED - 1, TABLED, 3 * TABLED):
+            rank = np.arange(1, 2 * k + 1)
+            divisor = divisors(discount, rank, k)
+            assert np.array_equal(divisor[:k], discount_function(discount)(rank[:k]))
+            assert np.isinf(divisor[k:]).all()
+            assert np.array_equal(divisors(discount, rank, None), discount_function(discount)(rank))
 
     def test_a_cut_run_is_not_a_cut_measure(self) -> None:
         hits = hits_of({"q": {"a": 3, "b": 3, "c": 3}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, Protocol(depth=2))

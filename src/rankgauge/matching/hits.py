@@ -18,7 +18,7 @@ from rankgauge.protocol import DEFAULT, SIGNED, Protocol
 if TYPE_CHECKING:
     from rankgauge.dtypes import Array, Bools, Floats, Ints
 
-__all__ = ["ZERO", "Hits", "Ideal", "fixed", "positions_within", "sum_by"]
+__all__ = ["ZERO", "Hits", "Ideal", "every", "fixed", "positions_within", "some", "sum_by"]
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -28,6 +28,16 @@ def fixed(number: float) -> Array:
 
 
 ZERO: Final = fixed(0.0)
+
+
+def some(mask: Bools) -> bool:
+    """Whether any is true: numpy's own `any` of a few takes ten times as long."""
+    return 1 in mask.tobytes()
+
+
+def every(mask: Bools) -> bool:
+    """Whether all are true."""
+    return 0 not in mask.tobytes()
 
 
 class Ideal(NamedTuple):
@@ -74,7 +84,7 @@ class Hits:
         """Whether tied documents share the expectation over their orders."""
         return self.protocol.ties == "average"
 
-    def sum(self, values: Floats) -> Floats:
+    def sum(self, values: Floats | Bools) -> Floats:
         """The sum of a value per hit, for every query, added up in rank order."""
         return sum_by(self.query, values, len(self.queries))
 
@@ -108,7 +118,7 @@ class Hits:
         query, gains = self.judgment_query, gain(self.judgment_grade)
         if not follows and self.protocol.ideal_order == "grade":
             rises = gains[1:] > gains[:-1]  # of one query alone they mostly never do, and no more need be asked
-            if np.count_nonzero(rises) and (rises & (query[1:] == query[:-1])).any():
+            if some(rises) and (rises & (query[1:] == query[:-1])).any():
                 gains = gains[np.lexsort((-gains, query))]
         return Ideal(query, positions_within(query, 1), gains)
 
@@ -134,7 +144,7 @@ def sum_by(group: Ints, values: Floats | Bools, groups: int) -> Floats:
 def positions_within(group: Ints, start: int = 0) -> Ints:
     """0, 1, 2, … within each group, or from another start; the groups are numbered in ascending order."""
     rows = np.arange(start, start + len(group))
-    if not len(group) or group[0] == group[-1]:
+    if not len(group) or group.item(0) == group.item(-1):
         return rows
     sizes = np.bincount(group)
     return rows - (sizes.cumsum() - sizes)[group]

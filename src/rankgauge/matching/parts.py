@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError
-from rankgauge.matching.hits import ZERO, Hits, positions_within
+from rankgauge.matching.hits import ZERO, Hits, every, positions_within
 from rankgauge.matching.unpack import numbers_of
 from rankgauge.protocol import DEFAULT, SIGNED
 
@@ -96,10 +96,12 @@ def assemble(
     judged = np.bincount(parts.judgment_query, minlength=len(queries))
     query, grade = parts.judgment_query, parts.judgment_grade
     keep = grade >= ZERO
-    if np.count_nonzero(keep) < len(keep) and protocol.negative not in SIGNED:
+    if not every(keep) and protocol.negative not in SIGNED:
         query, grade = query[keep], grade[keep]
-    rows = (parts.query, parts.rank, parts.first, parts.tied, parts.grade)
-    hits = Hits(queries, answered, parts.retrieved, judged, *rows, query, grade, protocol, left_out, missing)
+    hits = Hits(
+        queries, answered, parts.retrieved, judged, parts.query, parts.rank, parts.first, parts.tied, parts.grade,
+        query, grade, protocol, left_out, missing,
+    )  # fmt: skip
     if protocol.depth is not None:
         hits = _cut(hits, protocol.depth)
     if protocol.unjudged == "condensed":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import InputError, counted, nearest
+from rankgauge.matching.hits import some
 from rankgauge.read.records import id_text
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def quantile(values: Floats, q: float, weights: Floats | None = None) -> float:
 
 def _ordered_sum(values: Floats) -> float:
     """Added up one after the other, as trec_eval does, so that the last digit agrees."""
-    return float(np.add.accumulate(values)[-1])
+    return float(np.add.accumulate(values).item(-1))
 
 
 AGGREGATES: Final[dict[str, Aggregate]] = {
@@ -86,7 +87,7 @@ def aggregate(name: str, values: Floats, weights: Floats | None = None) -> float
     left_out = np.isnan(values)
     if weights is not None and name != "sum":
         left_out |= ~(weights > 0)
-    if np.count_nonzero(left_out):
+    if some(left_out):
         values = values[~left_out]
         weights = None if weights is None else weights[~left_out]
     return AGGREGATES[name](values, weights) if len(values) else float("nan")

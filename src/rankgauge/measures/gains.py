@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgauge.errors import MeasureError
-from rankgauge.matching.hits import ZERO, fixed
+from rankgauge.matching.hits import ZERO, fixed, some
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
@@ -30,7 +30,7 @@ GAINS: dict[str, Callable[[Floats], Floats]] = {
     "binary": lambda grade: (grade > 0).astype(np.float64),
 }
 LARGEST = 2.0**1000  # gains beyond it cannot be added up: 64-bit numbers end at 2^1024
-USUAL = 1000.0  # grades up to here gain no more than that, unless a map says so
+USUAL = fixed(1000.0)  # grades up to here gain no more than that, unless a map says so
 TABLED = 1024  # ranks, from 0 on, whose divisors are looked up rather than computed
 PAIR = re.compile(r"\s*['\"]?([-+0-9.eE]+)['\"]?\s*:\s*([-+0-9.eE]+)\s*")
 
@@ -74,10 +74,12 @@ def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False)
     leaves out is its own gain, as in trec_eval. Grade 0 gains nothing unless a map says so. A gain that is too large to
     be added up is an error."""
     pairs = _pairs(gain) if gain.startswith("{") else None
+    unmapped = GAINS["linear" if pairs is not None else gain]
 
     def worth(grade: Floats) -> Floats:
-        _check_size(grade, gain, pairs)
-        gained = GAINS["linear" if pairs is not None else gain](grade)
+        if pairs is not None or some(grade > USUAL):
+            _check_size(grade, gain, pairs)
+        gained = unmapped(grade)
         if signed and rel is None:
             return gained
         if pairs is None:
@@ -94,8 +96,6 @@ def gain_function(gain: Gain, rel: float | None = None, *, signed: bool = False)
 
 def _check_size(grade: Floats, gain: Gain, pairs: dict[float, float] | None) -> None:
     """An error that names the highest grade, where its gain cannot be added up."""
-    if pairs is None and not np.count_nonzero(grade > fixed(USUAL)):
-        return
     highest = float(grade.max(initial=0.0))
     most = max([highest, *(pairs or {}).values()])
     with np.errstate(over="ignore"):
@@ -123,15 +123,19 @@ def discount_function(discount: Discount) -> Callable[[Ints], Floats]:
     return lambda rank: np.maximum(np.log(np.maximum(rank, 1)) / math.log(base), 1.0)
 
 
-def divisors(discount: Discount, rank: Ints, deepest: int) -> Floats:
-    """What gains at these ranks are divided by, none of which lies beyond the deepest."""
-    return _table(discount)[rank] if deepest < TABLED else discount_function(discount)(rank)
+def divisors(discount: Discount, rank: Ints, k: int | None) -> Floats:
+    """What gains at these ranks are divided by: infinity beyond rank k, so that nothing is left of them."""
+    if k is None:
+        return discount_function(discount)(rank)
+    if k < TABLED:
+        return _table(discount, k).take(rank, mode="clip")
+    return np.where(rank <= k, discount_function(discount)(rank), np.inf)
 
 
 @lru_cache(maxsize=256)
-def _table(discount: Discount) -> Floats:
-    """The divisors of the first ranks, at their places."""
-    return discount_function(discount)(np.arange(TABLED))
+def _table(discount: Discount, k: int) -> Floats:
+    """The divisors of the first k ranks at their places, and that of all others behind them."""
+    return np.append(discount_function(discount)(np.arange(k + 1)), np.inf)
 
 
 def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> Floats:
@@ -140,11 +144,7 @@ def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> F
     Where ties are averaged, a document gets the mean over the ranks that its tie group takes up.
     """
     if not hits.averaged:
-        if k is None:
-            return gain / discount_function(discount)(hits.rank)
-        value, inside = np.zeros(len(gain)), (hits.rank <= fixed(k)).nonzero()[0]
-        value[inside] = gain[inside] / divisors(discount, hits.rank[inside], k)
-        return value
+        return gain / divisors(discount, hits.rank, k)
     last = hits.first + hits.tied - 1
     deepest = int(last.max(initial=0)) if k is None else min(k, int(last.max(initial=0)))
     inverse = 1.0 / discount_function(discount)(np.arange(1, deepest + 1))

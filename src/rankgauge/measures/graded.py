@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgauge.errors import MeasureError
-from rankgauge.matching.hits import fixed, sum_by
+from rankgauge.matching.hits import sum_by
 from rankgauge.measures.gains import Discount, Gain, discounted, divisors, gain_function
 from rankgauge.measures.ranked import divide, expected_stops, in_turn, running_sum
 from rankgauge.measures.registry import measure
@@ -64,14 +64,12 @@ def IDCG(
     """
     mapped = gain.startswith("{")
     query, rank, gains = hits.ideal(gain_function(gain, rel, signed=hits.signed), follows=not mapped)
-    end, deepest = hits.ideal_end(k), len(rank)
-    if end is not None and not (isinstance(end, int) and end >= deepest):  # so few that none is cut
-        inside = (rank <= (fixed(end) if isinstance(end, int) else end[query])).nonzero()[0]
-        query, rank, gains = query[inside], rank[inside], gains[inside]
-        deepest = end if isinstance(end, int) else deepest
-    below = mapped and not hits.signed  # of other gains none is
-    value = (np.maximum(gains, 0.0) if below else gains) / divisors(discount, rank, deepest)
-    return sum_by(query, value, len(hits.queries))
+    end = hits.ideal_end(k)
+    if mapped and not hits.signed:  # of other gains none is below 0
+        gains = np.maximum(gains, 0.0)
+    if end is not None and not isinstance(end, int):
+        gains, end = np.where(rank <= end[query], gains, 0.0), None
+    return sum_by(query, gains / divisors(discount, rank, end), len(hits.queries))
 
 
 @measure(needs="gain", averages=True)

@@ -98,8 +98,9 @@ def as_written(text: str) -> Measure:
 
 def parse_all(measures: Any, read: Callable[[str], Measure] = parse) -> list[Measure]:
     """One measure or several, given as texts, as measures or as those of ir_measures."""
-    single = isinstance(measures, (str, Measure)) or not isinstance(measures, Iterable)
-    found = [read(measure_text(each)) for each in ([measures] if single else measures)]
+    several = type(measures) is list or (isinstance(measures, Iterable) and not isinstance(measures, (str, Measure)))
+    given = measures if several else [measures]
+    found = [read(each if type(each) is str else measure_text(each)) for each in given]
     if not found:
         raise MeasureError(f"there is no measure in the list; name one, such as nDCG@10. {_SEE_ALL}")
     return found

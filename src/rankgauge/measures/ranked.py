@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankgauge.matching.hits import ZERO, fixed, positions_within, sum_by
+from rankgauge.matching.hits import ZERO, every, fixed, positions_within, sum_by
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -24,18 +24,19 @@ __all__ += ["in_turn", "running_count", "running_sum", "within"]
 def divide(value: Floats, by: Floats, where: Bools | None = None) -> Floats:
     """value / by, and 0 where there is nothing to divide by: where `by` is not above 0, unless `where` says it."""
     where = by > ZERO if where is None else where
-    if np.count_nonzero(where) == len(where):
+    if every(where):
         return value / by
     return np.divide(value, by, out=np.zeros(len(value)), where=where)
 
 
-def within(hits: Hits, k: int | Floats | None) -> Floats:
-    """For each hit, the probability that it is among the first k (one for all, or one for each hit): 0 or 1, or a share
-    where ties are averaged."""
+def within(hits: Hits, k: int | Floats | None) -> Floats | Bools:
+    """Whether each hit is among the first k (one for all, or one for each hit): the probability of it where ties are
+    averaged."""
     if k is None:
-        return np.ones(len(hits))
+        return np.ones(len(hits), bool)
     if not hits.averaged:
-        return (hits.rank <= (fixed(k) if isinstance(k, int) else k)).astype(np.float64)
+        inside: Bools = hits.rank <= (fixed(k) if isinstance(k, int) else k)
+        return inside
     return np.clip((k - hits.first + 1) / hits.tied, 0.0, 1.0)
 
 

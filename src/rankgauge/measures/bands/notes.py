@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-
-from rankgauge.matching.hits import fixed
+from rankgauge.matching.hits import fixed, some
 from rankgauge.measures.aggregates import aggregate
 
 if TYPE_CHECKING:
@@ -46,26 +43,28 @@ class TieNote(NamedTuple):
         return f"{self.low:.4f} to {self.high:.4f}"
 
 
-def open_values(result: Result) -> Iterator[TieNote]:
+def open_values(result: Result) -> list[TieNote]:
     """The values whose first four decimals depend on the order of equal scores."""
     if result.dialect is not None and result.dialect.undefined_ties:
-        return  # the band stands in the table itself
+        return []  # the band stands in the table itself
     tied = {}
     for hits in (result.hits, *result.own_hits.values()):
         rows = hits.tied > fixed(1)
-        if np.count_nonzero(rows) and not hits.averaged:
+        if some(rows) and not hits.averaged:
             tied[id(hits)] = rows
     if not tied:
-        return  # as mostly, and what follows is slow to import
+        return []  # as mostly, and what follows is slow to import
     from rankgauge.measures.bands.bands import is_text
 
+    notes: list[TieNote] = []
     for measure in result.measures:
         _, hits = result.computed(measure)
         if id(hits) in tied and not is_text(measure):
             share = float(tied[id(hits)].mean())
             note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), share)
             if f"{note.low:.4f}" != f"{note.high:.4f}":
-                yield note
+                notes.append(note)
+    return notes
 
 
 def mean_ends(result: Result, measure: Measure) -> tuple[float, float]:
