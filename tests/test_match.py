@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import fields
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -381,6 +382,32 @@ class TestBadInput:
         for high, low in ((2**60 + 1, 2**60), (Decimal("0.1000000000000000001"), Decimal("0.1"))):
             hits = hits_of({"q": {"a": 1}}, {"q": {"a": high, "b": low, **filler}})  # type: ignore[dict-item]
             assert (hits.rank.tolist(), hits.tied.tolist()) == ([2], [2])
+
+    @pytest.mark.parametrize("kind", [int, float, bool, np.int64, np.float32, np.float64, Decimal, Fraction])
+    def test_numbers_of_any_real_kind(self, kind: Any) -> None:
+        """As 64-bit floats on every path, also where they add up to more than their own kind can hold."""
+        largest = {np.int64: 2**62, np.float32: 1e38, np.float64: 1e308, float: 1e308}.get(kind, 3)
+        run = {"q": {f"d{i}": kind(score) for i, score in enumerate([largest, 0, largest, 1, largest, largest])}}
+        judgments = {"q": {f"d{i}": kind(i % 4) for i in range(0, 6, 2)}}
+        plain: Nested = {"q": {doc: float(score) for doc, score in run["q"].items()}}
+        grades: Nested = {"q": {doc: float(grade) for doc, grade in judgments["q"].items()}}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            hits = match(Judgments(judgments), Run(run))
+        assert_equal(hits, hits_of(grades, plain))
+        assert_equal(hits, matched_by(partial(match_nested, small=0), Judgments(judgments), Run(run), Protocol()))
+
+    @pytest.mark.parametrize("number", [1j, np.complex64(1 + 0j), np.complex128(1)])
+    @pytest.mark.parametrize("before", [{}, {"b": 1.0}, {"b": np.float64(1)}])
+    def test_complex_numbers_are_refused(self, number: Any, before: dict[str, Any]) -> None:
+        """Also where the warning that numpy gives of them is not heard."""
+        odd, plain = {"q": {**before, "a": number}}, {"q": {"a": 1}}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(FormatError, match="query 'q', document 'a': score .* is not a number"):
+                match(Judgments(plain), Run(odd))
+            with pytest.raises(FormatError, match="query 'q', document 'a': relevance .* is not a number"):
+                match(Judgments(odd), Run(plain))
 
     def test_an_empty_list_of_results_is_no_answer(self) -> None:
         judgments, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {}}

@@ -55,14 +55,15 @@ def find(judgments: Judgments, run: Run, protocol: Protocol, grouped: Grouped | 
 
 def asked_queries(judgments: Judgments, run: Run | Streamed, protocol: Protocol) -> tuple[list[str], Bools, int, int]:
     """The queries that count and which of them are answered; how many are missing, and how many are not judged."""
-    queries = sorted(judgments.queries)
+    judged = sorted(judgments.queries)
     answered_ids = run.answered
-    known = [*map(answered_ids.__contains__, queries)]
-    silent = protocol.missing == "zero" and not answered_ids and not set(run.queries).isdisjoint(queries)
-    if not any(known) and not silent:  # a run may say of every query that it found nothing
-        raise no_query_in_common(judgments, run)
-    queries, answered, missing = counting(queries, known, run.source, protocol)
-    return queries, answered, missing, len(answered_ids) - (len(judgments.queries) - missing)
+    known = [*map(answered_ids.__contains__, judged)]
+    if not any(known):
+        silent = protocol.missing == "zero" and not answered_ids and not set(run.queries).isdisjoint(judged)
+        if not silent:  # a run may say of every query that it found nothing
+            raise no_query_in_common(judgments, run)
+    queries, answered, missing = counting(judged, known, run.source, protocol)
+    return queries, answered, missing, len(answered_ids) - (len(judged) - missing)
 
 
 def counting(queries: list[str], known: list[bool], source: str, protocol: Protocol) -> tuple[list[str], Bools, int]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import compress, count, islice, pairwise, repeat
-from operator import gt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgauge.matching.order import as_float32, descending_within, sort_within, tie_groups
 from rankgauge.matching.parts import GROUPED, Parts, joined, ordered
-from rankgauge.matching.unpack import Batch, listed, numbers_of, sizes_of, text_keys, unpack
+from rankgauge.matching.unpack import Batch, few_numbers_of, listed, numbers_of, sizes_of, text_keys, unpack
 from rankgauge.protocol import NARROW
 from rankgauge.read.records import complex_refused, id_text
 
@@ -129,39 +128,45 @@ def _by_sorting(
 
     Parts are in their order, unless ties are grouped.
     """
+    judged_of: list[int] = []
     ideal: list[float] = []
-    found: list[float] = []
     query_of: list[int] = []
     rank_of: list[int] = []
-    group: list[int] = []
-    tied: list[int] = []
-    each = zip(tables, rankings, listed(judgments, queries, tables), listed(run, queries, rankings), strict=True)
-    for number, (table, ranking, grades, scores) in enumerate(each):
+    found: list[float] = []
+    groups: dict[int, tuple[int, int]] = {}  # row of a hit that is tied → first and last rank of its group
+    grades = iter(listed(judgments, tables, queries))
+    scores = few_numbers_of(run, rankings, queries)
+    falls = b"\1" + (scores[1:] < scores[:-1]).tobytes()  # for each score, whether it is below the one before
+    end = 0
+    for number, table in enumerate(tables):
+        ranking = rankings[number]
         docs, grade_of = text_keys(ranking), text_keys(table)
-        ideal += sorted(grades, reverse=True) if protocol.ideal_order == "grade" else grades
-        before = len(rank_of)
-        if all(map(gt, scores, islice(scores, 1, None))):  # in order and without ties, as most are: a rank is a place
-            judged = [*map(grade_of.__contains__, docs)]
-            found += map(grade_of.__getitem__, compress(docs, judged))
-            rank_of += compress(count(1), judged)
-            group += rank_of[before:]
-            tied += repeat(1, len(rank_of) - before)
+        own = islice(grades, len(table))
+        ideal += sorted(own, reverse=True) if protocol.ideal_order == "grade" else own
+        judged_of += repeat(number, len(table))
+        before, start, end = len(rank_of), end, end + len(ranking)
+        if falls.find(0, start + 1, end) < 0:  # in order and without ties, as most are: a rank is a place
+            hit = [*map(grade_of.__contains__, docs)]
+            found += map(grade_of.__getitem__, compress(docs, hit))
+            rank_of += compress(count(1), hit)
         else:
-            pairs = _ordered([*zip(scores, docs, strict=True)], protocol)
+            pairs = _ordered([*zip(scores[start:end].tolist(), docs, strict=True)], protocol)
             first = last = 0  # ranks of the group looked at
-            for rank, (score, doc) in enumerate(pairs, 1):
+            for place, (score, doc) in enumerate(pairs, 1):
                 if doc in grade_of:
-                    if rank > last:
-                        first, last = _group(pairs, rank, score)
+                    if place > last:
+                        first, last = _group(pairs, place, score)
+                    if last > first:
+                        groups[len(rank_of)] = first, last
                     found.append(grade_of[doc])
-                    rank_of.append(first if protocol.ties in GROUPED else rank)
-                    group.append(first)
-                    tied.append(last - first + 1)
+                    rank_of.append(first if protocol.ties in GROUPED else place)
         query_of += repeat(number, len(rank_of) - before)
-    judged_of = np.arange(len(tables)).repeat(sizes_of(tables))
-    places = [np.array(column, np.int64) for column in (query_of, rank_of, group, tied)]
+    judged, query, rank = np.array(judged_of, np.int64), np.array(query_of, np.int64), np.array(rank_of, np.int64)
+    group, tied = rank.copy() if groups else rank, np.array([1] * len(rank_of), np.int64)
+    for row, (first, last) in groups.items():
+        group[row], tied[row] = first, last - first + 1
     grade = np.array(found, np.float64)
-    return Parts(sizes_of(rankings), judged_of, np.array(ideal), places[0], places[1], places[2], places[3], grade)
+    return Parts(sizes_of(rankings), judged, np.array(ideal), query, rank, group, tied, grade)
 
 
 def _ordered(pairs: list[tuple[float, str]], protocol: Protocol) -> list[tuple[float, str]]:
