@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.dtypes import Floats
     from rankgauge.jobs import Answer
+    from rankgauge.read import Run
+    from rankgauge.read.blocks import Streamed
     from rankgauge.sampling.design import Per
     from rankgauge.sampling.sample import Sample
 
@@ -163,13 +165,17 @@ class _Asked(NamedTuple):
     def of_run(self, name: str, source: RunSource, answer: Answer | None = None) -> Result:
         """Read a run, match it and measure it; of the run no more is kept than the Result holds, and of a large one no
         more than a block is ever read. What another process has found already is the answer."""
-        judgments, source = self.judgments, source.kept()
+        judgments, source = self.judgments, source if self.dialect is None else source.kept()
+        opened: list[Run | Streamed] = []  # once for each set of rules, first for the main one
 
         def hits_under(rules: Protocol) -> Hits:
-            return match(judgments, source.opened(rules), rules) if answer is None else answer.hits_under(rules)
+            if answer is not None:
+                return answer.hits_under(rules)
+            opened.append(source.opened(rules))
+            return match(judgments, opened[-1], rules)
 
         def kept(hits: Hits) -> dict[str, Any]:
-            run = source.opened(hits.protocol) if answer is None else answer
+            run = opened[0] if answer is None else answer
             own = name or (run.source if run.source == source.kind else bare_name(run.source))
             seen = peek(judgments, run, hits) if not isinstance(run, tuple) else run.peek
             return {"name": own, "judgments": judgments, "peek": seen}

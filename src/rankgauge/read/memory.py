@@ -15,6 +15,7 @@ from rankgauge.read.rows import Ask, Content, Row, Rows, content_of, negated, nu
 
 BARE = {list, tuple, set, frozenset, np.ndarray}
 NUMBERS = {int, float}
+DICT = {dict}
 
 __all__ = ["checked_row", "is_columns", "is_of_query", "item_rows", "read_iterable", "read_mapping", "read_triples"]
 __all__ += ["rows_of_columns", "unpacked"]
@@ -47,11 +48,12 @@ def read_mapping(source: Mapping[Any, Any], ask: Ask) -> Content:
     if ask.columns and not isinstance(ask.columns, WhereThere):
         raise FormatError(f"{ask.kind}: columns= names columns, and a dict has none")
     kinds = set(map(type, source.values()))
-    if (kinds and kinds <= BARE) or answered_hits(next(iter(source.values()), None)) is not None:
+    of_dicts = kinds == DICT  # as nearly always, and soon known
+    if (kinds and not of_dicts and kinds <= BARE) or answered_hits(next(iter(source.values()), None)) is not None:
         return read_rankings([_ranking(*each, ask) for each in source.items()], ask, ask.kind, checked_row)
     if ask.by == "rank":
         raise InputError(f"{ask.kind}: a dict has scores and no ranks; give -rank as the score, or a frame with a rank")
-    for query, docs in () if kinds <= {dict} else source.items():
+    for query, docs in () if of_dicts else source.items():
         if not isinstance(docs, Mapping):
             raise _no_ranking(query, docs, ask)
     if ask.kind == "judgments":  # of a run this is looked at where ids are read, which few are

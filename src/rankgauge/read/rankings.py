@@ -122,7 +122,7 @@ def ranking_in(query: Any, value: Any) -> Ranking | None:
 
 def answered_hits(value: Any) -> list[Any] | None:
     """The documents in a response of Elasticsearch, OpenSearch (hits.hits) or Solr (response.docs)."""
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):  # a dict is soon told from others
         return None
     for outer, inner in (("hits", "hits"), ("response", "docs")):
         held = value.get(outer)

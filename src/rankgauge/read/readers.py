@@ -67,8 +67,9 @@ def read_run(
     `by="rank"` takes the rank column for the order. A document twice in one ranking is an error, unless `duplicates`
     says which to keep: "first" or "best".
     """
-    _check("by", by, ORDERS)
-    _check("duplicates", duplicates, RULES["duplicates"])
+    if by not in ORDERS or duplicates not in RULES["duplicates"]:
+        _check("by", by, ORDERS)
+        _check("duplicates", duplicates, RULES["duplicates"])
     if isinstance(source, Run):
         if source.by != by and source.has_scores:
             was = f"{source.source}: was read by {source.by} and is asked for by {by}"
@@ -219,11 +220,11 @@ class RecordSource:
     def _watched(self) -> Any:
         return find_source(self.origin).watched(self.watch) if self.watch and self._is_path else self.origin
 
-    def _once(self, way: Any, read: Callable[[], T]) -> T:
+    def _once(self, way: Any, read: Callable[[Any], T], how: Any) -> T:
         if self.known is None:
-            return read()
+            return read(how)
         if way not in self.known:
-            self.known[way] = read()
+            self.known[way] = read(how)
         known: T = self.known[way]
         return known
 
@@ -238,7 +239,7 @@ class JudgmentsSource(RecordSource):
 
     def read(self, *, repeated: bool = False) -> Judgments:
         """The judgments; `repeated`: pairs that are there more than once as they are."""
-        return self._once(repeated, lambda: self._read(repeated))
+        return self._once(repeated, self._read, repeated)
 
     def _read(self, repeated: bool) -> Judgments:
         return read_judgments(self._watched, format=self.format, columns=self.columns, repeated=repeated)
@@ -266,14 +267,14 @@ class RunSource(RecordSource):
     def read(self, protocol: Protocol = DEFAULT) -> Run:
         """The run as the protocol wants it."""
         way = (protocol.by, protocol.duplicates, protocol.depth is None)
-        return self._once(way, lambda: self._read(protocol))
+        return self._once(way, self._read, protocol)
 
     def opened(self, protocol: Protocol = DEFAULT) -> Run | Streamed:
         """The run as the protocol wants it: block by block where it is large, otherwise as `read` gives it."""
         if type(self.origin) is dict:  # as nearly always in a loop, and soon known
             return self.read(protocol)
         way = (protocol.by, protocol.duplicates, "in blocks")
-        streamed = self._once(way, lambda: self._streamed(protocol))
+        streamed = self._once(way, self._streamed, protocol)
         return self.read(protocol) if streamed is None else streamed
 
     def _streamed(self, protocol: Protocol) -> Streamed | None:
@@ -317,10 +318,11 @@ class RunSource(RecordSource):
 
     def _read(self, protocol: Protocol) -> Run:
         origin = find_source(self._watched) if protocol.depth is not None and self._is_path else self._watched
-        way: dict[str, Any] = {"format": self.format, "columns": self.columns, "by": protocol.by}
+        shape, columns, by = self.format, self.columns, protocol.by
         try:
-            return read_run(origin, duplicates=protocol.duplicates, **way)
+            return read_run(origin, format=shape, columns=columns, by=by, duplicates=protocol.duplicates)
         except DuplicateError:
             if protocol.depth is None or isinstance(self.origin, Iterator):
                 raise
-        return read_run(origin, duplicates=REPEATING[0], **way)  # it may be there again beyond the depth: `match` looks
+        # It may be there again beyond the depth: `match` looks.
+        return read_run(origin, format=shape, columns=columns, by=by, duplicates=REPEATING[0])

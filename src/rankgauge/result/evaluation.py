@@ -102,15 +102,13 @@ class Evaluation(Shown, Mapping[str, "Result"]):
     @property
     def warnings(self) -> list[str]:
         """Why not to trust the sample, and every run in which equal scores decide about more than 0.005."""
-        return [*(doubt.text for doubt in self.doubts), *tie_warnings([*self.results.values()])]
+        return [doubt.text for doubt in self.doubts] + tie_warnings([*self.results.values()])
 
     @property
     def doubts(self) -> list[Doubt]:
         """Why not to trust the labels, and the means per search and per query, as they stand."""
-        sampled: dict[Doubt, None] = {}
-        for result in self.results.values():
-            if result.design is not None:
-                sampled |= dict.fromkeys(result.design.doubts("search"))
+        designs = [result.design for result in self.results.values() if result.design is not None]
+        sampled = dict.fromkeys(doubt for design in designs for doubt in design.doubts("search")) if designs else ()
         return [*sampled, *self.label_doubts]
 
     @property

@@ -291,7 +291,7 @@ class Result(Shown, Mapping[str, float]):
     @cached_property
     def open_values(self) -> list[TieNote]:
         """The measures whose first four decimals depend on the order of equal scores."""
-        return [*open_values(self)]
+        return open_values(self)
 
     @cached_property
     def oddities(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:

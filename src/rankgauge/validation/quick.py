@@ -247,7 +247,7 @@ def peek(judgments: Judgments, run: Run | Streamed, hits: Hits) -> Peek:
     judged = _documents(judgments, retrieved) if few else {}
     apart = hits.missing and hits.left_out
     ours, theirs = (set(judgments.queries), set(run.queries)) if apart else (set(), set())
-    rows, models = len(run), tuple(chain.from_iterable(run.models.values()))
+    rows, models = len(run), tuple(chain.from_iterable(run.models.values())) if run.models else ()
     narrow: Any = None
     if rows <= ROWS and early.is_nested:
         narrow = partial(_narrow_rows, judgments, early.nested, hits, run.source)
