@@ -21,6 +21,7 @@ import pytest
 import rankgauge
 from rankgauge import Evaluation, Protocol, Result
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError
+from rankgauge.measures.aggregates import AGGREGATES, aggregate
 from rankgauge.read import Run, RunSource
 from rankgauge.show.formats import FORMATS
 
@@ -69,6 +70,9 @@ class TestAggregates:
         assert result["NumRelRet"] == 1 + 2 + 0 + 0 + 4
         precisions = [1 / 2, (1 / 2 + 2 / 3) / 2, 1e-5, 1e-5, 1.0]
         assert result["gm_map"] == pytest.approx(statistics.geometric_mean(precisions))
+
+    def test_no_query_has_no_aggregate(self) -> None:
+        assert all(math.isnan(aggregate(name, np.array([]))) for name in AGGREGATES)
 
     def test_summary_has_every_aggregate(self, result: Result) -> None:
         assert set(result.summary("R@10")) == {

@@ -305,6 +305,8 @@ def test_a_judge_and_a_system_of_one_family(folder: Path, command: Command) -> N
         assert (SAID in done.err) is (words[0] != "agree")
     checked = command("judge", "--check", "@people", "--judge", "big")
     assert f"Caution: {said}gpt-rerank, llm;" in " ".join(checked.out.split())
+    with pytest.warns(rankgauge.RankgaugeWarning, match=f"{re.escape(said)}@llm:"):
+        rankgauge.evaluate(Project(".").labels("big"), Project(".").run("llm"), protocol={"ties": "average"})
     assert "one model family" not in command("compare", "@labels:big", "@good", "@other", "--notes").out
     assert "one model family" not in command("compare", "@people", "@llm", "@gpt-rerank", "--notes").out
 

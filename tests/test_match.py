@@ -404,9 +404,9 @@ class TestBadInput:
         odd, plain = {"q": {**before, "a": number}}, {"q": {"a": 1}}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with pytest.raises(FormatError, match="query 'q', document 'a': score .* is not a number"):
+            with pytest.raises(FormatError, match=r"query 'q', document 'a': score .* is not a number"):
                 match(Judgments(plain), Run(odd))
-            with pytest.raises(FormatError, match="query 'q', document 'a': relevance .* is not a number"):
+            with pytest.raises(FormatError, match=r"query 'q', document 'a': relevance .* is not a number"):
                 match(Judgments(odd), Run(plain))
 
     def test_an_empty_list_of_results_is_no_answer(self) -> None:

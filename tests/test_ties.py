@@ -159,6 +159,10 @@ def test_python_warns_where_equal_scores_decide(recwarn: pytest.WarningsRecorder
         warning.message
     )
     recwarn.clear()
+    rankgauge.evaluate({"q": {"a": 1, "c": 1}}, {"q": constant["q"] | {"c": 2.0}})
+    (warning,) = recwarn.list
+    assert "; 50% of the judged documents found are tied with others." in str(warning.message)
+    recwarn.clear()
     rankgauge.evaluate(judgments, constant, protocol={"ties": "average"})
     rankgauge.evaluate({"q": {"a": 1, "b": 1}}, constant)  # tied, and it does not matter
     many = {f"q{i:03}": {"a": 2.0, "b": 1.0} for i in range(99)} | {"tied": {"a": 1.0, "b": 1.0}}

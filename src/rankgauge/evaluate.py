@@ -74,7 +74,7 @@ def evaluate(
         columns=columns, duplicates=duplicates,
     )  # fmt: skip
     result = asked.of_run(name, source)
-    if dialect is None:
+    if dialect is None and not result.quiet:
         for message in Evaluation({name: result}).warnings:
             warn(message)
     return result

@@ -207,7 +207,7 @@ def _won_unjudged(pair: Pair, shares: Mapping[str, float]) -> bool:
 def _tie_bands(results: Mapping[str, Result], measure: Measure, pairs: Sequence[Pair]) -> Iterator[Doubt]:
     from rankgauge.measures.bands.notes import mean_ends
 
-    tied = {name: r for name, r in results.items() if not r.hits.averaged and (r.hits.tied > 1).any()}
+    tied = {name: r for name, r in results.items() if r.hits.open}
     ends = {name: mean_ends(result, measure) for name, result in tied.items()}
     width = {name: high - low for name, (low, high) in ends.items()}
     apart = [pair for pair in pairs if pair.wins + pair.losses]  # of those that are equal there is none to undo

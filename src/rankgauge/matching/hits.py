@@ -28,6 +28,7 @@ def fixed(number: float) -> Array:
 
 
 ZERO: Final = fixed(0.0)
+ONE: Final = fixed(1)
 
 
 def some(mask: Bools) -> bool:
@@ -83,6 +84,11 @@ class Hits:
     def averaged(self) -> bool:
         """Whether tied documents share the expectation over their orders."""
         return self.protocol.ties == "average"
+
+    @property
+    def open(self) -> bool:
+        """Whether equal scores leave a place open: that of a judged document was chosen by a rule for ties."""
+        return some(self.tied > ONE) and not self.averaged
 
     def sum(self, values: Floats | Bools) -> Floats:
         """The sum of a value per hit, for every query, added up in rank order."""

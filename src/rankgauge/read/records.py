@@ -227,6 +227,11 @@ class Judgments(Record):
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         return f"{', '.join(names[:NAMED])}{more}"
 
+    @property
+    def told(self) -> bool:
+        """Whether there is anything to know about the labels, as of those of a store alone."""
+        return bool(self.remarks or self.models)
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of every judgment: equal content in any order and format gives one value."""

@@ -115,8 +115,8 @@ class Evaluation(Shown, Mapping[str, "Result"]):
     def label_doubts(self) -> list[Doubt]:
         """Why not to trust the labels: a judge whom nobody checked, or of a system's own model family."""
         judgments = self.first.judgments
-        if judgments is None or not (judgments.remarks or judgments.models):
-            return []  # as of all judgments that do not come from a store
+        if judgments is None or not judgments.told:
+            return []
         from rankgauge.validation.labels import doubts_of_labels
 
         models = {name: () if each.peek is None else each.peek.models for name, each in self.results.items()}

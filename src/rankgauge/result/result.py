@@ -288,6 +288,13 @@ class Result(Shown, Mapping[str, float]):
         """What to know about the numbers, a line each: equal scores that leave them open, findings of quick checks."""
         return Evaluation.of([self]).notes
 
+    @property
+    def quiet(self) -> bool:
+        """Whether there is surely nothing to warn of: no sample, nothing told of the labels, no equal scores, and no
+        tool's own rules."""
+        told = self.judgments is not None and self.judgments.told
+        return not (told or self.hits.open or self.own_hits) and self.design is None
+
     @cached_property
     def open_values(self) -> list[TieNote]:
         """The measures whose first four decimals depend on the order of equal scores."""

@@ -259,8 +259,10 @@ def peek(judgments: Judgments, run: Run | Streamed, hits: Hits) -> Peek:
     )  # fmt: skip
 
 
-def _first(nested: Mapping[str, T]) -> dict[str, T]:
+def _first(nested: Mapping[str, T]) -> Mapping[str, T]:
     """The first queries with their documents, as few as hold enough rows."""
+    if len(nested) == 1:
+        return nested
     result: dict[str, T] = {}
     rows = 0
     for query, docs in islice(nested.items(), QUERIES):
@@ -271,7 +273,7 @@ def _first(nested: Mapping[str, T]) -> dict[str, T]:
     return result
 
 
-def _documents(record: Record, wanted: Collection[str] | None = None) -> dict[str, Collection[str]]:
+def _documents(record: Record, wanted: Collection[str] | None = None) -> Mapping[str, Collection[str]]:
     """The documents of the wanted queries, or of the first."""
     if record.is_nested:
         nested = record.nested

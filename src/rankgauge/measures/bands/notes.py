@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rankgauge.matching.hits import fixed, some
 from rankgauge.measures.aggregates import aggregate
 
 if TYPE_CHECKING:
@@ -47,11 +46,7 @@ def open_values(result: Result) -> list[TieNote]:
     """The values whose first four decimals depend on the order of equal scores."""
     if result.dialect is not None and result.dialect.undefined_ties:
         return []  # the band stands in the table itself
-    tied = {}
-    for hits in (result.hits, *result.own_hits.values()):
-        rows = hits.tied > fixed(1)
-        if some(rows) and not hits.averaged:
-            tied[id(hits)] = rows
+    tied = {id(hits) for hits in (result.hits, *result.own_hits.values()) if hits.open}
     if not tied:
         return []  # as mostly, and what follows is slow to import
     from rankgauge.measures.bands.bands import is_text
@@ -60,7 +55,7 @@ def open_values(result: Result) -> list[TieNote]:
     for measure in result.measures:
         _, hits = result.computed(measure)
         if id(hits) in tied and not is_text(measure):
-            share = float(tied[id(hits)].mean())
+            share = float((hits.tied > 1).mean())
             note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), share)
             if f"{note.low:.4f}" != f"{note.high:.4f}":
                 notes.append(note)
