@@ -592,7 +592,7 @@ class TestWarnings:
         assert set(CODES) == {
             *("few-queries", "few-differences", "skewed", "unanswered", "tie-band", "judged-unequal"),
             *("unequal-variances", "dropped-queries", "few-flips"),
-            *("fixed-list", "random-per-search", "this-log", "sample-lacking"),
+            *("fixed-list", "random-per-search", "this-log", "sample-lacking", "sample-ignored"),
         }
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -432,6 +435,41 @@ def test_in_a_project_the_sample_of_the_runs_is_used_by_itself(command: Command,
     assert command("eval", "@labels", "@old", "--save", "--sample", "none", cwd=files).code == 0
     told = command("history", cwd=files)
     assert "sample" in told.out
+
+
+def test_in_python_it_is_said_where_the_sample_of_a_run_is_left_out(command: Command, files: Path) -> None:
+    project, sample, name = stored(files)
+    labels, runs = project.labels(), {system: project.run(system) for system in ("old", "new")}
+    said = f"@old:1 was made for a sample, @{name}: values are plain means over judged queries, "
+    with pytest.warns(rankgauge.RankgaugeWarning, match=re.escape(said)) as told:
+        plain = rankgauge.evaluate(labels, runs["old"])
+    remedy = re.search(r"give sample=(.*?), or sample='none'", str(told[0].message))
+    assert remedy is not None
+    weights = dict.fromkeys(labels.queries, 1.0)
+    hows: list[dict[str, Any]] = [{"sample": eval(remedy[1])}, {"sample": "none"}, {"weights": weights}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sampled, unsampled, _ = (rankgauge.evaluate(labels, runs["old"], **how) for how in hows)
+    assert sampled["nDCG@10"] != unsampled["nDCG@10"] == plain["nDCG@10"]
+    several = rankgauge.evaluate_runs(labels, runs)
+    assert several.warnings[0].startswith("new was made for a sample, ")
+    asked: list[tuple[str, Callable[..., Any]]] = [
+        ("runs", lambda **how: rankgauge.compare(labels, runs, **how).warnings),
+        ("results", lambda **how: rankgauge.compare(None, several, **how).warnings),
+        ("gate", lambda **how: rankgauge.check(labels, runs["old"], runs["new"], margin=0.1, **how).warnings),
+        ("report", lambda **how: rankgauge.report(labels, runs, **how).to_json()),
+    ]
+    for what, answer in asked:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert "was made for a sample, " in str(answer()), what
+            assert "was made for a sample, " not in str(answer(sample="none")), what
+            assert "was made for a sample, " not in str(answer(sample=sample)), what
+    for words in ("eval @labels @old", "compare @labels @old @new", "check @labels @old --min nDCG@10=0.1"):
+        shown = command(*words.split(), "--sample", "none", cwd=files)
+        assert "was made for a sample" not in shown.out + shown.err, words
+    assert command("report", "@labels", "@old", "@new", "--sample", "none", "-o", "plain.md", cwd=files).code == 0
+    assert "was made for a sample" not in (files / "plain.md").read_text()
 
 
 @pytest.mark.parametrize("words", ["judgments @labels @old @new", "dialects @labels @old --only trec_eval"])

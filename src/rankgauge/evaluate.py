@@ -57,12 +57,13 @@ def evaluate(
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
     groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `sample`
     is what `rankgauge.sample` drew, or the file of it: values are then means `per` search or query of its log, of which
-    `result.estimate` has the interval. `dialect` names another tool, whose number is then reproduced: it brings its own
-    definitions and protocol, of which only `rel` can be given. `columns` maps roles (query_id, doc_id, relevance,
-    score, rank) to the names of columns, where judgments and run have them; `duplicates` is the protocol's rule for a
-    document twice in one ranking. A large file is read in blocks of whole queries, which take `memory` ("2GB", or a
-    number of bytes) or less: by default a quarter of what is free. Where equal scores decide about more than 0.005 of a
-    value, a RankgaugeWarning says so; `result.notes` has all there is to say.
+    `result.estimate` has the interval; "none" says that plain means are wanted of a run that was made for a sample.
+    `dialect` names another tool, whose number is then reproduced: it brings its own definitions and protocol, of which
+    only `rel` can be given. `columns` maps roles (query_id, doc_id, relevance, score, rank) to the names of columns,
+    where judgments and run have them; `duplicates` is the protocol's rule for a document twice in one ranking. A large
+    file is read in blocks of whole queries, which take `memory` ("2GB", or a number of bytes) or less: by default a
+    quarter of what is free. Where equal scores decide about more than 0.005 of a value, a RankgaugeWarning says so;
+    `result.notes` has all there is to say.
 
     >>> evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": {"d2": 0.9, "d1": 0.4}}, "nDCG@10")["nDCG@10"]
     0.8597186998521971
@@ -161,6 +162,7 @@ class _Asked(NamedTuple):
     protocol: Protocol
     dialect: Dialect | None
     about: dict[str, Any]
+    weighed: bool  # whether it was said how queries count: by weights, by a sample, or by none
 
     def of_run(self, name: str, source: RunSource, answer: Answer | None = None) -> Result:
         """Read a run, match it and measure it; of the run no more is kept than the Result holds, and of a large one no
@@ -178,7 +180,8 @@ class _Asked(NamedTuple):
             run = opened[0] if answer is None else answer
             own = name or (run.source if run.source == source.kind else bare_name(run.source))
             seen = peek(judgments, run, hits) if not isinstance(run, tuple) else run.peek
-            return {"name": own, "judgments": judgments, "peek": seen}
+            ignored = "" if self.weighed else seen.stored.get("sample", "")
+            return {"name": own, "judgments": judgments, "peek": seen, "ignored_sample": ignored}
 
         return measure_hits(hits_under, self.measures, self.protocol, self.dialect, kept, **self.about)
 
@@ -210,7 +213,8 @@ def _asked(
     if columns:
         judgments = JudgmentsSource.of(judgments, columns=columns)
         check_mapped(columns, [judgments, *runs], "columns:")
-    return _Asked(read_judgments(judgments), parsed, protocol, tool, about)
+    weighed = sample is not None or weights is not None
+    return _Asked(read_judgments(judgments), parsed, protocol, tool, about, weighed)
 
 
 def measure_hits(

@@ -126,6 +126,10 @@ class Inputs:
             read = find_dialect(dialect).written
         parsed = parse_all(measures, read)  # before much is read
         rules = self.rules(protocol, dialect)
+        if self._are_stored and about.get("sample") is None:
+            from rankgauge.sampling import NO_SAMPLE
+
+            about["sample"] = NO_SAMPLE  # that of the runs was looked for
         with self.progress():
             return evaluate_runs(self.judgments, self.runs, parsed, protocol=rules, dialect=dialect, **about)
 
@@ -156,9 +160,14 @@ class Inputs:
             raise unsampled()
         return {"sample": found, "per": per or "search"}
 
+    @property
+    def _are_stored(self) -> bool:
+        """Whether anything here is in a project."""
+        return any(path.startswith("@") for path in self.paths)
+
     def _own_sample(self) -> Sample | None:
         """The sample that the runs were made for, if a project has them."""
-        if not any(path.startswith("@") for path in self.paths):
+        if not self._are_stored:
             return None  # as mostly, and what follows is slow to import
         from rankgauge.store.sources import sample_of
 

@@ -13,6 +13,7 @@ from rankgauge.cli.options import FILE, LTR_HINTS, LTR_NEEDS, command, protocol_
 from rankgauge.cli.output import deliver, output_options
 from rankgauge.comparison.settings import METHODS
 from rankgauge.errors import InputError
+from rankgauge.sampling import NO_SAMPLE
 
 if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
@@ -116,6 +117,7 @@ def write_report(
     )  # fmt: skip
     (judge, judgments), *others = inputs.judges.items() or [("judgments", inputs.judgments)]
     asked |= inputs.sample(asked["sample"], asked["weights"], asked["per"])
+    asked["sample"] = asked["sample"] or NO_SAMPLE
     asked["protocol"] = inputs.rules(asked["protocol"])
     made = report(
         judgments, inputs.runs, measures or "nDCG@10", judge=judge, second=dict(others),

@@ -92,12 +92,15 @@ def compare(
         about: dict[str, Any] = {"weights": weights, "groups": groups_of(by, None), "clusters": belonging}
         about |= {"sample": drawn, "per": per}
         if of_results:
-            return compare_results(_several(runs), settings, wanted, **about)
+            results = _several(runs)
+            if sample is not None or weights is not None:
+                results = {name: replace(each, ignored_sample="") for name, each in results.items()}
+            return compare_results(results, settings, wanted, **about)
         tables = runs if isinstance(runs, list) else [runs]
         return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **about)
     evaluation = evaluate_runs(
         judgments, _several(runs), wanted or "nDCG@10", protocol=protocol, dialect=dialect, weights=weights, by=by,
-        sample=drawn, per=per, memory=memory, jobs=jobs,
+        sample=sample if drawn is None else drawn, per=per, memory=memory, jobs=jobs,
     )  # fmt: skip
     return compare_results(evaluation, settings, clusters=belonging)
 
@@ -116,7 +119,7 @@ def with_doubts(made: Comparison, evaluation: Evaluation) -> Comparison:
     apart = len({result.hits.answered.tobytes() for result in evaluation.values()}) > 1
     main = evaluation.first.measure(next(iter(made.measures)))
     unequal = doubts_of_answers(evaluation, main) if apart else ()
-    doubts = [*unequal, *made.warnings, *evaluation.label_doubts]
+    doubts = [*unequal, *made.warnings, *evaluation.source_doubts]
     for name, compared in made.measures.items():
         doubts += doubts_of_results(evaluation, evaluation.first.measure(name), compared.pairs)
     return replace(made, warnings=list(dict.fromkeys(doubts)), evaluation=evaluation)

@@ -45,6 +45,7 @@ CODES: Final = {
     "random-per-search": "a mean per search, of a sample in which inclusion does not grow with traffic",
     "this-log": "the interval over draws of a sample is on one side of 0, and p is not below the level",
     "sample-lacking": "queries of the sample were not evaluated",
+    "sample-ignored": "plain means, in Python, of a run that was made for a sample of a project",
 }
 
 

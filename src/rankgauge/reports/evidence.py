@@ -144,7 +144,7 @@ def _pairs(names: list[str], focus: tuple[str, ...], wanted: Wanted) -> list[tup
 
 def _weights(source: Source, wanted: Wanted) -> Any:
     """The weights that were given, or those of the sample; 0 for what is judged and not in it."""
-    if wanted.sample is None:
+    if wanted.sample is None or isinstance(wanted.sample, str):
         return wanted.weights
     from rankgauge.sampling.design import Design
 

@@ -72,7 +72,7 @@ class Wanted:
     repeated: str | None = None  # what becomes of pairs that another judge judged more than once
     keep_going: bool = False  # without the runs that cannot be read
     limits: Limits = field(default_factory=Limits)
-    sample: Sample | None = None
+    sample: Sample | str | None = None  # NO_SAMPLE where plain means are wanted
     per: Per = "search"
 
 

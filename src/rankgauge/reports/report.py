@@ -20,6 +20,7 @@ from rankgauge.read.tables import read_groups_and_numbers, read_texts
 from rankgauge.reports.facts import Facts, Source, Wanted, gather
 from rankgauge.reports.sections import SECTIONS
 from rankgauge.result import Evaluation
+from rankgauge.sampling import NO_SAMPLE
 from rankgauge.sampling.design import Per, sample_given
 from rankgauge.show.data import section_data
 from rankgauge.show.model import Chart, Section
@@ -156,7 +157,7 @@ def report(
         restrict,
         repeated,
         keep_going,
-        sample=None if sample is None else sample_given(sample, weights, per),
+        sample=None if sample is None else sample_given(sample, weights, per) or NO_SAMPLE,
         per=per,
     )
     return Report(gather(source, wanted))

@@ -25,8 +25,8 @@ NAMED: Final = 3  # systems or files that a warning names
 UNANSWERED: Final = "RG302"
 # Cautions that can turn a decision, the gravest first; the others follow in the order in which they are found.
 TURNING: Final = (
-    "unjudged", "fixed-list", "random-per-search", "this-log", "sample-lacking", "tie-band", "unanswered",
-    "judged-unequal", "few-queries", "few-differences", "skewed",
+    "unjudged", "fixed-list", "random-per-search", "this-log", "sample-lacking", "sample-ignored",
+    "tie-band", "unanswered", "judged-unequal", "few-queries", "few-differences", "skewed",
 )  # fmt: skip
 SAMPLE: Final = frozenset(
     {"fixed-list", "random-per-search", "this-log", "sample-lacking"}
@@ -34,10 +34,10 @@ SAMPLE: Final = frozenset(
 # Code of a doubt → the section that has the evidence, where that is not the one about pairs.
 EVIDENCE: Final = {
     "tie-band": "ties", "judged-unequal": "judged", "dropped-queries": "every-query", "RG403": "checks",
-    "RG404": "checks", **dict.fromkeys(SAMPLE, "sample"),
+    "RG404": "checks", "sample-ignored": "systems", **dict.fromkeys(SAMPLE, "sample"),
 }  # fmt: skip
 # Codes that are about every pair of the family.
-FAMILY: Final = SAMPLE | {"few-flips", "unequal-variances", "RG403", "RG404"}
+FAMILY: Final = SAMPLE | {"sample-ignored", "few-flips", "unequal-variances", "RG403", "RG404"}
 SEVERITY: Final = {"error": "bad", "warning": "warn", "note": "quiet"}
 
 

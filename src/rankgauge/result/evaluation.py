@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rankgauge.errors import Doubt
 from rankgauge.measures import Measure
 from rankgauge.measures.bands.notes import tie_notes, tie_warnings
 from rankgauge.shown import Shown
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
-    from rankgauge.errors import Doubt
     from rankgauge.measures.bands.bands import Band
     from rankgauge.protocol import Protocol
     from rankgauge.result.result import Result
@@ -109,11 +109,17 @@ class Evaluation(Shown, Mapping[str, "Result"]):
         """Why not to trust the labels, and the means per search and per query, as they stand."""
         designs = [result.design for result in self.results.values() if result.design is not None]
         sampled = dict.fromkeys(doubt for design in designs for doubt in design.doubts("search")) if designs else ()
-        return [*sampled, *self.label_doubts]
+        return [*sampled, *self.source_doubts]
 
     @property
-    def label_doubts(self) -> list[Doubt]:
-        """Why not to trust the labels: a judge whom nobody checked, or of a system's own model family."""
+    def source_doubts(self) -> list[Doubt]:
+        """Why not to trust what was measured: plain means of runs that were made for a sample, labels of a judge whom
+        nobody checked, or of a system's own model family."""
+        made_for = {each.ignored_sample: name for name, each in self.results.items() if each.ignored_sample}
+        return [*(_ignored(name, sample) for sample, name in made_for.items()), *self._label_doubts]
+
+    @property
+    def _label_doubts(self) -> list[Doubt]:
         judgments = self.first.judgments
         if judgments is None or not judgments.told:
             return []
@@ -150,7 +156,7 @@ class Evaluation(Shown, Mapping[str, "Result"]):
             **({"sample": first.design.data()} if first.design is not None else {}),
             "definitions": first.definitions,
             "notes": self.notes,
-            **({"warnings": self.label_doubts} if self.label_doubts else {}),
+            **({"warnings": self.source_doubts} if self.source_doubts else {}),
             **({"fingerprints": first.fingerprints} if per_query else {}),
         }
 
@@ -160,6 +166,15 @@ class Evaluation(Shown, Mapping[str, "Result"]):
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+
+
+def _ignored(run: str, sample: str) -> Doubt:
+    """What to know of a run that was made for a sample, of which its plain means are not those of the log."""
+    return Doubt(
+        "sample-ignored",
+        f"{run} was made for a sample, @{sample}: values are plain means over judged queries, and not those of its "
+        f"log; give sample=project.sample({sample!r}), or sample='none' where plain means are wanted",
+    )
 
 
 def _run_data(result: Result, per_query: bool) -> dict[str, Any]:

@@ -57,6 +57,7 @@ class Result(Shown, Mapping[str, float]):
     peek: Peek | None = None
     own_hits: dict[Measure, Hits] = field(default_factory=dict)
     design: Design | None = None
+    ignored_sample: str = ""  # that the run was made for, where nobody said whether its means are wanted
 
     # ---- one number -------------------------------------------------------------------------------------------------
 
@@ -127,8 +128,8 @@ class Result(Shown, Mapping[str, float]):
 
         design = Design.of(sample, self.hits.queries, per)
         inside: Bools = np.array([query in design.place for query in self.hits.queries], bool)
-        chosen = None if inside.all() else inside
-        return replace(self, design=design, weights=design.weights(self.hits.queries), selected=chosen)
+        chosen, weights = None if inside.all() else inside, design.weights(self.hits.queries)
+        return replace(self, design=design, weights=weights, selected=chosen, ignored_sample="")
 
     def per(self, what: Per) -> Result:
         """The same result as means per search or per query of the sampled log."""
@@ -293,7 +294,7 @@ class Result(Shown, Mapping[str, float]):
         """Whether there is surely nothing to warn of: no sample, nothing told of the labels, no equal scores, and no
         tool's own rules."""
         told = self.judgments is not None and self.judgments.told
-        return not (told or self.hits.open or self.own_hits) and self.design is None
+        return self.design is None and not (told or self.ignored_sample or self.hits.open or self.own_hits)
 
     @cached_property
     def open_values(self) -> list[TieNote]:

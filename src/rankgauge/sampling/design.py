@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from rankgauge.errors import Doubt, InputError, counted, unknown
+from rankgauge.sampling import is_unwanted
 from rankgauge.sampling.sample import Sample, read_sample
 from rankgauge.stats.design import design_interval, design_moments
 from rankgauge.stats.estimate import NAN, Estimate
@@ -24,10 +25,12 @@ Per = Literal["search", "query"]
 PER: Final[tuple[Per, ...]] = ("search", "query")
 
 
-def sample_given(sample: Any, weights: Any, per: str = "search") -> Sample:
-    """The sample that is given; it brings the weights of queries."""
+def sample_given(sample: Any, weights: Any, per: str = "search") -> Sample | None:
+    """The sample that is given, which brings the weights of queries; None where plain means are wanted: "none"."""
     if per not in PER:
         raise InputError(unknown(f"there is no mean per {per}", per, PER))
+    if is_unwanted(sample):
+        return None
     if weights is not None:
         raise InputError("a sample brings the weights of its queries; give either weights or a sample")
     return read_sample(sample)

@@ -220,10 +220,11 @@ class Project:
             over = [row.address for row in store.runs() if row.number == found.over] if found.over else []
             made = _run_of([*store.rankings(found.number)], by)
             made.models = {system: store.models(found.number)}
+            drawn = found.sample is not None and _are_drawn(store.sampled(found.sample)[0])
         made.source = found.address + "?" * (found.state != "whole")
         made.tag = system
         made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}
-        made.stored = made.stored | ({"over": over[0]} if over else {})
+        made.stored = made.stored | ({"over": over[0]} if over else {}) | ({"sample": found.sample} if drawn else {})
         if found.lacking:
             made.remarks = [("RG402", f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')}")]
         return made

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from rankgauge.errors import InputError, unknown, warn, way
 from rankgauge.read import JudgmentsSource, RunSource
+from rankgauge.sampling import is_unwanted
 
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
@@ -146,6 +147,6 @@ def sample_at(given: str, project: Callable[[], Project]) -> Sample | None:
     """The sample in a file, or at an address of the project; None where nobody wants one: `none`."""
     from rankgauge.sampling.sample import read_sample
 
-    if given == "none":
+    if is_unwanted(given):
         return None
     return project().sample(given.removeprefix("@")) if given.startswith("@") else read_sample(given)

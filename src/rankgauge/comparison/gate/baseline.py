@@ -15,6 +15,7 @@ from rankgauge.evaluate import evaluate
 from rankgauge.protocol import Protocol
 from rankgauge.read.sources import Source, find_source
 from rankgauge.result import Evaluation, Result
+from rankgauge.sampling import NO_SAMPLE
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def read_baseline(baseline: Any, judgments: Any, measures: Iterable[str], protoc
         return baseline
     if isinstance(baseline, Result):
         return Saved.of(baseline)
-    return saved_at(baseline) or Saved.of(evaluate(judgments, baseline, measures, protocol=protocol))
+    return saved_at(baseline) or Saved.of(evaluate(judgments, baseline, measures, protocol=protocol, sample=NO_SAMPLE))
 
 
 def saved_at(baseline: Any) -> Saved | None:

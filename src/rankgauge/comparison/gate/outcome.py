@@ -115,7 +115,7 @@ class Check(Shown):
         sampled = self.candidate.design.doubts() if self.candidate.design is not None else []
         files = [*evaluation.alarms, *doubts_of_answers({self.name: self.candidate}, self.candidate.measures[0])]
         tests = (doubt for each in self.tests for doubt in each.doubts)
-        return [*dict.fromkeys([*files, *sampled, *evaluation.label_doubts, *tests])]
+        return [*dict.fromkeys([*files, *sampled, *evaluation.source_doubts, *tests])]
 
     @property
     def better(self) -> bool:
