@@ -232,7 +232,24 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     assert (tmp_path / "p.svg").read_text().startswith("<svg")
     refused = cli("partly.txt", "model.txt", "good.run")
     assert refused.code == 2
-    assert "judge them in full" in refused.err
+    assert "judge them in full, or leave them out: --partly skip" in refused.err
+    left = cli("partly.txt", "model.txt", "good.run", "--partly", "skip", "--notes")
+    assert "Left out: 1 query that humans judged in part, such as q003." in left.out
+    assert "19 of 60 queries judged by them" in left.out
+
+
+def test_a_query_judged_in_part_is_left_out_as_if_nobody_had_judged_it() -> None:
+    """Its model's labels stay: it is one of the queries that the model alone judged."""
+    partly, nobody = without(SOME, "q003", "d1"), {query: docs for query, docs in SOME.items() if query != "q003"}
+    with pytest.raises(InputError, match=r"partly='skip'"):
+        rankgauge.ppi(partly, MODEL, RUNS)
+    found, wanted = rankgauge.ppi(partly, MODEL, RUNS, partly="skip"), rankgauge.ppi(nobody, MODEL, RUNS)
+    assert found.to_dict() == wanted.to_dict() | {"left_out": ["q003"]}
+    with pytest.raises(InputError, match="there is no partly='skpi'; did you mean 'skip'"):
+        rankgauge.ppi(partly, MODEL, RUNS, partly="skpi")  # type: ignore[arg-type]
+    two = {query: SOME[query] for query in ("q000", "q003")}
+    with pytest.raises(InputError, match="people judged 1 query in full; an interval needs two or more"):
+        rankgauge.ppi(without(two, "q003", "d1"), MODEL, RUNS, partly="skip")
 
 
 def test_a_width_that_nobody_can_reach_is_refused() -> None:

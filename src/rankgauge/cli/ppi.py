@@ -27,6 +27,12 @@ __all__ = ["ppi"]
     "--interval-width", type=float, metavar="W", help="How many human-judged queries reach an interval this wide?"
 )
 @click.option("--interval", type=click.Choice(["t", "ppi_py"]), default="t", help="The kind of interval.  [t]")
+@click.option(
+    "--partly",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    help="Queries that people judged in part: refused, or left out.  [error]",
+)
 @shared("alpha", "repeated")
 @output_options()
 @protocol_options
@@ -35,7 +41,8 @@ def ppi(people: str, model: str, runs: tuple[str, ...], reading: Reading, output
     """Estimate the human-judged score from a small human sample plus LLM labels for every query.
 
     Prediction-powered inference: PEOPLE are human labels of some queries, MODEL are LLM labels of all, on the same
-    pool. LLM labels make the interval narrower, never wrong. Queries judged by people in part are refused.
+    pool. LLM labels make the interval narrower, never wrong. Queries judged by people in part are refused, or left
+    out with --partly skip.
 
     \b
     Examples:

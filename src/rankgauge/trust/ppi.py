@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from rankgauge.comparison.pairs import each_against_earlier
 from rankgauge.comparison.ranges import is_bounded, known_interval
-from rankgauge.errors import InputError, MeasureError, choices, counted, unknown
+from rankgauge.errors import InputError, MeasureError, choices, counted, unknown, way
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol, Rules
@@ -24,8 +24,10 @@ from rankgauge.trust.judges.sets import Repeated, judged_once
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
 
-__all__ = ["Powered", "PredictionPowered", "ppi"]
+__all__ = ["PARTLY", "Powered", "PredictionPowered", "ppi"]
 
+Partly = Literal["error", "skip"]
+PARTLY: Final[tuple[Partly, ...]] = ("error", "skip")
 EXAMPLES: Final = 3
 
 
@@ -74,6 +76,7 @@ class PredictionPowered(Shown):
     systems: list[Powered]
     pairs: list[Powered]
     protocol: Protocol = DEFAULT
+    left_out: tuple[str, ...] = ()  # queries that people judged in part
 
     @property
     def title(self) -> str:
@@ -93,6 +96,7 @@ class PredictionPowered(Shown):
             "measure": self.measure,
             "queries": self.queries,
             "judged_by_people": self.judged,
+            **({"left_out": list(self.left_out)} if self.left_out else {}),
             "alpha": self.alpha,
             "intervals": {"method": self.interval},
             "width": self.width,
@@ -122,21 +126,22 @@ def ppi(
     interval: Interval = "t",
     alpha: float = 0.05,
     repeated: Repeated | None = None,
+    partly: Partly = "error",
     protocol: Protocol | Rules = DEFAULT,
 ) -> PredictionPowered:
     """The mean of every run under human labels, from a few that they made and all that a model made.
 
     Queries that people judged must be judged by them in full, pair by pair as the model did: partly judged ones are
-    refused, for their value is not that of people. They must be a random sample of all queries. `interval_width`:
-    how wide an interval may be, to learn how many queries people must judge. `interval`: "t", or "ppi_py" for that
-    package's.
+    refused, for their value is not that of people, or left out with partly="skip". They must be a random sample of all
+    queries. `interval_width`: how wide an interval may be, to learn how many queries people must judge. `interval`:
+    "t", or "ppi_py" for that package's.
     """
     protocol = Protocol.of(protocol)
     measure = parse(str(measure))
     systems = named(runs)
     _check(measure, systems, interval, alpha, interval_width)
-    human, machine = judged_once(people, repeated), judged_once(model, repeated)
-    _same_pool(human, machine)
+    machine = judged_once(model, repeated)
+    human, left_out = _in_full(judged_once(people, repeated), machine, partly)
     columns = {}
     for name, run in systems.items():
         columns[name] = _values(human, machine, RunSource.of(run).read(protocol), measure, protocol)
@@ -150,7 +155,7 @@ def ppi(
         pairs.append(known(powered, lowest=-1.0))
     judged, queries = len(human.queries), len(machine.queries)
     settings = interval, alpha, interval_width
-    return PredictionPowered(str(measure), judged, queries, *settings, found, pairs, protocol)
+    return PredictionPowered(str(measure), judged, queries, *settings, found, pairs, protocol, tuple(left_out))
 
 
 def _check(measure: Measure, runs: Any, interval: str, alpha: float, width: float | None) -> None:
@@ -164,28 +169,37 @@ def _check(measure: Measure, runs: Any, interval: str, alpha: float, width: floa
         raise MeasureError(f"{measure} is not a mean over queries, and only means are estimated; take nDCG@10")
 
 
-def _same_pool(human: Judgments, machine: Judgments) -> None:
-    """Refuse queries that one of the two judged in part."""
+def _in_full(human: Judgments, machine: Judgments, partly: Partly) -> tuple[Judgments, list[str]]:
+    """What people judged pair by pair as the model did, and the queries that are left out: those judged in part."""
+    if partly not in PARTLY:
+        raise InputError(unknown(f"there is no partly={partly!r}", partly, PARTLY))
     ours, theirs = human.nested, machine.nested
-    if len(ours) < 2:
-        raise InputError(f"people judged {counted(len(ours), 'query', 'queries')}; an interval needs two or more")
     strange = [query for query in ours if query not in theirs]
     if strange:
         asked = counted(len(strange), "query is", "queries are")
         raise InputError(
             f"{asked} judged by people and not by the model, such as {strange[0]!r}; the model must judge every query"
         )
-    partly = [query for query in ours if ours[query].keys() != theirs[query].keys()]
-    if partly:
-        shown = []
-        for query in partly[:EXAMPLES]:
-            shared = len(ours[query].keys() & theirs[query].keys())
-            shown.append(f"{query!r}: people {len(ours[query]):,}, model {len(theirs[query]):,}, both {shared:,}")
-        raise InputError(
-            f"{len(partly):,} of {len(ours):,} queries {'is' if len(partly) == 1 else 'are'} not judged on the same "
-            f"pairs by people and by the model ({'; '.join(shown)}); judge them in full, or leave them out of the "
-            "judgments by people"
-        )
+    in_part = [query for query in ours if ours[query].keys() != theirs[query].keys()]
+    if in_part and partly == "error":
+        raise _refused(in_part, human, machine)
+    if len(ours) - len(in_part) < 2:
+        judged = counted(len(ours) - len(in_part), "query", "queries")
+        raise InputError(f"people judged {judged}{' in full' * bool(in_part)}; an interval needs two or more")
+    return human.only(ours.keys() - set(in_part)) if in_part else human, in_part
+
+
+def _refused(in_part: list[str], human: Judgments, machine: Judgments) -> InputError:
+    """The error for queries that are judged in part."""
+    shown = []
+    for query in in_part[:EXAMPLES]:
+        ours, theirs = human.nested[query].keys(), machine.nested[query].keys()
+        shown.append(f"{query!r}: people {len(ours):,}, model {len(theirs):,}, both {len(ours & theirs):,}")
+    are, skip = "is" if len(in_part) == 1 else "are", way("partly='skip'", "--partly skip")
+    return InputError(
+        f"{len(in_part):,} of {len(human.queries):,} queries {are} not judged on the same pairs by people and by the "
+        f"model ({'; '.join(shown)}); judge them in full, or leave them out: {skip}"
+    )
 
 
 def _values(

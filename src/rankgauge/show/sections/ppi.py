@@ -60,6 +60,9 @@ def _notes(powered: PredictionPowered) -> Iterator[str]:
             yield f"For an interval of {powered.width:g}, {each.name}: {how}; {each.needed_alone:,} without the model."
     if powered.protocol.changed:
         yield f"Rules: {powered.protocol}."
+    if powered.left_out:
+        judged = counted(len(powered.left_out), "query", "queries")
+        yield f"Left out: {judged} that humans judged in part, such as {powered.left_out[0]}."
     yield "Right on average if the human-judged queries are a random sample of all."
     if powered.judged < FEW and not too_few(powered.judged, powered.alpha):
         yield FEW_WORDS
