@@ -241,6 +241,8 @@ def test_a_warning_stands_over_labels_of_a_judge_never_checked(folder: Path, com
         assert (SAID in shown, "near (48 pairs)" in shown) == (True, True), shown
         assert "RG403" in shown or shown.startswith("PASS"), shown
     assert SAID in command("dialects", "@labels:near", "@good", "--only", "sklearn").err
+    remedy = next(re.finditer(r"check it: rankgauge (.*?) \(RG403\)", next(outputs(command))))[1]
+    assert remedy == "judge --judge near --check @people"
     with pytest.warns(rankgauge.RankgaugeWarning, match=SAID):
         rankgauge.evaluate(Project(".").labels("near"), Project(".").run("good"), protocol={"ties": "average"})
     assert SAID not in command("eval", "@people", "@good").out

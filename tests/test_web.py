@@ -99,6 +99,15 @@ def test_the_leaderboard_has_the_values_of_evaluate_and_the_verdicts_of_compare(
             assert (row["p_adjusted"], row["decision"]) == (pair.p_adjusted, pair.decision)
 
 
+def test_counts_have_no_decimals(app: Asked) -> None:
+    told = app.data(at("/index.json", measure="NumRelRet"))["systems"]
+    page = app.get(at("/", measure="NumRelRet")).text
+    for row in told:
+        total = rankgauge.evaluate(JUDGMENTS, RUNS[row["system"]], "NumRelRet")["NumRelRet"]
+        assert row["NumRelRet"]["value"] == total
+        assert (f">{total:.0f}<" in page, f"{total:.4f}" in page) == (True, False)
+
+
 def test_another_baseline_turns_the_change_round(app: Asked) -> None:
     rows = {row["system"]: row for row in app.data(at("/index.json"))["systems"]}
     turned = {row["system"]: row for row in app.data(at("/index.json", baseline="s2"))["systems"]}

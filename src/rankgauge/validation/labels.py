@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +33,10 @@ def doubt_of(code: str, what: str) -> Doubt:
     """The finding of a code as a doubt, with its remedy."""
     from rankgauge.validation.codes import CODES  # where there is something to say
 
-    return Doubt(code, f"{CODES[code].title}: {what}; {CODES[code].remedy}")
+    remedy = CODES[code].remedy
+    if code == UNCHECKED:  # the first judge that is named, so that the remedy can be pasted
+        remedy = remedy.replace("NAME", shlex.quote(what.partition(" (")[0].partition(", ")[0]))
+    return Doubt(code, f"{CODES[code].title}: {what}; {remedy}")
 
 
 def same_family(judges: Mapping[str, Collection[str]], systems: Mapping[str, Collection[str]]) -> str:

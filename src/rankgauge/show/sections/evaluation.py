@@ -11,9 +11,10 @@ from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Chart, Column, Later, Notes, Section, Table, chart_of, ranked
 
 if TYPE_CHECKING:
+    from rankgauge.measures import Measure
     from rankgauge.result import Evaluation, Result, TieBands
 
-__all__ = ["band_sections", "parted_checks", "sample_table", "sections"]
+__all__ = ["band_sections", "measure_column", "parted_checks", "sample_table", "sections"]
 
 
 def sections(evaluation: Evaluation, *, per_query: bool = False) -> Iterator[Section]:
@@ -33,11 +34,11 @@ def _charts(evaluation: Evaluation) -> Iterator[Chart]:
             yield chart_of("groups", source, measure=measure)
 
 
-def _measure_columns(evaluation: Evaluation) -> Iterator[Column]:
-    for measure in evaluation.measures:
-        counts = evaluation.first.own_aggregate(measure) == "sum"
-        texts = measure.definition.aggregate == "none"
-        yield Column(str(measure), "count" if counts else "text" if texts else "number")
+def measure_column(measure: Measure, evaluation: Evaluation) -> Column:
+    """The column of a measure's values: counts, texts or numbers."""
+    counts = evaluation.first.own_aggregate(measure) == "sum"
+    texts = measure.definition.aggregate == "none"
+    return Column(str(measure), "count" if counts else "text" if texts else "number")
 
 
 def _run_table(evaluation: Evaluation) -> Table:
@@ -59,7 +60,7 @@ def _run_table(evaluation: Evaluation) -> Table:
         for at, measure in enumerate(evaluation.measures)
         if measure.definition.needs != "nothing" and measure.definition.aggregate != "none"
     ]
-    columns += _measure_columns(evaluation)
+    columns += [measure_column(measure, evaluation) for measure in evaluation.measures]
     contests = ranked(whole, best) if len(whole) > 1 else []
     return Table("values", "", columns, rows, contests=contests)
 
@@ -68,7 +69,8 @@ def sample_table(evaluation: Evaluation) -> Table:
     """Of each run, and of its groups of queries, the mean per search and per query, with intervals."""
     grouped = any(result.groups for result in evaluation.values())
     columns = [Column("run"), *([Column("group")] if grouped else []), Column("per"), Column("queries", "count")]
-    for measure, column in zip(evaluation.measures, _measure_columns(evaluation), strict=True):
+    for measure in evaluation.measures:
+        column = measure_column(measure, evaluation)
         columns += [column, interval_column(0.05, str(measure))]
     rows: list[list[Any]] = []
     for result in evaluation.values():
@@ -83,7 +85,7 @@ def sample_table(evaluation: Evaluation) -> Table:
 def _query_table(evaluation: Evaluation) -> Table:
     grouped = any(result.groups for result in evaluation.values())
     columns = [Column("run"), Column("query", "query", key="query_id"), *([Column("group")] if grouped else [])]
-    columns += _measure_columns(evaluation)
+    columns += [measure_column(measure, evaluation) for measure in evaluation.measures]
     rows = [
         [result.name, query, *([group] if grouped else []), *values]
         for result in evaluation.values()

@@ -12,6 +12,7 @@ from rankgauge.errors import counted
 from rankgauge.show.cells import number_text
 from rankgauge.show.marks import VERDICTS, decision_mark, letter
 from rankgauge.show.model import Block, Bullets, Column, Mark, Section, Table, Text, capital, ranked
+from rankgauge.show.sections.evaluation import measure_column
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.macro import groups_of
 from rankgauge.web.served import several
@@ -42,7 +43,7 @@ def leaderboard(site: Site, measure: str = "", group: str = "", baseline: str = 
     comparison = answer.value if answer is not None else None
     rows = [*_standings(evaluation, wanted, estimates, order, comparison, against)]
     pending = ["verdicts"] if answer is not None and answer.pending else []
-    blocks = [*_blocks(rows, answer, wanted, against, group, evaluation.first.design)]
+    blocks = [*_blocks(rows, answer, wanted, against, group, evaluation)]
     queries, design = counted(evaluation.first.counts["queries"], "query", "queries"), evaluation.first.design
     controls = [*measure_controls(wanted)]
     controls += [choice("Queries", "group", collection.group_names, group, "all")] if collection.groups else []
@@ -114,34 +115,38 @@ def _blocks(
     measure: Measure,
     baseline: str,
     group: str,
-    design: Design | None,
+    evaluation: Evaluation,
 ) -> Iterator[Block]:
     comparison: Comparison | None = answer.value if answer is not None else None
+    design, column = evaluation.first.design, measure_column(measure, evaluation)
     if comparison is not None:
         best = next(row["system"] for row in rows if row["system"] != baseline)
         pair = comparison.pair(best, baseline)
         yield Text(f"{pair.verdict}.", VERDICTS[pair.decision])
     elif answer is None:
         first = rows[0]
-        yield Text(f"{measure} of {first['system']} is {number_text(first[str(measure)].value)}.", "lead")
+        value = number_text(first[str(measure)].value, 0 if column.kind == "count" else 4)
+        yield Text(f"{measure} of {first['system']} is {value}.", "lead")
     elif answer.problem:
         yield Text(f"Nothing is compared: {answer.problem}.", "note")
     else:
         yield Text("Comparing the systems …", "computing")
     if design is not None and (doubts := design.doubts()):
         yield Bullets([f"{capital(doubt.text).rstrip('.')}." for doubt in doubts], "warning")
-    yield _table(rows, answer, measure, baseline, group)
+    yield _table(rows, answer, measure, baseline, group, column)
     yield Text(f"{measure.describe()}", "note")
     if design is not None:
         yield Text(design.words, "note")
 
 
-def _table(rows: list[dict[str, Any]], answer: Answer | None, measure: Measure, baseline: str, group: str) -> Table:
+def _table(
+    rows: list[dict[str, Any]], answer: Answer | None, measure: Measure, baseline: str, group: str, column: Column
+) -> Table:
     beside = [key for key in rows[0] if ("@" in key or key.startswith("per ")) and key != str(measure)]
     columns: list[tuple[Column, list[Any]]] = [
         (Column("rank", "rank"), [row["rank"] for row in rows]),
         (Column("system"), [_system(row, measure) for row in rows]),
-        (Column(str(measure), "number"), [row[str(measure)].value for row in rows]),
+        (column, [row[str(measure)].value for row in rows]),
         (Column("95 % interval", "span", key="interval"), [row[str(measure)] for row in rows]),
     ]
     columns += [(Column(name, "number"), [row[name] for row in rows]) for name in beside]
