@@ -472,6 +472,18 @@ def test_a_run_that_only_some_rules_accept_is_reported_under_them() -> None:
     assert len(report.facts.explained) >= 3
 
 
+def test_a_system_that_finds_nothing_at_all_is_reported() -> None:
+    """It has no judged share, in pictures neither; another system has unjudged documents."""
+    judgments = {f"q{at}": {"a": 1, "b": 0, "c": 2} for at in range(30)}
+    some = {query: {"a": 1.0, "z": 0.5} for query in judgments}
+    nothing: dict[str, dict[str, float]] = {query: {} for query in judgments}
+    for first, second in ((some, nothing), (nothing, some)):
+        found = rankgauge.report(judgments, {"old": first, "new": second})
+        assert '"system":"new"' in found.to_html()
+        assert "new" in found.to_markdown()
+        assert json.loads(found.to_json())
+
+
 def test_no_examples_are_no_section() -> None:
     report = rankgauge.report(*made(6, 2), examples=0, charts=False)
     assert "queries" not in [section.key for section in report.sections()]

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import isfinite
 from typing import Any, Final
 
 from rankgauge.errors import InputError, choices, unknown
@@ -73,10 +74,15 @@ def theme_named(name: str) -> Theme:
 
 def data(rows: Sequence[dict[str, Any]]) -> Any:
     """Rows of a chart, however many: no limit applies to them. Put in afterwards, they are not checked row by row, and
-    altair, which copies lists whenever something is added to a chart, leaves a tuple as it is."""
+    altair, which copies lists whenever something is added to a chart, leaves a tuple as it is. A number that is not
+    finite has no place in a chart, and none in JSON."""
     made = altair().InlineData(values=[])
-    made["values"] = tuple(rows)
+    made["values"] = tuple(map(_finite, rows))
     return made
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if isinstance(cell, float) and not isfinite(cell) else cell for key, cell in row.items()}
 
 
 def told(field: str, format: str = "", title: str | None = None) -> Any:
