@@ -78,6 +78,36 @@ def test_over_all_samples_the_mean_is_right_and_the_variance_that_of_drawing_wit
     assert np.mean([each.error**2 for each in found]) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::rankgauge.RankgaugeWarning")
+@pytest.mark.parametrize(
+    ("evaluated", "known"),
+    [
+        (["q00", "q01"], False),  # what is sure alone: what chance drew is unknown
+        (["q00", "q01", "q02", "q03"], False),  # and so is the second stratum
+        (["q00", "q02", "q03", "q04", "q05"], True),  # a sure one lacks
+        (["q00", "q01", "q02", "q03", "q04", "q05"], True),
+    ],
+)
+def test_a_part_that_was_drawn_and_not_evaluated_leaves_no_interval(evaluated: list[str], known: bool) -> None:
+    """The mean of the head, which is judged first, is sure of itself alone."""
+    sample = drawn([9, 8, 3, 2, 1, 1], [1.0, 1.0, 0.5, 0.5, 0.2, 0.2], ["sure", "sure", "mid", "mid", "low", "low"])
+    values = np.random.default_rng(4).random(len(evaluated))
+    found = Design.of(sample, evaluated).estimate(evaluated, values)
+    assert (math.isfinite(found.value), math.isfinite(found.low), math.isfinite(found.high)) == (True, known, known)
+    judgments = {query: {"a": 1 + at % 2, "b": 2} for at, query in enumerate(evaluated)}
+    runs = [{query: {"a": 1.0, "b": 2.0 - 2 * (at % 3 > 0)} for at, query in enumerate(evaluated)}]
+    runs.append({query: {"a": 2.0, "b": 1.0} for query in evaluated})
+    gate = rankgauge.check(judgments, *runs, margin=0.9, sample=sample)
+    assert gate.answer == ("pass" if known else "inconclusive")
+    assert ("too few of the queries that chance drew are judged" in " ".join(gate.show().split())) is not known
+
+
+def test_a_census_has_an_interval_only_where_nothing_lacks() -> None:
+    census, ids = drawn([3, 2, 1], [1.0] * 3), ["q00", "q01", "q02"]
+    assert Design.of(census, ids).estimate(ids, np.array([1.0, 0.5, 0.0])) == (2 / 3, 2 / 3, 2 / 3)
+    assert math.isnan(Design.of(census, ids[:2]).estimate(ids[:2], np.array([1.0, 0.5])).low)
+
+
 def test_what_is_sure_adds_no_doubt_and_a_census_has_none() -> None:
     values = np.array([0.1, 0.9, 0.4])
     assert design_estimate(values, np.array([2.0, 1, 1]), np.ones(3), np.zeros(3, int)) == (0.375, 0.375, 0.375)

@@ -82,6 +82,14 @@ class Design:
         """1 / inclusion, times the traffic for a mean per search."""
         return (self.sample.traffic[self._at] if self.per == "search" else 1.0) / self._inclusion
 
+    @cached_property
+    def _knows_its_error(self) -> bool:
+        """Whether what was evaluated tells how the mean varies: it says nothing of a stratum of which no query that
+        chance drew was evaluated, nor, where none was left to chance, of queries that lack."""
+        drawn, strata = self.sample.inclusion < 1, np.array(self.sample.strata)
+        seen = self._at[drawn[self._at]]
+        return {*strata[drawn]} == {*strata[seen]} and (len(seen) > 0 or len(self.queries) == len(self.sample))
+
     def weights(self, queries: Sequence[str]) -> Floats:
         """One weight per query; 0 for one that is not in the sample."""
         known = self._weights.tolist()
@@ -96,7 +104,9 @@ class Design:
         for column in (values, other):
             columns.append(np.zeros(len(self.queries)))
             columns[-1][at] = column if column is not None else 0.0
-        return design_moments(columns[0], weights, self._inclusion, self._strata, None if other is None else columns[1])
+        second = None if other is None else columns[1]
+        found = design_moments(columns[0], weights, self._inclusion, self._strata, second)
+        return found if self._knows_its_error else found._replace(error=NAN)
 
     def interval(self, found: Moments, alpha: float) -> tuple[float, float]:
         """The interval of a mean or a difference; none of a fixed list."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -93,6 +94,10 @@ def _settling_words(each: Compared | Minimum) -> Iterator[str]:
         return
     if each.queries == 1:
         yield f"{each.measure} is inconclusive: one query has no bounds, because nothing shows how queries vary."
+        return
+    if not math.isfinite(each.bounds.low):
+        few = "too few of the queries that chance drew are judged to show how queries vary; judge more of the sample"
+        yield f"{each.measure} is inconclusive: {few}."
         return
     what = f"{each.measure} is inconclusive: {each.queries:,} queries cannot tell"
     if each.queries_needed is None:
