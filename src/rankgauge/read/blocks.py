@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from rankgauge.errors import DuplicateError, warn
 from rankgauge.read.records import Columns, Nested, Run
 from rankgauge.read.rows import Content, content_of, explainer, no_rows, once_as_asked
 from rankgauge.read.sizes import FIRST, BlockSize
+from rankgauge.read.trec_blocks import numbered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +31,7 @@ __all__ = ["Repeated", "Streamed", "content_of_pieces"]
 
 T = TypeVar("T")
 MOST_PARTS: Final = 512  # of scattered rows on disk
+WAITING: Final = 4  # rows for each that a block has, which are parted at a time: they take less room than while matched
 
 
 class Repeated(DuplicateError):
@@ -198,7 +201,7 @@ class Streamed:
             waiting: list[Columns] = []
             for piece in self._pieces(queries):
                 waiting.append(piece)
-                if sum(map(len, waiting)) >= self.size.rows:
+                if sum(map(len, waiting)) >= WAITING * self.size.rows:
                     _keep(kept, waiting)
                     waiting = []
             if waiting:
@@ -228,12 +231,12 @@ class _Queries:
         self.names: list[str] = []
         self.known: dict[str, int] = {}
 
-    def numbers(self, names: Iterable[str]) -> NDArray[np.int32]:
+    def numbers(self, names: Sequence[str]) -> NDArray[np.int32]:
         """The numbers of these, new ones numbered as they come."""
-        found = [self.known.setdefault(name, len(self.known)) for name in names]
-        if len(self.known) > len(self.names):
-            self.names += [name for name in names if self.known[name] >= len(self.names)]
-        return np.array(found, np.int32)
+        before, found = len(self.known), numbered(names, self.known)
+        if len(self.known) > before:
+            self.names += islice(self.known, before, None)
+        return found
 
 
 def _cut(columns: Columns, start: int, end: int) -> Columns:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Growing", "ahead", "blocks_of", "parsed_columns", "query_numbers", "read_blocks"]
+__all__ = ["Growing", "ahead", "blocks_of", "numbered", "parsed_columns", "query_numbers", "read_blocks"]
 __all__ += ["read_blocks_with_ranks"]
 
 Parsed = TypeVar("Parsed")
@@ -228,5 +228,15 @@ def query_numbers(queries: pl.Series, numbers: dict[str, int]) -> NDArray[np.int
         values = [numbers.setdefault(query, len(numbers)) for query in runs["value"]]
         return np.repeat(np.array(values, np.int32), runs["len"].to_numpy())
     distinct = queries.unique(maintain_order=True)
-    values = [numbers.setdefault(query, len(numbers)) for query in distinct]
-    return queries.replace_strict(distinct, values, return_dtype=pl.Int32).to_numpy()
+    known = pl.DataFrame({"query": distinct, "number": numbered(distinct.to_list(), numbers)})
+    return queries.to_frame("query").join(known, on="query", how="left", maintain_order="left")["number"].to_numpy()
+
+
+def numbered(names: Sequence[str], numbers: dict[str, int]) -> NDArray[np.int32]:
+    """The numbers of these names, each of which is there once; new ones are numbered as they come."""
+    found = [*map(numbers.get, names)]
+    if None in found:
+        new = names if not numbers else [name for name in names if name not in numbers]
+        numbers.update(zip(new, range(len(numbers), len(numbers) + len(new)), strict=True))
+        found = [*map(numbers.__getitem__, names)]
+    return np.array(found, np.int32)
