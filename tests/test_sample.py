@@ -270,6 +270,8 @@ def test_a_sample_comes_back_as_it_was_written(tmp_path: Path) -> None:
         ("term_id,count\n1,2\n", "no column holds the queries; there are term_id, count; call it query, or name it"),
         ("query,count\na,2\nb,-1\n", r"log.csv:3: column 'count': '-1' is negative; expected a whole number"),
         ("query,count\na,2\nb,1.5\n", r"log.csv:3: column 'count': '1.5' is a fraction; expected a whole number"),
+        ("query;count\na;2\nb;2.000\n", r"log.csv:3: column 'count': '2.000' may have its thousands .*write 2000"),
+        ('query,count\na,"2,000"\n', r"log.csv:2: column 'count': '2,000' may have its thousands parted; write 2000"),
         ("query,count\na,2\nb,\n", r"log.csv:3: column 'count': the cell is empty"),
         ("query,count\na,2\nb,many\n", r"log.csv:3: column 'count': 'many' is not a number"),
         ("query,count\na,2\nb,1e300\n", r"log.csv:3: column 'count': '1e300' is too large"),

@@ -271,6 +271,25 @@ class TestOddText:
         with pytest.raises(FormatError, match=r"run\.csv:2: score '1,234' may be 1\.234 or 1234; write one of them"):
             self.run("qid\tpid\tscore\nq\td\t1,234\n", tmp_path)
 
+    @pytest.mark.parametrize("delimiter", [";", "\t"])
+    @pytest.mark.parametrize("numbers", [("1.234", "7,5"), ("7,5", "1.234"), ("1.234.567", "0,5")])
+    def test_points_beside_decimal_commas(self, delimiter: str, numbers: tuple[str, str], tmp_path: Path) -> None:
+        """In a file of Excel where half is a comma, 1.234 is a thousand and more."""
+        rows = [["qid", "pid", "score"], ["q", "d", numbers[0]], ["q", "e", numbers[1]]]
+        text = "".join(delimiter.join(row) + "\n" for row in rows)
+        said = r"run\.csv:3: score '1\.234' may be 1234 beside '7,5'; write all numbers in one way"
+        with pytest.raises(FormatError, match=said if "7,5" in numbers else r"run\.csv:\d: score '1\.234\.567'"):
+            self.run(text, tmp_path)
+        (tmp_path / "w.csv").write_text(text.replace("score", "weight"))
+        with pytest.raises(FormatError, match=r"w\.csv:\d: .*1\.234"):
+            rankgauge.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, weights=tmp_path / "w.csv")
+
+    def test_points_between_thousands(self, tmp_path: Path) -> None:
+        with pytest.raises(FormatError, match=r"score '1\.234,5' has points between thousands; write 1234\.5"):
+            self.run("qid;pid;score\nq;d;1.234,5\n", tmp_path)
+        assert self.run("qid;pid;score\nq;d;1.234\nq;e;2\n", tmp_path) == {"q": {"d": 1.234, "e": 2.0}}
+        assert self.run("qid;pid;score\nq;d;0.234\nq;e;2,5\n", tmp_path) == {"q": {"d": 0.234, "e": 2.5}}
+
     def test_a_key_in_other_letters_is_the_same_key(self, tmp_path: Path) -> None:
         path = tmp_path / "run.jsonl"
         path.write_text('{"qid": "q", "pid": "d", "score": 1, "\\u0073core": 2}\n')

@@ -19,6 +19,7 @@ from rankgauge.comparison.saved import read_saved
 from rankgauge.comparison.values import Values, comparable, one_definition
 from rankgauge.errors import FormatError, InputError, MeasureError, RankgaugeError, unknown
 from rankgauge.measures import parse
+from rankgauge.read.cells import Spelling
 from rankgauge.read.frames import is_frame
 from rankgauge.read.records import id_text, is_plain
 from rankgauge.read.sources import Source, find_source
@@ -196,12 +197,12 @@ def _columns(table: NamedColumns) -> dict[str, dict[str, Column]]:
                 )
             if cell is not None and str(cell).strip():
                 place = f"{table.place(row)}, column {name}, query {identifier}"
-                column[identifier] = _number(cell, place, table.delimiter)
+                column[identifier] = _number(cell, place, table.spelling)
     return result
 
 
-def _number(value: Any, place: str, delimiter: str = ",") -> float:
+def _number(value: Any, place: str, spelling: Spelling | None = None) -> float:
     try:
-        return number_in(value, delimiter)
+        return number_in(value, spelling or Spelling(","))
     except ValueError as error:
         raise FormatError(f"{place}: {error}; leave the cell empty where there is no value") from None

@@ -17,11 +17,13 @@ from rankgauge.read.rows import decoded, is_number, number_of, shortened
 from rankgauge.read.sources import HEAD, Source
 
 __all__ = ["PAIRS", "Header", "Records", "header_of", "headless", "json_format", "json_lines", "parse_json"]
-__all__ += ["rank_or_score", "text_number"]
+__all__ += ["Spelling", "rank_or_score", "text_number"]
 
 LONGEST_FIELD: Final = 2**31 - 1  # the csv module stops at 131,072 characters by itself
 DECIMAL_COMMA: Final = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+POINTED: Final = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
+POINTED_AND_COMMA: Final = re.compile(POINTED.pattern + r",\d+")
 SIX: Final = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 QUOTED: Final = re.compile(r'"[^"]*"')
 SEPARATOR: Final = re.compile(r'"?(?i:sep)=([,;\t])"?\s*[\r\n]')  # what Excel takes the first line for
@@ -201,6 +203,9 @@ def text_number(text: str, delimiter: str = ",") -> float:
         bare, point = text.strip(), text.strip().replace(",", ".")
         if bare.endswith("%"):
             raise ValueError(f"{bare!r} has a percent sign; write 0.012 for 1.2 %") from None
+        if POINTED_AND_COMMA.fullmatch(bare):
+            plain = bare.replace(".", "").replace(",", ".")
+            raise ValueError(f"{bare!r} has points between thousands; write {plain}") from None
         if not DECIMAL_COMMA.fullmatch(bare):
             raise
     if delimiter == ",":
@@ -208,6 +213,27 @@ def text_number(text: str, delimiter: str = ",") -> float:
     if delimiter == "\t" and THOUSANDS.fullmatch(bare):
         raise ValueError(f"{bare!r} may be {point} or {bare.replace(',', '')}; write one of them")
     return number_of(point)
+
+
+class Spelling:
+    """How the numbers of a table are written: where one has a decimal comma, the point of others may part thousands."""
+
+    def __init__(self, delimiter: str) -> None:
+        self.delimiter, self.comma, self.point = delimiter, "", ""
+
+    def number(self, text: str) -> float:
+        """A number as people write it, if it is clear beside those before it."""
+        number = text_number(text, self.delimiter)
+        if self.delimiter == ",":
+            return number
+        if "," in text:
+            self.comma = text.strip()
+        elif POINTED.fullmatch(text.strip()):
+            self.point = text.strip()
+        if self.comma and self.point:
+            plain = self.point.replace(".", "")
+            raise ValueError(f"{self.point!r} may be {plain} beside {self.comma!r}; write all numbers in one way")
+        return number
 
 
 # ---- JSON ------------------------------------------------------------------------------------------------------------

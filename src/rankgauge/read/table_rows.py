@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.errors import FormatError, InputError, counted, warn
-from rankgauge.read.cells import PAIRS, Header, Records, header_of, json_lines, parse_json, text_number
+from rankgauge.read.cells import PAIRS, Header, Records, Spelling, header_of, json_lines, parse_json
 from rankgauge.read.frames import frame_columns, numbered, panics_unseen
 from rankgauge.read.memory import checked_row, is_columns, item_rows, rows_of_columns
 from rankgauge.read.names import JUDGED, ask_of, find_columns, is_quepid, number_role
@@ -127,7 +127,7 @@ def _cell_rows(source: Source, ask: Ask, header: Header | None) -> Iterator[Row]
     each = iter(records)
     names = header.names if header else next(each)[1]
     query, doc, number = (names.index(column) for column in find_columns(names, ask, name))
-    unrated = 0
+    unrated, spelling = 0, Spelling(records.delimiter)
     for line, cells in each:
         if is_quepid(names) and cells[query] and not cells[number]:
             unrated += 1
@@ -135,7 +135,7 @@ def _cell_rows(source: Source, ask: Ask, header: Header | None) -> Iterator[Row]
         if not cells[query] or not cells[doc]:
             raise FormatError(f"{name}:{line}: an id is empty; expected the id of a query and of a document")
         try:
-            value = text_number(cells[number], records.delimiter)
+            value = spelling.number(cells[number])
             if ask.by == "rank":
                 value = negated(value, cells[number])
         except ValueError as error:

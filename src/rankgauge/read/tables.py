@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from rankgauge.errors import FormatError, InputError, counted, unknown, warn
-from rankgauge.read.cells import Records, header_of, json_format, json_lines, parse_json, text_number
+from rankgauge.read.cells import Records, Spelling, header_of, json_format, json_lines, parse_json
 from rankgauge.read.frames import frame_format, frame_rows, is_frame, load_frame
 from rankgauge.read.names import SPELLINGS, bare, first_of, normal
 from rankgauge.read.records import id_text
@@ -50,6 +50,10 @@ class NamedColumns:
     rows: list[Sequence[Any]]
     lines: Sequence[int] = ()
     delimiter: str = ","
+    spelling: Spelling = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spelling", Spelling(self.delimiter))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -85,7 +89,7 @@ class NamedColumns:
 
     def number(self, cell: Any) -> float:
         """A cell as a finite number; ValueError says what is wrong with it."""
-        return number_in(cell, self.delimiter)
+        return number_in(cell, self.spelling)
 
     def convert(self, column: str, change: Callable[[Any], T], expected: str) -> list[T]:
         """The cells of a column, changed; the first that cannot be is an error that names its place."""
@@ -99,13 +103,13 @@ class NamedColumns:
         return results
 
 
-def number_in(cell: Any, delimiter: str = ",") -> float:
+def number_in(cell: Any, spelling: Spelling) -> float:
     """A cell as a finite number; ValueError says what is wrong with it."""
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         raise ValueError(EMPTY)
     if isinstance(cell, bool):
         raise ValueError(f"{cell!r} is not a number")
-    return text_number(cell.strip(), delimiter) if isinstance(cell, str) else number_of_value(cell)
+    return spelling.number(cell.strip()) if isinstance(cell, str) else number_of_value(cell)
 
 
 def _id(cell: Any) -> str:

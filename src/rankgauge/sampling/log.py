@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ FOLDS: Final = {
     "text": "case, blanks and punctuation",
     "words": "case, blanks, punctuation and the order of words",
 }
+IN_THOUSANDS: Final = re.compile(r"[1-9]\d{0,2}(?:[.,]\d{3})+")  # as people write counts, and others a fraction
 MEANT: Final = "#%&@"  # punctuation by its category, which tells c# from c and 100% from 100
 MOST: Final = 2**53  # searches of a query: beyond, a float cannot tell one more
 EXAMPLES: Final = 3
@@ -123,6 +125,8 @@ def _count(table: NamedColumns) -> Any:
     def whole(cell: Any) -> int:
         if isinstance(cell, str) and len(cell) < 16 and cell.isdecimal():
             return int(cell)
+        if isinstance(cell, str) and IN_THOUSANDS.fullmatch(cell.strip()):
+            raise ValueError(f"{cell.strip()!r} may have its thousands parted; write {re.sub(r'[^0-9]', '', cell)}")
         number = table.number(cell)
         if number < 0 or not number.is_integer() or number > MOST:
             problem = "is negative" if number < 0 else "is too large" if number > MOST else "is a fraction"
