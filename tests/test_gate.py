@@ -490,6 +490,21 @@ def test_a_run_can_be_the_baseline_even_the_same_one(cli: Command) -> None:
     assert (done.code, data["answer"], data["baseline"]) == (1, "fail", "good")
 
 
+def test_a_run_of_part_files_can_be_the_baseline(cli: Command, here: Path) -> None:
+    lines = (here / "good.run").read_text().splitlines(keepends=True)
+    (here / "parts").mkdir()
+    for part in range(3):
+        (here / "parts" / f"part-{part}.txt").write_text("".join(lines[part::3]))
+    words = ("check", "qrels.txt", "broken12.run", "--margin", "0.02", "--format", "json", "--baseline")
+    expected = json.loads(cli(*words, "good.run").out)
+    for baseline in ("parts", "good=parts/*.txt"):
+        done = cli(*words, baseline)
+        assert (done.code, json.loads(done.out)["measures"]) == (1, expected["measures"])
+    assert "no file matches; check the path" in cli(*words, "parts/*.run").err
+    found = rankgauge.check(here / "qrels.txt", here / "broken12.run", here / "parts", margin=0.02)
+    assert found.compared[0].bounds.value == expected["measures"]["nDCG@10"]["difference"]["value"]
+
+
 def test_a_run_of_a_file_of_several_is_named(cli: Command) -> None:
     cli("eval", "qrels.txt", "good.run", "broken2.run", "-q", "--format", "json", "-o", "two.json")
     check = ("check", "qrels.txt", "good.run", "--margin", "0", "--format", "json", "--baseline")

@@ -194,6 +194,12 @@ def test_what_is_no_run_in_parts_is_refused(given: Any, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "part-0").touch()
     refused(tmp_path / "empty", "is empty, as all 1 files of it are")
+    for lost in ("part-1.parquet", "part-1.csv.gz"):
+        folder = tmp_path / f"with {lost}"
+        folder.mkdir()
+        (folder / "part-0.csv").write_bytes(WRITTEN["run.csv"](rows))
+        (folder / lost).touch()
+        refused(folder, f"{lost}: is empty, which no whole file of its kind is; fetch or write it again")
     refused({"q": {"d": 1.0}}, "is several files or an address", weights=f"{tmp_path}/parts/*.csv")
 
 

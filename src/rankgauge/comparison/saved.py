@@ -83,7 +83,7 @@ class Saved:
 
 def read_saved(file: Source) -> list[Saved] | None:
     """Every run in a file of `eval --per-query --format json`; None if the file is something else, such as a run."""
-    if not file.head().lstrip().startswith(b"{"):
+    if file.parts or file.address or not file.head().lstrip().startswith(b"{"):
         return None
     with file.open_text() as stream:
         try:

@@ -27,6 +27,7 @@ NUMPY: Final = b"\x93NUMPY"
 NOT_LINES: Final = (b"{", b"[", b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", NUMPY, *UTF_16)
 # How much text a compressed byte stands for, roughly: enough to tell small files from big ones.
 EXPANSION: Final = 4
+COLUMNAR: Final = (".parquet", ".arrow", ".feather", ".ipc")
 
 
 class Source(NamedTuple):
@@ -324,10 +325,20 @@ def _several(path: str, files: list[str]) -> Source:
     """The files of one run; one without a byte holds nothing, as those of jobs with too many tasks."""
     if not files:
         raise InputError(f"{path}: no file matches; check the path (a glob is in quotes, so that the shell leaves it)")
-    parts = [find_source(each)._replace(columns=part_columns(each, path)) for each in files if os.path.getsize(each)]
+    parts = [find_source(each)._replace(columns=part_columns(each, path)) for each in files if _holds_rows(each)]
     if not parts:
         raise InputError(f"{path}: is empty, as all {len(files):,} files of it are; expected one row a line")
     return Source(path, parts[0].suffix, parts=tuple(parts))
+
+
+def _holds_rows(path: str) -> bool:
+    """Whether a part holds any; a file of columns, or one that is compressed, has some bytes even where it does not."""
+    if os.path.getsize(path):
+        return True
+    suffix, layer = split_suffixes(path)
+    if layer or suffix in COLUMNAR:
+        raise InputError(f"{path}: is empty, which no whole file of its kind is; fetch or write it again")
+    return False
 
 
 def _only(folder: str, names: list[str]) -> Source:

@@ -13,7 +13,7 @@ from rankgauge.comparison.values import Values, comparable, one_definition
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.evaluate import evaluate
 from rankgauge.protocol import Protocol
-from rankgauge.read.sources import Source, find_source
+from rankgauge.read.sources import Source, find_source, may_be_parts
 from rankgauge.result import Evaluation, Result
 from rankgauge.sampling import NO_SAMPLE
 from rankgauge.writers.write import opened
@@ -41,7 +41,7 @@ def saved_at(baseline: Any) -> Saved | None:
 
 def baseline_at(path: str) -> Source:
     """The file of a baseline; where there is none, how to make one."""
-    if path != "-" and not os.path.exists(path):
+    if path != "-" and not os.path.exists(path) and not may_be_parts(path):
         made = MAKE.format(measures="nDCG@10", file=path)
         raise InputError(f"{path}: there is no such baseline; save one first: {made}")
     return find_source(path)
