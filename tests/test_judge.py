@@ -89,6 +89,11 @@ def test_a_function_judges_and_is_not_asked_twice(folder: Path, command: Command
     again = command("judge", "pairs.jsonl", "--judge", "mine", "--call", "mine:grade")
     assert again.out.startswith("mine graded 12 of 12 pairs; nothing was asked, for all answers are stored.")
     assert len(asked) == 12
+    odd = {"query_id": "q9", "doc_id": "d9", "query": "stones", "document": {"text": "none of them"}}
+    Path("more.jsonl").write_text(Path("pairs.jsonl").read_text() + json.dumps(odd) + "\n")
+    for _ in range(2):  # what raises is asked again every time
+        broken = command("judge", "more.jsonl", "--judge", "mine", "--call", "mine:grade")
+        assert broken.out.startswith("mine graded 12 of 13 pairs; 12 of 13 answers were stored before."), broken.out
     assert "mine" in command("labels").out
     ((kind, reason),) = set(stored(folder, "SELECT kind, reason FROM judgment JOIN judge USING (judge_id)"))
     assert (kind, reason) == ("program", "a stone")
@@ -274,7 +279,9 @@ def test_nothing_to_read_again(folder: Path, strict: ChatServer, command: Comman
 def test_pairs_without_a_text_are_counted_and_not_asked(folder: Path, strict: ChatServer, command: Command) -> None:
     judged = ask_judge(Project("."), config(strict), [pair(1), pair(2)._replace(document={}), Pair("q9", "d9")])
     assert (judged.graded, judged.open, len(judged.silent), strict.calls) == (1, 2, 2, 1)
-    assert "2 pairs have no grade (q2 d2, q9 d9): no text to judge" in judged.show()
+    told = " ".join(judged.show().split())
+    assert "1 pair has no grade (q2 d2): no text to judge; name its file: [documents] file" in told
+    assert "1 pair has no grade (q9 d9): the query has no text; import it: rankgauge store import QUERIES" in told
 
 
 def test_a_long_document_is_cut_and_that_is_stored(folder: Path, strict: ChatServer) -> None:

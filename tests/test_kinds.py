@@ -130,7 +130,7 @@ def stored() -> dict[str, Shown]:
                 ("q", EVIL, 1): ("failed", None, EVIL),
             },
             errors={("q", EVIL): EVIL},
-            silent=((EVIL, EVIL),),
+            silent={(EVIL, EVIL): "document"},
             cost=0.123,
             currency=EVIL,
             calls=3,

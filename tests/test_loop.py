@@ -321,8 +321,12 @@ def test_a_check_that_got_no_answers_is_gone_on_with(folder: Path) -> None:
     words = {step.name: step.words for step in plan_loop(folder)}
     assert words["judge"].endswith(f"answer: ruler: {len(pairs)} pairs and 3 of the check, 3 calls to make")
     (folder / "gone").touch()
-    with pytest.raises(LoopOpen, match="judge: ruler: 3 of 12 pairs have no grade; go on: rankgauge loop"):
+    said = (
+        "judge: ruler: 3 of 12 pairs have no grade; go on: rankgauge loop, or without them: rankgauge loop --from evalu"
+    )
+    with pytest.raises(LoopOpen, match=said):
         loop(folder)
+    assert [each.name for each in loop(folder, start="evaluate").steps] == ["evaluate", "compare", "report"]
     (folder / "gone").unlink()
     (found,) = loop(folder).checked
     assert found["graded"] == 12
@@ -466,12 +470,26 @@ def test_an_open_search_stops_the_loop(folder: Path, command: Command) -> None:
     (folder / "engine_here.py").write_text(broken)
     said = command("loop", folder)
     assert (said.code, said.out) == (4, "")
-    assert "@first:1 is open: 1 of 12 queries lack an answer; go on: rankgauge loop" in said.err
+    assert "@first:1 is open: 1 of 12 queries lack an answer; go on: rankgauge loop, or without them: " in said.err
     assert "gone" in said.err
     (folder / "engine_here.py").write_text(text)
     sys.modules.pop("engine_here")
     assert command("loop", folder).code == 0
     assert {line: many for line, many in calls(folder).items() if many > 1} == {"search\tquery 1": 2}
+
+
+def test_a_search_that_stays_open_can_be_gone_on_without(
+    folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (folder / "engine_here.py").read_text()
+    broken = text.replace('noted("search", query)', 'noted("search", query)\n    assert query != "query 1", "gone"')
+    (folder / "engine_here.py").write_text(broken)
+    monkeypatch.chdir(folder)
+    found = re.search(r"without them: rankgauge (.*)", command("loop").err)
+    assert found is not None
+    assert command(*found[1].split()).code == 0
+    done = command("loop")
+    assert (done.code, "1 of 12 sampled queries" in " ".join(done.out.split())) == (0, True), done.out + done.err
 
 
 def test_a_judge_without_a_say_is_told(folder: Path) -> None:

@@ -232,9 +232,11 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     assert (tmp_path / "p.svg").read_text().startswith("<svg")
     refused = cli("partly.txt", "model.txt", "good.run")
     assert refused.code == 2
-    assert "judge them in full, or leave them out: --partly skip" in refused.err
+    assert "let both judge them in full, or leave them to the model: --partly skip" in refused.err
     left = cli("partly.txt", "model.txt", "good.run", "--partly", "skip", "--notes")
-    assert "Left out: 1 query that humans judged in part, such as q003." in left.out
+    told = " ".join(left.out.split())
+    assert "Left to the LLM: 1 query of which humans judged other pairs than it, such as q003." in told
+    assert "if the human-judged queries that are left are a random sample of all" in told
     assert "19 of 60 queries judged by them" in left.out
 
 

@@ -150,6 +150,17 @@ def test_misuse(command: Command, shop: Path, words: list[str], message: str) ->
     assert "secret" not in done.err.replace("u:secret@", "") or "init" in words
 
 
+def test_a_folder_whose_file_somebody_wrote_gets_its_store(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "rankgauge.toml").write_text('[labels]\npolicy = "mean"\n')
+    (tmp_path / "qrels.txt").write_text("q 0 d 1\n")
+    refused = command("store", "import", "qrels.txt", "--judge", "ann", cwd=tmp_path)
+    assert "there is no store; make one: rankgauge init" in refused.err
+    assert command("init", cwd=tmp_path).code == 0
+    assert (tmp_path / "rankgauge.toml").read_text() == '[labels]\npolicy = "mean"\n'
+    assert command("store", "import", "qrels.txt", "--judge", "ann", cwd=tmp_path).code == 0
+    assert "there is a project already" in command("init", cwd=tmp_path).err
+
+
 def test_a_bad_line_stores_nothing_of_the_file(command: Command, shop: Path) -> None:
     (shop / "bad.txt").write_text("".join(f"q 0 d{n} 1\n" for n in range(999)) + "q 0 d999 x\n")
     done = command("store", "import", "bad.txt", "--judge", "ann")

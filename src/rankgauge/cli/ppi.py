@@ -31,7 +31,7 @@ __all__ = ["ppi"]
     "--partly",
     type=click.Choice(["error", "skip"]),
     default="error",
-    help="Queries that people judged in part: refused, or left out.  [error]",
+    help="Queries judged on other pairs by people than by the model: refused, or left to the model.  [error]",
 )
 @shared("alpha", "repeated")
 @output_options()
@@ -42,7 +42,7 @@ def ppi(people: str, model: str, runs: tuple[str, ...], reading: Reading, output
 
     Prediction-powered inference: PEOPLE are human labels of some queries, MODEL are LLM labels of all, on the same
     pool. LLM labels make the interval narrower, never wrong. Queries judged by people in part are refused, or left
-    out with --partly skip.
+    to the model with --partly skip.
 
     \b
     Examples:

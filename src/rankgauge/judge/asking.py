@@ -247,7 +247,7 @@ class _Pass:
             before=self.counts["before"],
             outcomes=dict(self.done),
             errors=dict(self.errors),
-            silent=tuple(pair[:2] for pair in prepared.silent),
+            silent={pair[:2]: "document" if pair.query else "query" for pair in prepared.silent},
             cut=sum(bool(question.cut) for question in prepared.questions if question.repeat == 0),
             calls=self.counts["calls"],
             tokens=(self.counts["tokens_in"], self.counts["tokens_out"]),

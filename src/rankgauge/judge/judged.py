@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rankgauge.errors import RankgaugeError, counted
 from rankgauge.judge.money import amount
@@ -22,6 +22,13 @@ __all__ = ["Judged", "JudgingOpen"]
 Outcome = tuple[str, float | None, str | None]  # state, grade, reason
 
 
+# What has no text → what helps.
+NO_TEXT: Final = {
+    "document": "no text to judge; name its file: [documents] file = …",
+    "query": "the query has no text; import it: rankgauge store import QUERIES --queries",
+}
+
+
 class JudgingOpen(RankgaugeError):
     """Some pairs have no grade."""
 
@@ -33,8 +40,8 @@ class Judged(Shown):
     """What a judge said of pairs: `outcomes` of (query, document, repeat), `errors` of pairs that got no answer.
 
     `before` of the outcomes were stored already; `foreign` answers of files were to no question here. `silent` pairs
-    have no text, and were not asked; the documents of `cut` pairs were longer than what is shown. `models` are all that
-    have answered as this judge, `settings` what makes it this judge.
+    were not asked, for there is no text of the query or of the document; the documents of `cut` pairs were longer than
+    what is shown. `models` are all that have answered as this judge, `settings` what makes it this judge.
     """
 
     shown_by: ClassVar[str] = "judged"
@@ -47,7 +54,7 @@ class Judged(Shown):
     before: int = 0
     outcomes: Mapping[tuple[str, str, int], Outcome] = field(default_factory=dict)
     errors: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    silent: tuple[tuple[str, str], ...] = ()
+    silent: Mapping[tuple[str, str], str] = field(default_factory=dict)
     cut: int = 0
     calls: int = 0
     tokens: tuple[int, int] = (0, 0)
@@ -126,8 +133,8 @@ class Judged(Shown):
         for pair, error in self.errors.items():
             if pair not in graded:
                 found.setdefault(f"no answer: {error}", {})[pair] = None
-        for pair in self.silent:
-            found.setdefault("no text to judge; name its file: [documents] file = …", {})[pair] = None
+        for pair, lacking in self.silent.items():
+            found.setdefault(NO_TEXT[lacking], {})[pair] = None
         return {why: [*pairs] for why, pairs in sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))}
 
     def data(self) -> dict[str, Any]:

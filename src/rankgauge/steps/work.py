@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -174,9 +175,8 @@ class Work:
             outcome = search(self.project, config, taken, given or "", config.depth, **how)
             if not outcome.whole:
                 lacking = f"{outcome.lacking:,} of {counted(outcome.queries, 'query', 'queries')} lack an answer"
-                raise LoopOpen(
-                    f"search: @{name}:{outcome.run} is open: {lacking}; go on: rankgauge loop\n  {outcome.why()}"
-                )
+                on = f"go on: rankgauge loop, or without them: rankgauge search {name} --allow-missing"
+                raise LoopOpen(f"search: @{name}:{outcome.run} is open: {lacking}; {on}\n  {outcome.why()}")
             self._whole(config)
             self._doubt_documents(config, outcome.run)
             runs[name] = outcome.run
@@ -414,8 +414,9 @@ class Work:
 def _refuse_open(judged: Judged) -> None:
     """End where pairs got no answer; what was answered and could not be read is counted, and no reason to end."""
     if judged.stopped is not None or judged.errors:
-        why = judged.stopped or next(iter(judged.errors.values()))
-        raise LoopOpen(f"judge: {judged.judge}: {judged.lacking}; go on: rankgauge loop\n  {why}")
+        why = judged.stopped or Counter(judged.errors.values()).most_common(1)[0][0]
+        on = "go on: rankgauge loop, or without them: rankgauge loop --from evaluate"
+        raise LoopOpen(f"judge: {judged.judge}: {judged.lacking}; {on}\n  {why}")
 
 
 def _caption(fields: Mapping[str, Any]) -> str:

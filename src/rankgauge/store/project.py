@@ -91,13 +91,18 @@ def find_project(folder: str | os.PathLike[str] | None = None) -> Project:
 
 
 def init(folder: str | os.PathLike[str], db: str | None = None, rest: str = REST) -> Project:
-    """Make a project: the file, which ends with `rest`, the folders, the store. A folder that has one is refused."""
+    """Make a project: the file, which ends with `rest`, the folders, the store. A folder that has one is refused; where
+    somebody wrote the file, and nothing else is there, it gets its store."""
     from rankgauge.store.engine import address_of
     from rankgauge.store.store import Store
 
     here = Path(folder)
     if (here / FILE).exists():
-        raise InputError(f"{here / FILE}: there is a project already; work in it, or choose another folder")
+        project = Project(here)
+        if db is not None or project.file is None or project.file.exists():
+            raise InputError(f"{here / FILE}: there is a project already; work in it, or choose another folder")
+        Store.open(project.address, create=True).close()
+        return project
     if db is not None and address_of(db).password is not None:
         raise InputError(
             "the address has a password, which would be written to a file; leave it out and set PGPASSWORD, or set "

@@ -76,7 +76,7 @@ class PredictionPowered(Shown):
     systems: list[Powered]
     pairs: list[Powered]
     protocol: Protocol = DEFAULT
-    left_out: tuple[str, ...] = ()  # queries that people judged in part
+    left_out: tuple[str, ...] = ()  # queries that people and the model judged on different pairs
 
     @property
     def title(self) -> str:
@@ -131,10 +131,10 @@ def ppi(
 ) -> PredictionPowered:
     """The mean of every run under human labels, from a few that they made and all that a model made.
 
-    Queries that people judged must be judged by them in full, pair by pair as the model did: partly judged ones are
-    refused, for their value is not that of people, or left out with partly="skip". They must be a random sample of all
-    queries. `interval_width`: how wide an interval may be, to learn how many queries people must judge. `interval`:
-    "t", or "ppi_py" for that package's.
+    Queries that people judged must be judged by them in full, pair by pair as the model did: others are refused, for
+    their value is not that of people, or count as judged by the model alone with partly="skip". Those that are left
+    must be a random sample of all queries. `interval_width`: how wide an interval may be, to learn how many queries
+    people must judge. `interval`: "t", or "ppi_py" for that package's.
     """
     protocol = Protocol.of(protocol)
     measure = parse(str(measure))
@@ -198,7 +198,7 @@ def _refused(in_part: list[str], human: Judgments, machine: Judgments) -> InputE
     are, skip = "is" if len(in_part) == 1 else "are", way("partly='skip'", "--partly skip")
     return InputError(
         f"{len(in_part):,} of {len(human.queries):,} queries {are} not judged on the same pairs by people and by the "
-        f"model ({'; '.join(shown)}); judge them in full, or leave them out: {skip}"
+        f"model ({'; '.join(shown)}); let both judge them in full, or leave them to the model: {skip}"
     )
 
 

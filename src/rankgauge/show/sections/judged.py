@@ -35,7 +35,7 @@ def sections(judged: Judged) -> Iterator[Section]:
 def _earlier(judged: Judged) -> str:
     if not judged.before:
         return ""
-    asked = len(judged.outcomes)
+    asked = len(judged.outcomes) + len(judged.errors)
     return (
         "; nothing was asked, for all answers are stored"
         if judged.before == asked

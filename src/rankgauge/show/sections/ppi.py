@@ -62,7 +62,9 @@ def _notes(powered: PredictionPowered) -> Iterator[str]:
         yield f"Rules: {powered.protocol}."
     if powered.left_out:
         judged = counted(len(powered.left_out), "query", "queries")
-        yield f"Left out: {judged} that humans judged in part, such as {powered.left_out[0]}."
-    yield "Right on average if the human-judged queries are a random sample of all."
+        such = f"such as {powered.left_out[0]}"
+        yield f"Left to the LLM: {judged} of which humans judged other pairs than it, {such}."
+    kept = "that are left " * bool(powered.left_out)
+    yield f"Right on average if the human-judged queries {kept}are a random sample of all."
     if powered.judged < FEW and not too_few(powered.judged, powered.alpha):
         yield FEW_WORDS
