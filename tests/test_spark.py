@@ -31,6 +31,7 @@ from rankgauge.errors import (
     MeasureError,
     ProtocolError,
     RankgaugeError,
+    options_are,
 )
 from rankgauge.measures import MEASURES, parse
 from rankgauge.protocol import RULES, Protocol
@@ -519,12 +520,22 @@ def test_a_worker_that_is_killed(session: Any, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_of_a_command_the_remedy_is_its_option(session: Any) -> None:
+    """What is wrong with rows is said by other processes, which know nothing of the command."""
+    frame = session.createDataFrame([*GOOD, ("q9", "z", 5.0)], RANKED)
+    for options, remedy in (({"--duplicates"}, "choose with --duplicates first"), (set(), "mend the run$")):
+        with options_are(options), pytest.raises(DuplicateError, match=remedy):
+            spark.evaluate(SMALL, frame)
+
+
 def test_what_a_task_or_java_raises(session: Any) -> None:
     def broken(batches: Iterator[Any]) -> Iterator[Any]:
         raise ModuleNotFoundError("No module named 'rankgauge'")
 
     frame = session.createDataFrame(GOOD, RANKED)
-    with pytest.raises(InputError, match=r"^Spark could not finish the job: ModuleNotFoundError: No module .*more$"):
+    with pytest.raises(
+        InputError, match=r"^Spark could not .*: No module .* PYSPARK_PYTHON set to a Python that has it"
+    ):
         spark.evaluate(SMALL, frame.mapInArrow(broken, RANKED))
     with pytest.raises(InputError, match=r"^Spark could not finish the job: .*the disk is full.*more$"):
         spark.evaluate(SMALL, frame.selectExpr("query_id", "doc_id", "double(raise_error('the disk is full')) score"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -12,6 +13,7 @@ __all__ = ["heed_interrupt", "in_one_line", "said_by"]
 
 LIBRARIES: Final = ("pyspark", "py4j", "grpc")
 LONGEST: Final = 300
+ELSEWHERE: Final = "ModuleNotFoundError"  # its workers have another Python
 EMPTY: Final = "Exception thrown in awaitResult"  # of which the cause says more
 
 
@@ -24,8 +26,10 @@ def in_one_line() -> Iterator[None]:
         heed_interrupt(error)
         if type(error).__module__.split(".")[0] not in LIBRARIES:
             raise
-        lost = "nothing was written; Spark's own log says more"
-        raise InputError(f"Spark could not finish the job: {said_by(error)}; {lost}") from None
+        said, lost = said_by(error), "nothing was written; Spark's own log says more"
+        if ELSEWHERE in said:
+            lost = f"start the session with PYSPARK_PYTHON set to a Python that has it, such as {sys.executable}"
+        raise InputError(f"Spark could not finish the job: {said}; {lost}") from None
 
 
 def heed_interrupt(error: BaseException | None) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, Final
 
 from rankgauge.engines.blocks import Block, Task, blocks_of, packed, shipped, unpacked
 from rankgauge.engines.sparse import Key, Target, counted_in
+from rankgauge.errors import OPTIONS, options_are
 from rankgauge.protocol import REPEATING, Protocol
 from rankgauge.read.frames import frame_columns
 from rankgauge.read.names import find_columns
@@ -59,13 +60,16 @@ def done(frame: Any, task: Task) -> list[Block]:
 
 
 def answers(frame: Any, work: Callable[[Iterable[Any]], Iterator[bytes]]) -> list[bytes]:
-    """What the tasks of a frame make of its rows, each in a process of its own."""
+    """What the tasks of a frame make of its rows, each in a process of its own, where errors name the same options."""
+    known = OPTIONS.get()
+    options = None if known is None else tuple(known)
 
     def batches_of_answers(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for answer in work(batches):
-            yield pa.RecordBatch.from_pydict({"answer": pa.array([answer], pa.binary())})
+        with nullcontext() if options is None else options_are(options):
+            for answer in work(batches):
+                yield pa.RecordBatch.from_pydict({"answer": pa.array([answer], pa.binary())})
 
     with batches_by_rows(frame.sparkSession.conf):
         table = frame.mapInArrow(batches_of_answers, "answer binary").toArrow()

@@ -154,7 +154,7 @@ def _twice(rows: Rows, kind: str, row: Row, earlier: float, before: str) -> Dupl
 
 def how_to_mend() -> str:
     """What to do about a document that is there twice."""
-    how = way("duplicates='first'", "--duplicates first|best")
+    how = way("duplicates='first' or 'best'", "--duplicates first|best")
     return f"mend the run, or choose with {how}" if how else "mend the run"
 
 
