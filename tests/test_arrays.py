@@ -201,6 +201,24 @@ def test_every_shape_gives_the_same(name: str, ties: str, queries: Queries, k: i
     assert {shape: each.per_query.tolist() for shape, each in found.items()} == dict.fromkeys(found, alone)
 
 
+@pytest.mark.parametrize("k", [None, 3, 10])
+@pytest.mark.parametrize("gain", ["linear", "exp"])
+def test_where_nothing_is_tied_the_last_digit_is_that_of_evaluate(k: int | None, gain: str) -> None:
+    """Averaging over the orders of ties is no arithmetic of its own: a perfect ranking has 1, and not a bit more."""
+    random = np.random.default_rng(5)
+    grades, scores = random.integers(0, 5, (400, 30)) / 4, random.permuted(np.tile(np.arange(30.0), (400, 1)), axis=1)
+    found = arrays.ndcg(grades, scores, k, gain=gain).per_query
+    ranked = np.take_along_axis(grades, np.argsort(-scores, axis=1), axis=1)
+    assert found.tolist() == [rankgauge.ndcg(each, k, gain=gain) for each in ranked]
+    best = np.sort(grades, axis=1)[:, ::-1]
+    assert set(arrays.ndcg(best, np.tile(np.arange(30.0, 0, -1), (400, 1)), k, gain=gain).per_query.tolist()) == {1.0}
+    run = {"q": dict(zip(map(str, range(30)), scores[0].tolist(), strict=True))}
+    judged = {"q": dict(zip(map(str, range(30)), grades[0].tolist(), strict=True))}
+    measure = f"nDCG(gain={gain})" + f"@{k}" * (k is not None)
+    values = [rankgauge.evaluate(judged, run, measure, protocol={"ties": ties})[measure] for ties in ("id", "average")]
+    assert values[0] == values[1] == found[0]
+
+
 class Split(arrays.Rows):
     """Rows in batches of a few elements."""
 

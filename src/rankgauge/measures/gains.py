@@ -134,8 +134,13 @@ def divisors(discount: Discount, rank: Ints, k: int | None) -> Floats:
 
 @lru_cache(maxsize=256)
 def _table(discount: Discount, k: int) -> Floats:
-    """The divisors of the first k ranks at their places, and that of all others behind them."""
-    return np.append(discount_function(discount)(np.arange(k + 1)), np.inf)
+    """The same as `_divisors_up_to`, of which the usual ones are kept."""
+    return _divisors_up_to(discount, k)
+
+
+def _divisors_up_to(discount: Discount, rank: int) -> Floats:
+    """The divisors of the first ranks at their places, and that of all others behind them."""
+    return np.append(discount_function(discount)(np.arange(rank + 1)), np.inf)
 
 
 def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> Floats:
@@ -147,12 +152,14 @@ def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> F
         return gain / divisors(discount, hits.rank, k)
     last = hits.first + hits.tied - 1
     deepest = int(last.max(initial=0)) if k is None else min(k, int(last.max(initial=0)))
-    inverse = 1.0 / discount_function(discount)(np.arange(1, deepest + 1))
-    single: Floats = gain * np.r_[inverse, 0.0][np.minimum(hits.first - 1, deepest)]
+    table = _table(discount, k) if k is not None and k < TABLED else _divisors_up_to(discount, deepest)
+    single: Floats = gain / table.take(
+        hits.first, mode="clip"
+    )  # the last digit is that of a rule that averages nothing
     several = hits.tied > 1
     if not several.any():
         return single
-    upto: Floats = np.r_[0.0, np.cumsum(inverse)]
+    upto: Floats = np.r_[0.0, np.cumsum(1.0 / table[1 : deepest + 1])]
     share = upto[np.minimum(last, deepest)] - upto[np.minimum(hits.first - 1, deepest)]
     shared: Floats = gain * (share / hits.tied)
     return np.where(several, shared, single)
