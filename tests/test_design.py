@@ -481,6 +481,9 @@ def test_in_python_it_is_said_where_the_sample_of_a_run_is_left_out(command: Com
         warnings.simplefilter("error")
         sampled, unsampled, _ = (rankgauge.evaluate(labels, runs["old"], **how) for how in hows)
     assert sampled["nDCG@10"] != unsampled["nDCG@10"] == plain["nDCG@10"]
+    for named in (name, f"@{name}"):
+        with pytest.raises(InputError, match=re.escape(f"name of a stored one, give project.sample({name!r})")):
+            rankgauge.evaluate(labels, runs["old"], sample=named)
     several = rankgauge.evaluate_runs(labels, runs)
     assert several.warnings[0].startswith("new was made for a sample, ")
     asked: list[tuple[str, Callable[..., Any]]] = [

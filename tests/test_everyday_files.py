@@ -518,7 +518,7 @@ def test_quepid_writes_what_is_not_rated(here: Path) -> None:
     with pytest.warns(rankgauge.RankgaugeWarning, match=r"ratings\.csv: 2 rows have no rating, as Quepid writes it"):
         assert rankgauge.read_judgments(path).nested == GRADES
     other = written(here, "other.csv", table(GRADES, "query,docid,grade") + "q1,d9,\n")
-    with pytest.raises(FormatError, match=r"other\.csv:9: relevance '' is not a number"):
+    with pytest.raises(FormatError, match=r"other\.csv:9: relevance is empty; fill it in, or leave the row out"):
         rankgauge.read_judgments(other)
 
 

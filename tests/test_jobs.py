@@ -108,7 +108,13 @@ def test_a_process_that_is_killed(suite: Path, command: Command, monkeypatch: An
     assert (told.code, told.err) == (2, f"error: {suite / 'a.txt'}: {reason}\n")
 
 
-WAITING = "import os, time; os.write(2, b'at work\\n'); time.sleep(60)"  # in one piece, whoever writes besides
+WAITING = """
+import os, time
+from rankgauge.read.spill import parts
+with parts(3):
+    os.write(2, b'at work\\n')  # in one piece, whoever writes besides
+    time.sleep(60)
+"""
 CALLER = f"""
 import rankgauge, sys
 from rankgauge import jobs
@@ -117,9 +123,11 @@ rankgauge.evaluate_runs(sys.argv[1], sys.argv[2:], jobs=2)
 """
 
 
-def test_an_interrupt_ends_all(suite: Path) -> None:
+def test_an_interrupt_ends_all_and_leaves_nothing(suite: Path) -> None:
+    (suite / "tmp").mkdir()
     call = [sys.executable, "-c", CALLER, *(str(suite / name) for name in ("qrels.txt", "a.txt", "b.csv"))]
-    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True) as process:
+    room = os.environ | {"TMPDIR": str(suite / "tmp")}
+    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True, env=room) as process:
         assert process.stderr is not None
         assert [process.stderr.readline() for _ in range(2)] == ["at work\n"] * 2
         time.sleep(1)  # until the caller knows of the second, which may have been quicker than that
@@ -128,3 +136,4 @@ def test_an_interrupt_ends_all(suite: Path) -> None:
         told = process.stderr.read()  # ends when all who could write to it have ended
     assert "KeyboardInterrupt" in told
     assert time.monotonic() - began < 30
+    assert not [*(suite / "tmp").iterdir()]

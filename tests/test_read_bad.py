@@ -325,7 +325,7 @@ BAD_TABLES = {
     ),
     "a long row": ("qid,pid,score\nq,d,1\nq,e,1,2\n", ':3: expected 3 fields (qid, pid, score), got 4: "q, e, 1, 2"'),
     "an empty id": ("qid,pid,score\nq,d,1\n,e,1\n", ":3: an id is empty; expected the id of a query and of a document"),
-    "no number": ("qid,pid,score\nq,d,1\nq,e,\n", ":3: score '' is not a number"),
+    "no number": ("qid,pid,score\nq,d,1\nq,e,\n", ":3: score is empty; fill it in, or leave the row out"),
     "words": ("qid,pid,score\nq,d,1\nq,e,high\n", ":3: score 'high' is not a number"),
     "underscores": ("qid,pid,score\nq,d,1\nq,e,1_0\n", ":3: score '1_0' is not a number"),
     "infinite": ("qid,pid,score\nq,d,1\nq,e,inf\n", ":3: score 'inf' is not a finite number"),

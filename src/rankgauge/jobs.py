@@ -87,18 +87,24 @@ def matched_ahead(
         finally:
             idle.put(worker)
 
+    ended = False
     try:  # from the first process on: Ctrl-C may come before the last is there
         for _ in range(min(jobs, len(tasks))):
             workers.append(_Worker(judgments, jobs))
             idle.put(workers[-1])
         futures |= {name: pool.submit(copy_context().run, ask, task) for name, task in tasks.items()}
         yield lambda name: _watched(futures[name].result(), sources[name]) if name in futures else None
+        ended = True
     finally:
         for future in futures.values():
             future.cancel()
         for each in workers:
             each.end()
         pool.shutdown()
+        if not ended:  # in the middle of their work, they leave their temporary files
+            from rankgauge.read.spill import remove_leftovers
+
+            remove_leftovers()
 
 
 def _watched(answer: Answer | None, source: RunSource) -> Answer | None:

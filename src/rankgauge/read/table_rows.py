@@ -134,6 +134,8 @@ def _cell_rows(source: Source, ask: Ask, header: Header | None) -> Iterator[Row]
             continue
         if not cells[query] or not cells[doc]:
             raise FormatError(f"{name}:{line}: an id is empty; expected the id of a query and of a document")
+        if not cells[number].strip():
+            raise FormatError(f"{name}:{line}: {number_role(ask)} is empty; fill it in, or leave the row out")
         try:
             value = spelling.number(cells[number])
             if ask.by == "rank":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,6 +34,11 @@ def sample_given(sample: Any, weights: Any, per: str = "search") -> Sample | Non
         return None
     if weights is not None:
         raise InputError("a sample brings the weights of its queries; give either weights or a sample")
+    if isinstance(sample, str) and sample != "-" and not os.path.exists(sample):
+        stored = f"project.sample({sample.removeprefix('@')!r})"
+        raise InputError(
+            f"sample={sample!r}: there is no such file; where it is the name of a stored one, give {stored}"
+        )
     return read_sample(sample)
 
 

@@ -136,7 +136,8 @@ def read_settings(project: Project) -> Settings:
             function_of(each.table[name], each)
     check = project.folder / judge["check"] if "check" in judge else None
     if check is not None and not check.is_file():
-        raise InputError(f"{where}: [judge] check: there is no file {check}")
+        made = "rankgauge store export @people people.txt"
+        raise InputError(f"{where}: [judge] check: there is no file {check}; to make one of stored labels: {made}")
     return Settings(
         project, where, queries, systems, told.get("pool", {}), judges, judge.get("repeats", 1), check,
         documents_of(told, project.folder, where), measures, baseline, per,
