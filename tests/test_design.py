@@ -460,6 +460,10 @@ def test_in_a_project_the_sample_of_the_runs_is_used_by_itself(command: Command,
     assert "sample" not in json.loads(command("eval", "@labels", "@all", "--format", "json", cwd=files).out)
     mixed = command("eval", "@labels", "@old", "@all", "--format", "json", cwd=files)
     assert "made for different queries, so that no sample is used; name one: --sample @NAME" in mixed.err
+    later = project.add_sample(rankgauge.sample(files / "log.csv", 18), "later")
+    told = command(*words, "--sample", f"@{later}", cwd=files)
+    assert f"means are those of @later, and the runs were made for @{name}" in told.err
+    assert "were made for" not in command(*words, "--sample", f"@{name}", cwd=files).err
     assert command("compare", "@labels", "@old", "@new", "--per", "query", cwd=files).code == 0
     assert command("eval", "@labels", "@old", "--save", cwd=files).code == 0
     assert command("eval", "@labels", "@old", "--save", "--sample", "none", cwd=files).code == 0

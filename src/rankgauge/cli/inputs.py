@@ -151,9 +151,11 @@ class Inputs:
         `none` stands for no sample, also where there would be one.
         """
         if given is not None:
-            from rankgauge.store.sources import sample_at
+            from rankgauge.store.sources import sample_at, warn_of_another
 
             found = sample_at(given, project)
+            if found is not None and self._are_stored:
+                warn_of_another(found, self.runs.values())
         else:
             found = self._own_sample() if weights is None else None
         if found is None and per is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankgauge.sampling.sample import Sample
     from rankgauge.store.project import Project
 
-__all__ = ["Address", "StoredLabels", "StoredRun", "sample_at", "sample_of"]
+__all__ = ["Address", "StoredLabels", "StoredRun", "sample_at", "sample_of", "warn_of_another"]
 
 
 class Address(NamedTuple):
@@ -141,6 +141,14 @@ def sample_of(runs: Iterable[RunSource]) -> Sample | None:
         warn(f"the runs were made for different queries, so that no sample is used{how and f'; name one: {how}'}")
         return None
     return addresses[0].project.sample(str(names.pop()))
+
+
+def warn_of_another(sample: Sample, runs: Iterable[RunSource]) -> None:
+    """Say so where runs of a project were made for another sample than the one that means are of."""
+    names = {run.address.sample for run in runs if isinstance(run, StoredRun)} - {None}
+    others = sorted(f"@{name}" for name in names if f"@{name}" != sample.source)
+    if others and sample.source.startswith("@"):
+        warn(f"means are those of {sample.source}, and the runs were made for {', '.join(others)}")
 
 
 def sample_at(given: str, project: Callable[[], Project]) -> Sample | None:
