@@ -666,6 +666,9 @@ WRONG_ROWS: dict[str, str] = {
     "array(1), 2, array(-1)": "ideal has the grade -1; grades are 0 or more",
     "array(1), int(null)": "MeasureError: ndcg: k is (None|nan); expected a whole number, 1 or more",
     "array(1), 0": "ndcg: k is 0; expected a whole number, 1 or more",
+    "array(1)": r"ndcg has 1 of its arguments; expected ndcg\(grades, 10\), or ",
+    "3, 10": "ndcg: .*3.* is no array of grades",
+    "array(1), 10, 'high'": "ndcg: .*high.* is no array of grades",
     "array(1), 2.7D": "ndcg: k is 2.7; expected a whole number, 1 or more",
     "array(1), '2'": "ndcg: k is '2'; expected a whole number, 1 or more",
 }

@@ -27,10 +27,13 @@ def udf(name: str = "ndcg") -> Any:
     if name not in ARRAYS:
         raise MeasureError(unknown(f"there is no function {name!r}", name, ARRAYS))
 
-    def work(grades, k, *ideal):  # type: ignore[no-untyped-def]  # Spark reads the annotations below
-        return pd.Series(_measured_rows(name, grades, k, *ideal), dtype="float64")
+    def work(grades, *others):  # type: ignore[no-untyped-def]  # Spark reads the annotations below
+        if not 1 <= len(others) <= 2:
+            given = f"{name}(grades, 10), or {name}(grades, 10, judged) with the grades of all judgments"
+            raise MeasureError(f"{name} has {1 + len(others)} of its arguments; expected {given}")
+        return pd.Series(_measured_rows(name, grades, *others), dtype="float64")
 
-    work.__annotations__ = {"grades": pd.Series, "k": pd.Series, "ideal": pd.Series, "return": pd.Series}
+    work.__annotations__ = {"grades": pd.Series, "others": pd.Series, "return": pd.Series}
     work.__name__ = name
     made: Any = pandas_udf  # whose types know of no function with as many columns as there are
     return made(work, "double")
@@ -50,6 +53,9 @@ def _measured_rows(name: str, grades: Any, k: Any, *ideal: Any) -> Any:
     alike: dict[int, list[int]] = {}
     arrays_of = list(zip(grades, *ideal, strict=True))
     for row, (cut, found) in enumerate(zip(k.tolist(), arrays_of, strict=True)):
+        for each in found:
+            if each is not None and (isinstance(each, str) or not hasattr(each, "__len__")):
+                raise MeasureError(f"{name}: {shortened(str(each))} is no array of grades")
         if all(each is not None for each in found) and any(map(len, found)):
             alike.setdefault(_cut(name, cut), []).append(row)
     for cut, rows in alike.items():
