@@ -161,6 +161,20 @@ def test_a_folder_whose_file_somebody_wrote_gets_its_store(command: Command, tmp
     assert "there is a project already" in command("init", cwd=tmp_path).err
 
 
+def test_labels_of_queries_that_the_project_does_not_know_are_told(command: Command, tmp_path: Path) -> None:
+    """Such as texts in place of ids; where no query is known yet, all of them are what the project is about."""
+    assert command("init", cwd=tmp_path).code == 0
+    (tmp_path / "ann.txt").write_text("q1 0 d 1\nq2 0 d 1\n")
+    (tmp_path / "bob.txt").write_text("q1 0 d 1\nshoes 0 d 1\nhats 0 d 1\n")
+    words = ("store", "import", "--judge")
+    assert command(*words, "ann", "ann.txt", cwd=tmp_path).out == "stored 2 labels of ann from ann.txt\n"
+    (tmp_path / "queries.tsv").write_text("query_id\tquery\nq1\tshoes\nq2\thats\n")
+    assert command("store", "import", "queries.tsv", "--queries", cwd=tmp_path).code == 0
+    said = "stored 3 labels of bob from bob.txt; 2 of 3 queries are new to the project, such as 'shoes'\n"
+    assert command(*words, "bob", "bob.txt", cwd=tmp_path).out == said
+    assert "; the others were stored before; 2 of 3" in command(*words, "bob", "bob.txt", cwd=tmp_path).out
+
+
 def test_a_bad_line_stores_nothing_of_the_file(command: Command, shop: Path) -> None:
     (shop / "bad.txt").write_text("".join(f"q 0 d{n} 1\n" for n in range(999)) + "q 0 d999 x\n")
     done = command("store", "import", "bad.txt", "--judge", "ann")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -30,9 +30,19 @@ TAKEN: Final = ("labels", "people", "judgments", "queries", "documents", "pairs"
 
 def import_labels(store: Store, path: str, by: Judge, *, repeats: bool = False, **how: Any) -> str:
     """The judgments in a file as labels of a judge; `repeats`: a pair that is there again was judged again."""
-    given = labels_of(path, by, repeats=repeats, **how)
+    given, known = labels_of(path, by, repeats=repeats, **how), {each.query_id for each in store.queries()}
     new = store.add_judgments(given, path)
-    return f"{counted(new, 'label')} of {by.name} from {path}{again(new, len(given))}"
+    return f"{counted(new, 'label')} of {by.name} from {path}{again(new, len(given))}{_strange(given, known)}"
+
+
+def _strange(given: Iterable[Judged], known: Collection[str]) -> str:
+    """A word about queries that the store has not heard of, where it has some: texts, say, in place of ids."""
+    queries = [*dict.fromkeys(label.query_id for _, label in given)]
+    strange = [query for query in queries if query not in known]
+    if not known or not strange:
+        return ""
+    of = f"{len(strange):,} of {counted(len(queries), 'query', 'queries')}"
+    return f"; {of} {'is' if len(strange) == 1 else 'are'} new to the project, such as {strange[0]!r}"
 
 
 def again(new: int, given: int) -> str:
