@@ -153,9 +153,7 @@ def discounted(hits: Hits, gain: Floats, k: int | None, discount: Discount) -> F
     last = hits.first + hits.tied - 1
     deepest = int(last.max(initial=0)) if k is None else min(k, int(last.max(initial=0)))
     table = _table(discount, k) if k is not None and k < TABLED else _divisors_up_to(discount, deepest)
-    single: Floats = gain / table.take(
-        hits.first, mode="clip"
-    )  # the last digit is that of a rule that averages nothing
+    single: Floats = gain / table.take(hits.first, mode="clip")  # as `divisors`: to the last digit
     several = hits.tied > 1
     if not several.any():
         return single
