@@ -155,6 +155,9 @@ def test_a_folder_whose_file_somebody_wrote_gets_its_store(command: Command, tmp
     (tmp_path / "qrels.txt").write_text("q 0 d 1\n")
     refused = command("store", "import", "qrels.txt", "--judge", "ann", cwd=tmp_path)
     assert "there is no store; make one: rankgauge init" in refused.err
+    example = command("init", "--example", cwd=tmp_path)  # which brings a file of its own
+    assert (example.code, "there is a project already" in example.err) == (2, True)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["qrels.txt", "rankgauge.toml"]
     assert command("init", cwd=tmp_path).code == 0
     assert (tmp_path / "rankgauge.toml").read_text() == '[labels]\npolicy = "mean"\n'
     assert command("store", "import", "qrels.txt", "--judge", "ann", cwd=tmp_path).code == 0

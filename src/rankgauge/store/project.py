@@ -99,7 +99,7 @@ def init(folder: str | os.PathLike[str], db: str | None = None, rest: str = REST
     here = Path(folder)
     if (here / FILE).exists():
         project = Project(here)
-        if db is not None or project.file is None or project.file.exists():
+        if rest != REST or db is not None or project.file is None or project.file.exists():
             raise InputError(f"{here / FILE}: there is a project already; work in it, or choose another folder")
         Store.open(project.address, create=True).close()
         return project
