@@ -1,147 +1,298 @@
-"""The sign-flip randomisation test, for one pair of systems or for a whole family of them with common flips.
+"""The sign-flip randomisation test, inverted: of one mean its p and its interval, of several means one adjusted p.
 
-If two systems do not differ, swapping their values in any query changes nothing: each sign of a difference was as
-likely as the other. p is the share of flips whose sum of differences is at least as far from 0 as the observed one.
-Over a family, the same flips serve every pair, so that the step-down max-T procedure (Westfall and Young 1993) sees how
-the pairs depend on each other.
+If a mean is μ, then of every unit's distance from its share of μ either sign was as likely as the other. A flip turns
+the signs of the units in a part A; the others are B. It counts against "the mean is μ" when the flipped sum is at least
+as far from 0 as the observed one, and that is so exactly when μ lies between the mean of A and the mean of B:
 
-Sums must be exact, or equal sums would differ in the last bit and be counted wrongly: values are scaled to whole
+    |Σ ±(z − μw)| ≥ |Σ (z − μw)|  ⇔  (Z_A − μW_A)(Z_B − μW_B) ≤ 0
+
+So p(μ) is the share of flips whose two means enclose μ, and {μ: p(μ) > α} lies between two order statistics of these
+means: interval and p are one test, with weights, clusters and ratios alike (Tritchler 1984 inverts the test so).
+
+Sums must be exact, or equal sums would differ in the last bit and be counted wrongly: values are rounded to whole
 numbers, held in float64, whose every sum stays below 2^53. Then the order of additions does not matter either, and p is
-the same for any number of threads and any BLAS.
+the same for any number of threads and any BLAS. Units are sorted before signs are drawn, so that p does not depend on
+what they are called, nor on which of two systems is the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgauge.dtypes import Bools, Floats, Ints
+    from rankgauge.dtypes import Floats, Ints
 
     Bytes = NDArray[np.uint8]
 
-__all__ = ["Flipped", "centred", "sign_flips", "whole_numbers"]
+__all__ = ["Inverted", "Question", "invert", "largest_flipped", "most_extreme", "whole_numbers"]
 
 CHUNK: Final = 8192  # flips that are walked through at once: their vectors stay in the cache
-BLOCK: Final = 32  # bytes of signs (8 queries each) that are multiplied at once
+BLOCK: Final = 32  # bytes of signs (8 units each) that are multiplied at once
 FEW_COLUMNS: Final = 6  # up to so many columns, looking sums up in tables is quicker than multiplying
-ROOM: Final = 51  # bits of a sum: differences of two of them, doubled, fit into the 53 of a float64
-SLACK: Final = 1e-9
+AT_ONCE: Final = 256  # questions whose sums are made together
+STEPS: Final = 40  # bits of a sum of units: far more than a value has, and any part of them adds up exactly
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Flipped:
-    """p of every pair, alone and adjusted for the family; how many flips there were, and whether those were all."""
+class Question(NamedTuple):
+    """Is the mean `null`? A row per unit: z is what it adds to the sum, w ≥ 0 its share; of a ratio, w is below."""
 
-    p: Floats
-    adjusted: Floats
-    number: int
-    exact: bool
-    exact_pairs: Bools  # pairs whose own p comes from all their flips
+    z: Floats
+    w: Floats
+    null: float = 0.0
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Family:
-    """What the walk over the pairs needs: which rows to subtract, and the thresholds."""
+class Inverted(NamedTuple):
+    """The p of a question, and the ends of the interval of all means whose p is above α (infinite where none is)."""
 
-    first: Ints
-    second: Ints
-    floor: Floats  # |sum| from which on a flip counts against the pair
-    scale: Floats  # 1 / √Σd²: makes sums of different pairs comparable
-    bar: Floats  # the same threshold for the running maximum of scaled sums
-    order: Ints  # from the weakest pair to the strongest
+    p: float
+    low: float
+    high: float
 
 
-def centred(sums: Floats) -> Floats:
-    """Each row around the middle of its range: no difference between columns changes, and the numbers get small."""
-    middle = (sums.min(axis=1) + sums.max(axis=1)) / 2
-    result: Floats = sums - middle[:, None]
-    return result
+def whole_numbers(values: Floats) -> tuple[Floats, float]:
+    """The values as whole numbers of a step, which is 2^−40 of the sum of their sizes."""
+    size = float(np.abs(values).sum())
+    step = 2.0 ** (int(np.frexp(size)[1]) - STEPS) if size > 0 else 1.0
+    return np.rint(values / step), step
 
 
-def whole_numbers(columns: Floats) -> Floats:
-    """The columns times a power of two, rounded to whole numbers, as large as exact sums allow."""
-    largest = float(np.abs(columns).sum(axis=0).max(initial=0.0))
-    if largest == 0:
-        return np.zeros_like(columns)
-    _, exponent = np.frexp(largest)
-    return np.rint(np.ldexp(columns, ROOM - int(exponent)))
+def most_extreme(flips: int, alpha: float) -> int:
+    """How many of so many flips may count against a mean that is outside of the interval."""
+    return int(np.floor(alpha * flips + 1e-9))
 
 
-def sign_flips(
-    columns: Floats, pairs: Sequence[tuple[int, int]], *, flips: int = 100_000, seed: int = 0, few: int = FEW_COLUMNS
-) -> Flipped:
-    """Test every pair of columns, a row per unit: all flips where these are at most `flips`, else so many drawn ones.
+def invert(
+    questions: Sequence[Question], *, alpha: float = 0.05, flips: int = 100_000, seed: int = 0
+) -> list[Inverted]:
+    """Answer every question: by all flips where these are at most `flips`, else by so many drawn ones and the identity.
 
-    Two-sided. Drawn flips give (count + 1) / (flips + 1), all of them count / number.
+    Where few units differ from 0 among many, these are split in every way and the others at random beside them.
     """
-    whole, first, second = _laid_out(whole_numbers(columns), pairs)
-    apart = np.array([np.abs(whole[:, a] - whole[:, b]) > 1 for a, b in zip(first, second, strict=True)])
-    kept = np.ones(len(whole), bool) if _few_enough(len(whole), flips) else apart.any(axis=0)
-    exact = _few_enough(int(kept.sum()), flips)
-    family = _family(whole, first, second)
-    chunks = _all_chunks(whole[kept]) if exact else _drawn_chunks(whole, flips, seed, few)
-    alone, together = _walk(chunks, family)
-    number = 1 << int(kept.sum()) if exact else flips
-    plus = 0 if exact else 1
-    p, adjusted = (alone + plus) / (number + plus), (together + plus) / (number + plus)
-    own = np.array([exact or _few_enough(int(row.sum()), flips) for row in apart])
-    if not exact:
-        for pair in np.flatnonzero(own).tolist():
-            difference = whole[apart[pair], first[pair]] - whole[apart[pair], second[pair]]
-            p[pair] = _all_sums_share(difference, family.floor[pair])
-    return Flipped(p, _stepped_down(adjusted, p, family.order), number, exact, own)
+    prepared = [_Sorted.of(each) for each in questions]
+    order = sorted(range(len(prepared)), key=lambda at: _kind(prepared[at], flips))
+    result: dict[int, Inverted] = {}
+    for (kind, units), group in groupby(order, key=lambda at: _kind(prepared[at], flips)):
+        places = list(group)
+        for start in range(0, len(places), 1 if kind == "few" else AT_ONCE):
+            some = places[start : start + (1 if kind == "few" else AT_ONCE)]
+            chosen = [prepared[at] for at in some]
+            walked = _walked(chosen, *_FLIPS[kind](chosen, units, flips, seed), alpha)
+            result |= dict(zip(some, walked, strict=True))
+    return [result[at] for at in range(len(prepared))]
 
 
-def _laid_out(whole: Floats, pairs: Sequence[tuple[int, int]]) -> tuple[Floats, Ints, Ints]:
-    """The columns to sum up: the systems, or the differences where these are fewer; a last column is all 0."""
-    first, second = (np.array([pair[end] for pair in pairs], np.int64) for end in (0, 1))
-    if len(pairs) < whole.shape[1]:
-        whole = whole[:, first] - whole[:, second]
-        first, second = np.arange(len(pairs)), np.full(len(pairs), len(pairs))
-    return np.concatenate([whole, np.zeros((len(whole), 1))], axis=1), first, second
+@dataclass(frozen=True, eq=False, slots=True)
+class _Sorted:
+    """A question whose units are in an order, and of a sign, that depend on their values alone."""
+
+    numbers: Floats  # z as whole numbers
+    weights: Floats  # w as whole numbers; a 1 for each unit where all are equal
+    step: float  # of z / w
+    null: float
+    sign: float
+    equal: bool
+
+    @classmethod
+    def of(cls, question: Question) -> _Sorted:
+        numbers, step = whole_numbers(question.z)
+        apart = np.sort(numbers) - np.sort(-numbers)
+        first = apart[np.argmax(apart != 0)] if len(apart) else 0.0
+        sign = -1.0 if first < 0 else 1.0
+        order = np.lexsort((question.w, sign * numbers))
+        w = question.w[order]
+        equal = bool(len(w)) and bool(w[0] > 0) and bool((w == w[0]).all())
+        weights, unit = (np.ones(len(w)), float(w[0])) if equal else whole_numbers(w)
+        return cls(sign * numbers[order], weights, step / unit, sign * question.null, sign, equal)
+
+    @property
+    def changed(self) -> int:
+        return int(np.count_nonzero(self.numbers))
+
+
+def _kind(question: _Sorted, flips: int) -> tuple[str, int]:
+    """How the flips of a question are made, and of how many units."""
+    units, changed = len(question.weights), question.changed
+    if _few_enough(units, flips):
+        return "every", units
+    return ("few" if changed > 0 and _few_enough(changed, flips) else "drawn"), units
 
 
 def _few_enough(units: int, flips: int) -> bool:
-    return units < 63 and 1 << units <= flips
+    """Whether there are no more splits into two parts than flips."""
+    return units < 63 and 1 << max(units - 1, 0) <= flips
 
 
-def _family(whole: Floats, first: Ints, second: Ints) -> _Family:
-    """Thresholds: a flip counts when it reaches the observed sum, but for the rounding of each of the values."""
-    differences = [whole[:, a] - whole[:, b] for a, b in zip(first, second, strict=True)]
-    observed = np.array([abs(float(each.sum())) for each in differences])
-    root = np.sqrt([float((each**2).sum()) for each in differences])
-    scale = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-    floor = observed - 2.0 * len(whole)
-    order = np.argsort(observed * scale, kind="stable")
-    return _Family(first, second, floor, scale, np.minimum(floor * scale, observed * scale * (1 - SLACK)), order)
+# ---- the walk --------------------------------------------------------------------------------------------------------
 
 
-# ---- sums of flipped values -----------------------------------------------------------------------------------------
+class _Chunk(NamedTuple):
+    """Of some flips: a row per question of the sum of z in part A, and of the weight of A, one row for all or each."""
+
+    above: Floats
+    below: Floats
 
 
-def _drawn_chunks(whole: Floats, flips: int, seed: int, few: int) -> Iterator[Floats]:
-    """Columns × flips: Σ ± value, for one chunk of random signs after the other, each from a generator of its own."""
-    add_up = _by_tables if whole.shape[1] - 1 <= few else _by_products
-    summed = add_up(whole[:, :-1])
+@dataclass(slots=True)
+class _Smallest:
+    """The smallest numbers of a stream, so many of them."""
+
+    size: int
+    parts: list[Floats] = field(default_factory=list)
+    held: int = 0
+    bar: float = np.inf
+
+    def add(self, values: Floats) -> None:
+        values = values[values <= self.bar]
+        self.parts.append(values)
+        self.held += len(values)
+        if self.held > 2 * self.size:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        together = np.concatenate(self.parts)
+        if len(together) > self.size:
+            together = np.partition(together, self.size - 1)[: self.size]
+            self.bar = float(together.max())
+        self.parts, self.held = [together], len(together)
+
+    def last(self) -> float:
+        """The largest of them."""
+        self._shrink()
+        return float(self.parts[0].max())
+
+
+def _walked(questions: Sequence[_Sorted], number: int, chunks: Iterable[_Chunk], alpha: float) -> Iterator[Inverted]:
+    """The share of flips that enclose the null of each question, and the order statistics that end its interval."""
+    size = most_extreme(number, alpha) + 1
+    lows, highs = [_Smallest(size) for _ in questions], [_Smallest(size) for _ in questions]
+    counts = [0] * len(questions)
+    for chunk in chunks:
+        for at, question in enumerate(questions):
+            low, high = _enclosing(question, chunk.above[at], chunk.below[at if len(chunk.below) > 1 else 0])
+            counts[at] += int(np.count_nonzero((low <= question.null) & (question.null <= high)))
+            lows[at].add(low)
+            highs[at].add(-high)
+    for question, count, smallest, negated in zip(questions, counts, lows, highs, strict=True):
+        ends = smallest.last(), -negated.last()
+        yield Inverted(count / number, *(ends if question.sign > 0 else (-ends[1], -ends[0])))
+
+
+def _enclosing(question: _Sorted, above: Floats, below: Floats) -> tuple[Floats, Floats]:
+    """The smaller and the larger mean of the two parts of every flip."""
+    slack = len(question.weights)
+    rest, other = question.numbers.sum() - above, question.weights.sum() - below
+    above = np.where(np.abs(above) <= slack, 0.0, above)  # a tie, but for a step of each unit
+    rest[np.abs(rest) <= slack] = 0.0
+    if not question.equal:
+        below = np.where(below > slack, below, 0.0)
+        other[other <= slack] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one, two = above / below * question.step, rest / other * question.step
+    low, high = np.minimum(one, two), np.maximum(one, two)
+    undefined = np.isnan(low)  # nothing over nothing: any mean
+    if undefined.any():
+        low[undefined], high[undefined] = -np.inf, np.inf
+    return low, high
+
+
+# ---- flips -----------------------------------------------------------------------------------------------------------
+
+
+Flips = tuple[int, Iterable[_Chunk]]  # how many there are, and the sums under them
+
+
+def _columns(questions: Sequence[_Sorted]) -> Floats:
+    """Units × columns to be added up: z of every question, then their weights, once where all are equal."""
+    weights = [question.weights for question in questions]
+    equal = all(question.equal for question in questions)
+    return np.stack([*(question.numbers for question in questions), *(weights[:1] if equal else weights)], axis=1)
+
+
+def _all_flips(questions: Sequence[_Sorted], units: int, flips: int, seed: int) -> Flips:
+    """Every split into two parts."""
+    columns = _columns(questions)
+    return 1 << max(units - 1, 0), (_chunk((bits @ columns).T, questions) for bits in _every_split(units))
+
+
+def _every_split(units: int) -> Iterator[Floats]:
+    """Rows of 0 and 1, counting up in binary: the units in A. The last one stays in B, as A and B may change places."""
+    number = 1 << max(units - 1, 0)
+    for start in range(0, number, CHUNK):
+        counting = np.arange(start, min(start + CHUNK, number))
+        yield (counting[:, None] >> np.arange(units) & 1).astype(np.float64)
+
+
+def _chunk(sums: Floats, questions: Sequence[_Sorted]) -> _Chunk:
+    sums = np.ascontiguousarray(sums)
+    return _Chunk(sums[: len(questions)], sums[len(questions) :])
+
+
+def _drawn_flips(questions: Sequence[_Sorted], units: int, flips: int, seed: int) -> Flips:
+    """The identity, and drawn flips, which depend on the seed and the number of units alone."""
+    columns = _columns(questions)
+    identity = np.zeros((columns.shape[1], 1))
+    return flips + 1, (_chunk(sums, questions) for sums in chain([identity], _drawn_sums(columns, flips, seed)))
+
+
+def _few_changed(questions: Sequence[_Sorted], units: int, flips: int, seed: int) -> Flips:
+    """Every split of the units that differ from 0, the same number of times each, and the others at random beside."""
+    (question,) = questions
+    moved, columns = question.numbers != 0, _columns(questions)
+    own = np.concatenate([bits @ columns[moved] for bits in _every_split(int(moved.sum()))])
+    sums = np.tile(own, (max(flips // len(own), 1), 1)).T
+    sums[1] += _weights_of_ties(columns[~moved, 1:], question.equal, sums.shape[1], seed)
+    sums[:, 0] = 0.0  # the identity
+    parts = (sums[:, start : start + CHUNK] for start in range(0, sums.shape[1], CHUNK))
+    return sums.shape[1], (_chunk(part, questions) for part in parts)
+
+
+def _weights_of_ties(weights: Floats, equal: bool, flips: int, seed: int) -> Floats:
+    """The weight in part A of units that do not differ."""
+    if not equal:
+        return np.concatenate([sums[0] for sums in _drawn_sums(weights, flips, seed)])
+    random = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, len(weights)))))
+    return random.binomial(len(weights), 0.5, flips).astype(np.float64)
+
+
+_FLIPS: Final[dict[str, Callable[[Sequence[_Sorted], int, int, int], Flips]]] = {
+    "every": _all_flips, "few": _few_changed, "drawn": _drawn_flips,
+}  # fmt: skip
+
+
+def largest_flipped(columns: Floats, *, flips: int, seed: int) -> tuple[Floats, Floats]:
+    """Of every flip the largest |Σ ± value| over the columns, in rising order; and |Σ value| of every column.
+
+    The values are rounded to one step, so that equal sums are equal. The identity is among the flips.
+    """
+    _, exponent = np.frexp(np.abs(columns).sum(axis=0).max(initial=0.0))
+    whole = np.rint(np.ldexp(columns, STEPS - int(exponent)))
     total = whole.sum(axis=0)
+    exact = _few_enough(len(whole), flips)
+    chunks = ((bits @ whole).T for bits in _every_split(len(whole))) if exact else _drawn_sums(whole, flips, seed)
+    tops = [np.abs(2.0 * sums - total[:, None]).max(axis=0, initial=0.0) for sums in chunks]
+    identity = [] if exact else [np.array([np.abs(total).max(initial=0.0)])]
+    largest = np.sort(np.concatenate([*identity, *tops]))
+    return np.ldexp(largest, int(exponent) - STEPS), np.ldexp(np.abs(total), int(exponent) - STEPS)
+
+
+# ---- sums of drawn signs ---------------------------------------------------------------------------------------------
+
+
+def _drawn_sums(columns: Floats, flips: int, seed: int) -> Iterator[Floats]:
+    """Columns × flips: the sums of the values in part A, chunk after chunk, each of a generator of its own."""
+    few = columns.shape[1] <= FEW_COLUMNS
+    tables = _byte_tables(columns) if few else np.ascontiguousarray(columns.T)
     for number, start in enumerate(range(0, flips, CHUNK)):
         size = min(CHUNK, flips - start)
         random = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, number))))
-        yield _signed(summed(random, size), total)
-
-
-def _signed(chosen: Floats, total: Floats) -> Floats:
-    """Σ ± value from the sum of the values whose sign stays: twice that, less the sum of all."""
-    result = np.zeros((len(total), chosen.shape[1]))
-    np.multiply(chosen, 2.0, out=result[:-1])
-    result[:-1] -= total[:-1, None]
-    return result
+        yield _by_tables(tables, len(columns), random, size) if few else _by_products(tables, random, size)
 
 
 def _blocks(units: int) -> Iterator[tuple[slice, int]]:
@@ -163,20 +314,15 @@ def _sign_bytes(random: np.random.Generator, rows: int, size: int) -> Bytes:
     return drawn.astype("<u8", copy=False).view(np.uint8).reshape(rows, size)
 
 
-def _by_products(whole: Floats) -> Callable[[np.random.Generator, int], Floats]:
+def _by_products(across: Floats, random: np.random.Generator, size: int) -> Floats:
     """For many columns: unpack the bits and multiply."""
-    across = np.ascontiguousarray(whole.T)
-    unpacked = np.empty((8 * BLOCK, CHUNK))
-
-    def add_up(random: np.random.Generator, size: int) -> Floats:
-        result = np.zeros((len(across), size))
-        for part, rows in _blocks(across.shape[1]):
-            factors = unpacked[: 8 * rows, :size]
-            _unpack(_sign_bytes(random, rows, size), factors)
-            result += across[:, part] @ factors[: part.stop - part.start]
-        return result
-
-    return add_up
+    result = np.zeros((len(across), size))
+    unpacked = np.empty((8 * BLOCK, size))
+    for part, rows in _blocks(across.shape[1]):
+        factors = unpacked[: 8 * rows]
+        _unpack(_sign_bytes(random, rows, size), factors)
+        result += across[:, part] @ factors[: part.stop - part.start]
+    return result
 
 
 def _unpack(signs: Bytes, factors: Floats) -> None:
@@ -185,23 +331,18 @@ def _unpack(signs: Bytes, factors: Floats) -> None:
         np.copyto(factors[place::8], signs >> (7 - place) & 1)
 
 
-def _by_tables(whole: Floats) -> Callable[[np.random.Generator, int], Floats]:
+def _by_tables(tables: Floats, units: int, random: np.random.Generator, size: int) -> Floats:
     """For few columns: each byte of signs looks the sum of its eight values up, without unpacking a bit."""
-    tables = _byte_tables(whole)
-
-    def add_up(random: np.random.Generator, size: int) -> Floats:
-        result, found = np.zeros((len(tables), size)), np.empty(size)
-        at = 0
-        for _, rows in _blocks(len(whole)):
-            for signs in _sign_bytes(random, rows, size):
-                index = signs.astype(np.intp)
-                for column, table in enumerate(tables):
-                    np.take(table[at], index, out=found, mode="clip")
-                    result[column] += found
-                at += 1
-        return result
-
-    return add_up
+    result, looked_up = np.zeros((len(tables), size)), np.empty(size)
+    at = 0
+    for _, rows in _blocks(units):
+        for signs in _sign_bytes(random, rows, size):
+            index: Ints = signs.astype(np.intp)
+            for column, table in enumerate(tables):
+                np.take(table[at], index, out=looked_up, mode="clip")
+                result[column] += looked_up
+            at += 1
+    return result
 
 
 def _byte_tables(whole: Floats) -> Floats:
@@ -214,55 +355,4 @@ def _byte_tables(whole: Floats) -> Floats:
     result = np.zeros((columns, len(eights), 256))
     for place in range(8):
         result += eights[:, place].T[:, :, None] * bits[:, place]
-    return result
-
-
-def _all_chunks(whole: Floats) -> Iterator[Floats]:
-    """The same for all flips there are, in the order of counting up in binary."""
-    total = whole.sum(axis=0)
-    for start in range(0, 1 << len(whole), CHUNK):
-        counting = np.arange(start, min(start + CHUNK, 1 << len(whole)))
-        bits = (counting[None, :] >> np.arange(len(whole))[:, None] & 1).astype(np.float64)
-        yield _signed(whole[:, :-1].T @ bits, total)
-
-
-def _all_sums_share(difference: Floats, floor: float) -> float:
-    """The share of all flips of one pair that count."""
-    sums = np.zeros(1)
-    for value in difference.tolist():
-        sums = np.concatenate([sums - value, sums + value])
-    return float((np.abs(sums) >= floor).mean())
-
-
-# ---- the walk -------------------------------------------------------------------------------------------------------
-
-
-def _walk(chunks: Iterator[Floats], family: _Family) -> tuple[Ints, Ints]:
-    """How many flips count against each pair, alone and as the maximum over all pairs that are no stronger."""
-    alone, together = [0] * len(family.order), [0] * len(family.order)
-    lists = (each.tolist() for each in (family.first, family.second, family.floor, family.scale, family.bar))
-    first, second, floor, scale, bar = lists  # plain numbers: this loop runs a million times
-    order, single = family.order.tolist(), len(family.order) == 1
-    for sums in chunks:
-        rows, size = list(sums), sums.shape[1]
-        gap, top, reached = np.empty(size), np.zeros(size), np.empty(size, bool)
-        for pair in order:
-            np.subtract(rows[first[pair]], rows[second[pair]], gap)
-            np.abs(gap, gap)
-            np.greater_equal(gap, floor[pair], reached)
-            alone[pair] += np.count_nonzero(reached)
-            if single:
-                continue
-            np.multiply(gap, scale[pair], gap)
-            np.maximum(top, gap, out=top)
-            np.greater_equal(top, bar[pair], reached)
-            together[pair] += np.count_nonzero(reached)
-    return np.array(alone), np.array(alone if single else together)
-
-
-def _stepped_down(adjusted: Floats, p: Floats, weakest_first: Ints) -> Floats:
-    """No pair's p below that of a stronger pair, nor below its own unadjusted one."""
-    strongest_first = weakest_first[::-1]
-    result = np.empty_like(adjusted)
-    result[strongest_first] = np.maximum.accumulate(np.maximum(adjusted, p)[strongest_first])
     return result
