@@ -15,6 +15,7 @@ from rankgauge.sampling import is_unwanted
 from rankgauge.sampling.sample import Sample, read_sample
 from rankgauge.stats.design import design_interval, design_moments
 from rankgauge.stats.estimate import NAN, Estimate
+from rankgauge.stats.inference import Population, Queries
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -50,9 +51,12 @@ class Design:
     queries: list[str]
     outside: int = 0  # queries that were evaluated and are not in the sample
     per: Per = "search"
+    population: Population = "log"  # that intervals and p speak of: the log, or future searches like it
 
     @classmethod
-    def of(cls, sample: Sample, queries: Sequence[str], per: Per = "search") -> Design:
+    def of(
+        cls, sample: Sample, queries: Sequence[str], per: Per = "search", population: Population | None = None
+    ) -> Design:
         """The design of an evaluation of these queries."""
         inside = [query for query in queries if query in sample.place]
         if not inside:
@@ -60,7 +64,19 @@ class Design:
                 f"{sample.source}: none of its queries was evaluated: one is {sample.query_ids[0]!r}, and "
                 f"{next(iter(queries), 'nothing')!r} was evaluated; judgments, runs and sample need the same ids"
             )
-        return cls(sample, inside, len(queries) - len(inside), per)
+        return cls(sample, inside, len(queries) - len(inside), per, population or "log")
+
+    def drawn(self, queries: Sequence[str]) -> Queries:
+        """How these queries of the sample weigh, and how chance drew them."""
+        at = np.array([self.place[query] for query in queries], np.int64)
+        return Queries(
+            len(at),
+            self._weights[at],
+            inclusion=self._inclusion[at],
+            strata=self._strata[at],
+            population=self.population,
+            known=self._knows_its_error and not self.sample.fixed,
+        )
 
     def with_per(self, per: Per) -> Design:
         """The same for the other mean."""
