@@ -18,14 +18,15 @@ from rankgauge.comparison.ranges import is_bounded, is_count, known_interval
 from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import Protocol
-from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.paired import Interval, Moments, Units, mean_interval, moments, t_interval, units_of
+from rankgauge.stats.inference import Queries, mean_estimates
+from rankgauge.stats.paired import Interval, Moments, Units, moments, t_interval
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.result import Result
     from rankgauge.sampling.design import Design, Per
     from rankgauge.sampling.sample import Sample
+    from rankgauge.stats.estimate import Estimate
 
 __all__ = ["Values", "comparable", "one_definition", "values_of_results", "with_clusters", "with_sample"]
 __all__ += ["without_weightless"]
@@ -74,18 +75,16 @@ class Values:
         return float(np.average(self.of(system), weights=self.weights))
 
     def intervals(self, alpha: float = 0.05) -> dict[str, Estimate]:
-        """System → its mean and the t interval of it; of a sample, over draws of it."""
-        if self.design is not None and self.clusters is None:
-            drawn = {name: self.design.estimate(self.queries, self.of(name), alpha) for name in self.systems}
-            return {
-                name: Estimate(self.mean(name), *self.within_range(each[1:], alpha, len(self.queries)))
-                for name, each in drawn.items()
-            }
-        units = units_of(self.table, self.weights, self.clusters)
-        return {
-            name: Estimate(self.mean(name), *self.within_range(mean_interval(units, at, alpha), alpha, len(units)))
-            for at, name in enumerate(self.systems)
-        }
+        """System → its mean with its interval; of a sample, about its population."""
+        found = mean_estimates(list(self.table.T), self.drawn, bounded=self.bounded, alpha=alpha)
+        return {name: each._replace(value=self.mean(name)) for name, each in zip(self.systems, found, strict=True)}
+
+    @property
+    def drawn(self) -> Queries:
+        """How the queries weigh, which belong together, and how chance drew them."""
+        if self.design is None:
+            return Queries(len(self.queries), self.weights, self.clusters)
+        return replace(self.design.drawn(self.queries), clusters=self.clusters)
 
     @property
     def unit(self) -> str | None:

@@ -14,8 +14,8 @@ from rankgauge.errors import Doubt, InputError, counted, unknown
 from rankgauge.sampling import is_unwanted
 from rankgauge.sampling.sample import Sample, read_sample
 from rankgauge.stats.design import design_interval, design_moments
-from rankgauge.stats.estimate import NAN, Estimate
-from rankgauge.stats.inference import POPULATIONS, Population, Queries
+from rankgauge.stats.estimate import NAN
+from rankgauge.stats.inference import FEW_QUERIES, POPULATIONS, Population, Queries
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -72,15 +72,19 @@ class Design:
         return cls(sample, inside, len(queries) - len(inside), per, population or "log")
 
     def drawn(self, queries: Sequence[str]) -> Queries:
-        """How these queries of the sample weigh, and how chance drew them."""
+        """How these queries of the sample weigh, and how chance drew them.
+
+        Of a group of which chance drew no query, it is not known how much of the log belongs to it.
+        """
         at = np.array([self.place[query] for query in queries], np.int64)
+        silent = self.population == "log" and not self._drawn[at].any() and bool(self._drawn.any())
         return Queries(
             len(at),
             self._weights[at],
             inclusion=self._inclusion[at],
             strata=self._strata[at],
             population=self.population,
-            known=self._knows_its_error and not self.sample.fixed,
+            known=self._knows_its_error and not self.sample.fixed and not silent,
         )
 
     def with_per(self, per: Per) -> Design:
@@ -99,6 +103,11 @@ class Design:
     @cached_property
     def _inclusion(self) -> Floats:
         return self.sample.inclusion[self._at]
+
+    @cached_property
+    def _drawn(self) -> Bools:
+        """Whether a query was left to chance."""
+        return self._inclusion < 1
 
     @cached_property
     def _strata(self) -> Ints:
@@ -139,13 +148,24 @@ class Design:
         """The interval of a mean or a difference; none of a fixed list."""
         return (NAN, NAN) if self.sample.fixed else design_interval(found, alpha)
 
-    def estimate(self, queries: Sequence[str], values: Floats, alpha: float = 0.05) -> Estimate:
-        """The mean of the values, where there is one, with its interval."""
-        known: Bools = ~np.isnan(values)
-        if not known.any():
-            return Estimate(NAN)
-        found = self.moments([query for query, is_one in zip(queries, known, strict=True) if is_one], values[known])
-        return Estimate(found.difference, *self.interval(found, alpha))
+    def effective(self, per: Per) -> float:
+        """How many queries of equal weight tell as much about a mean as those left to chance; infinite of a census."""
+        return self.with_per(per).drawn(self.queries).effective
+
+    def doubts_of_means(self, *pers: Per) -> list[Doubt]:
+        """Why means per search, or per query, and their intervals should not be trusted as they stand."""
+        found = [*dict.fromkeys(doubt for per in pers for doubt in self.doubts(per))]
+        least = min(pers, key=self.effective)
+        if not self.sample.fixed and (effective := self.effective(least)) < FEW_QUERIES:
+            chances = counted(self.drawn(self.queries).chances, "query", "queries")
+            found.append(
+                Doubt(
+                    "few-queries",
+                    f"{self.sample.source}: {chances} left to chance, worth {effective:.1f} of equal weight for a mean "
+                    f"per {least}; below {FEW_QUERIES} an interval is only rough; judge more queries",
+                )
+            )
+        return found
 
     def doubts(self, per: Per | None = None) -> list[Doubt]:
         """Why the mean, or its interval, should not be trusted as it stands."""
@@ -185,8 +205,21 @@ class Design:
         traffic, chance = "weights traffic / inclusion", "weights 1 / inclusion"
         size = f"{len(self.queries):,} of {counted(len(self.sample), 'query', 'queries')}"
         outside = f"; {self.outside:,} evaluated and not in it, left out" if self.outside else ""
-        how = "" if self.sample.fixed else " Intervals: over draws of the sample, t."
+        how = "" if self.sample.fixed else f" {self._about}"
         return f"Sample: {self.sample.source}, {size}{outside}. Per search: {traffic}; per query: {chance}.{how}"
+
+    @property
+    def _about(self) -> str:
+        """The population that intervals are about, and how many queries tell of it."""
+        if self.population == "future":
+            words = "Intervals are about future searches like those of this log: every query counts as drawn by chance."
+        elif not self._drawn.any():
+            lacking = len(self.sample) - len(self.queries)
+            return "" if lacking else f"All {len(self.queries):,} queries of the log: no uncertainty of sampling."
+        else:
+            words = "Intervals are about this log: how far another draw could move the mean."
+        sizes = ", ".join(f"{self.effective(per):,.1f} per {per}" for per in PER)
+        return f"{words} Effective number of queries: {sizes}."
 
     def data(self) -> dict[str, Any]:
         """What JSON holds of it."""

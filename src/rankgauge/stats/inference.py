@@ -19,14 +19,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.flips import Inverted, Question, invert, largest_flipped, most_extreme, whole_numbers
+from rankgauge.stats.paired import t_quantile
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
 
 __all__ = [
-    "ALPHA", "FEW", "FLIPS", "POPULATIONS", "Adjusted", "Answer", "Interval", "Population", "Queries", "adjusted",
-    "differences", "mean_interval", "ratios", "unseen_words",
+    "ALPHA", "FEW", "FEW_QUERIES", "FLIPS", "POPULATIONS", "Adjusted", "Answer", "Interval", "Population", "Queries",
+    "adjusted", "differences", "mean_estimates", "mean_interval", "ratios", "unseen_words",
 ]  # fmt: skip
 
 Interval: TypeAlias = tuple[float, float]
@@ -34,6 +36,7 @@ Population = Literal["log", "future"]
 POPULATIONS: Final[tuple[Population, ...]] = ("log", "future")
 ALPHA: Final = 0.05
 FLIPS: Final = 100_000
+FEW_QUERIES: Final = 25  # effective units, below which an interval is only as good as values are symmetric
 FEW: Final = 6  # units; of fewer, all of one sign, p is above 0.05
 CERTAIN: Final = 1e-12  # an inclusion that is no further from 1 is 1
 MISSED: Final = 0.05  # the chance that no query was drawn which a change touches
@@ -44,8 +47,9 @@ SAME: Final = 1e-9  # ends that are no further apart are one value
 class Queries:
     """How the queries weigh, which belong together, and how chance drew them; a row each.
 
-    `inclusion` is the chance that a sample has of containing a query, None without a sample; `known` is False where
-    the queries do not tell how another sample would differ.
+    `inclusion` is the chance that a sample has of containing a query, None without a sample; `strata` are those of the
+    sample, or without one the data sets that queries are of; `known` is False where the queries do not tell how another
+    sample would differ.
     """
 
     number: int
@@ -77,6 +81,16 @@ class Queries:
     def sampled(self) -> bool:
         """Whether what was left to chance is a part of a log."""
         return self.inclusion is not None and self.population == "log" and self.clusters is None
+
+    @property
+    def parts(self) -> Ints | None:
+        """The parts, such as data sets, that every other draw of queries would have as well."""
+        return self.strata if self.inclusion is None and self.clusters is None else None
+
+    @property
+    def chances(self) -> int:
+        """How many units were left to chance."""
+        return len(_left_to_chance(np.zeros(self.number), self).w)
 
     @property
     def effective(self) -> float:
@@ -415,7 +429,19 @@ def _adjusted(answer: Answer, part: _Part, share: float, critical: float, alpha:
     return Adjusted(p, _agreeing((low, high), answer.value, p, alpha))
 
 
-# ---- a mean of values between 0 and 1 --------------------------------------------------------------------------------
+# ---- one mean --------------------------------------------------------------------------------------------------------
+
+
+def mean_estimates(
+    columns: Sequence[Floats], queries: Queries, *, bounded: bool, alpha: float = ALPHA, flips: int = FLIPS,
+    seed: int = 0,
+) -> list[Estimate]:  # fmt: skip
+    """Mean of each column with its interval: Wilson's where values are between 0 and 1, else that of the flips."""
+    answers = differences(columns, queries, alpha=alpha, flips=1 if bounded else flips, seed=seed)
+    ends = [mean_interval(each, queries, alpha=alpha) for each in columns] if bounded else [a.interval for a in answers]
+    if queries.parts is not None and np.unique(queries.parts, return_counts=True)[1].min() < 2:
+        ends = [None] * len(columns)
+    return [Estimate(a.value, *(each or ())) for a, each in zip(answers, ends, strict=True)]
 
 
 def mean_interval(values: Floats, queries: Queries, *, alpha: float = ALPHA) -> Interval | None:
@@ -423,22 +449,42 @@ def mean_interval(values: Floats, queries: Queries, *, alpha: float = ALPHA) -> 
 
     None where the queries do not tell how another sample would differ.
     """
-    from scipy.special import stdtrit
-
     part = _left_to_chance(values, queries)
     if not queries.known or not np.isfinite(part.g):
         return None
     if not len(part.z):
         return part.fixed, part.fixed
-    number, effective = len(part.z), _kish(part.w)
-    if number < 2:
+    effective = _kish(part.w)
+    if len(part.z) < 2:
         return part.fixed, part.fixed + part.share
-    square = number / (number - 1) * float(((part.z - part.w * part.mean) ** 2).sum())
+    square, freedom = _scatter(part, queries.parts)
+    if not np.isfinite(square):
+        return None
     centre = (part.mean * effective + 0.25) / (effective + 0.5)
     spread = (square * effective + 0.125 / (effective + 0.5)) / (effective + 0.5)
     like = max(centre * (1 - centre) / spread, 1.0)  # so many draws of 0 or 1 vary as much
-    q = part.g * float(stdtrit(max(effective - 1, 1), 1 - alpha / 2))
+    q = part.g * t_quantile(freedom, alpha)
     middle, half = centre + q * q / (2 * like), q * float(np.sqrt(centre * (1 - centre) / like + q * q / (4 * like**2)))
     low = max(min((middle - half) / (1 + q * q / like), part.mean), 0.0)
     high = min(max((middle + half) / (1 + q * q / like), part.mean), 1.0)
     return part.fixed + part.share * low, part.fixed + part.share * high
+
+
+def _scatter(part: _Part, strata: Ints | None) -> tuple[float, float]:
+    """The variance of the mean, and its degrees of freedom.
+
+    Of parts that are what they are, each varies around its own mean, and the freedom is Satterthwaite's for parts that
+    vary alike; NaN where a part has a single unit.
+    """
+    if strata is None:
+        number, apart = len(part.z), part.z - part.w * part.mean
+        return number / (number - 1) * float((apart**2).sum()), max(_kish(part.w) - 1, 1.0)
+    square = weight = under = 0.0
+    for stratum in np.unique(strata[part.at]):
+        z, w = (each[strata[part.at] == stratum] for each in (part.z, part.w))
+        if len(z) < 2:
+            return float("nan"), 1.0
+        square += len(z) / (len(z) - 1) * float(((z - w * z.sum() / w.sum()) ** 2).sum())
+        weight += (own := float((w**2).sum()))
+        under += own**2 / (len(z) - 1)
+    return square, weight**2 / under
