@@ -15,7 +15,7 @@ from rankgauge.sampling import is_unwanted
 from rankgauge.sampling.sample import Sample, read_sample
 from rankgauge.stats.design import design_interval, design_moments
 from rankgauge.stats.estimate import NAN, Estimate
-from rankgauge.stats.inference import Population, Queries
+from rankgauge.stats.inference import POPULATIONS, Population, Queries
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -81,6 +81,12 @@ class Design:
     def with_per(self, per: Per) -> Design:
         """The same for the other mean."""
         return replace(self, per=per)
+
+    def with_population(self, population: Population) -> Design:
+        """The same, whose intervals speak of the other population."""
+        if population not in POPULATIONS:
+            raise InputError(unknown(f"there is no population {population!r}", population, POPULATIONS))
+        return replace(self, population=population)
 
     @cached_property
     def place(self) -> dict[str, int]:
