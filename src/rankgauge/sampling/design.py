@@ -21,17 +21,22 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.stats.paired import Moments
 
-__all__ = ["PER", "Design", "Per", "sample_given"]
+__all__ = ["NO_LOG", "PER", "Design", "Per", "sample_given"]
 
 Per = Literal["search", "query"]
 PER: Final[tuple[Per, ...]] = ("search", "query")
+NO_LOG: Final = "without a sample there is no log that intervals could be about"
 
 
-def sample_given(sample: Any, weights: Any, per: str = "search") -> Sample | None:
-    """The sample that is given, which brings the weights of queries; None where plain means are wanted: "none"."""
+def sample_given(sample: Any, weights: Any, per: str = "search", population: str | None = None) -> Sample | None:
+    """The sample, which brings the weights of queries; None where there is none, or plain means are wanted: "none"."""
     if per not in PER:
         raise InputError(unknown(f"there is no mean per {per}", per, PER))
-    if is_unwanted(sample):
+    if population not in (None, *POPULATIONS):
+        raise InputError(unknown(f"there is no population {population!r}", str(population), POPULATIONS))
+    if sample is None or is_unwanted(sample):
+        if population == "log":
+            raise InputError(f"population='log': {NO_LOG}; give sample=, or leave population out")
         return None
     if weights is not None:
         raise InputError("a sample brings the weights of its queries; give either weights or a sample")
@@ -192,4 +197,9 @@ class Design:
     def data(self) -> dict[str, Any]:
         """What JSON holds of it."""
         about = {"source": self.sample.source, "queries": len(self.sample), "evaluated": len(self.queries)}
-        return about | {"per": self.per, "fixed": self.sample.fixed, "warnings": self.doubts("search")}
+        return about | {
+            "per": self.per,
+            "population": self.population,
+            "fixed": self.sample.fixed,
+            "warnings": self.doubts("search"),
+        }
