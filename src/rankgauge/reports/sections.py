@@ -19,7 +19,15 @@ from rankgauge.reports.trust import Caution, cautions, checks, judged, reproduce
 from rankgauge.show.cells import interval_column, interval_text, is_missing, number_text
 from rankgauge.show.marks import VERDICTS, decision_mark, letter
 from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, chart_of, ranked, sentence
-from rankgauge.show.sections.comparison import DETECTABLE, MOST_BARS, details_table, how_decided, p_head, pairs_table
+from rankgauge.show.sections.comparison import (
+    DETECTABLE,
+    MOST_BARS,
+    details_table,
+    how_decided,
+    p_cells,
+    p_columns,
+    pairs_table,
+)
 from rankgauge.show.sections.evaluation import sample_table
 
 if TYPE_CHECKING:
@@ -80,7 +88,7 @@ def _tiles(facts: Facts, versus: Pair) -> Iterator[Tile]:
     relative = change_text(versus)
     change = f"{relative} {'more' if versus.difference > 0 else 'less'} than {versus.b}"
     yield Tile("difference", Column("", "signed"), versus.difference, change if relative and versus.difference else "")
-    sure = f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"
+    sure = f"p {p_text(versus.p, sign=True)}"
     if not is_missing(versus.interval[0]):
         sure += f"; {level} interval {interval_text(versus.interval, sign=True)}"
     yield Tile("how sure", Column(""), decision_mark(versus.decision), sure)
@@ -102,11 +110,6 @@ def every_caution(facts: Facts) -> Iterator[Block]:
     if found:
         rows = [[each.code, sentence(each.text, facts.results)] for each in found]
         yield Table("cautions", "Cautions", [Column("code"), Column("caution")], rows, sort=False)
-
-
-def _p(facts: Facts) -> str:
-    """How p-values are called: adjusted where that was done over several pairs."""
-    return p_head(facts.comparison, len(facts.comparison.pairs)) if facts.comparison is not None else "p"
 
 
 def headline(facts: Facts) -> Iterator[Block]:
@@ -162,9 +165,12 @@ def _significance(facts: Facts, compared: Compared, names: list[str]) -> list[tu
 def _decisions(facts: Facts, head: str, pairs: list[Pair | None]) -> list[tuple[Column, list[Any]]]:
     """The difference, p and decision of each pair; None is the baseline itself."""
     marks = [Mark("baseline", "quiet") if pair is None else decision_mark(pair.decision) for pair in pairs]
+    family = len(facts.comparison.pairs) if facts.comparison is not None else 1
+    columns = p_columns(family)
+    cells = [[None] * len(columns) if pair is None else [*p_cells(pair, family)] for pair in pairs]
     return [
         (Column(head, "signed"), [None if pair is None else pair.difference for pair in pairs]),
-        (Column(_p(facts), "p"), [None if pair is None else pair.p_adjusted for pair in pairs]),
+        *((column, [row[at] for row in cells]) for at, column in enumerate(columns)),
         (Column("decision"), marks),
     ]
 
@@ -225,7 +231,7 @@ def _other_measures(facts: Facts) -> Iterator[str]:
         pair = facts.comparison[measure].pair(*facts.focus)
         same = facts.versus is not None and facts.versus.decision == pair.decision
         words = f"{'also ' * same}{pair.decision}"
-        p = f"{_p(facts)} {p_text(pair.p_adjusted, sign=True)}"
+        p = f"p {p_text(pair.p, sign=True)}"
         yield f"By {measure}, {pair.a} is {words} ({number_text(pair.difference, sign=True)}; {p})."
 
 

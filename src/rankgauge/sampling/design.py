@@ -13,13 +13,10 @@ import numpy as np
 from rankgauge.errors import Doubt, InputError, counted, unknown
 from rankgauge.sampling import is_unwanted
 from rankgauge.sampling.sample import Sample, read_sample
-from rankgauge.stats.design import design_interval, design_moments
-from rankgauge.stats.estimate import NAN
 from rankgauge.stats.inference import FEW_QUERIES, POPULATIONS, Population, Queries
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
-    from rankgauge.stats.paired import Moments
 
 __all__ = ["NO_LOG", "PER", "Design", "Per", "sample_given"]
 
@@ -91,6 +88,12 @@ class Design:
         """The same for the other mean."""
         return replace(self, per=per)
 
+    def with_population(self, population: Population) -> Design:
+        """The same, whose intervals speak of the other population."""
+        if population not in POPULATIONS:
+            raise InputError(unknown(f"there is no population {population!r}", population, POPULATIONS))
+        return replace(self, population=population)
+
     @cached_property
     def place(self) -> dict[str, int]:
         """Query that was evaluated → where it is."""
@@ -130,23 +133,6 @@ class Design:
         """One weight per query; 0 for one that is not in the sample."""
         known = self._weights.tolist()
         return np.array([known[self.place[query]] if query in self.place else 0.0 for query in queries])
-
-    def moments(self, queries: Sequence[str], values: Floats, other: Floats | None = None) -> Moments:
-        """The mean of the values of these queries (of their differences), and its standard error."""
-        at = np.array([self.place[query] for query in queries], np.int64)
-        weights = np.zeros(len(self.queries))
-        weights[at] = self._weights[at]
-        columns = []
-        for column in (values, other):
-            columns.append(np.zeros(len(self.queries)))
-            columns[-1][at] = column if column is not None else 0.0
-        second = None if other is None else columns[1]
-        found = design_moments(columns[0], weights, self._inclusion, self._strata, second)
-        return found if self._knows_its_error else found._replace(error=NAN)
-
-    def interval(self, found: Moments, alpha: float) -> tuple[float, float]:
-        """The interval of a mean or a difference; none of a fixed list."""
-        return (NAN, NAN) if self.sample.fixed else design_interval(found, alpha)
 
     def effective(self, per: Per) -> float:
         """How many queries of equal weight tell as much about a mean as those left to chance; infinite of a census."""

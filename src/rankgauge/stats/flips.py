@@ -54,6 +54,8 @@ class Inverted(NamedTuple):
     p: float
     low: float
     high: float
+    flips: int
+    exact: bool  # whether p is of all flips of the units that differ from 0
 
 
 def whole_numbers(values: Floats) -> tuple[Floats, float]:
@@ -83,7 +85,9 @@ def invert(
         for start in range(0, len(places), 1 if kind == "few" else AT_ONCE):
             some = places[start : start + (1 if kind == "few" else AT_ONCE)]
             chosen = [prepared[at] for at in some]
-            walked = _walked(chosen, *_FLIPS[kind](chosen, units, flips, seed), alpha)
+            number, chunks = _FLIPS[kind](chosen, units, flips, seed)
+            told = 1 << (chosen[0].changed - 1) if kind == "few" else number
+            walked = (Inverted(*each, told, kind != "drawn") for each in _walked(chosen, number, chunks, alpha))
             result |= dict(zip(some, walked, strict=True))
     return [result[at] for at in range(len(prepared))]
 
@@ -168,7 +172,9 @@ class _Smallest:
         return float(self.parts[0].max())
 
 
-def _walked(questions: Sequence[_Sorted], number: int, chunks: Iterable[_Chunk], alpha: float) -> Iterator[Inverted]:
+def _walked(
+    questions: Sequence[_Sorted], number: int, chunks: Iterable[_Chunk], alpha: float
+) -> Iterator[tuple[float, float, float]]:
     """The share of flips that enclose the null of each question, and the order statistics that end its interval."""
     size = most_extreme(number, alpha) + 1
     lows, highs = [_Smallest(size) for _ in questions], [_Smallest(size) for _ in questions]
@@ -180,8 +186,8 @@ def _walked(questions: Sequence[_Sorted], number: int, chunks: Iterable[_Chunk],
             lows[at].add(low)
             highs[at].add(-high)
     for question, count, smallest, negated in zip(questions, counts, lows, highs, strict=True):
-        ends = smallest.last(), -negated.last()
-        yield Inverted(count / number, *(ends if question.sign > 0 else (-ends[1], -ends[0])))
+        left, right = smallest.last(), -negated.last()
+        yield (count / number, left, right) if question.sign > 0 else (count / number, -right, -left)
 
 
 def _enclosing(question: _Sorted, above: Floats, below: Floats) -> tuple[Floats, Floats]:
