@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.comparison.ranges import is_bounded, is_count, known_interval
+from rankgauge.comparison.ranges import is_bounded, is_count
 from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import Protocol
 from rankgauge.stats.inference import Population, Queries, mean_estimates
-from rankgauge.stats.paired import TIE, Interval
+from rankgauge.stats.paired import apart
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -96,10 +96,6 @@ class Values:
         """Why there are no intervals, where there are none."""
         return "a fixed list of queries" if self.design is not None and self.design.sample.fixed else "too few queries"
 
-    def within_range(self, interval: Interval, alpha: float, units: int, lowest: float = 0.0) -> Interval:
-        """An interval where the measure can be; none (NaN) of too few units."""
-        return known_interval(interval, self.bounded, alpha, units, lowest)
-
     @cached_property
     def bounded(self) -> bool:
         """Whether the measure lies between 0 and 1."""
@@ -111,10 +107,7 @@ class Values:
 
     def apart(self, a: int, b: int) -> Floats:
         """System a − system b by query, by their places; what differs by rounding alone is equal."""
-        one, other = self.table[:, a], self.table[:, b]
-        difference: Floats = one - other
-        difference[np.abs(difference) <= TIE * max(np.abs(one).max(initial=0.0), np.abs(other).max(initial=0.0))] = 0.0
-        return difference
+        return apart(self.table[:, a], self.table[:, b])
 
     @property
     def drawn(self) -> Queries:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
 
 __all__ = [
-    "NOWHERE", "QUANTILES", "TIE", "Interval", "Moments", "Units", "added_up", "effect_interval", "effect_size",
+    "NOWHERE", "QUANTILES", "TIE", "Interval", "Moments", "Units", "added_up", "apart", "effect_interval", "effect_size",
     "hedges", "midranks", "moments", "posterior", "relative_change", "sign_test", "t_interval",
     "t_quantile", "t_test", "tost", "units_of", "wilcoxon", "wins_ties_losses", "within_range",
 ]  # fmt: skip
@@ -65,6 +65,13 @@ def units_of(table: Floats, weights: Floats | None = None, clusters: Ints | None
     together = np.stack([added_up(clusters, sums[:, j], number) for j in range(systems)], axis=1)
     present = np.bincount(clusters, minlength=number) > 0
     return Units(added_up(clusters, share, number)[present], together[present])
+
+
+def apart(one: Floats, other: Floats) -> Floats:
+    """Differences by query; what differs by rounding alone is equal."""
+    difference: Floats = one - other
+    difference[np.abs(difference) <= TIE * max(np.abs(one).max(initial=0.0), np.abs(other).max(initial=0.0))] = 0.0
+    return difference
 
 
 def added_up(clusters: Ints, values: Floats, number: int) -> Floats:
