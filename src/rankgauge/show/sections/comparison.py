@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
     from rankgauge.comparison.settings import Settings
 
-__all__ = ["DETECTABLE", "details_table", "how_decided", "p_cells", "p_columns", "pairs_table", "sections"]
+__all__ = ["DETECTABLE", "details_table", "highest", "how_decided", "p_cells", "p_columns", "pairs_table", "sections"]
 
 CLEAREST: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
 MOST_BARS: Final = 500  # queries; a chart of more would make a page large
@@ -79,18 +79,19 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
             yield from (f"{pair.verdict}." for pair in pairs)
         else:
             yield f"{max(pairs, key=lambda pair: each.systems[pair.a].mean).verdict}."
-            yield from _highest(each)
+            yield from highest(each)
 
 
-def _highest(compared: Compared) -> Iterator[str]:
+def highest(compared: Compared) -> Iterator[str]:
     """Which system has the highest mean, and which do not differ from it significantly, where all were compared."""
     best = max(compared.systems, key=lambda name: compared.systems[name].mean)
     pairs = compared.against(best)
+    mean = f"{compared.values.measure}{compared.values.per}: {best}, {number_text(compared.systems[best].mean)}"
     if len(pairs) < len(compared.systems) - 1:
+        yield f"Highest {mean}."
         return
     equals = [pair.a for pair in pairs if pair.adjusted_decision == NOT_SIGNIFICANT]
     others = f"not significantly different: {some_names(equals)}" if equals else "all others are worse"
-    mean = f"{compared.values.measure}{compared.values.per}: {best}, {number_text(compared.systems[best].mean)}"
     yield f"Highest {mean}; {others} (adjusted for {counted(len(compared.pairs), 'comparison')}). {OPTIMISTIC}"
 
 
@@ -124,7 +125,9 @@ def against_table(comparison: Comparison, title: str, compared: Compared, family
     columns = [Column("system"), Column("mean", "number"), Column("difference", "signed")]
     columns += [RELATIVE, interval_column(comparison.settings.alpha, "difference")]
     columns += [*p_columns(family), Column("verdict", key="decision")]
-    rows: list[list[Any]] = [[baseline, compared.systems[baseline].mean, *[None] * (len(columns) - 3), Mark("baseline", "quiet")]]
+    rows: list[list[Any]] = [
+        [baseline, compared.systems[baseline].mean, *[None] * (len(columns) - 3), Mark("baseline", "quiet")]
+    ]
     for pair in compared.against(baseline):
         apart = (pair.difference, pair.relative, pair.interval, *p_cells(pair, family))
         rows.append([pair.a, compared.systems[pair.a].mean, *apart, decision_mark(pair.decision)])
@@ -159,7 +162,9 @@ def clearest(pairs: Sequence[Pair]) -> Sequence[Pair]:
     """All pairs, or of many the ones with the smallest p, in the order of the systems."""
     if len(pairs) <= CLEAREST:
         return pairs
-    places = sorted(range(len(pairs)), key=lambda at: (pairs[at].p, pairs[at].p_adjusted, -abs(pairs[at].d_z)))[:CLEAREST]
+    places = sorted(range(len(pairs)), key=lambda at: (pairs[at].p, pairs[at].p_adjusted, -abs(pairs[at].d_z)))[
+        :CLEAREST
+    ]
     return [pairs[at] for at in sorted(places)]
 
 
