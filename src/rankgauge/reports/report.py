@@ -28,6 +28,7 @@ from rankgauge.shown import Shown, clean
 from rankgauge.trust.judges.sets import Repeated
 
 if TYPE_CHECKING:
+    from rankgauge.stats.inference import Population
     from rankgauge.trust.online.align import Alignment
 
 __all__ = ["Report", "Source", "Wanted", "report"]

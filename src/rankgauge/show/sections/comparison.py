@@ -202,7 +202,7 @@ def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool,
 
 def p_columns(family: int) -> list[Column]:
     """The pair's own p, and where there are several pairs the one that is adjusted for all of them."""
-    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted", aside=True)] if family > 1 else [])]
+    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted")] if family > 1 else [])]
 
 
 def p_cells(pair: Pair, family: int) -> tuple[float, ...]:
