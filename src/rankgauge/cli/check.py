@@ -56,7 +56,7 @@ MARGIN: Final = (
 @click.option(
     "--baseline", type=FILE, metavar="[NAME=]FILE", help="A run, or what eval --per-query --format json saved."
 )
-@shared("measures", "measures_from", "sample", "per", "memory")
+@shared("measures", "measures_from", "sample", "per", "population", "memory")
 @click.option(
     "--margin", "margins", multiple=True, metavar="[MEASURE=]M", help="The loss that does not matter; no default."
 )
@@ -127,6 +127,7 @@ def _check(
     lost: int,
     sample: str | None,
     per: str | None,
+    population: str | None,
     memory: str | None,
     protocol: Protocol,
     reading: Reading,
@@ -151,7 +152,9 @@ def _check(
     inputs = Inputs(reading, qrels, runs, tables=[sample])
     if len(runs) > 1:
         list(inputs.runs.values())[1].origin = given  # a pipe gives its bytes once
-    new, *others = inputs.evaluate(everything, protocol, memory=memory, **inputs.sample(sample, per=per)).values()
+    new, *others = inputs.evaluate(
+        everything, protocol, memory=memory, **inputs.sample(sample, per=per, population=population)
+    ).values()
     return check_result(new, old or (Saved.of(others[0]) if others else None), allowed, at_least, lost=lost)
 
 

@@ -46,7 +46,19 @@ def _labelled(table: dict[str, str]) -> str:
 @click.option("--method", type=click.Choice(list(METHODS)), help=f"Decide by an adjusted p. {_labelled(METHODS)}.")
 @click.option("--also", multiple=True, type=click.Choice(list(ALSO)), help=f"Beside the decision: {_labelled(ALSO)}.")
 @shared(
-    "alpha", "flips", "seed", "dialect", "by", "weights", "sample", "per", "clusters", "keep_going", "memory", "jobs"
+    "alpha",
+    "flips",
+    "seed",
+    "dialect",
+    "by",
+    "weights",
+    "sample",
+    "per",
+    "population",
+    "clusters",
+    "keep_going",
+    "memory",
+    "jobs",
 )
 @click.option("--every-pair", is_flag=True, help="Show all pairs, however many.")
 @click.option("--details", is_flag=True, help="Show effect sizes, other tests, power and all cautions.")
@@ -97,6 +109,7 @@ def _compared(
     weights: str | None,
     sample: str | None,
     per: str | None,
+    population: str | None,
     clusters: str | None,
     keep_going: bool,
     memory: str | None,
@@ -112,7 +125,7 @@ def _compared(
         raise click.UsageError(f"--values takes the place of runs; leave {files[1]} out")
     qrels, *runs = files or (None,)
     inputs = Inputs(reading, qrels, runs, tables=[*values, by, weights, sample, clusters])
-    drawn = inputs.sample(sample, weights, per)
+    drawn = inputs.sample(sample, weights, per, population)
     belonging = query_table(clusters, "cluster") if clusters else None
     if values:
         refuse_rules(protocol, dialect, "values")

@@ -44,7 +44,6 @@ CODES: Final = {
     "few-flips": "so few flips that no p can fall below the level; under Holm, BH or BY, below their first step",
     "fixed-list": "a sample by `top`: nothing follows about other queries, and there is no interval",
     "random-per-search": "a mean per search, of a sample in which inclusion does not grow with traffic",
-    "this-log": "a verdict about this log that cannot be told for other searches of this kind",
     "sample-lacking": "queries of the sample were not evaluated",
     "sample-ignored": "plain means, in Python, of a run that was made for a sample of a project",
 }

@@ -255,10 +255,10 @@ def with_sample(values: Values, sample: Sample | None, per: Per) -> Values:
 
 def speaking_of(values: Values, population: Population | None) -> Values:
     """The same values, whose intervals and p speak of the log that was sampled, or of future searches."""
-    if population is None:
-        return values
-    if values.design is None:
+    if values.design is None and population == "log":
         raise InputError(f"population={population!r} is for a sample of a log, and there is none; give the sample")
+    if values.design is None or population is None:
+        return values
     return replace(values, design=values.design.with_population(population))
 
 

@@ -442,11 +442,13 @@ def mean_estimates(
     seed: int = 0,
 ) -> list[Estimate]:  # fmt: skip
     """Mean of each column with its interval: Wilson's where values are between 0 and 1, else that of the flips."""
-    answers = differences(columns, queries, alpha=alpha, flips=1 if bounded else flips, seed=seed)
-    ends = [mean_interval(each, queries, alpha=alpha) for each in columns] if bounded else [a.interval for a in answers]
-    if queries.parts is not None and np.unique(queries.parts, return_counts=True)[1].min() < 2:
-        ends = [None] * len(columns)
-    return [Estimate(a.value, *(each or ())) for a, each in zip(answers, ends, strict=True)]
+    if bounded:
+        ends = [mean_interval(column, queries, alpha=alpha) for column in columns]
+    else:
+        centred = [_within_parts(column, queries) for column in columns]
+        ends = [each.interval for each in differences(centred, queries, alpha=alpha, flips=flips, seed=seed)]
+    means = [float(np.average(column, weights=queries.weights)) for column in columns]
+    return [Estimate(mean, *(each or ())) for mean, each in zip(means, ends, strict=True)]
 
 
 def mean_interval(values: Floats, queries: Queries, *, alpha: float = ALPHA) -> Interval | None:
@@ -454,42 +456,45 @@ def mean_interval(values: Floats, queries: Queries, *, alpha: float = ALPHA) -> 
 
     None where the queries do not tell how another sample would differ.
     """
-    part = _left_to_chance(values, queries)
+    part = _left_to_chance(_within_parts(values, queries), queries)
     if not queries.known or not np.isfinite(part.g):
         return None
     if not len(part.z):
         return part.fixed, part.fixed
-    effective = _kish(part.w)
-    if len(part.z) < 2:
+    number, effective = len(part.z), _kish(part.w)
+    if number < 2:
         return part.fixed, part.fixed + part.share
-    square, freedom = _scatter(part, queries.parts)
-    if not np.isfinite(square):
-        return None
+    square = float(((part.z - part.w * part.mean) ** 2).sum()) * (number / (number - 1) if queries.parts is None else 1)
     centre = (part.mean * effective + 0.25) / (effective + 0.5)
     spread = (square * effective + 0.125 / (effective + 0.5)) / (effective + 0.5)
     like = max(centre * (1 - centre) / spread, 1.0)  # so many draws of 0 or 1 vary as much
-    q = part.g * t_quantile(freedom, alpha)
+    q = part.g * t_quantile(_freedom(part, queries.parts), alpha)
     middle, half = centre + q * q / (2 * like), q * float(np.sqrt(centre * (1 - centre) / like + q * q / (4 * like**2)))
     low = max(min((middle - half) / (1 + q * q / like), part.mean), 0.0)
     high = min(max((middle + half) / (1 + q * q / like), part.mean), 1.0)
     return part.fixed + part.share * low, part.fixed + part.share * high
 
 
-def _scatter(part: _Part, strata: Ints | None) -> tuple[float, float]:
-    """The variance of the mean, and its degrees of freedom.
+def _within_parts(values: Floats, queries: Queries) -> Floats:
+    """The values with all parts moved to the mean of the whole, and spread as the variance within a part is estimated.
 
-    Of parts that are what they are, each varies around its own mean, and the freedom is Satterthwaite's for parts that
-    vary alike; NaN where a part has a single unit.
+    Then the scatter of all is that of the mean over other queries of the same parts.
     """
-    if strata is None:
-        number, apart = len(part.z), part.z - part.w * part.mean
-        return number / (number - 1) * float((apart**2).sum()), max(_kish(part.w) - 1, 1.0)
-    square = weight = under = 0.0
-    for stratum in np.unique(strata[part.at]):
-        z, w = (each[strata[part.at] == stratum] for each in (part.z, part.w))
-        if len(z) < 2:
-            return float("nan"), 1.0
-        square += len(z) / (len(z) - 1) * float(((z - w * z.sum() / w.sum()) ** 2).sum())
-        weight += (own := float((w**2).sum()))
-        under += own**2 / (len(z) - 1)
-    return square, weight**2 / under
+    if queries.parts is None:
+        return values
+    moved = values.copy()
+    weights = np.ones(len(values)) if queries.weights is None else queries.weights
+    mean = float(np.average(values, weights=weights))
+    for there in (queries.parts == part for part in np.unique(queries.parts)):
+        apart, number = values[there] - np.average(values[there], weights=weights[there]), int(there.sum())
+        moved[there] = mean + apart * np.sqrt(number / max(number - 1, 1))
+    return moved
+
+
+def _freedom(part: _Part, parts: Ints | None) -> float:
+    """Degrees of freedom: effective units less one; of parts, Satterthwaite's for queries that vary alike."""
+    if parts is None:
+        return max(_kish(part.w) - 1, 1.0)
+    squares, numbers = np.bincount(parts[part.at], part.w**2), np.bincount(parts[part.at])
+    there = numbers > 0
+    return float(squares.sum() ** 2 / (squares[there] ** 2 / np.maximum(numbers[there] - 1, 1)).sum())

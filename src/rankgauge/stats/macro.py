@@ -8,6 +8,7 @@ macro-average of D data sets is the weighted mean of all queries, each of data s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -46,7 +47,8 @@ def macro_estimates(
 ) -> list[Estimate]:
     """Macro-average of every system with its interval; none where a data set has a single query."""
     columns = list(np.concatenate(tables).T)
-    return mean_estimates(columns, _queries(tables), bounded=bounded, alpha=alpha, flips=flips, seed=seed)
+    queries = replace(_queries(tables), known=min(map(len, tables)) > 1)
+    return mean_estimates(columns, queries, bounded=bounded, alpha=alpha, flips=flips, seed=seed)
 
 
 def macro_differences(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
 
 __all__ = [
-    "NOWHERE", "QUANTILES", "TIE", "Interval", "Moments", "Units", "added_up", "apart", "effect_interval", "effect_size",
-    "hedges", "midranks", "moments", "posterior", "relative_change", "sign_test", "t_interval",
+    "NOWHERE", "QUANTILES", "TIE", "Interval", "Moments", "Units", "added_up", "apart", "effect_interval",
+    "effect_size", "hedges", "midranks", "moments", "posterior", "relative_change", "sign_test", "t_interval",
     "t_quantile", "t_test", "tost", "units_of", "wilcoxon", "wins_ties_losses", "within_range",
 ]  # fmt: skip
 

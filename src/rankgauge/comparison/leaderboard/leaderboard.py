@@ -273,6 +273,8 @@ def _best(board: Board) -> str:
     pair = board.pairs[0]
     p = f"adjusted p {p_text(pair.p_adjusted, sign=True)}"
     number = f"of {len(board.complete)} systems"
+    if not pair.difference:
+        return f"Best: {first} and {second} share the highest {board.measure} {number}."
     if pair.adjusted_decision == NOT_SIGNIFICANT:
         return f"Best: {first} has the highest {board.measure} {number}, not significantly above {second} ({p})."
     optimistic = "A winner's mean is optimistic: it was chosen for being high."

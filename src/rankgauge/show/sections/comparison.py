@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
     from rankgauge.comparison.settings import Settings
 
-__all__ = ["DETECTABLE", "details_table", "how_decided", "p_cells", "p_columns", "pairs_table", "sections"]
+__all__ = ["DETECTABLE", "details_table", "highest", "how_decided", "p_cells", "p_columns", "pairs_table", "sections"]
 
 CLEAREST: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
 MOST_BARS: Final = 500  # queries; a chart of more would make a page large
@@ -79,18 +79,19 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
             yield from (f"{pair.verdict}." for pair in pairs)
         else:
             yield f"{max(pairs, key=lambda pair: each.systems[pair.a].mean).verdict}."
-            yield from _highest(each)
+            yield from highest(each)
 
 
-def _highest(compared: Compared) -> Iterator[str]:
+def highest(compared: Compared) -> Iterator[str]:
     """Which system has the highest mean, and which do not differ from it significantly, where all were compared."""
     best = max(compared.systems, key=lambda name: compared.systems[name].mean)
     pairs = compared.against(best)
+    mean = f"{compared.values.measure}{compared.values.per}: {best}, {number_text(compared.systems[best].mean)}"
     if len(pairs) < len(compared.systems) - 1:
+        yield f"Highest {mean}."
         return
     equals = [pair.a for pair in pairs if pair.adjusted_decision == NOT_SIGNIFICANT]
     others = f"not significantly different: {some_names(equals)}" if equals else "all others are worse"
-    mean = f"{compared.values.measure}{compared.values.per}: {best}, {number_text(compared.systems[best].mean)}"
     yield f"Highest {mean}; {others} (adjusted for {counted(len(compared.pairs), 'comparison')}). {OPTIMISTIC}"
 
 
@@ -201,7 +202,7 @@ def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool,
 
 def p_columns(family: int) -> list[Column]:
     """The pair's own p, and where there are several pairs the one that is adjusted for all of them."""
-    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted", aside=True)] if family > 1 else [])]
+    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted")] if family > 1 else [])]
 
 
 def p_cells(pair: Pair, family: int) -> tuple[float, ...]:

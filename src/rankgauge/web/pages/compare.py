@@ -15,6 +15,8 @@ from rankgauge.show.sections.comparison import (
     against_table,
     details_table,
     how_decided,
+    p_cells,
+    p_columns,
     pairs_table,
     systems_table,
 )
