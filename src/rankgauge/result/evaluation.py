@@ -109,11 +109,16 @@ class Evaluation(Shown, Mapping[str, "Result"]):
         """Why not to trust the labels, and the means per search and per query, as they stand."""
         designs = [result.design for result in self.results.values() if result.design is not None]
         sampled = (
-            dict.fromkeys(doubt for design in designs for doubt in design.doubts_of_means("search", "query"))
+            dict.fromkeys(doubt for design in designs for doubt in design.doubts("search"))
             if designs
             else ()
         )
         return [*sampled, *self.source_doubts]
+
+    @property
+    def few(self) -> list[Doubt]:
+        """Why the intervals of a sample's means are only rough, where they are."""
+        return [] if self.first.design is None else self.first.design.few("search", "query")
 
     @property
     def source_doubts(self) -> list[Doubt]:

@@ -149,8 +149,8 @@ class Result(Shown, Mapping[str, float]):
         if self.own_aggregate(found) != "mean" or found in self.undefined or np.isnan(values).all():
             return Estimate(self[found])
         counted: Bools = ~np.isnan(values)
-        about = {"bounded": found.definition.bounded, "alpha": alpha}
-        (estimate,) = mean_estimates([values[counted]], self._drawn(counted), **about)
+        bounded = found.definition.bounded
+        (estimate,) = mean_estimates([values[counted]], self._drawn(counted), bounded=bounded, alpha=alpha)
         return estimate._replace(value=self[found])
 
     def _drawn(self, counted: Bools) -> Queries:

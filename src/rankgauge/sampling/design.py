@@ -138,20 +138,16 @@ class Design:
         """How many queries of equal weight tell as much about a mean as those left to chance; infinite of a census."""
         return self.with_per(per).drawn(self.queries).effective
 
-    def doubts_of_means(self, *pers: Per) -> list[Doubt]:
-        """Why means per search, or per query, and their intervals should not be trusted as they stand."""
-        found = [*dict.fromkeys(doubt for per in pers for doubt in self.doubts(per))]
+    def few(self, *pers: Per) -> list[Doubt]:
+        """Why the interval of a mean is only rough: too few queries, by their weights, were left to chance."""
         least = min(pers, key=self.effective)
-        if not self.sample.fixed and (effective := self.effective(least)) < FEW_QUERIES:
-            chances = counted(self.drawn(self.queries).chances, "query", "queries")
-            found.append(
-                Doubt(
-                    "few-queries",
-                    f"{self.sample.source}: {chances} left to chance, worth {effective:.1f} of equal weight for a mean "
-                    f"per {least}; below {FEW_QUERIES} an interval is only rough; judge more queries",
-                )
-            )
-        return found
+        effective = self.effective(least)
+        if self.sample.fixed or effective >= FEW_QUERIES:
+            return []
+        chances = counted(self.drawn(self.queries).chances, "query", "queries")
+        words = f"{chances} left to chance, worth {effective:.1f} of equal weight for a mean per {least}"
+        rough = f"below {FEW_QUERIES} its interval is only rough; judge more queries"
+        return [Doubt("few-queries", f"{self.sample.source}: {words}; {rough}")]
 
     def doubts(self, per: Per | None = None) -> list[Doubt]:
         """Why the mean, or its interval, should not be trusted as it stands."""

@@ -210,7 +210,7 @@ def _pairs(
                 together.interval or NO_INTERVAL,
                 decide(answer.value, shown),
                 decide(answer.value, shown and together.p <= ways.alpha),
-            )  # fmt: skip
+            )
         )
     flips = max((answer.flips for answer, _ in found), default=0)
     return pairs, flips, bool(found) and all(answer.exact for answer, _ in found)

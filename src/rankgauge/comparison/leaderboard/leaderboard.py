@@ -336,7 +336,7 @@ def _few(leaderboard: Leaderboard) -> Iterator[str]:
         )
     queries = sum(leaderboard.first.queries.values())
     if not single and counts and too_few(queries, leaderboard.ways.alpha):
-        yield f"Caution, few-queries: {queries} queries in all are too few for intervals of macro-averages and ranks."
+        yield f"Caution, few-queries: {queries} queries in all are too few to tell systems apart."
     few = [f"{name} ({count})" for name, count in leaderboard.first.queries.items() if count < FEW_QUERIES]
     if few:
         yield (
