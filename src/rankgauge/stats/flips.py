@@ -37,7 +37,7 @@ CHUNK: Final = 8192  # flips that are walked through at once: their vectors stay
 BLOCK: Final = 32  # bytes of signs (8 units each) that are multiplied at once
 FEW_COLUMNS: Final = 6  # up to so many columns, looking sums up in tables is quicker than multiplying
 AT_ONCE: Final = 256  # questions whose sums are made together
-STEPS: Final = 40  # bits of a sum of units: far more than a value has, and any part of them adds up exactly
+STEPS: Final = 48  # bits of a sum of units: far more than a value has, and any part of them adds up exactly
 
 
 class Question(NamedTuple):
@@ -59,7 +59,7 @@ class Inverted(NamedTuple):
 
 
 def whole_numbers(values: Floats) -> tuple[Floats, float]:
-    """The values as whole numbers of a step, which is 2^−40 of the sum of their sizes."""
+    """The values as whole numbers of a step, which is 2^−48 of the sum of their sizes."""
     size = float(np.abs(values).sum())
     step = 2.0 ** (int(np.frexp(size)[1]) - STEPS) if size > 0 else 1.0
     return np.rint(values / step), step
