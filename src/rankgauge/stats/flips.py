@@ -86,7 +86,7 @@ def invert(
             some = places[start : start + (1 if kind == "few" else AT_ONCE)]
             chosen = [prepared[at] for at in some]
             number, chunks = _FLIPS[kind](chosen, units, flips, seed)
-            told = 1 << (chosen[0].changed - 1) if kind == "few" else number
+            told = {"few": 1 << max(chosen[0].changed - 1, 0), "drawn": flips}.get(kind, number)
             walked = (Inverted(*each, told, kind != "drawn") for each in _walked(chosen, number, chunks, alpha))
             result |= dict(zip(some, walked, strict=True))
     return [result[at] for at in range(len(prepared))]

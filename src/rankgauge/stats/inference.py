@@ -13,6 +13,7 @@ The interval excludes 0 exactly when p is at or below α. docs/compare.md says h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
@@ -141,8 +142,8 @@ class _Part(NamedTuple):
     @property
     def mean(self) -> float:
         """The mean, or the ratio, of these units."""
-        total = float(self.v.sum())
-        return float(self.z.sum()) / total if total else float("nan")
+        total = math.fsum(self.v)  # exact, so that it does not depend on the order of the queries
+        return math.fsum(self.z) / total if total else float("nan")
 
     @property
     def null(self) -> float:
