@@ -394,6 +394,9 @@ def test_after_top_there_is_no_interval_and_everything_says_so(command: Command,
     [
         (["eval", "qrels.txt", "old.run", "--sample", "top.tsv", "--weights", "w.csv"], "--weights and --sample"),
         (["compare", "qrels.txt", "old.run", "new.run", "--per", "query"], "--per is for the means of a sample"),
+        (["eval", "qrels.txt", "old.run", "--population", "log"], "--population log: without a sample there is no log"),
+        (["plot", "forest", "qrels.txt", "old.run", "-o", "f.svg", "--population", "log"], "or leave --population out"),
+        (["serve", "qrels.txt", "old.run", "--sample", "none", "--population", "log"], "--population log: without a"),
         (["eval", "qrels.txt", "old.run", "--sample", "nowhere.tsv"], "there is no such file"),
         (["eval", "qrels.txt", "old.run", "--sample", "qrels.txt"], "qrels.txt"),
         (["eval", "qrels.txt", "old.run", "--sample", "@x"], "there is no project here"),
@@ -408,6 +411,30 @@ def test_what_is_refused(command: Command, files: Path, words: list[str], messag
     assert message in outcome.err
     with pytest.raises(InputError, match="either weights or a sample"):
         rankgauge.evaluate(judged()[0], judged()[1]["old"], weights={"q00": 1}, sample=files / "traffic.tsv")
+    with pytest.raises(InputError, match=r"population='log': without a sample there is no log.*give sample="):
+        rankgauge.evaluate(judged()[0], judged()[1]["old"], population="log")
+    with pytest.raises(InputError, match="there is no population 'logs'; did you mean 'log'"):
+        rankgauge.evaluate(judged()[0], judged()[1]["old"], sample=files / "traffic.tsv", population="logs")  # type: ignore[arg-type]
+
+
+def test_intervals_are_about_the_log_unless_future_searches_are_meant(command: Command, files: Path) -> None:
+    """Default log; JSON names it; without a sample, where it can be future searches alone, nothing is said of it."""
+    asked = ["eval", "qrels.txt", "old.run", "--format", "json"]
+    by_default, future = (
+        json.loads(command(*asked, "--sample", "traffic.tsv", *more, cwd=files).out)
+        for more in ((), ("--population", "future"))
+    )
+    assert (by_default["sample"]["population"], future["sample"]["population"]) == ("log", "future")
+    plain = command(*asked, cwd=files).out
+    assert command(*asked, "--population", "future", cwd=files).out == plain
+    assert "population" not in plain
+    judgments, runs = judged()
+    for population in ("log", "future"):
+        about: dict[str, Any] = {"sample": files / "traffic.tsv", "population": population}
+        for result in (rankgauge.evaluate(judgments, runs["old"], **about),
+                       rankgauge.evaluate_runs(judgments, runs, **about)["old"]):  # fmt: skip
+            assert result.design is not None
+            assert result.design.population == population
 
 
 def test_queries_that_were_not_judged_are_counted_and_named(command: Command, files: Path) -> None:
@@ -527,13 +554,13 @@ def test_what_a_project_serves_is_measured_as_it_says(files: Path) -> None:
     assert (usual.measures, usual.per) == (("nDCG@10", "R@100"), "search")
     assert (usual.sample and usual.sample.source) == f"@{name}"
     with (files / "rankgauge.toml").open("a") as told:
-        told.write('\n[evaluate]\nmeasures = ["RR@10"]\nbaseline = "old"\nper = "query"\n')
+        told.write('\n[evaluate]\nmeasures = ["RR@10"]\nbaseline = "old"\nper = "query"\npopulation = "future"\n')
     known = rankgauge.Project(files)
     asked = files_of(known, DEFAULT)
     assert [*asked.runs] == ["old", "new"]  # the first is what others are compared with
-    assert (asked.measures, asked.per) == (("RR@10",), "query")
-    other = files_of(known, DEFAULT, ("AP",), sampled="none", per="search").again()
-    assert (other.measures, other.per, other.sample) == (("AP",), "search", None)
+    assert (asked.measures, asked.per, asked.population) == (("RR@10",), "query", "future")
+    other = files_of(known, DEFAULT, ("AP",), sampled="none", per="search", population="log").again()
+    assert (other.measures, other.per, other.population, other.sample) == (("AP",), "search", "log", None)
     file = files_of(known, DEFAULT, sampled=str(files / "random.tsv")).again()
     assert (file.sample and file.sample.source) == str(files / "random.tsv")
 
@@ -541,6 +568,8 @@ def test_what_a_project_serves_is_measured_as_it_says(files: Path) -> None:
 def test_what_a_project_says_wrongly_is_refused_before_anything_is_served(command: Command, files: Path) -> None:
     stored(files)
     assert "--per is for the means of a sample" in command("serve", "--sample", "none", "--per", "query", cwd=files).err
+    unsampled = command("serve", "--sample", "none", "--population", "log", cwd=files)
+    assert "--population log: without a sample there is no log" in unsampled.err
     with (files / "rankgauge.toml").open("a") as told:
         told.write('\n[evaluate]\nmeasures = ["nDGC@10"]\n')
     outcome = command("serve", cwd=files)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rankgauge.read.blocks import Streamed
     from rankgauge.sampling.design import Per
     from rankgauge.sampling.sample import Sample
+    from rankgauge.stats.inference import Population
 
 __all__ = ["dialect_under", "evaluate", "evaluate_runs", "measure_hits", "ndcg"]
 
@@ -47,6 +48,7 @@ def evaluate(
     by: Any = None,
     sample: Any = None,
     per: Per = "search",
+    population: Population | None = None,
     name: str = "",
     columns: Mapping[str, str] | None = None,
     duplicates: Duplicates | None = None,
@@ -57,7 +59,8 @@ def evaluate(
     Judgments and run may be paths, frames, dicts of dicts or rows; `weights` maps queries to weights, `by` queries to
     groups (a mapping, a frame or a file with a query column; or the name of a column of the judgments frame). `sample`
     is what `rankgauge.sample` drew, or the file of it: values are then means `per` search or query of its log, of which
-    `result.estimate` has the interval; "none" says that plain means are wanted of a run that was made for a sample.
+    `result.estimate` has the interval; "none" says that plain means are wanted of a run that was made for a sample. The
+    interval is about the `population`: the "log" itself (the default), or "future" searches like those in it.
     `dialect` names another tool, whose number is then reproduced: it brings its own definitions and protocol, of which
     only `rel` can be given. `columns` maps roles (query_id, doc_id, relevance, score, rank) to the names of columns,
     where judgments and run have them; `duplicates` is the protocol's rule for a document twice in one ranking. A large
@@ -72,7 +75,7 @@ def evaluate(
     source = RunSource.of(run, columns=columns).within(memory)
     asked = _asked(
         judgments, [source], measures, Protocol.of(protocol), dialect, weights=weights, by=by, sample=sample, per=per,
-        columns=columns, duplicates=duplicates,
+        population=population, columns=columns, duplicates=duplicates,
     )  # fmt: skip
     result = asked.of_run(name, source)
     if dialect is None and not result.quiet:
@@ -92,6 +95,7 @@ def evaluate_runs(
     by: Any = None,
     sample: Any = None,
     per: Per = "search",
+    population: Population | None = None,
     columns: Mapping[str, str] | None = None,
     duplicates: Duplicates | None = None,
     memory: int | str | None = None,
@@ -112,7 +116,7 @@ def evaluate_runs(
     sources = {name: RunSource.of(run, columns=columns).within(memory) for name, run in named(runs).items()}
     asked = _asked(
         judgments, sources.values(), measures, Protocol.of(protocol), dialect, weights=weights, by=by, sample=sample,
-        per=per, columns=columns, duplicates=duplicates,
+        per=per, population=population, columns=columns, duplicates=duplicates,
     )  # fmt: skip
     results: dict[str, Result] = {}
     with _at_once(jobs, asked, sources) as answer:
@@ -197,6 +201,7 @@ def _asked(
     by: Any,
     sample: Any,
     per: Per,
+    population: Population | None,
     columns: Mapping[str, str] | None,
     duplicates: Duplicates | None,
 ) -> _Asked:
@@ -204,12 +209,12 @@ def _asked(
     protocol = protocol if duplicates is None else replace(protocol, duplicates=duplicates)
     tool = None if dialect is None else dialect_under(dialect, protocol)
     parsed = parse_all(measures, parse if tool is None else tool.written)
-    about: dict[str, Any] = {"groups": groups_of(by, judgments), "per": per}
+    about: dict[str, Any] = {"groups": groups_of(by, judgments), "per": per, "population": population}
     about["weights"] = None if weights is None else query_table(weights, "weight")
-    if sample is not None:
+    if sample is not None or population is not None:
         from rankgauge.sampling.design import sample_given
 
-        about["sample"] = sample_given(sample, weights, per)
+        about["sample"] = sample_given(sample, weights, per, population)
     if columns:
         judgments = JudgmentsSource.of(judgments, columns=columns)
         check_mapped(columns, [judgments, *runs], "columns:")
@@ -228,6 +233,7 @@ def measure_hits(
     groups: Mapping[str, str] | None = None,
     sample: Sample | None = None,
     per: Per = "search",
+    population: Population | None = None,
 ) -> Result:
     """The measures of what is matched under the rules; in a dialect under the tool's own, and rounded as it rounds.
 
@@ -248,7 +254,7 @@ def measure_hits(
         own_hits=own_hits,
         **{"name": "", **kept(hits)},
     )
-    return result if sample is None else result.of_sample(sample, per)
+    return result if sample is None else result.of_sample(sample, per, population)
 
 
 def _measured_by(

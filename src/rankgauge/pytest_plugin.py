@@ -28,12 +28,13 @@ def assert_no_regression(
     margin: float | Mapping[str, float] | None = None,
     minimums: Mapping[str, float] | None = None,
     inconclusive: str = "fail",
+    unchanged: str = "pass",
     **more: Any,
 ) -> Check:
     """Raise AssertionError, with the table as its message, unless the gate passes.
 
-    What cannot be told (`inconclusive`) fails, too, unless "pass" is asked for. The arguments are those of
-    `rankgauge.check`; the check is returned.
+    What cannot be told (`inconclusive`) fails, too, unless "pass" is asked for; where no judged value changed
+    (`unchanged`) it passes, unless "fail" is. The arguments are those of `rankgauge.check`; the check is returned.
     """
     __tracebackhide__ = True
     from rankgauge.comparison.gate.check import check
@@ -41,8 +42,10 @@ def assert_no_regression(
 
     if inconclusive not in ("pass", "fail"):
         raise InputError(f"inconclusive={inconclusive!r} is not known; expected pass or fail")
+    if unchanged not in ("pass", "fail"):
+        raise InputError(f"unchanged={unchanged!r} is not known; expected pass or fail")
     outcome = check(judgments, run, baseline, measures, margin=margin, minimums=minimums, **more)
-    answer = inconclusive if outcome.answer == "inconclusive" else outcome.answer
+    answer = {"inconclusive": inconclusive, "unchanged": unchanged}.get(outcome.answer, outcome.answer)
     if answer == "fail":
         raise AssertionError(f"\n{outcome}")
     return outcome

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_run"]
 
-EXITS: Final = {"pass": 0, "fail": 1, "inconclusive": 3}
+EXITS: Final = {"pass": 0, "unchanged": 0, "fail": 1, "inconclusive": 3}
 MARGIN: Final = (
     "how much may be lost? It is in units of the measure (0.01 is one point) and has no default, because only you know "
     "what does not matter; 'rankgauge plan' says what your queries can show"
@@ -40,6 +40,7 @@ MARGIN: Final = (
         "minimums",
         "sample",
         "inconclusive",
+        "unchanged",
         "markdown",
         "junit",
         "save_baseline",
@@ -55,7 +56,7 @@ MARGIN: Final = (
 @click.option(
     "--baseline", type=FILE, metavar="[NAME=]FILE", help="A run, or what eval --per-query --format json saved."
 )
-@shared("measures", "measures_from", "sample", "per", "memory")
+@shared("measures", "measures_from", "sample", "per", "population", "memory")
 @click.option(
     "--margin", "margins", multiple=True, metavar="[MEASURE=]M", help="The loss that does not matter; no default."
 )
@@ -63,6 +64,11 @@ MARGIN: Final = (
     "--min", "minimums", multiple=True, metavar="MEASURE=X", help="The mean must be at least X; repeat for more."
 )
 @click.option("--inconclusive", type=click.Choice(["pass", "fail"]), help="Exit with 0 or 1 instead of 3.")
+@click.option(
+    "--unchanged",
+    type=click.Choice(["pass", "inconclusive", "fail"]),
+    help="What it counts as when no judged value changed.  [exit 0]",
+)
 @click.option("--lost", type=click.IntRange(0), default=5, metavar="N", help="Name the N queries that lost most.  [5]")
 @click.option("--markdown", type=TARGET, metavar="FILE", help="Write Markdown for a pull request, too.")
 @click.option("--junit", type=TARGET, metavar="FILE", help="Write JUnit XML, too.")
@@ -74,18 +80,20 @@ MARGIN: Final = (
 def check_run(
     output: Output,
     inconclusive: str | None,
+    unchanged: str | None,
     markdown: str | None,
     junit: str | None,
     save_baseline: str | None,
     ratchet: bool,
     **asked: Any,
 ) -> int:
-    """Check that a run is not worse than a baseline by more than a margin: PASS, FAIL or INCONCLUSIVE.
+    """Check that a run is not worse than a baseline by more than a margin: PASS, FAIL, INCONCLUSIVE or UNCHANGED.
 
     PASS (exit 0): the one-sided 95 % lower bound of the mean difference is at least −margin. FAIL (exit 1): the upper
-    bound is below −margin. INCONCLUSIVE (exit 3): too few queries to tell; the number needed is printed. --min tests a
-    mean in the same way. Of several answers the worst counts. Misuse, or a baseline on other judgments or under other
-    rules, is exit 2.
+    bound is below −margin. INCONCLUSIVE (exit 3): too few queries to tell; the number needed is printed. UNCHANGED
+    (exit 0): no judged value changed, so nothing was measured that could fail. --min tests a mean in the same way. Of
+    several answers the worst counts. Misuse, a baseline on other judgments or under other rules, or two runs without
+    any judged document, is exit 2.
 
     \b
     Examples:
@@ -100,9 +108,10 @@ def check_run(
     if markdown is not None:
         write_text(markdown, check.show("markdown"))
     if junit is not None:
-        write_text(junit, junit_xml(check, inconclusive))
+        write_text(junit, junit_xml(check, inconclusive, unchanged))
     deliver(check, output)
-    answer = inconclusive if check.answer == "inconclusive" and inconclusive else check.answer
+    answer = unchanged if check.answer == "unchanged" and unchanged else check.answer
+    answer = inconclusive if answer == "inconclusive" and inconclusive else answer
     _save(check, answer, save_baseline, asked["baseline"] if ratchet else None)
     return EXITS[answer]
 
@@ -118,6 +127,7 @@ def _check(
     lost: int,
     sample: str | None,
     per: str | None,
+    population: str | None,
     memory: str | None,
     protocol: Protocol,
     reading: Reading,
@@ -142,7 +152,9 @@ def _check(
     inputs = Inputs(reading, qrels, runs, tables=[sample])
     if len(runs) > 1:
         list(inputs.runs.values())[1].origin = given  # a pipe gives its bytes once
-    new, *others = inputs.evaluate(everything, protocol, memory=memory, **inputs.sample(sample, per=per)).values()
+    new, *others = inputs.evaluate(
+        everything, protocol, memory=memory, **inputs.sample(sample, per=per, population=population)
+    ).values()
     return check_result(new, old or (Saved.of(others[0]) if others else None), allowed, at_least, lost=lost)
 
 
@@ -221,13 +233,15 @@ def _save(check: Check, answer: str, saved_to: str | None, ratcheted: str | None
     """Only what passed becomes a baseline."""
     from rankgauge.comparison.gate.baseline import save_baseline
 
-    if answer != "pass":
+    if answer not in ("pass", "unchanged"):
         if saved_to or ratcheted:
             warn(f"the baseline is not saved: the answer is {check.answer}")
         return
     if saved_to:
         save_baseline(check, saved_to)
-    if ratcheted and check.better:
+    if ratcheted and answer == "unchanged":
+        click.echo(printable(f"{check.baseline} stays: no judged value changed"), err=True)
+    elif ratcheted and check.better:
         save_baseline(check, ratcheted)
         click.echo(printable(f"{check.baseline} now holds the values of {check.name}"), err=True)
     elif ratcheted:

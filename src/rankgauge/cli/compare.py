@@ -43,10 +43,22 @@ def _labelled(table: dict[str, str]) -> str:
 )
 @click.option("--margin", type=float, metavar="M", help="Test equivalence within ± M (TOST).")
 @click.option("--rope", type=float, metavar="R", help="The probability that the difference is within ± R.")
-@click.option("--method", type=click.Choice(list(METHODS)), default="maxt", help=f"{_labelled(METHODS)}.  [maxt]")
+@click.option("--method", type=click.Choice(list(METHODS)), help=f"Decide by an adjusted p. {_labelled(METHODS)}.")
 @click.option("--also", multiple=True, type=click.Choice(list(ALSO)), help=f"Beside the decision: {_labelled(ALSO)}.")
 @shared(
-    "alpha", "flips", "seed", "dialect", "by", "weights", "sample", "per", "clusters", "keep_going", "memory", "jobs"
+    "alpha",
+    "flips",
+    "seed",
+    "dialect",
+    "by",
+    "weights",
+    "sample",
+    "per",
+    "population",
+    "clusters",
+    "keep_going",
+    "memory",
+    "jobs",
 )
 @click.option("--every-pair", is_flag=True, help="Show all pairs, however many.")
 @click.option("--details", is_flag=True, help="Show effect sizes, other tests, power and all cautions.")
@@ -66,7 +78,9 @@ def compare_runs(
 ) -> None:
     """Compare systems on the same queries: which is better, by how much, and is the difference significant?
 
-    One p-value decides: that of the paired sign-flip test, adjusted over all pairs (step-down max-T).
+    The paired sign-flip test of each pair decides about it, and gives its interval. The p that is adjusted for all
+    pairs (single-step max-T) stands beside it, for whoever looked at the table before choosing a pair; --method has it
+    decide.
 
     \b
     Examples:
@@ -95,6 +109,7 @@ def _compared(
     weights: str | None,
     sample: str | None,
     per: str | None,
+    population: str | None,
     clusters: str | None,
     keep_going: bool,
     memory: str | None,
@@ -110,7 +125,7 @@ def _compared(
         raise click.UsageError(f"--values takes the place of runs; leave {files[1]} out")
     qrels, *runs = files or (None,)
     inputs = Inputs(reading, qrels, runs, tables=[*values, by, weights, sample, clusters])
-    drawn = inputs.sample(sample, weights, per)
+    drawn = inputs.sample(sample, weights, per, population)
     belonging = query_table(clusters, "cluster") if clusters else None
     if values:
         refuse_rules(protocol, dialect, "values")

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_runs"]
 
-LOCAL = ("ltr", "sample", "save", "keep_going", "jobs", "qrels_format", "run_format")  # what is not for Spark
+LOCAL = (
+    "ltr",
+    "sample",
+    "population",
+    "save",
+    "keep_going",
+    "jobs",
+    "qrels_format",
+    "run_format",
+)  # what is not for Spark
 
 
 @command(
@@ -31,7 +40,8 @@ LOCAL = ("ltr", "sample", "save", "keep_going", "jobs", "qrels_format", "run_for
 )
 @click.argument("qrels", type=FILE, required=False, metavar="QRELS")
 @click.argument("runs", nargs=-1, type=FILE, metavar="[NAME=]RUN...")
-@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "sample", "keep_going", "memory", "jobs")
+@shared("measures", "measures_from", "per_query", "dialect", "by", "weights", "sample")
+@shared("population", "keep_going", "memory", "jobs")
 @click.option("--tie-band", is_flag=True, help="Lowest, expected and highest value over orders of equal scores.")
 @click.option("--engine", type=click.Choice(["spark"]), help="Have Spark read the runs, and measure where they lie.")
 @click.option("--master", metavar="URL", help="Where Spark runs: local[4], spark://…, yarn, sc://….  [local[*]]")
@@ -51,6 +61,7 @@ def evaluate_runs(
     by: str | None,
     weights: str | None,
     sample: str | None,
+    population: str | None,
     keep_going: bool,
     memory: str | None,
     jobs: int | None,
@@ -85,7 +96,7 @@ def evaluate_runs(
         evaluation = inputs.evaluate_in_spark(wanted, master or "local[*]", **about)
     else:
         about = {"by": by, "weights": weights, "keep_going": keep_going, "memory": memory, "jobs": jobs}
-        about |= inputs.sample(sample, weights)
+        about |= inputs.sample(sample, weights, population=population)
         evaluation = inputs.evaluate(wanted, protocol, dialect=dialect, **about)
     if save:
         project().save(evaluation)

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from rankgauge.store.project import Project
     from rankgauge.store.sources import Address
 
-__all__ = ["Inputs", "Reading", "nearest_project", "one_standard_input", "project", "stored"]
-__all__ += ["unsampled"]
+__all__ = ["Inputs", "Reading", "check_sampled", "nearest_project", "one_standard_input", "project", "stored"]
 
 MUCH = 100 << 20  # bytes, from which on a progress bar is worth its place
 
@@ -145,8 +144,10 @@ class Inputs:
             self._check_columns()
             return evaluate(self.judgments, self.runs, measures, **about)
 
-    def sample(self, given: str | None, weights: str | None = None, per: str | None = None) -> dict[str, Any]:
-        """The sample that was named, or that the stored runs were made for, and whether means are per search or query.
+    def sample(
+        self, given: str | None, weights: str | None = None, per: str | None = None, population: str | None = None
+    ) -> dict[str, Any]:
+        """The sample that was named, or that the stored runs were made for, and what its means and intervals are of.
 
         `none` stands for no sample, also where there would be one.
         """
@@ -158,9 +159,8 @@ class Inputs:
                 warn_of_another(found, self.runs.values())
         else:
             found = self._own_sample() if weights is None else None
-        if found is None and per is not None:
-            raise unsampled()
-        return {"sample": found, "per": per or "search"}
+        check_sampled(found, per, population)
+        return {"sample": found, "per": per or "search", "population": population}
 
     @property
     def _are_stored(self) -> bool:
@@ -216,9 +216,14 @@ class Inputs:
             source.watch = None
 
 
-def unsampled() -> click.UsageError:
-    """The error for `--per` where nothing was drawn."""
-    return click.UsageError("--per is for the means of a sample, and there is none; give --sample FILE")
+def check_sampled(sample: Sample | None, per: str | None, population: str | None) -> None:
+    """Refuse what takes a sample where there is none."""
+    if sample is None and per is not None:
+        raise click.UsageError("--per is for the means of a sample, and there is none; give --sample FILE")
+    if sample is None and population == "log":
+        from rankgauge.sampling.design import NO_LOG
+
+        raise click.UsageError(f"--population log: {NO_LOG}; give --sample FILE, or leave --population out")
 
 
 def one_standard_input(paths: Sequence[str | None]) -> None:

@@ -198,6 +198,13 @@ SHARED: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
         ("--per",),
         {"type": click.Choice(["search", "query"]), "help": "With a sample: means per search or per query.  [search]"},
     ),
+    "population": (
+        ("--population",),
+        {
+            "type": click.Choice(["log", "future"]),
+            "help": "With a sample: intervals and p are about its log, or about future searches.  [log]",
+        },
+    ),
     "clusters": _file("--clusters", "Dependent queries: a table with a query and a cluster column."),
     "alpha": (
         ("--alpha",),

@@ -53,7 +53,7 @@ NEEDS: Final = {
     "scale": tuple(f"kind={kind}" for kind in TRUST),
     "error_rate": "kind=noise",
     "confusion": "kind=noise",
-    **dict.fromkeys(("by", "weights", "sample", "per", "baseline", "dialect"), OTHERS),
+    **dict.fromkeys(("by", "weights", "sample", "per", "population", "baseline", "dialect"), OTHERS),
 }
 
 
@@ -93,7 +93,7 @@ def complete_kinds(context: click.Context, parameter: click.Parameter, incomplet
 )
 @click.option("--theme", type=click.Choice(["light", "dark"]), default="light", help="Of a PNG or SVG.  [light]")
 @click.option("--width", type=click.IntRange(240, 4000), default=720, help="Pixels of a PNG or SVG.  [720]")
-@shared("dialect", "by", "weights", "sample", "per")
+@shared("dialect", "by", "weights", "sample", "per", "population")
 @protocol_options
 @reading_options
 def plot_runs(kind: str, output: Output, theme: str, width: int, **asked: Any) -> None:
@@ -155,7 +155,7 @@ def _draw(
         source = SOURCES[kind](inputs, measure or "nDCG@10", **asked)
     else:
         about = {name: asked[name] for name in ("dialect", "by", "weights")}
-        about |= inputs.sample(asked["sample"], asked["weights"], asked["per"])
+        about |= inputs.sample(asked["sample"], asked["weights"], asked["per"], asked["population"])
         source = _source(kind, inputs.evaluate([measure or "nDCG@10"], asked["protocol"], **about), baseline)
     return functools.partial(charts.KINDS[kind], source, **more)
 

@@ -55,7 +55,7 @@ WIDE = 90  # characters of a command that fits on a line
     "baseline",
     by="Groups of queries: a table with a query and a group column; number columns become business metrics.",
 )
-@shared("weights", "sample", "per", "clusters", "queries", "documents", "keep_going")
+@shared("weights", "sample", "per", "population", "clusters", "queries", "documents", "keep_going")
 @click.option(
     "--experiments",
     type=FILE,
@@ -116,7 +116,7 @@ def write_report(
         tables=[asked[name] for name in ("by", "weights", "sample", "clusters", "queries", "documents")],
     )  # fmt: skip
     (judge, judgments), *others = inputs.judges.items() or [("judgments", inputs.judgments)]
-    asked |= inputs.sample(asked["sample"], asked["weights"], asked["per"])
+    asked |= inputs.sample(asked["sample"], asked["weights"], asked["per"], asked["population"])
     asked["sample"] = asked["sample"] or NO_SAMPLE
     asked["protocol"] = inputs.rules(asked["protocol"])
     made = report(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankgauge.cli.inputs import Reading
     from rankgauge.protocol import Protocol
     from rankgauge.sampling.design import Per
+    from rankgauge.stats.inference import Population
     from rankgauge.store.project import Project
     from rankgauge.web.files import Files
     from rankgauge.web.network import Network
@@ -55,7 +56,7 @@ def network_options(command: Callable[..., Any]) -> Any:
 )
 @click.argument("sources", nargs=-1, type=FILE, metavar="[PROJECT | QRELS [NAME=]RUN...]")
 @shared("measures_from", measures="The measure that is shown first.  [nDCG@10, or the project's]")
-@shared("queries", "documents", "by", "sample", "per")
+@shared("queries", "documents", "by", "sample", "per", "population")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="The port.  [8765, or the next that is free]")
 @click.option("--open", "browser", is_flag=True, help="Open the page in a browser.")
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="The address; of this machine.  [127.0.0.1]")
@@ -125,6 +126,7 @@ def _files(
     reading: Reading,
     sample: str | None,
     per: Per | None,
+    population: Population | None,
     **texts: Any,
 ) -> Files:
     from rankgauge.cli.inputs import Inputs
@@ -132,7 +134,7 @@ def _files(
 
     inputs = Inputs(reading, sources[0], sources[1:], tables=[*texts.values(), sample])
     shown = _measures(measures) or ("nDCG@10",)
-    drawn = inputs.sample(sample, per=per)
+    drawn = inputs.sample(sample, per=per, population=population)
     files = Files(inputs.judgments, inputs.runs, inputs.rules(protocol), shown, **texts, **drawn)
     files.check()
     return files
@@ -147,17 +149,18 @@ def _stored(
     by: str | None,
     sample: str | None,
     per: Per | None,
+    population: Population | None,
     **texts: Any,
 ) -> Files:
-    from rankgauge.cli.inputs import unsampled
+    from rankgauge.cli.inputs import check_sampled
     from rankgauge.web.projects import files_of
 
     for name, value in texts.items():
         if value is not None:
             raise click.UsageError(f"--{name}: a project has texts of its own; put them there: rankgauge store import")
-    files = files_of(project, protocol, _measures(measures), by=by, sampled=sample, per=per)
-    if files.sample is None and per is not None:
-        raise unsampled()
+    about: dict[str, Any] = {"by": by, "sampled": sample, "per": per, "population": population}
+    files = files_of(project, protocol, _measures(measures), **about)
+    check_sampled(files.sample, per, population)
     return files
 
 

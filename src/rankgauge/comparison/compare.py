@@ -18,7 +18,14 @@ from rankgauge.comparison.doubts import (
 from rankgauge.comparison.pairs import Family, compare_groups, compare_pairs
 from rankgauge.comparison.settings import Also, Method, Settings
 from rankgauge.comparison.value_tables import on_judgments, values_of_tables
-from rankgauge.comparison.values import Values, values_of_results, with_clusters, with_sample, without_weightless
+from rankgauge.comparison.values import (
+    Values,
+    speaking_of,
+    values_of_results,
+    with_clusters,
+    with_sample,
+    without_weightless,
+)
 from rankgauge.comparison.verdict import OPPOSITE
 from rankgauge.errors import Doubt, InputError
 from rankgauge.evaluate import evaluate_runs
@@ -28,13 +35,13 @@ from rankgauge.measures.parser import measure_text
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read.named import named
 from rankgauge.result import Evaluation, Result
-from rankgauge.stats import paired
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
     from rankgauge.read import Judgments
     from rankgauge.sampling.design import Per
     from rankgauge.sampling.sample import Sample
+    from rankgauge.stats.inference import Population
 
 __all__ = [
     "Comparison", "Settings", "Values", "compare", "compare_results", "compare_tables", "compare_values",
@@ -48,7 +55,7 @@ def compare(
     measures: AnyMeasure | Iterable[AnyMeasure] | None = None,
     *,
     baseline: str | None = None,
-    method: Method = "maxt",
+    method: Method | None = None,
     also: Also | Iterable[Also] = (),
     margin: float | None = None,
     rope: float | None = None,
@@ -62,6 +69,7 @@ def compare(
     clusters: Any = None,
     sample: Any = None,
     per: Per = "search",
+    population: Population | None = None,
     memory: int | str | None = None,
     jobs: int | None = None,
 ) -> Comparison:
@@ -69,10 +77,11 @@ def compare(
 
     `runs` maps the name of each system to its run, or is a list of paths, which are named by their stem. With
     judgments=None these are Results, by names or in a list, or a table of values: a path, a frame, or system → query →
-    value. One p decides: that of the sign-flip test, adjusted over the
-    family of pairs by `method`; `also` names what to show beside it. The measure is nDCG@10 unless said otherwise;
-    `weights`, `by` (groups) and `clusters` (queries that belong together) are by query. `sample` is
-    what `rankgauge.sample` drew, or the file of it: means and differences are `per` search or query of its log.
+    value. The sign-flip test of each pair decides about it; the p that is
+    adjusted for all pairs stands beside it, or decides, where a `method` is given. `also` names what else to show. The
+    measure is nDCG@10 unless said otherwise; `weights`, `by` (groups) and `clusters` (queries that belong together) are
+    by query. `sample` is what `rankgauge.sample` drew, or the file of it: means and differences are `per` search or
+    query of its log, and intervals and p speak of a `population`: this log, or future searches like those in it.
     `protocol`, `dialect`, `memory` and `jobs` (see `evaluate_runs`) are for runs; of a table, `missing="skip"` leaves
     queries out that lack a value.
     """
@@ -90,7 +99,7 @@ def compare(
         of_results = bool(listed) and all(isinstance(each, Result) for each in listed)
         refuse_rules(protocol, dialect, "results" if of_results else "values")
         about: dict[str, Any] = {"weights": weights, "groups": groups_of(by, None), "clusters": belonging}
-        about |= {"sample": drawn, "per": per}
+        about |= {"sample": drawn, "per": per, "population": population}
         if of_results:
             results = _several(runs)
             if sample is not None or weights is not None:
@@ -100,7 +109,7 @@ def compare(
         return compare_tables(tables, wanted, settings, skip=protocol.missing == "skip", **about)
     evaluation = evaluate_runs(
         judgments, _several(runs), wanted or "nDCG@10", protocol=protocol, dialect=dialect, weights=weights, by=by,
-        sample=sample if drawn is None else drawn, per=per, memory=memory, jobs=jobs,
+        sample=sample if drawn is None else drawn, per=per, population=population, memory=memory, jobs=jobs,
     )  # fmt: skip
     return compare_results(evaluation, settings, clusters=belonging)
 
@@ -162,6 +171,7 @@ def compare_values(
     clusters: Mapping[str, Any] | None = None,
     sample: Sample | None = None,
     per: Per = "search",
+    population: Population | None = None,
 ) -> Comparison:
     """Compare the systems of every table of values, with what is known of their queries beside what they say."""
     measures: dict[str, Compared] = {}
@@ -171,7 +181,7 @@ def compare_values(
             each = replace(each, weights=weights_of(weights, each.queries))
         if groups is not None:
             each = replace(each, groups=masks_of(groups, each.queries))
-        each = with_sample(each, sample, per)
+        each = speaking_of(with_sample(each, sample, per), population)
         each = without_weightless(with_clusters(each, clusters))
         if len(each.systems) < 2:
             raise InputError(f"there is only one system, {each.systems[0]}; a comparison needs two or more")
@@ -179,7 +189,7 @@ def compare_values(
         within = {group: _compared(each.only(each.groups[group]), part, settings) for group, part in parts.items()}
         measures[name] = replace(_compared(each, family, settings), groups=within)
         doubts += [
-            *doubts_of_sample(each, family.pairs),
+            *doubts_of_sample(each),
             *doubts_of_pairs(each, family.pairs),
             *doubts_of_family(name, family, settings),
         ]
@@ -199,7 +209,6 @@ def _doubts_of_groups(measure: str, groups: Mapping[str, Compared], settings: Se
 
 
 def _compared(values: Values, family: Family, settings: Settings) -> Compared:
-    units = paired.units_of(values.table, values.weights, values.clusters)
     counts = {name: dict.fromkeys(OPPOSITE, 0) for name in values.systems}
     for pair in family.pairs:
         counts[pair.a][pair.decision] += 1
@@ -208,7 +217,7 @@ def _compared(values: Values, family: Family, settings: Settings) -> Compared:
         name: System(mean, (low, high), *counts[name].values())
         for name, (mean, low, high) in values.intervals(settings.alpha).items()
     }
-    return Compared(values, systems, family.pairs, family.flips, family.exact, effective=units.effective)
+    return Compared(values, systems, family.pairs, family.flips, family.exact, effective=values.drawn.effective)
 
 
 def _measures(measures: Any) -> list[str] | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from rankgauge.comparison.pairs import Pair
+from rankgauge.comparison.pairs import Pair, Reading
 from rankgauge.comparison.settings import METHODS, Settings
 from rankgauge.errors import Doubt, InputError, MeasureError
 from rankgauge.measures import Measure, parse
@@ -16,14 +17,14 @@ from rankgauge.stats.estimate import Estimate
 if TYPE_CHECKING:
     from rankgauge.comparison.values import Values
     from rankgauge.result import Evaluation
-    from rankgauge.stats.paired import Interval
+    from rankgauge.stats.inference import Interval
 
 __all__ = ["ByMeasure", "Compared", "Comparison", "System"]
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The mean of a system, with its t interval; of how many systems it is better, worse, not significant."""
+    """The mean of a system, with its interval; of how many systems it is better, worse, not significant."""
 
     mean: float
     interval: Interval
@@ -182,10 +183,10 @@ class Comparison(Shown, ByMeasure[Compared]):
     @property
     def family(self) -> dict[str, Any]:
         """How the pairs were adjusted, what that controls, how many there are; groups × pairs are a family as well."""
-        method, groups = self.settings.method, self.first.groups
+        method, groups = self.settings.adjusting, self.first.groups
         pairs = sum(len(group.pairs) for group in groups.values())
         size = {"size": len(self.first.pairs)} | ({"size_of_groups": pairs} if groups else {})
-        return {"method": method, "controls": METHODS[method], **size}
+        return {"method": method, "controls": METHODS[method], "decides": self.settings.method is not None, **size}
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One flat row per measure, group and pair, every digit of it."""
@@ -207,9 +208,8 @@ def _flat(pair: Pair) -> dict[str, Any]:
             result |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
         elif name == "others":
             result |= {f"p_{method}": each["p"] for method, each in value.items()}
-        elif name == "intervals":
-            for kind, ends in value.items():
-                result |= {f"{kind}_{end}": number for end, number in ends.items()}
+        elif isinstance(value, Reading):
+            result |= {f"{name}_p": value.p, f"{name}_low": value.interval[0], f"{name}_high": value.interval[1]}
         else:
             result[name] = value
     return result
@@ -231,8 +231,8 @@ def _compared_data(compared: Compared) -> dict[str, Any]:
 
 
 ORDER = (
-    *("a", "b", "difference", "relative", "p", "p_adjusted", "p_t"),
-    *("d_z", "g_z", "wins", "ties", "losses", "detectable", "decision", "verdict"),
+    *("a", "b", "difference", "relative", "p", "difference_simultaneous", "p_adjusted", "p_t"),
+    *("d_z", "g_z", "wins", "ties", "losses", "detectable", "decision", "decided_by", "verdict"),
 )
 ENDS = {"mean": "interval", "difference": "interval", "relative": "relative_interval", "d_z": "d_z_interval"}
 
@@ -245,8 +245,8 @@ def _with_ends(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _pair_data(pair: Pair) -> dict[str, Any]:
     """The pair's fields, the most important ones first, what was not asked for left out."""
-    fields = _with_ends(asdict(pair)) | {"verdict": pair.verdict}
-    fields["intervals"] = {kind: {"low": low, "high": high} for kind, (low, high) in pair.intervals.items()}
-    known = {*ORDER, "measure", "alpha", "adjusted"}  # what is said of all pairs together
+    fields = _with_ends({each.name: getattr(pair, each.name) for each in dataclass_fields(pair)})
+    fields |= {"verdict": pair.verdict, "difference_simultaneous": Estimate(pair.difference, *pair.simultaneous)}
+    known = {*ORDER, "measure", "alpha", "simultaneous"}  # what is said of all pairs together
     rest = {name: value for name, value in fields.items() if name not in known and value not in (None, {})}
     return {name: fields[name] for name in ORDER} | rest

@@ -32,8 +32,9 @@ SHOWN: Final = 3
 MULTIPLIED: Final = frozenset({"holm", "bh", "by"})  # methods that multiply the smallest p by the number of pairs
 # Code → when it is said.
 CODES: Final = {
-    "few-queries": f"fewer than {FEW_QUERIES} queries (or clusters of queries)",
+    "few-queries": f"fewer than {FEW_QUERIES} queries (or clusters), or queries worth fewer by their weights",
     "few-differences": f"a pair of systems that differ on fewer than {FEW_QUERIES} queries, though on some",
+    "adjusted": "a verdict that the p adjusted for all comparisons does not have",
     "skewed": f"skewness / √queries of a pair's differences beyond ± {SKEWED:g}",
     "unanswered": f"{UNANSWERED:.0%} of the queries or more are without an answer, and so count 0, of one system alone",
     "tie-band": "another order of equal scores could move a difference by more than its size",
@@ -43,7 +44,6 @@ CODES: Final = {
     "few-flips": "so few flips that no p can fall below the level; under Holm, BH or BY, below their first step",
     "fixed-list": "a sample by `top`: nothing follows about other queries, and there is no interval",
     "random-per-search": "a mean per search, of a sample in which inclusion does not grow with traffic",
-    "this-log": "the interval over draws of a sample is on one side of 0, and p is not below the level",
     "sample-lacking": "queries of the sample were not evaluated",
     "sample-ignored": "plain means, in Python, of a run that was made for a sample of a project",
 }
@@ -52,35 +52,44 @@ CODES: Final = {
 def doubts_of_pairs(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
     """What the values alone show."""
     measure = values.measure
-    clusters = None if values.clusters is None else len(set(values.clusters.tolist()))
-    units, words = clusters or len(values.queries), units_text(len(values.queries), clusters)
     if values.dropped:
         query, why = next(iter(values.dropped.items()))
         number = counted(len(values.dropped), "query was", "queries were")
         yield Doubt("dropped-queries", f"{measure}: {number} left out, such as {query}: {why}")
-    if units < FEW_QUERIES:
+    units, effective = pairs[0].units, pairs[0].effective
+    if effective < FEW_QUERIES:
+        words = units_text(units, pairs[0].clusters)
+        worth = f", worth {effective:.1f} of equal weight," if effective < units - 0.5 else ""
+        chance = " of the sample that were left to chance" if values.population == "log" else ""
         yield Doubt(
             "few-queries",
-            f"{measure}: {words} {'is' if units == 1 else 'are'} few; below {FEW_QUERIES} "
+            f"{measure}: {words}{chance}{worth} {'is' if units == 1 else 'are'} few; below {FEW_QUERIES} "
             "an interval or a p-value is only as good as the differences are symmetric; judge more queries",
         )
     else:
         yield from _few_differences(measure, pairs)
-        yield from _skewed(measure, pairs, units, words)
+        yield from _skewed(measure, pairs, units, units_text(units, pairs[0].clusters))
+    yield from _adjusted(measure, pairs)
 
 
-def doubts_of_sample(values: Values, pairs: Sequence[Pair]) -> Iterator[Doubt]:
-    """What the sample shows, and where the interval and p answer differently: they ask for different things."""
-    if values.design is None:
-        return
-    yield from values.design.doubts()
-    apart = [pair for pair in pairs if pair.p_adjusted > pair.alpha and (pair.interval[0] > 0 or pair.interval[1] < 0)]
+def _adjusted(measure: str, pairs: Sequence[Pair]) -> Iterator[Doubt]:
+    """Verdicts that hold for a pair that was named before looking, and not for one that was picked from a table."""
+    apart = [pair for pair in pairs if pair.adjusting_matters]
     if apart:
+        first = apart[0]
+        others = f" (and {counted(len(apart) - 1, 'more pair')})" if len(apart) > 1 else ""
         yield Doubt(
-            "this-log",
-            f"{values.measure}: on this log {_names(apart)} differ by the interval, in which queries that are in every "
-            "sample are known; p takes these, too, for some of many, and does not show a difference on other searches",
+            "adjusted",
+            f"{measure}: adjusted for {counted(first.comparisons, 'comparison')}, {first.a} is not {first.decision} "
+            f"than {first.b} (p = {first.p_adjusted:.4f}){others}; the verdict holds if you had asked about this pair "
+            "before looking at the others",
         )
+
+
+def doubts_of_sample(values: Values) -> Iterator[Doubt]:
+    """What the sample shows."""
+    if values.design is not None:
+        yield from values.design.doubts()
 
 
 def doubts_of_groups(groups: Mapping[str, Sequence[Doubt]]) -> Iterator[Doubt]:
@@ -100,12 +109,13 @@ def doubts_of_family(measure: str, family: Family, settings: Settings) -> Iterat
 
 
 def _few_differences(measure: str, pairs: Sequence[Pair]) -> Iterator[Doubt]:
-    few = sorted((p for p in pairs if 0 < p.wins + p.losses < FEW_QUERIES), key=lambda p: p.wins + p.losses)
+    few = sorted((p for p in pairs if 0 < p.telling < FEW_QUERIES), key=lambda p: p.telling)
     if few:
         first = few[0]
+        worth = f", worth {first.telling:.1f}" if first.telling < first.changed - 0.5 else ""
         yield Doubt(
             "few-differences",
-            f"{measure}: {_names(few)} differ on few queries ({first.wins + first.losses} of {first.queries:,}), on "
+            f"{measure}: {_names(few)} differ on few queries ({first.changed} of {first.units:,}{worth}), on "
             f"which the answer rests; below {FEW_QUERIES} it is only as good as the differences are symmetric",
         )
 
@@ -122,7 +132,7 @@ def _skewed(measure: str, pairs: Sequence[Pair], units: int, words: str) -> Iter
 
 
 def _unequal(measure: str, pairs: Sequence[Pair], settings: Settings) -> Iterator[Doubt]:
-    asked = [name for name in (settings.method, *settings.also) if name in TUKEYS]
+    asked = [name for name in (settings.adjusting, *settings.also) if name in TUKEYS]
     spread = [pair.deviation for pair in pairs]
     if asked and max(spread) > UNEQUAL * min(spread):
         yield Doubt(
@@ -133,10 +143,9 @@ def _unequal(measure: str, pairs: Sequence[Pair], settings: Settings) -> Iterato
 
 
 def _few_flips(measure: str, family: Family, settings: Settings) -> Iterator[Doubt]:
-    """Under max-T every p comes from the flips of the family, under the other methods from those of its pair."""
+    """Every p comes from the flips of its pair."""
     number, method = len(family.pairs), settings.method
-    exact = family.exact if method == "maxt" else any(pair.exact for pair in family.pairs)
-    if exact or method in TUKEYS:
+    if any(pair.exact for pair in family.pairs) or method in TUKEYS:
         return
     smallest, needed = 1 / (settings.flips + 1), settings.alpha / (number if method in MULTIPLIED else 1)
     if smallest > needed:
@@ -206,18 +215,24 @@ def _won_unjudged(pair: Pair, shares: Mapping[str, float]) -> bool:
 
 
 def _tie_bands(results: Mapping[str, Result], measure: Measure, pairs: Sequence[Pair]) -> Iterator[Doubt]:
+    """The pairs that another order of equal scores could reverse: the worse one's best is no less than the better
+    one's worst."""
     from rankgauge.measures.bands.notes import mean_ends
 
-    tied = {name: r for name, r in results.items() if r.hits.open}
-    ends = {name: mean_ends(result, measure) for name, result in tied.items()}
-    width = {name: high - low for name, (low, high) in ends.items()}
-    apart = [pair for pair in pairs if pair.wins + pair.losses]  # of those that are equal there is none to undo
-    touched = [p for p in apart if width.get(p.a, 0.0) + width.get(p.b, 0.0) > max(abs(p.difference), 5e-5)]
+    ends = {name: mean_ends(result, measure) if result.hits.open else None for name, result in results.items()}
+    touched = []
+    for pair in pairs:
+        better, worse = (pair.a, pair.b) if pair.difference > 0 else (pair.b, pair.a)
+        low = ends.get(better) or (results[better][measure],) if better in results else None
+        high = ends.get(worse) or (results[worse][measure],) if worse in results else None
+        if pair.difference and low and high and (ends[better] or ends[worse]) and low[0] <= high[-1]:
+            touched.append(pair)
     if touched:
-        name = max((each for pair in touched for each in (pair.a, pair.b)), key=lambda each: width.get(each, 0.0))
-        low, high = ends[name]
+        tied = {name: each for pair in touched for name in (pair.a, pair.b) if (each := ends[name]) is not None}
+        name = max(tied, key=lambda each: tied[each][1] - tied[each][0])
+        low_end, high_end = tied[name]
         yield Doubt(
             "tie-band",
             f"{measure}: the order of equal scores could undo the difference of {_names(touched)}; {name} alone "
-            f"ranges from {low:.4f} to {high:.4f}; compare with --ties average",
+            f"ranges from {low_end:.4f} to {high_end:.4f}; compare with --ties average",
         )

@@ -34,11 +34,12 @@ class Saved:
     source: str = ""
     history: list[dict[str, Any]] = field(default_factory=list)  # of a baseline: what it replaced, oldest first
     first: dict[str, dict[str, float]] | None = None  # of a baseline: the values of the first one
+    result: Result | None = None  # that the values are of, where they are not from a file
 
     @classmethod
     def of(cls, result: Result) -> Saved:
         """What would be saved of a result."""
-        return _saved(Evaluation.of([result]).to_dict(), "")[0]
+        return replace(_saved(Evaluation.of([result]).to_dict(), "")[0], result=result)
 
     @property
     def title(self) -> str:

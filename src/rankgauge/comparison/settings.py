@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from rankgauge.errors import InputError, choices, unknown
 
-__all__ = ["ALSO", "INTERVALS", "METHODS", "RANKS", "TUKEYS", "Also", "Method", "Settings"]
+__all__ = ["ALSO", "IDLE", "METHODS", "RANKS", "TUKEYS", "Also", "Method", "Settings"]
 
 Method: TypeAlias = Literal["maxt", "holm", "bh", "by", "tukey", "randomised-tukey", "none"]
 Also: TypeAlias = Literal[
@@ -26,9 +26,9 @@ METHODS: Final = {
 }
 TUKEYS: Final = frozenset({"tukey", "randomised-tukey"})
 RANKS: Final = {"wilcoxon": "descriptive", "sign": "descriptive"}
-INTERVALS: Final = {"bca": "bootstrap interval", "studentised": "bootstrap interval"}
+IDLE: Final = {"bca": "no longer made", "studentised": "no longer made"}  # understood, and said to do nothing
 # What can be shown beside the decision.
-ALSO: Final = {**{name: METHODS[name] for name in METHODS if name != "none"}, **RANKS, **INTERVALS}
+ALSO: Final = {**{name: METHODS[name] for name in METHODS if name != "none"}, **RANKS, **IDLE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Settings:
     """How to compare: against whom, by which method, with how many flips, and what to show beside the decision."""
 
     baseline: str | None = None
-    method: str = "maxt"
+    method: str | None = None  # decides; None: every pair decides for itself, and max-T stands beside it
     also: tuple[str, ...] = ()
     alpha: float = 0.05
     margin: float | None = None
@@ -45,12 +45,18 @@ class Settings:
     seed: int = 0
 
     @property
+    def adjusting(self) -> str:
+        """The method by which p is adjusted for all comparisons."""
+        return self.method or "maxt"
+
+    @property
     def beside(self) -> bool:
         """Whether anything is asked for beside the decision."""
         return bool(self.also) or self.margin is not None or self.rope is not None
 
     def __post_init__(self) -> None:
-        _known("method", self.method, METHODS)
+        if self.method is not None:
+            _known("method", self.method, METHODS)
         for each in self.also:
             _known("also", each, ALSO)
         if not 0 < self.alpha < 1:

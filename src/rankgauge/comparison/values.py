@@ -19,7 +19,8 @@ from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import Protocol
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.paired import Interval, Moments, Units, mean_interval, moments, t_interval, units_of
+from rankgauge.stats.inference import Population, Queries
+from rankgauge.stats.paired import TIE, Interval, mean_interval, units_of
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rankgauge.sampling.sample import Sample
 
 __all__ = ["Values", "comparable", "one_definition", "values_of_results", "with_clusters", "with_sample"]
-__all__ += ["without_weightless"]
+__all__ += ["speaking_of", "without_weightless"]
 
 LARGEST: Final = 1e60
 
@@ -117,16 +118,24 @@ class Values:
         """a − b, query by query."""
         return self.of(a) - self.of(b)
 
-    def moments(self, units: Units, a: int, b: int) -> Moments:
-        """The moments of the difference of two systems, by their places; of a sample, over draws of it."""
-        if self.design is None or self.clusters is not None or self.design.sample.fixed:
-            return moments(units, a, b)
-        return self.design.moments(self.queries, self.table[:, a], self.table[:, b])
+    def apart(self, a: int, b: int) -> Floats:
+        """System a − system b by query, by their places; what differs by rounding alone is equal."""
+        one, other = self.table[:, a], self.table[:, b]
+        difference: Floats = one - other
+        difference[np.abs(difference) <= TIE * max(np.abs(one).max(initial=0.0), np.abs(other).max(initial=0.0))] = 0.0
+        return difference
 
-    def difference_interval(self, found: Moments, alpha: float, units: int) -> Interval:
-        """The interval of a difference of these moments, where the measure can be; none of a fixed list."""
-        interval = t_interval(found, alpha) if self.design is None else self.design.interval(found, alpha)
-        return self.within_range(interval, alpha, units, lowest=-1.0)
+    @property
+    def drawn(self) -> Queries:
+        """How the queries weigh, which belong together, and how chance drew them."""
+        if self.design is None:
+            return Queries(len(self.queries), self.weights, self.clusters)
+        return replace(self.design.drawn(self.queries), clusters=self.clusters)
+
+    @property
+    def population(self) -> Population | None:
+        """What intervals and p speak of, where the queries are a sample: its log, or future searches."""
+        return None if self.design is None or self.clusters is not None else self.design.population
 
     def only(self, chosen: Bools) -> Values:
         """These queries alone; no groups."""
@@ -258,6 +267,15 @@ def with_sample(values: Values, sample: Sample | None, per: Per) -> Values:
     inside, groups = values.only(chosen), {name: mask[chosen] for name, mask in values.groups.items()}
     groups = {name: mask for name, mask in groups.items() if mask.any()}
     return replace(inside, weights=design.weights(inside.queries), design=design, groups=groups)
+
+
+def speaking_of(values: Values, population: Population | None) -> Values:
+    """The same values, whose intervals and p speak of the log that was sampled, or of future searches."""
+    if values.design is None and population == "log":
+        raise InputError(f"population={population!r} is for a sample of a log, and there is none; give the sample")
+    if values.design is None or population is None:
+        return values
+    return replace(values, design=values.design.with_population(population))
 
 
 def without_weightless(values: Values) -> Values:

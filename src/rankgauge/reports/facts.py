@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rankgauge.result import Evaluation, Result
     from rankgauge.sampling.design import Per
     from rankgauge.sampling.sample import Sample
+    from rankgauge.stats.inference import Population
     from rankgauge.trust.online.align import Alignment
     from rankgauge.validation.validate import Findings
 
@@ -74,6 +75,7 @@ class Wanted:
     limits: Limits = field(default_factory=Limits)
     sample: Sample | str | None = None  # NO_SAMPLE where plain means are wanted
     per: Per = "search"
+    population: Population | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ class Facts:
 def gather(source: Source, wanted: Wanted) -> Facts:
     """Read, match and measure every run, compare them, explain the queries that matter, and check the files."""
     about: dict[str, Any] = {"protocol": wanted.protocol, "weights": wanted.weights, "by": wanted.groups}
-    about |= {"sample": wanted.sample, "per": wanted.per}
+    about |= {"sample": wanted.sample, "per": wanted.per, "population": wanted.population}
     results = evaluate_runs(source.judged, source.runs, wanted.measures, keep_going=wanted.keep_going, **about)
     source = replace(source, runs={name: source.runs[name] for name in results})
     values = {name: with_clusters(each, wanted.clusters) for name, each in values_of_results(results).items()}

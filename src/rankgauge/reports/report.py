@@ -28,6 +28,7 @@ from rankgauge.shown import Shown, clean
 from rankgauge.trust.judges.sets import Repeated
 
 if TYPE_CHECKING:
+    from rankgauge.stats.inference import Population
     from rankgauge.trust.online.align import Alignment
 
 __all__ = ["Report", "Source", "Wanted", "report"]
@@ -100,6 +101,7 @@ def report(
     weights: Any = None,
     sample: Any = None,
     per: Per = "search",
+    population: Population | None = None,
     clusters: Any = None,
     queries: Any = None,
     documents: Any = None,
@@ -116,7 +118,7 @@ def report(
     repeated: Repeated | None = None,
     protocol: Protocol | Rules = DEFAULT,
     baseline: str | None = None,
-    method: Method = "maxt",
+    method: Method | None = None,
     alpha: float = 0.05,
     flips: int = 100_000,
     seed: int = 0,
@@ -129,7 +131,7 @@ def report(
     name and the run; `candidates` and `restrict` are as `funnel` takes them, `keep_going` as `evaluate_runs` does.
     `second` are the judgments of other judges by their names: how well they agree with the first, who is called
     `judge` (else by the stem of the path), and what they would make of the systems; `repeated` as in `agree`.
-    `baseline`, `method`, `alpha`, `flips`, `seed`, `sample` and `per` are those of `compare`.
+    `baseline`, `method`, `alpha`, `flips`, `seed`, `sample`, `per` and `population` are those of `compare`.
 
     >>> made = report({"q": {"a": 1}, "r": {"b": 1}}, {"x": {"q": {"a": 1.0}, "r": {"c": 1.0}}}, charts=False)
     >>> [section.title for section in made.sections()][:2]
@@ -157,8 +159,11 @@ def report(
         restrict,
         repeated,
         keep_going,
-        sample=None if sample is None else sample_given(sample, weights, per) or NO_SAMPLE,
+        sample=None
+        if sample is None and population is None
+        else sample_given(sample, weights, per, population) or NO_SAMPLE,
         per=per,
+        population=population,
     )
     return Report(gather(source, wanted))
 

@@ -19,7 +19,16 @@ from rankgauge.reports.trust import Caution, cautions, checks, judged, reproduce
 from rankgauge.show.cells import interval_column, interval_text, is_missing, number_text
 from rankgauge.show.marks import VERDICTS, decision_mark, letter
 from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, chart_of, ranked, sentence
-from rankgauge.show.sections.comparison import DETECTABLE, MOST_BARS, details_table, how_decided, p_head, pairs_table
+from rankgauge.show.sections.comparison import (
+    DETECTABLE,
+    MOST_BARS,
+    details_table,
+    highest,
+    how_decided,
+    p_cells,
+    p_columns,
+    pairs_table,
+)
 from rankgauge.show.sections.evaluation import sample_table
 
 if TYPE_CHECKING:
@@ -80,7 +89,7 @@ def _tiles(facts: Facts, versus: Pair) -> Iterator[Tile]:
     relative = change_text(versus)
     change = f"{relative} {'more' if versus.difference > 0 else 'less'} than {versus.b}"
     yield Tile("difference", Column("", "signed"), versus.difference, change if relative and versus.difference else "")
-    sure = f"{_p(facts)} {p_text(versus.p_adjusted, sign=True)}"
+    sure = f"p {p_text(versus.p, sign=True)}"
     if not is_missing(versus.interval[0]):
         sure += f"; {level} interval {interval_text(versus.interval, sign=True)}"
     yield Tile("how sure", Column(""), decision_mark(versus.decision), sure)
@@ -102,11 +111,6 @@ def every_caution(facts: Facts) -> Iterator[Block]:
     if found:
         rows = [[each.code, sentence(each.text, facts.results)] for each in found]
         yield Table("cautions", "Cautions", [Column("code"), Column("caution")], rows, sort=False)
-
-
-def _p(facts: Facts) -> str:
-    """How p-values are called: adjusted where that was done over several pairs."""
-    return p_head(facts.comparison, len(facts.comparison.pairs)) if facts.comparison is not None else "p"
 
 
 def headline(facts: Facts) -> Iterator[Block]:
@@ -162,9 +166,12 @@ def _significance(facts: Facts, compared: Compared, names: list[str]) -> list[tu
 def _decisions(facts: Facts, head: str, pairs: list[Pair | None]) -> list[tuple[Column, list[Any]]]:
     """The difference, p and decision of each pair; None is the baseline itself."""
     marks = [Mark("baseline", "quiet") if pair is None else decision_mark(pair.decision) for pair in pairs]
+    family = len(facts.comparison.pairs) if facts.comparison is not None else 1
+    columns = p_columns(family)
+    cells = [[None] * len(columns) if pair is None else [*p_cells(pair, family)] for pair in pairs]
     return [
         (Column(head, "signed"), [None if pair is None else pair.difference for pair in pairs]),
-        (Column(_p(facts), "p"), [None if pair is None else pair.p_adjusted for pair in pairs]),
+        *((column, [row[at] for row in cells]) for at, column in enumerate(columns)),
         (Column("decision"), marks),
     ]
 
@@ -186,12 +193,13 @@ def changes(facts: Facts) -> Iterator[Block]:
 
 
 def _sentences(facts: Facts, versus: Pair) -> Iterator[str]:
+    assert facts.comparison is not None
     values, measure = facts.first, facts.measure
     yield (
         f"Query by query, {versus.a} is ahead of {versus.b} on {versus.wins:,}, behind on {versus.losses:,} and equal "
         f"on {versus.ties:,} of {versus.queries:,}."
     )
-    yield from _level_with(facts)
+    yield from highest(facts.comparison.first) if len(values.systems) > 2 else ()
     yield from _other_measures(facts)
     yield from _by_group(facts)
     moved = values.difference(versus.a, versus.b)
@@ -204,43 +212,43 @@ def _sentences(facts: Facts, versus: Pair) -> Iterator[str]:
             yield f"Query {query}{text} {verb} most: {measure} {numbers}."
 
 
-def _level_with(facts: Facts) -> Iterator[str]:
-    """Which others cannot be told from the best one."""
-    assert facts.comparison is not None
-    compared, best = facts.comparison.first, facts.subject
-    pairs = [compared.pair(best, p.a if p.b == best else p.b) for p in compared.pairs if best in (p.a, p.b)]
-    if len(pairs) < 2:
-        return
-    level = [pair.b for pair in pairs if pair.decision == NOT_SIGNIFICANT]
-    yield (
-        f"{best} has the highest mean; not significantly different from it: {_listed(level)}."
-        if level
-        else f"{best} is better than each of the {len(pairs):,} others that it was compared with."
-    )
-
-
 def _other_measures(facts: Facts) -> Iterator[str]:
+    """Whether the other measures say the same as the first."""
     assert facts.comparison is not None
+    assert facts.versus is not None
     for measure in list(facts.comparison)[1:]:
         pair = facts.comparison[measure].pair(*facts.focus)
-        same = facts.versus is not None and facts.versus.decision == pair.decision
-        words = f"{'also ' * same}{pair.decision}"
-        p = f"{_p(facts)} {p_text(pair.p_adjusted, sign=True)}"
-        yield f"By {measure}, {pair.a} is {words} ({number_text(pair.difference, sign=True)}; {p})."
+        sure = f"{number_text(pair.difference, sign=True)}; p {p_text(pair.p, sign=True)}"
+        if pair.ties == pair.queries:
+            yield f"{measure} is the same on every query."
+        elif pair.decision == NOT_SIGNIFICANT:
+            yield f"{measure} shows no clear difference ({sure})."
+        elif facts.versus.decision == NOT_SIGNIFICANT:
+            yield f"By {measure}, {pair.a} is {pair.decision} ({sure})."
+        else:
+            agrees = "agrees" if facts.versus.decision == pair.decision else "disagrees"
+            yield f"{measure} {agrees}: {pair.a} is {pair.decision} ({sure})."
 
 
 def _by_group(facts: Facts) -> Iterator[str]:
+    """In which group of queries the difference is largest, and in which smallest; or who gains and who loses."""
     assert facts.comparison is not None
-    groups = facts.comparison.first.groups
-    if len(groups) < 2:
+    found = {name: part.pair(*facts.focus) for name, part in facts.comparison.first.groups.items()}
+    if len(found) < 2:
         return
-    found = {name: part.pair(*facts.focus) for name, part in groups.items()}
-    ends = [choose(found, key=lambda name: found[name].difference) for choose in (max, min)]
-    largest, smallest = (
-        f"{name} ({number_text(found[name].difference, sign=True)}, {counted(found[name].queries, 'query', 'queries')})"
-        for name in ends
+    low, high = (choose(found, key=lambda name: found[name].difference) for choose in (min, max))
+    least, most = found[low].difference, found[high].difference
+    if number_text(least) == number_text(most):
+        return
+    sizes = {name: counted(found[name].queries, "query", "queries") for name in (low, high)}
+    if least < 0 < most:
+        yield f"{low} loses {number_text(-least)} ({sizes[low]}), {high} gains {number_text(most)} ({sizes[high]})."
+        return
+    first, last, word = (high, low, "gain") if most > 0 else (low, high, "loss")
+    of_first, of_last = (
+        f"{name} ({number_text(found[name].difference, sign=True)}, {sizes[name]})" for name in (first, last)
     )
-    yield f"The difference is largest in {largest} and smallest in {smallest}."
+    yield f"The {word} is largest in {of_first} and smallest in {of_last}."
 
 
 def _listed(names: Iterable[str]) -> str:

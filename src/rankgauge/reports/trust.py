@@ -25,12 +25,10 @@ NAMED: Final = 3  # systems or files that a warning names
 UNANSWERED: Final = "RG302"
 # Cautions that can turn a decision, the gravest first; the others follow in the order in which they are found.
 TURNING: Final = (
-    "unjudged", "fixed-list", "random-per-search", "this-log", "sample-lacking", "sample-ignored",
+    "unjudged", "fixed-list", "random-per-search", "adjusted", "sample-lacking", "sample-ignored",
     "tie-band", "unanswered", "judged-unequal", "few-queries", "few-differences", "skewed",
 )  # fmt: skip
-SAMPLE: Final = frozenset(
-    {"fixed-list", "random-per-search", "this-log", "sample-lacking"}
-)  # codes that are about all queries
+SAMPLE: Final = frozenset({"fixed-list", "random-per-search", "sample-lacking"})  # codes that are about all queries
 # Code of a doubt → the section that has the evidence, where that is not the one about pairs.
 EVIDENCE: Final = {
     "tie-band": "ties", "judged-unequal": "judged", "dropped-queries": "every-query", "RG403": "checks",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rankgauge.sampling.sample import Sample
     from rankgauge.show.model import Page
     from rankgauge.stats.estimate import Estimate
+    from rankgauge.stats.inference import Population
     from rankgauge.validation.quick import Peek
 
 __all__ = ["SAME", "Result"]
@@ -122,11 +123,11 @@ class Result(Shown, Mapping[str, float]):
         """Every aggregate of a measure."""
         return {name: self.aggregate(name, measure) for name in AGGREGATES if name != "sum"}
 
-    def of_sample(self, sample: Sample, per: Per) -> Result:
+    def of_sample(self, sample: Sample, per: Per, population: Population | None = None) -> Result:
         """The same values of the queries of a sample alone, as means of its log."""
         from rankgauge.sampling.design import Design
 
-        design = Design.of(sample, self.hits.queries, per)
+        design = Design.of(sample, self.hits.queries, per, population)
         inside: Bools = np.array([query in design.place for query in self.hits.queries], bool)
         chosen, weights = None if inside.all() else inside, design.weights(self.hits.queries)
         return replace(self, design=design, weights=weights, selected=chosen, ignored_sample="")

@@ -15,23 +15,28 @@ from rankgauge.sampling import is_unwanted
 from rankgauge.sampling.sample import Sample, read_sample
 from rankgauge.stats.design import design_interval, design_moments
 from rankgauge.stats.estimate import NAN, Estimate
-from rankgauge.stats.inference import Population, Queries
+from rankgauge.stats.inference import POPULATIONS, Population, Queries
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.stats.paired import Moments
 
-__all__ = ["PER", "Design", "Per", "sample_given"]
+__all__ = ["NO_LOG", "PER", "Design", "Per", "sample_given"]
 
 Per = Literal["search", "query"]
 PER: Final[tuple[Per, ...]] = ("search", "query")
+NO_LOG: Final = "without a sample there is no log that intervals could be about"
 
 
-def sample_given(sample: Any, weights: Any, per: str = "search") -> Sample | None:
-    """The sample that is given, which brings the weights of queries; None where plain means are wanted: "none"."""
+def sample_given(sample: Any, weights: Any, per: str = "search", population: str | None = None) -> Sample | None:
+    """The sample, which brings the weights of queries; None where there is none, or plain means are wanted: "none"."""
     if per not in PER:
         raise InputError(unknown(f"there is no mean per {per}", per, PER))
-    if is_unwanted(sample):
+    if population not in (None, *POPULATIONS):
+        raise InputError(unknown(f"there is no population {population!r}", str(population), POPULATIONS))
+    if sample is None or is_unwanted(sample):
+        if population == "log":
+            raise InputError(f"population='log': {NO_LOG}; give sample=, or leave population out")
         return None
     if weights is not None:
         raise InputError("a sample brings the weights of its queries; give either weights or a sample")
@@ -81,6 +86,12 @@ class Design:
     def with_per(self, per: Per) -> Design:
         """The same for the other mean."""
         return replace(self, per=per)
+
+    def with_population(self, population: Population) -> Design:
+        """The same, whose intervals speak of the other population."""
+        if population not in POPULATIONS:
+            raise InputError(unknown(f"there is no population {population!r}", population, POPULATIONS))
+        return replace(self, population=population)
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -186,4 +197,9 @@ class Design:
     def data(self) -> dict[str, Any]:
         """What JSON holds of it."""
         about = {"source": self.sample.source, "queries": len(self.sample), "evaluated": len(self.queries)}
-        return about | {"per": self.per, "fixed": self.sample.fixed, "warnings": self.doubts("search")}
+        return about | {
+            "per": self.per,
+            "population": self.population,
+            "fixed": self.sample.fixed,
+            "warnings": self.doubts("search"),
+        }

@@ -13,15 +13,18 @@ if TYPE_CHECKING:
 __all__ = ["junit"]
 
 
-def junit(check: Check, inconclusive: str | None = None) -> str:
-    """The file; an inconclusive test is skipped where that counts as passing."""
+def junit(check: Check, inconclusive: str | None = None, unchanged: str | None = None) -> str:
+    """The file; an inconclusive test is skipped where that counts as passing. An unchanged one passes, and says so."""
     names = [f"{each.measure} may lose {each.margin:g}" for each in check.compared]
     names += [f"{each.measure} is at least {each.minimum:g}" for each in check.minimums]
     suite = ElementTree.Element("testsuite", name="rankgauge check", tests=str(len(names)), errors="0")
     for test, name in zip(check.tests, names, strict=True):
         case = ElementTree.SubElement(suite, "testcase", classname="rankgauge.check", name=drawable(name))
-        if test.answer != "pass":
-            passes = test.answer == "inconclusive" and inconclusive == "pass"
+        if test.answer == "unchanged" and unchanged in (None, "pass"):
+            ElementTree.SubElement(case, "system-out").text = drawable(f"{test.measure}: unchanged")
+        elif test.answer != "pass":
+            answer = (unchanged or test.answer) if test.answer == "unchanged" else test.answer
+            passes = answer == "inconclusive" and inconclusive == "pass"
             words = drawable(f"{test.measure}: {test.answer}")
             outcome = ElementTree.SubElement(case, "skipped" if passes else "failure", message=words, type=test.answer)
             outcome.text = drawable(check.show())

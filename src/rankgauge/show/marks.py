@@ -19,7 +19,7 @@ DECISIONS: Final = {BETTER: "good", WORSE: "bad", NOT_SIGNIFICANT: "quiet"}
 VERDICTS: Final = {BETTER: "good", WORSE: "bad", NOT_SIGNIFICANT: "warn"}
 # Method → how a paper calls it.
 TESTS: Final = {
-    "maxt": "sign-flip test, step-down max-T over {pairs} pairs",
+    "maxt": "sign-flip test, adjusted by single-step max-T over {pairs} pairs",
     "holm": "sign-flip test, Holm over {pairs} pairs",
     "bh": "sign-flip test, Benjamini-Hochberg over {pairs} pairs",
     "by": "sign-flip test, Benjamini-Yekutieli over {pairs} pairs",
@@ -47,12 +47,12 @@ def letters(numbers: Iterable[int]) -> str:
 
 
 def beaten_letters(names: Sequence[str], pairs: Iterable[Any]) -> dict[str, str]:
-    """System → the letters of those that it is better than."""
+    """System → the letters of those that it is better than, adjusted for all comparisons."""
     place = {name: at for at, name in enumerate(names)}
     beaten: dict[str, list[int]] = {name: [] for name in names}
     for pair in pairs:
-        if pair.decision in (BETTER, WORSE):
-            winner, loser = (pair.a, pair.b) if pair.decision == BETTER else (pair.b, pair.a)
+        if pair.adjusted_decision in (BETTER, WORSE):
+            winner, loser = (pair.a, pair.b) if pair.adjusted_decision == BETTER else (pair.b, pair.a)
             beaten[winner].append(place[loser])
     return {name: letters(numbers) for name, numbers in beaten.items()}
 

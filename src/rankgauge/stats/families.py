@@ -1,7 +1,7 @@
 """Many comparisons at once: what their p-values become.
 
 Holm's and both Tukeys control the family-wise error rate (the chance of any false claim), Benjamini–Hochberg and
-Benjamini–Yekutieli the false discovery rate (the expected share of false claims). Step-down max-T is in flips.py.
+Benjamini–Yekutieli the false discovery rate (the expected share of false claims). Single-step max-T is in inference.py.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def randomised_tukey(
     table: Floats, pairs: Sequence[tuple[int, int]], *, permutations: int = 10_000, seed: int = 0
 ) -> Floats:
     """Randomised Tukey HSD: how often the range of all means, values permuted within queries, reaches a difference."""
-    whole = whole_numbers(table)
+    whole, _ = whole_numbers(table)
     totals = whole.sum(axis=0)
     apart = np.abs([totals[a] - totals[b] for a, b in pairs]) - 2.0 * len(table)
     random = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, 2))))

@@ -38,7 +38,7 @@ CHUNK: Final = 8192  # flips that are walked through at once: their vectors stay
 BLOCK: Final = 32  # bytes of signs (8 units each) that are multiplied at once
 FEW_COLUMNS: Final = 6  # up to so many columns, looking sums up in tables is quicker than multiplying
 AT_ONCE: Final = 256  # questions whose sums are made together
-STEPS: Final = 40  # bits of a sum of units: far more than a value has, and any part of them adds up exactly
+STEPS: Final = 48  # bits of a sum of units: far more than a value has, and any part of them adds up exactly
 
 
 class Question(NamedTuple):
@@ -55,10 +55,12 @@ class Inverted(NamedTuple):
     p: float
     low: float
     high: float
+    flips: int
+    exact: bool  # whether p is of all flips of the units that differ from 0
 
 
 def whole_numbers(values: Floats) -> tuple[Floats, float]:
-    """The values as whole numbers of a step, which is 2^−40 of the sum of their sizes."""
+    """The values as whole numbers of a step, which is 2^−48 of the sum of their sizes."""
     size = fsum(np.abs(values).tolist())  # the same in any order
     step = 2.0 ** (int(np.frexp(size)[1]) - STEPS) if size > 0 else 1.0
     return np.rint(values / step), step
@@ -84,7 +86,9 @@ def invert(
         for start in range(0, len(places), 1 if kind == "few" else AT_ONCE):
             some = places[start : start + (1 if kind == "few" else AT_ONCE)]
             chosen = [prepared[at] for at in some]
-            walked = _walked(chosen, *_FLIPS[kind](chosen, units, flips, seed), alpha)
+            number, chunks = _FLIPS[kind](chosen, units, flips, seed)
+            told = 1 << (chosen[0].changed - 1) if kind == "few" else number
+            walked = (Inverted(*each, told, kind != "drawn") for each in _walked(chosen, number, chunks, alpha))
             result |= dict(zip(some, walked, strict=True))
     return [result[at] for at in range(len(prepared))]
 
@@ -171,7 +175,9 @@ class _Smallest:
         return float(self.parts[0].max())
 
 
-def _walked(questions: Sequence[_Sorted], number: int, chunks: Iterable[_Chunk], alpha: float) -> Iterator[Inverted]:
+def _walked(
+    questions: Sequence[_Sorted], number: int, chunks: Iterable[_Chunk], alpha: float
+) -> Iterator[tuple[float, float, float]]:
     """The share of flips that enclose the null of each question, and the order statistics that end its interval."""
     size = most_extreme(number, alpha) + 1
     lows, highs = [_Smallest(size) for _ in questions], [_Smallest(size) for _ in questions]
@@ -186,7 +192,7 @@ def _walked(questions: Sequence[_Sorted], number: int, chunks: Iterable[_Chunk],
     for question, count, smallest, negated in zip(questions, counts, lows, highs, strict=True):
         low, high = smallest.last() * question.step, -negated.last() * question.step
         turned = {1.0: (low, high), -1.0: (-high, -low), 0.0: (min(low, -high), max(high, -low))}
-        yield Inverted(count / number, *turned[question.sign])
+        yield count / number, *turned[question.sign]
 
 
 def _enclosing(question: _Sorted, above: Floats, below: Floats) -> tuple[Floats, Floats]:

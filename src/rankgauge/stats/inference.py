@@ -112,6 +112,9 @@ class Answer:
     constant: bool = False
     census: bool = False
     skewness: float = 0.0
+    error: float = float("nan")  # the standard error, for descriptions
+    flips: int = 0
+    exact: bool = True
 
     @property
     def nothing_changed(self) -> bool:
@@ -307,11 +310,13 @@ def _answer(
         constant=len(part.z) > 1 and bool(part.moved.all()) and same and alike,
         census=not len(part.z) and queries.known,
         skewness=0.0 if same else float((apart**3).mean() / spread**1.5),
+        error=0.0 if same else part.share * part.g * float(np.sqrt(spread * len(apart) ** 2 / max(len(apart) - 1, 1))),
     )
     if answer.census:
         return replace(answer, interval=(value, value), p=float("nan"))
     if not tested:
         return answer
+    answer = replace(answer, flips=tested[0][1].flips, exact=tested[0][1].exact)
     low, high, p = _united(tested, value, alpha)
     if answer.units < FEW or answer.constant or not np.isfinite(high - low) or high - low <= SAME * max(-low, high):
         return replace(answer, p=p)

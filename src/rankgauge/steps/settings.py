@@ -13,6 +13,7 @@ from rankgauge.judge.pool import ORDERS
 from rankgauge.measures import parse_all
 from rankgauge.sampling.design import PER
 from rankgauge.sampling.draw import METHODS
+from rankgauge.stats.inference import POPULATIONS
 from rankgauge.store.project import FILE
 from rankgauge.systems.call import function_of
 from rankgauge.systems.config import (
@@ -32,6 +33,7 @@ from rankgauge.trust.judges.sets import POLICIES
 
 if TYPE_CHECKING:
     from rankgauge.sampling.design import Per
+    from rankgauge.stats.inference import Population
     from rankgauge.store.project import Project
 
 __all__ = ["Evaluated", "Settings", "evaluated", "read_settings"]
@@ -50,7 +52,13 @@ POOL: Final = {
     "depth": number(1, whole=True), "take": number(1, whole=True), "order": one_of(*ORDERS),
     "seed": number(0, whole=True),
 }  # fmt: skip
-EVALUATE: Final = {"measures": TEXTS, "baseline": TEXT, "per": one_of(*PER), "report": TEXT}
+EVALUATE: Final = {
+    "measures": TEXTS,
+    "baseline": TEXT,
+    "per": one_of(*PER),
+    "population": one_of(*POPULATIONS),
+    "report": TEXT,
+}
 # Section → its keys; tables of systems and judges, and [documents], are checked where they are read.
 SECTIONS: Final[dict[str, dict[str, Key] | None]] = {
     "project": {"name": TEXT, "db": TEXT},
@@ -68,11 +76,12 @@ REPORT: Final = "out/report.html"
 
 
 class Evaluated(NamedTuple):
-    """What is measured: the measures, the system that others are compared with, and what a mean of a sample is per."""
+    """What is measured: the measures, the baseline; of a sample per what means are, and of which population."""
 
     measures: tuple[str, ...]
     baseline: str | None
     per: Per
+    population: Population | None
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,7 @@ class Settings:
     measures: tuple[str, ...]
     baseline: str | None
     per: Per
+    population: Population | None
     report: Path
 
     @property
@@ -127,7 +137,7 @@ def read_settings(project: Project) -> Settings:
     _check_queries(queries, where)
     systems = _systems(project, where)
     judges = {name: find_judge(project, name) for name in judge.get("by", told.get("judges", {}))}
-    measures, baseline, per = evaluated(project)
+    measures, baseline, per, population = evaluated(project)
     if baseline is not None and baseline not in systems:
         raise InputError(unknown(f"{where}: [evaluate] baseline = {baseline!r} is no system", baseline, systems))
     configs: tuple[Config | JudgeConfig, ...] = (*systems.values(), *judges.values())
@@ -140,7 +150,7 @@ def read_settings(project: Project) -> Settings:
         raise InputError(f"{where}: [judge] check: there is no file {check}; to make one of stored labels: {made}")
     return Settings(
         project, where, queries, systems, told.get("pool", {}), judges, judge.get("repeats", 1), check,
-        documents_of(told, project.folder, where), measures, baseline, per,
+        documents_of(told, project.folder, where), measures, baseline, per, population,
         project.folder / told.get("evaluate", {}).get("report", REPORT),
     )  # fmt: skip
 
@@ -155,7 +165,7 @@ def evaluated(project: Project) -> Evaluated:
         parse_all(measures)
     except RankgaugeError as error:
         raise InputError(f"{where} measures: {error}") from None
-    return Evaluated(measures, told.get("baseline"), told.get("per", PER[0]))
+    return Evaluated(measures, told.get("baseline"), told.get("per", PER[0]), told.get("population"))
 
 
 def _check_queries(queries: Mapping[str, Any], where: str) -> None:

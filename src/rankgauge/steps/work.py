@@ -352,7 +352,8 @@ class Work:
 
     @property
     def _measured(self) -> dict[str, Any]:
-        about = {} if self.sample is None else {"sample": self.sample, "per": self.settings.per}
+        sampled = {"sample": self.sample, "per": self.settings.per, "population": self.settings.population}
+        about = {} if self.sample is None else sampled
         return {"judgments": self.labels, "runs": self.runs, "measures": list(self.settings.measures), **about}
 
     @property
@@ -388,7 +389,7 @@ class Work:
 
         path = self.settings.report
         self.written = os.fspath(path)
-        inputs = [self.inputs, self.settings.baseline]
+        inputs = [self.inputs, self.settings.baseline, self.settings.population]
         if self.known("report", inputs) is not None and path.is_file():
             return Step("report", self.written, kept=True)
         about = self._measured

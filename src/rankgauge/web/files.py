@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankgauge.read import JudgmentsSource, RecordSource, RunSource
     from rankgauge.sampling.design import Per
     from rankgauge.sampling.sample import Sample
+    from rankgauge.stats.inference import Population
 
 __all__ = ["Files", "is_file", "table_path"]
 
@@ -34,6 +35,7 @@ class Files:
     documents: str | None = None
     sample: Sample | None = None  # of a log, of which means are
     per: Per = "search"
+    population: Population | None = None
 
     def query_texts(self) -> Mapping[str, str]:
         """The texts of queries."""

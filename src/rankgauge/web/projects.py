@@ -21,6 +21,7 @@ from rankgauge.web.texts import Document, document_of
 if TYPE_CHECKING:
     from rankgauge.protocol import Protocol
     from rankgauge.sampling.design import Per
+    from rankgauge.stats.inference import Population
     from rankgauge.store.project import Project
 
 __all__ = ["ProjectFiles", "files_of"]
@@ -41,7 +42,10 @@ class ProjectFiles(Files):
     def again(self) -> ProjectFiles:
         """With the runs that have come since."""
         assert self.project is not None
-        return files_of(self.project, self.protocol, self.measures, by=self.by, sampled=self.sampled, per=self.per)
+        return files_of(
+            self.project, self.protocol, self.measures, by=self.by, sampled=self.sampled, per=self.per,
+            population=self.population,
+        )  # fmt: skip
 
     def stages(self) -> Mapping[str, str]:
         """System → the one that it reranks, as rankgauge.toml has it."""
@@ -115,6 +119,7 @@ def files_of(
     by: str | None = None,
     sampled: str | None = None,
     per: Per | None = None,
+    population: Population | None = None,
 ) -> ProjectFiles:
     """The labels of a project and the last whole run of every system that has one, measured as [evaluate] says: in the
     order of its systems, the baseline first."""
@@ -127,5 +132,5 @@ def files_of(
     sample = sample_of(runs.values()) if sampled is None else sample_at(sampled, lambda: project)
     return ProjectFiles(
         labels, runs, protocol, tuple(measures or told.measures), by, sample=sample, per=per or told.per,
-        project=project, sampled=sampled,
+        population=population or told.population, project=project, sampled=sampled,
     )  # fmt: skip

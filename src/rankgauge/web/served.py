@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from rankgauge.read import RecordSource
     from rankgauge.sampling.design import Per
     from rankgauge.sampling.sample import Sample
+    from rankgauge.stats.inference import Population
 
 __all__ = ["Absent", "Collection", "Reading", "Served", "several"]
 
@@ -81,6 +82,7 @@ class Collection:
     documents: Mapping[str, Document]
     sample: Sample | None = None
     per: Per = "search"
+    population: Population | None = None
     problems: Sequence[str] = ()
     read_at: Mapping[str, Any] = field(default_factory=dict)  # what the files were like
 
@@ -130,7 +132,7 @@ class Collection:
         kept = self.runs[name]
         values = {measure: self._values(name, measure) for measure in measures}
         result = Result(name, kept.hits, values, None, self._masks(name), judgments=self.judgments, peek=kept.peek)
-        result = result if self.sample is None else result.of_sample(self.sample, self.per)
+        result = result if self.sample is None else result.of_sample(self.sample, self.per, self.population)
         if not group:
             return result
         if group not in result.by:
@@ -228,7 +230,7 @@ class Served:
             next(NUMBERS), judgments, runs, files.protocol,
             self._groups(judgments, problems),
             files.query_texts(), files.document_texts(),
-            self._sample(judgments, problems), files.per,
+            self._sample(judgments, problems), files.per, files.population,
             problems, states,
         )  # fmt: skip
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rankgauge.result import Result
     from rankgauge.stats.estimate import Estimate
 
-__all__ = ["ANSWERS", "Answered", "Check", "Compared", "Drift", "Lost", "Minimum"]
+__all__ = ["ANSWERS", "Answered", "Check", "Compared", "Drift", "Lost", "Minimum", "Moved"]
 
-ANSWERS: Final = ("fail", "inconclusive", "pass")  # the worst first
+ANSWERS: Final = ("fail", "inconclusive", "pass", "unchanged")  # the worst first
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,19 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """On how many queries judged documents stand elsewhere, and on how many unjudged ones came into the first k."""
+
+    results: int
+    unjudged: int
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
-    """One measure of the candidate: its bounds, one-sided 95 %, and whether they keep to what is wanted."""
+    """One measure of the candidate: its bounds, one-sided 95 %, and whether they keep to what is wanted.
+
+    `unseen` is the share of searches that a change may touch, and no judged query show it.
+    """
 
     measure: str
     bounds: Estimate
@@ -40,6 +51,7 @@ class Answered:
     queries: int
     queries_needed: int | None
     doubts: tuple[Doubt, ...]
+    unseen: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,8 @@ class Compared(Answered):
     margin: float
     dropped: dict[str, str]
     drift: Drift | None
+    moved: Moved | None = None  # where no value changed, and the rankings are known
+    known: int = 0  # queries that every sample contains
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +167,8 @@ def _compared_data(each: Compared) -> dict[str, Any]:
         "dropped": len(each.dropped),
         "dropped_ids": each.dropped,
         "queries_needed": each.queries_needed,
+        "unseen_share": each.unseen,
+        **({"moved": asdict(each.moved)} if each.moved is not None else {}),
         "drift": drift,
     }
 

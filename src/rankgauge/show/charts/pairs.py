@@ -22,6 +22,7 @@ from rankgauge.stats.paired import TIE
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Compared
     from rankgauge.comparison.pairs import Pair
+    from rankgauge.comparison.settings import Settings
     from rankgauge.comparison.values import Values
     from rankgauge.show.charts.source import Asked, Source, Two
 
@@ -215,12 +216,16 @@ def matrix(source: Source, measure: Asked = None, *, theme: str = "light", width
     )
     layers = [_cell_boxes(frame, base, rows), *_cell_texts(frame, base, room)]
     words = (
-        f"Row − column. Coloured: significant, {'adjusted ' * (len(compared.pairs) > 1)}p ≤ {settings.alpha:g} "
-        f"({settings.method} over {counted(len(compared.pairs), 'pair')}); grey: not significant"
+        f"Row − column. Coloured: significant, p ≤ {settings.alpha:g} "
+        f"({_whose_p(settings)}{counted(len(compared.pairs), 'pair')}); grey: not significant"
     )
     against = ": every pair" if settings.baseline is None else f" − {settings.baseline}"
     height = max(len(lines) * (30 if frame.narrow else 38), 40)
     return frame.chart(layers, f"{values.measure}{against}", caption(values, words), height)
+
+
+def _whose_p(settings: Settings) -> str:
+    return "each pair for itself, of " if settings.method is None else f"{settings.method} over "
 
 
 def _cells(compared: Compared) -> list[dict[str, Any]]:
@@ -240,7 +245,7 @@ def _cell(pair: Pair, row: str, column: str, sign: int) -> dict[str, Any]:
     return {
         "row": row, "column": column, "difference": sign * pair.difference + 0.0,
         "interval": f"{_signed(low)} to {_signed(high)}" if low == low else MISSING,
-        "p": pair.p_adjusted, "p_words": p_text(pair.p_adjusted),
+        "p": pair.p, "p_words": p_text(pair.p),
         "significant": significant, "short": _signed(sign * pair.difference)[:-1].replace("0.", ".", 1),
         "sign": ("+" if sign * pair.difference > 0 else "−") if significant else "·",
     }  # fmt: skip

@@ -73,7 +73,9 @@ def _level_with_best(source: Source, measure: Any, best: str) -> set[str] | None
     if not isinstance(source, Comparison) or source.settings.baseline is not None:
         return None
     pairs = comparison_of(source, measure)[0].pairs
-    alike = [{pair.a, pair.b} for pair in pairs if best in (pair.a, pair.b) and pair.decision == NOT_SIGNIFICANT]
+    alike = [
+        {pair.a, pair.b} for pair in pairs if best in (pair.a, pair.b) and pair.adjusted_decision == NOT_SIGNIFICANT
+    ]
     return {best}.union(*alike)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.comparison.settings import ALSO, INTERVALS
+import numpy as np
+
+from rankgauge.comparison.settings import ALSO, IDLE
 from rankgauge.comparison.verdict import NOT_SIGNIFICANT
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column, number_text
@@ -33,12 +35,27 @@ if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
     from rankgauge.comparison.settings import Settings
 
-__all__ = ["DETECTABLE", "details_table", "how_decided", "p_head", "pairs_table", "sections"]
+__all__ = [
+    "DETECTABLE",
+    "adjusted_table",
+    "details_table",
+    "highest",
+    "how_decided",
+    "p_cells",
+    "p_columns",
+    "pairs_table",
+    "sections",
+]
 
 CLEAREST: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
 MOST_BARS: Final = 500  # queries; a chart of more would make a page large
 SPOKEN: Final = 3  # pairs, up to which there is a sentence for each
+OPTIMISTIC: Final = "A winner's mean is optimistic: it was chosen for being high."
 DETECTABLE: Final = "minimum detectable effect: a true difference of this size is found with a chance of 80 %"
+DECIDES: Final = {
+    True: "The adjusted p decides.",
+    False: "Each pair's own p decides about it; take the adjusted one if the table told you which pair to look at.",
+}
 CHANGED: Final = 5  # queries that lost most, and as many that won most
 RELATIVE: Final = Column("relative", "percent", 1, aside=True)  # the sentence has it too
 PAIR: Final = (Column("system", key="a"), Column("baseline", key="b"))
@@ -72,19 +89,20 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
             yield from (f"{pair.verdict}." for pair in pairs)
         else:
             yield f"{max(pairs, key=lambda pair: each.systems[pair.a].mean).verdict}."
-            yield from _highest(each)
+            yield from highest(each)
 
 
-def _highest(compared: Compared) -> Iterator[str]:
+def highest(compared: Compared) -> Iterator[str]:
     """Which system has the highest mean, and which do not differ from it significantly, where all were compared."""
     best = max(compared.systems, key=lambda name: compared.systems[name].mean)
     pairs = compared.against(best)
-    if len(pairs) < len(compared.systems) - 1:
-        return
-    equals = [pair.a for pair in pairs if pair.decision == NOT_SIGNIFICANT]
-    others = f"not significantly different: {some_names(equals)}" if equals else "all others are worse"
     mean = f"{compared.values.measure}{compared.values.per}: {best}, {number_text(compared.systems[best].mean)}"
-    yield f"Highest {mean}; {others}."
+    if len(pairs) < len(compared.systems) - 1:
+        yield f"Highest {mean}."
+        return
+    equals = [pair.a for pair in pairs if pair.adjusted_decision == NOT_SIGNIFICANT]
+    others = f"not significantly different: {some_names(equals)}" if equals else "all others are worse"
+    yield f"Highest {mean}; {others} (adjusted for {counted(len(compared.pairs), 'comparison')}). {OPTIMISTIC}"
 
 
 def _charts(comparison: Comparison) -> Iterator[Chart]:
@@ -116,10 +134,12 @@ def against_table(comparison: Comparison, title: str, compared: Compared, family
     baseline = comparison.baseline
     columns = [Column("system"), Column("mean", "number"), Column("difference", "signed")]
     columns += [RELATIVE, interval_column(comparison.settings.alpha, "difference")]
-    columns += [Column(p_head(comparison, family), "p", key="p_adjusted"), Column("verdict", key="decision")]
-    rows: list[list[Any]] = [[baseline, compared.systems[baseline].mean, *[None] * 4, Mark("baseline", "quiet")]]
+    columns += [*p_columns(family), Column("verdict", key="decision")]
+    rows: list[list[Any]] = [
+        [baseline, compared.systems[baseline].mean, *[None] * (len(columns) - 3), Mark("baseline", "quiet")]
+    ]
     for pair in compared.against(baseline):
-        apart = (pair.difference, pair.relative, pair.interval, pair.p_adjusted)
+        apart = (pair.difference, pair.relative, pair.interval, *p_cells(pair, family))
         rows.append([pair.a, compared.systems[pair.a].mean, *apart, decision_mark(pair.decision)])
     queries = counted(len(compared.values.queries), "query", "queries")
     return Table(
@@ -144,6 +164,8 @@ def _details(comparison: Comparison, title: str, whole: Compared, every_pair: bo
     if details:
         yield systems_table(comparison, title, whole)
         yield details_table(comparison, shown)
+        if len(whole.pairs) > 1:
+            yield adjusted_table(comparison, shown)
     if comparison.settings.beside:
         yield from _beside_tables(comparison, shown)
 
@@ -152,7 +174,9 @@ def clearest(pairs: Sequence[Pair]) -> Sequence[Pair]:
     """All pairs, or of many the ones with the smallest p, in the order of the systems."""
     if len(pairs) <= CLEAREST:
         return pairs
-    places = sorted(range(len(pairs)), key=lambda at: (pairs[at].p_adjusted, -abs(pairs[at].d_z)))[:CLEAREST]
+    places = sorted(range(len(pairs)), key=lambda at: (pairs[at].p, pairs[at].p_adjusted, -abs(pairs[at].d_z)))[
+        :CLEAREST
+    ]
     return [pairs[at] for at in sorted(places)]
 
 
@@ -175,9 +199,12 @@ def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool,
     shown = pairs if every_pair else clearest(pairs)
     columns = [*PAIR, Column("difference", "signed"), RELATIVE]
     columns += [interval_column(comparison.settings.alpha, "difference")]
-    columns += [Column(p_head(comparison, family), "p", key="p_adjusted"), Column("verdict", key="decision")]
+    columns += [*p_columns(family), Column("verdict", key="decision")]
     rows = [
-        [each.a, each.b, each.difference, each.relative, each.interval, each.p_adjusted, decision_mark(each.decision)]
+        [
+            *(each.a, each.b, each.difference, each.relative, each.interval),
+            *(*p_cells(each, family), decision_mark(each.decision)),
+        ]
         for each in shown
     ]
     left = len(pairs) - len(shown)
@@ -185,21 +212,26 @@ def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool,
     return Table("pairs", title, columns, rows, search=len(rows) > 8)
 
 
-def p_head(comparison: Comparison, family: int) -> str:
-    """How the p that decides is called, where so many pairs were adjusted together."""
-    return "adjusted p" if family > 1 and comparison.settings.method != "none" else "p"
+def p_columns(family: int) -> list[Column]:
+    """The pair's own p, and where there are several pairs the one that is adjusted for all of them."""
+    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted")] if family > 1 else [])]
+
+
+def p_cells(pair: Pair, family: int) -> tuple[float, ...]:
+    """The cells of these columns."""
+    return (pair.p, pair.p_adjusted) if family > 1 else (pair.p,)
 
 
 def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """What else there is to know about every pair."""
-    columns = [*PAIR, Column("unadjusted p", "p", key="p"), Column("t-test p", "p", key="p_t", aside=True)]
+    columns = [*PAIR, Column("t-test p", "p", key="p_t", aside=True)]
     columns += [Column("d_z", "number", 3), interval_column(comparison.settings.alpha, "d_z", digits=2)]
     columns += [Column("g_z", "number", 3, aside=True), *(Column(head, "count") for head in ("won", "tied", "lost"))]
     columns += [Column("MDE", "number", help=DETECTABLE, key="detectable")]
     columns += [Column("P(better)", "number", 3, key="better", aside=True)]
     rows = [
         [
-            *(each.a, each.b, each.p, each.p_t, each.d_z, each.d_z_interval, each.g_z),
+            *(each.a, each.b, each.p_t, each.d_z, each.d_z_interval, each.g_z),
             *(each.wins, each.ties, each.losses, each.detectable, each.better),
         ]
         for each in shown
@@ -207,8 +239,16 @@ def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     return Table("details", "", columns, rows, search=len(rows) > 8)
 
 
+def adjusted_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
+    """The intervals that hold for all comparisons at once, and their p."""
+    columns = [*PAIR, Column("difference", "signed"), interval_column(comparison.settings.alpha, "difference")]
+    columns += [Column("adjusted p", "p", key="p_adjusted")]
+    rows = [[each.a, each.b, each.difference, each.simultaneous, each.p_adjusted] for each in shown]
+    return Table("adjusted", f"Adjusted for {counted(shown[0].comparisons, 'comparison')}", columns, rows)
+
+
 def _beside_tables(comparison: Comparison, shown: Sequence[Pair]) -> Iterator[Table]:
-    """What was asked for beside the decision, a row each: the other tests with what they control, and intervals."""
+    """What was asked for beside the decision, a row each: the other tests with what they control."""
     settings = comparison.settings
     tests = [[pair.a, pair.b, *row] for pair in shown for row in _other_tests(pair, settings)]
     columns = [*PAIR, Column("method"), Column("controls"), Column("p", "p"), Column("probability", "number", 3)]
@@ -216,11 +256,6 @@ def _beside_tables(comparison: Comparison, shown: Sequence[Pair]) -> Iterator[Ta
     if tests:
         rows = [[*compress(row, used)] for row in tests]
         yield Table("beside", "Beside the decision", [*compress(columns, used)], rows)
-    kinds = [name for name in settings.also if name in INTERVALS]
-    if kinds:
-        columns = [*PAIR, Column("method"), interval_column(settings.alpha, "difference")]
-        ends = [[pair.a, pair.b, kind, pair.intervals[kind]] for pair in shown for kind in kinds]
-        yield Table("bootstrap", "Bootstrap intervals of the difference", columns, ends)
 
 
 def _other_tests(pair: Pair, settings: Settings) -> Iterator[list[Any]]:
@@ -229,7 +264,7 @@ def _other_tests(pair: Pair, settings: Settings) -> Iterator[list[Any]]:
         yield [f"|difference| < {settings.rope:g}", "posterior", None, pair.within_rope]
     if settings.margin is not None:
         yield [f"TOST ±{settings.margin:g}", "equivalence", pair.tost, None]
-    yield from ([name, ALSO[name], pair.others[name]["p"], None] for name in settings.also if name not in INTERVALS)
+    yield from ([name, ALSO[name], pair.others[name]["p"], None] for name in settings.also if name not in IDLE)
 
 
 # ---- as papers print it ----------------------------------------------------------------------------------------------
@@ -272,14 +307,14 @@ def _has_a_best(measure: str) -> bool:
 
 def _marks(compared: Compared, baseline: str | None) -> dict[str, str]:
     if baseline is not None:
-        return {pair.a: DAGGERS.get(pair.decision, "") for pair in compared.pairs}
+        return {pair.a: DAGGERS.get(pair.adjusted_decision, "") for pair in compared.pairs}
     return beaten_letters(list(compared.systems), compared.pairs)
 
 
 def _legend(comparison: Comparison, deltas: str) -> str:
     settings, first = comparison.settings, comparison.first
     pairs = len(first.pairs)
-    test = TESTS[settings.method].format(pairs=f"{pairs:,}") if pairs > 1 else "sign-flip test"
+    test = TESTS[settings.adjusting].format(pairs=f"{pairs:,}") if pairs > 1 else "sign-flip test"
     return legend(test, settings.alpha, baseline=settings.baseline, deltas=deltas, systems=len(first.systems))
 
 
@@ -300,8 +335,12 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         yield f"{first.values.design.words} Here: per {first.values.design.per}."
     if first.values.weights is not None or first.values.clusters is not None:
         what = "clusters and weights" if first.values.clusters is not None else "weights"
-        yield f"With {what} the queries count as much as {first.effective:.1f} independent ones."
-    if first.groups and settings.method != "none":
+        chance = " that were left to chance" if first.values.population == "log" else ""
+        if np.isfinite(first.effective):
+            yield f"With {what} the queries{chance} count as much as {first.effective:.1f} independent ones."
+    if idle := [name for name in settings.also if name in IDLE]:
+        yield f"{' and '.join(idle)}: no longer made; the interval is the one that belongs to p."
+    if first.groups and settings.adjusting != "none":
         size = len(first.groups) * len(first.pairs)
         yield f"Groups of queries: {size:,} comparisons, adjusted as one family."
 
@@ -309,8 +348,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
 def how_decided(comparison: Comparison) -> str:
     """The test behind the p-values, and what is controlled over all pairs."""
     first, settings, family = comparison.first, comparison.settings, comparison.family
-    drawn = f"all {first.flips:,} flips" if first.exact else f"{first.flips:,} random flips, seed {settings.seed}"
-    words = f"p: sign-flip test of the mean difference, two-sided, {drawn}."
+    drawn = f"all {first.flips:,} flips" if first.exact else f"{settings.flips:,} random flips, seed {settings.seed}"
+    words = f"p: sign-flip test of the mean difference, two-sided, {drawn}; the interval is that of the same test."
     if family["size"] < 2:
         return words
     controls = {
@@ -318,4 +357,5 @@ def how_decided(comparison: Comparison) -> str:
         "FDR": "the expected share of false claims among those made is at most",
         "nothing": "each pair for itself errs with a chance of",
     }[family["controls"]]
-    return f"{words} {family['method']} over {family['size']:,} pairs: {controls} {100 * settings.alpha:g} %."
+    adjusted = f"{family['method']} over {family['size']:,} pairs: {controls} {100 * settings.alpha:g} %."
+    return f"{words} Adjusted p: {adjusted} {DECIDES[settings.method is not None]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.comparison.verdict import percent, verdict_in_brief
+from rankgauge.comparison.verdict import percent, verdict
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Bullets, Column, Notes, Section, Table
@@ -28,7 +28,7 @@ def sections(looped: Looped) -> Iterator[Section]:
     told = [] if looped.comparison is None else _doubts(looped.comparison)
     if looped.comparison is not None:
         pairs = looped.comparison.first.against(looped.comparison.baseline)
-        blocks.append(Bullets([f"{verdict_in_brief(pair)}." for pair in pairs], "lead"))
+        blocks.append(Bullets([f"{verdict(pair, brief=True)}." for pair in pairs], "lead"))
     if looped.evaluation is not None:
         blocks.append(_table(looped.evaluation, looped.comparison))
     here = [doubt for doubt in told if doubt.code in LOUD]
@@ -82,7 +82,7 @@ def _meaning(comparison: Comparison | None) -> str:
         return ""
     pair = comparison.first.against(comparison.baseline)[0]
     per = f" per {pair.per}" if pair.per else ""
-    return f"; verdicts{per}, with {percent(pair.alpha)} interval and {'adjusted ' * pair.adjusted}p"
+    return f"; verdicts{per}, with {percent(pair.alpha)} interval and p"
 
 
 def _rests_on(looped: Looped) -> Iterator[str]:

@@ -15,6 +15,8 @@ from rankgauge.show.sections.comparison import (
     against_table,
     details_table,
     how_decided,
+    p_cells,
+    p_columns,
     pairs_table,
     systems_table,
 )
@@ -118,15 +120,16 @@ def _cautions(comparison: Comparison) -> Iterator[Block]:
 def _groups(comparison: Comparison) -> Table:
     """A row for each group and system: what sets it apart from the baseline there."""
     baseline = comparison.baseline
+    family = sum(len(part.pairs) for part in comparison.first.groups.values())
     rows = [
         [group, pair.queries, pair.a, part.systems[baseline].mean, part.systems[pair.a].mean, pair.difference,
-         pair.interval, pair.p_adjusted, decision_mark(pair.decision)]
+         pair.interval, *p_cells(pair, family), decision_mark(pair.decision)]
         for group, part in comparison.first.groups.items()
         for pair in part.against(baseline)
     ]  # fmt: skip
     columns = [Column("group"), Column("queries", "count"), Column("system"), Column(baseline, "number")]
     columns += [Column("mean", "number"), Column("difference", "signed")]
-    columns += [interval_column(comparison.settings.alpha, "difference"), Column("adjusted p", "p"), Column("verdict")]
+    columns += [interval_column(comparison.settings.alpha, "difference"), *p_columns(family), Column("verdict")]
     return Table("groups", "", columns, rows, search=len(rows) > MANY)
 
 

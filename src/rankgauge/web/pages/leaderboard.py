@@ -11,7 +11,8 @@ from rankgauge.comparison.verdict import NOT_SIGNIFICANT
 from rankgauge.errors import counted
 from rankgauge.show.cells import number_text
 from rankgauge.show.marks import VERDICTS, decision_mark, letter
-from rankgauge.show.model import Block, Bullets, Column, Mark, Section, Table, Text, capital, ranked
+from rankgauge.show.model import Block, Bullets, Column, Mark, Section, Table, Text, ranked, sentence
+from rankgauge.show.sections.comparison import p_columns
 from rankgauge.show.sections.evaluation import measure_column
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.macro import groups_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["leaderboard"]
 
 COMPUTING: Final = "computing …"
+CAUTIONS: Final = 5  # that are said beside the verdict
 OTHER: Final[dict[Per, Per]] = {"search": "query", "query": "search"}
 
 
@@ -89,10 +91,10 @@ def _standings(
 
 def _change(comparison: Comparison, name: str, baseline: str) -> dict[str, Any]:
     if name == baseline:
-        return {"difference": None, "p_adjusted": None, "decision": "baseline"}
+        return {"difference": None, "p": None, "p_adjusted": None, "decision": "baseline"}
     pair = comparison.pair(name, baseline)
     difference = Estimate(pair.difference, *pair.interval)
-    return {"difference": difference, "p_adjusted": pair.p_adjusted, "decision": pair.decision}
+    return {"difference": difference, "p": pair.p, "p_adjusted": pair.p_adjusted, "decision": pair.decision}
 
 
 def _letters(comparison: Comparison, order: Sequence[str]) -> dict[str, str]:
@@ -101,7 +103,7 @@ def _letters(comparison: Comparison, order: Sequence[str]) -> dict[str, str]:
     place = {name: at for at, name in enumerate(order)}
     for pair in comparison.pairs:
         a, b = place[pair.a], place[pair.b]
-        apart[a, b] = apart[b, a] = pair.decision != NOT_SIGNIFICANT
+        apart[a, b] = apart[b, a] = pair.adjusted_decision != NOT_SIGNIFICANT
     groups = groups_of(len(order), apart)
     return {
         name: " ".join(letter(number) for number, group in enumerate(groups) if at in group)
@@ -131,8 +133,11 @@ def _blocks(
         yield Text(f"Nothing is compared: {answer.problem}.", "note")
     else:
         yield Text("Comparing the systems …", "computing")
-    if design is not None and (doubts := design.doubts()):
-        yield Bullets([f"{capital(doubt.text).rstrip('.')}." for doubt in doubts], "warning")
+    doubts = design.doubts() if design is not None else []
+    doubts = [*dict.fromkeys([*doubts, *(comparison.warnings if comparison is not None else [])])]
+    if doubts:
+        names = comparison.first.systems if comparison is not None else ()
+        yield Bullets([sentence(doubt.text, names) for doubt in doubts[:CAUTIONS]], "warning")
     yield _table(rows, answer, measure, baseline, group, column)
     yield Text(f"{measure.describe()}", "note")
     if design is not None:
@@ -164,12 +169,13 @@ def _system(row: dict[str, Any], measure: Measure) -> Mark:
 def _changes(
     rows: list[dict[str, Any]], measure: Measure, baseline: str, group: str, pending: bool
 ) -> list[tuple[Column, list[Any]]]:
-    heads = [Column("change", "signed", help=f"system − {baseline}"), Column("adjusted p", "p"), Column("verdict")]
+    heads = [Column("change", "signed", help=f"system − {baseline}"), *p_columns(len(rows) - 1), Column("verdict")]
     if pending:
         return [(column, [Mark(COMPUTING, "quiet")] * len(rows)) for column in heads[:1]]
     differences = [None if row["difference"] is None else row["difference"].value for row in rows]
     marks = [_verdict(row, measure, baseline, group) for row in rows]
-    cells = [differences, [row["p_adjusted"] for row in rows], marks, [row["groups"] for row in rows]]
+    p = [[row[name] for row in rows] for name in ("p", "p_adjusted")[: len(heads) - 2]]
+    cells = [differences, *p, marks, [row["groups"] for row in rows]]
     heads.append(Column("group", help="no two systems of one letter differ significantly", key="groups"))
     return [*zip(heads, cells, strict=True)]
 
@@ -183,7 +189,10 @@ def _verdict(row: dict[str, Any], measure: Measure, baseline: str, group: str) -
 
 def _legend(baseline: str) -> str:
     words = "Systems that share a letter are not distinguishable: no two of them differ significantly"
-    return f"Change: system − {baseline}. {words} (sign-flip test, step-down max-T over every pair)."
+    return (
+        f"Change: system − {baseline}; p and verdict are each pair's own. {words} (sign-flip test, adjusted for every "
+        "pair by max-T)."
+    )
 
 
 def _data(
