@@ -249,10 +249,7 @@ def test_eval_prints_both_means_with_intervals(command: Command, files: Path, me
     for per in BOTH:
         own = result.per(per)
         assert own["nDCG@10"] == pytest.approx(weighted(plain, sample, per), rel=1e-14)
-        weights = (sample.traffic if per == "search" else 1.0) / sample.inclusion
-        values = own.per_query["nDCG@10"].to_numpy()
-        strata = np.unique(sample.strata, return_inverse=True)[1]
-        expected = design_estimate(values, weights, sample.inclusion, strata)
+        expected = estimated(sample, own.per_query["nDCG@10"].to_numpy(), per=per)
         assert own.estimate("nDCG@10") == pytest.approx(expected, rel=1e-12)
         assert told[f"per_{per}"] == pytest.approx(dict(expected._asdict()))
     assert result["nDCG@10"] == result.per("search")["nDCG@10"] == told["value"] != plain["nDCG@10"]
@@ -272,7 +269,6 @@ def test_without_a_sample_nothing_is_changed(command: Command, files: Path) -> N
         plain, none = command(*words, cwd=files), command(*words, "--sample", "none", cwd=files)
         assert plain == none
         assert "sample" not in plain.out.lower()
-    assert math.isnan(rankgauge.evaluate(judged()[0], judged()[1]["old"]).estimate("nDCG@10").low)
     with pytest.raises(InputError, match="evaluate with a sample"):
         rankgauge.evaluate(judged()[0], judged()[1]["old"]).per("search")
 
@@ -283,10 +279,8 @@ def test_groups_are_parts_of_the_sample(command: Command, files: Path) -> None:
     result = rankgauge.evaluate(*(judged()[0], judged()[1]["old"]), by=str(files / "by.csv"), sample=sample)
     parts = result.by
     assert sorted(query for part in parts.values() for query in part.query_ids) == sample.query_ids
-    inside = [query in set(parts["a"].query_ids) for query in sample.query_ids]
-    weights = np.where(inside, sample.traffic / sample.inclusion, 0.0)
-    values = result.per_query["nDCG@10"].to_numpy()
-    expected = design_estimate(values, weights, sample.inclusion, np.zeros(20, int))
+    queries = Design.of(sample, sample.query_ids).drawn(parts["a"].query_ids)
+    (expected,) = mean_estimates([parts["a"].per_query["nDCG@10"].to_numpy()], queries, bounded=True)
     assert parts["a"].estimate("nDCG@10") == pytest.approx(expected)
     words = ["qrels.txt", "old.run", "new.run", "--sample", "traffic.tsv", "--by", "by.csv"]
     assert command("eval", *words, "-q", cwd=files).code == command("eval", *words, cwd=files).code == 0
@@ -295,7 +289,7 @@ def test_groups_are_parts_of_the_sample(command: Command, files: Path) -> None:
     assert command("report", *words, "--no-charts", "-o", "r.html", cwd=files).code == 0
 
 
-def test_compare_has_the_flips_of_these_weights_and_the_interval_of_the_design(command: Command, files: Path) -> None:
+def test_compare_flips_what_chance_drew_or_for_future_searches_every_query(command: Command, files: Path) -> None:
     sample = read_sample(files / "traffic.tsv")
     judgments, runs = judged()
     inside = {query: judgments[query] for query in sample.query_ids}
@@ -303,14 +297,17 @@ def test_compare_has_the_flips_of_these_weights_and_the_interval_of_the_design(c
         weights = (sample.traffic if per == "search" else 1.0) / sample.inclusion
         table = dict(zip(sample.query_ids, np.broadcast_to(weights, 20).tolist(), strict=True))
         same = rankgauge.compare(inside, runs, weights=table).pairs[0]
+        future = rankgauge.compare(judgments, runs, sample=sample, per=per, population="future").pairs[0]
+        kept = ("p", "p_adjusted", "wins", "ties", "losses", "decision", "interval")
+        assert [getattr(future, name) for name in kept] == [getattr(same, name) for name in kept]
         found = rankgauge.compare(judgments, runs, sample=sample, per=per)
-        pair = found.pairs[0]
-        kept = ("p", "p_adjusted", "wins", "ties", "losses", "d_z", "decision")
-        assert [getattr(pair, name) for name in kept] == [getattr(same, name) for name in kept]
+        pair, values = found.pairs[0], found.first.values
         assert pair.difference == pytest.approx(same.difference)
-        values = found.first.values
-        expected = design_estimate(values.of("new") - values.of("old"), weights, sample.inclusion, np.zeros(20, int))
-        assert pair.interval == pytest.approx(expected[1:])
+        queries = Design.of(sample, values.queries, per).drawn(values.queries)
+        (expected,) = differences([values.of("new") - values.of("old")], queries)
+        assert expected.interval is not None
+        assert pair.interval == pytest.approx(expected.interval)
+        assert pair.p == pytest.approx(expected.p)
         assert (
             rankgauge.compare(
                 None,
@@ -376,10 +373,11 @@ def test_check_bounds_the_mean_of_the_log(command: Command, files: Path) -> None
     judgments, runs = judged()
     found = rankgauge.check(judgments, runs["new"], runs["old"], margin=0.01, minimums={"nDCG@10": 0.5}, sample=sample)
     new, old = (rankgauge.evaluate(judgments, runs[name], sample=sample) for name in ("new", "old"))
-    strata, weights = np.unique(sample.strata, return_inverse=True)[1], sample.traffic / sample.inclusion
     columns = [each.per_query["nDCG@10"].to_numpy() for each in (new, old)]
-    apart = design_estimate(columns[0] - columns[1], weights, sample.inclusion, strata, 0.1)
-    assert found.compared[0].bounds == pytest.approx(apart)
+    queries = Design.of(sample, sample.query_ids).drawn(sample.query_ids)
+    (apart,) = differences([columns[0] - columns[1]], queries, alpha=0.1)
+    assert apart.interval is not None
+    assert found.compared[0].bounds == pytest.approx((apart.value, *apart.interval))
     assert found.minimums[0].bounds == pytest.approx(new.estimate("nDCG@10", 0.1))
     assert (found.compared[0].queries, found.compared[0].dropped) == (20, {})
     assert found.compared[0].candidate == new["nDCG@10"]
@@ -667,12 +665,14 @@ class Population:
                 every = self.traffic if per == "search" else np.ones(N)
                 weights, truth = every[at] / chance, np.average(self.old, weights=every)
                 apart = np.average(self.new - self.old, weights=every)
-                one = design_estimate(self.old[at], weights, chance, strata)
-                two = design_estimate((self.new - self.old)[at], weights, chance, strata)
-                low, high = mean_interval(units_of(self.old[at][:, None], weights), 0)
+                queries = Queries(len(at), weights, inclusion=chance, strata=strata, population="log")
+                (one,) = mean_estimates([self.old[at]], queries, bounded=True)
+                (two,) = differences([(self.new - self.old)[at]], queries, flips=2_000)
+                (all_drawn,) = mean_estimates([self.old[at]], Queries(len(at), weights), bounded=True)
+                low, high = two.interval or (math.nan, math.nan)
                 bias, plain = one.value - truth, self.old[at].mean() - truth
-                held = [one.low <= truth <= one.high, two.low <= apart <= two.high]
-                told.append([bias, held[0], one.width, held[1], high - low, plain])
+                held = [one.low <= truth <= one.high, low <= apart <= high]
+                told.append([bias, held[0], one.width, held[1], all_drawn.width, plain])
         return {per: np.array(told, float) for per, told in rows.items()}
 
 

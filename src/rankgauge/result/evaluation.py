@@ -108,11 +108,7 @@ class Evaluation(Shown, Mapping[str, "Result"]):
     def doubts(self) -> list[Doubt]:
         """Why not to trust the labels, and the means per search and per query, as they stand."""
         designs = [result.design for result in self.results.values() if result.design is not None]
-        sampled = (
-            dict.fromkeys(doubt for design in designs for doubt in design.doubts("search"))
-            if designs
-            else ()
-        )
+        sampled = dict.fromkeys(doubt for design in designs for doubt in design.doubts("search")) if designs else ()
         return [*sampled, *self.source_doubts]
 
     @property
