@@ -193,11 +193,12 @@ class Design:
     @property
     def _about(self) -> str:
         """The population that intervals are about, and how many queries tell of it."""
+        if not self._knows_its_error:
+            return "No intervals: too few of the queries that chance drew were evaluated."
         if self.population == "future":
             words = "Intervals are about future searches like those of this log: every query counts as drawn by chance."
         elif not self._drawn.any():
-            lacking = len(self.sample) - len(self.queries)
-            return "" if lacking else f"All {len(self.queries):,} queries of the log: no uncertainty of sampling."
+            return f"All {counted(len(self.queries), 'query', 'queries')} of the log: no uncertainty of sampling."
         else:
             words = "Intervals are about this log: how far another draw could move the mean."
         sizes = ", ".join(f"{self.effective(per):,.1f} per {per}" for per in PER)
