@@ -102,7 +102,7 @@ def disable_one(name: str) -> None:
 @command("enable")
 @click.argument("name")
 def enable_one(name: str) -> None:
-    """Let a disabled user in again.
+    """Let a user in again: one who was disabled, or whose log-ins failed too often.
 
     \b
     Examples:
