@@ -180,10 +180,8 @@ for each in (add_one, list_all, disable_one, enable_one, new_password, new_role,
 
 def _opened() -> Store:
     from rankgauge.cli.inputs import project
-    from rankgauge.store.project import needed
 
-    with needed():
-        return project().store(write=True)
+    return project().store(write=True)
 
 
 def _password() -> str:
