@@ -714,15 +714,6 @@ def _stored(project: Path) -> int:
         return store.counts()["answer"]
 
 
-@pytest.mark.parametrize(("module", "words"), [("httpx2", "needs httpx2"), ("jmespath", "need jmespath")])
-def test_without_the_extra_the_message_says_what_to_install(
-    here: Path, monkeypatch: pytest.MonkeyPatch, module: str, words: str
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(InputError, match=f"{words}: pip install 'rankgauge\\[loop\\]'"):
-        found(["a"], url="http://localhost/{query}", hits="hits", id="id")
-
-
 def test_what_no_database_takes_spoils_no_search(project: Path, command: Command) -> None:
     (project / "odd_here.py").write_text(
         "def search(query, k):\n"
