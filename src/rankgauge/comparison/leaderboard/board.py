@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.comparison.ranges import is_bounded, too_few
+from rankgauge.comparison.ranges import is_bounded, too_few, within_range
 from rankgauge.comparison.verdict import BETTER, NOT_SIGNIFICANT, decide
 from rankgauge.errors import InputError
 from rankgauge.stats import macro
@@ -140,13 +140,10 @@ def _ranked(board: Board, names: list[str], tables: list[Floats], ways: Ways) ->
 
     They are in the order of rank, so that groups begin with the best.
     """
-    means = macro.macro_means(tables)
-    order = np.argsort(-np.round(means, macro.SAME), kind="stable")
-    names, tables, means = [names[at] for at in order], [table[:, order] for table in tables], means[order]
-    cells = np.array([table.mean(axis=0) for table in tables])
-    points = macro.borda(cells)
+    order = np.argsort(-np.round(macro.macro_means(tables), macro.SAME), kind="stable")
+    names, tables = [names[at] for at in order], [table[:, order] for table in tables]
     every = list(combinations(range(len(names)), 2))
-    pairs, flips, exact = _pairs(names, tables, every, ways)
+    pairs, flips, exact = _pairs(board.measure, names, tables, every, ways)
     against = [
         (at, to) for to, name in enumerate(names) if name == ways.baseline for at in range(len(names)) if at != to
     ]
@@ -154,35 +151,41 @@ def _ranked(board: Board, names: list[str], tables: list[Floats], ways: Ways) ->
     for (a, b), pair in zip(every, pairs, strict=True):
         apart[a, b] = apart[b, a] = pair.adjusted_decision != NOT_SIGNIFICANT
     groups = macro.groups_of(len(names), apart)
-    ranks = _rank_intervals(tables, ways)
-    bounded, ranges = is_bounded(board.measure, np.concatenate(tables)), _ranges(names, pairs)
-    estimates = macro.macro_estimates(tables, bounded=bounded, alpha=ways.alpha, flips=ways.flips, seed=ways.seed)
-    borda_ranks = midranks(-points)
-    standings = {
-        name: Standing(
-            name,
-            (),
-            float(means[at]),
-            estimates[at][1:],
-            float(np.median(cells[:, at])),
-            int(rank),
-            ranks[at],
-            ranges[name],
-            float(points[at]),
-            float(borda_ranks[at]),
-            tuple(number for number, group in enumerate(groups, 1) if at in group),
-        )
-        for at, (name, rank) in enumerate(zip(names, macro.ranks_of(means).tolist(), strict=True))
-    }
     return replace(
         board,
-        standings=standings | board.standings,
+        standings=_standings(board.measure, names, tables, pairs, groups, ways) | board.standings,
         pairs=pairs,
-        against=_pairs(names, tables, against, ways)[0],
+        against=_pairs(board.measure, names, tables, against, ways)[0],
         groups=[[names[at] for at in group] for group in groups],
         flips=flips,
         exact=exact,
     )
+
+
+def _standings(
+    measure: str, names: list[str], tables: list[Floats], pairs: list[MacroPair], groups: list[list[int]], ways: Ways
+) -> dict[str, Standing]:
+    """Where every system stands."""
+    how: dict[str, Any] = {"alpha": ways.alpha, "flips": ways.flips, "seed": ways.seed}
+    estimates = macro.macro_estimates(tables, bounded=is_bounded(measure, np.concatenate(tables)), **how)
+    means, cells = macro.macro_means(tables), np.array([table.mean(axis=0) for table in tables])
+    points, ranges = macro.borda(cells), _ranges(names, pairs)
+    ranks, resampled, borda_ranks = macro.ranks_of(means), _rank_intervals(tables, ways), midranks(-points)
+    return {
+        name: Standing(
+            name,
+            macro=float(means[at]),
+            interval=estimates[at][1:],
+            median=float(np.median(cells[:, at])),
+            rank=int(ranks[at]),
+            rank_interval=resampled[at],
+            rank_range=ranges[name],
+            borda=float(points[at]),
+            borda_rank=float(borda_ranks[at]),
+            groups=tuple(number for number, group in enumerate(groups, 1) if at in group),
+        )
+        for at, name in enumerate(names)
+    }
 
 
 def _rank_intervals(tables: list[Floats], ways: Ways) -> list[tuple[int, int] | None]:
@@ -192,26 +195,19 @@ def _rank_intervals(tables: list[Floats], ways: Ways) -> list[tuple[int, int] | 
 
 
 def _pairs(
-    names: list[str], tables: list[Floats], at: list[tuple[int, int]], ways: Ways
+    measure: str, names: list[str], tables: list[Floats], at: list[tuple[int, int]], ways: Ways
 ) -> tuple[list[MacroPair], int, bool]:
     """Pairs of systems, one family, and the flips behind the decisions: how many, and whether those are all."""
     found = macro.macro_differences(tables, at, alpha=ways.alpha, flips=ways.flips, seed=ways.seed)
-    pairs = []
+    bounded, pairs = is_bounded(measure, np.concatenate(tables)), []
     for (a, b), (answer, together) in zip(at, found, strict=True):
         shown = answer.differs(ways.alpha)
-        pairs.append(
-            MacroPair(
-                names[a],
-                names[b],
-                answer.value,
-                answer.interval or NO_INTERVAL,
-                answer.p,
-                together.p,
-                together.interval or NO_INTERVAL,
-                decide(answer.value, shown),
-                decide(answer.value, shown and together.p <= ways.alpha),
-            )
+        own, simultaneous = (
+            within_range(each.interval or NO_INTERVAL, bounded, lowest=-1.0) for each in (answer, together)
         )
+        decision, adjusted = (decide(answer.value, shown and p <= ways.alpha) for p in (answer.p, together.p))
+        about = (answer.value, own, answer.p, together.p, simultaneous, decision, adjusted)
+        pairs.append(MacroPair(names[a], names[b], *about))
     flips = max((answer.flips for answer, _ in found), default=0)
     return pairs, flips, bool(found) and all(answer.exact for answer, _ in found)
 
