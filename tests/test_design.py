@@ -467,6 +467,32 @@ def test_what_is_refused(command: Command, files: Path, words: list[str], messag
         rankgauge.evaluate(judged()[0], judged()[1]["old"], sample=files / "traffic.tsv", population="logs")  # type: ignore[arg-type]
 
 
+def test_eval_says_how_many_queries_tell_of_the_mean_and_that_these_are_few(command: Command, files: Path) -> None:
+    """Kish of the queries left to chance; of future searches of all of them."""
+    sample = read_sample(files / "traffic.tsv")
+    words = ["eval", "qrels.txt", "old.run", "--sample", "traffic.tsv"]
+    about = {"log": "about this log: how far another draw", "future": "about future searches like those of this log"}
+    for population, sentence in about.items():
+        chance = (sample.inclusion < 1) | (population == "future")
+        kish = {}
+        for per in BOTH:
+            weights = ((sample.traffic if per == "search" else 1.0) / sample.inclusion)[chance]
+            kish[per] = weights.sum() ** 2 / (weights**2).sum()
+        data = json.loads(command(*words, "--population", population, "--format", "json", cwd=files).out)["sample"]
+        assert data["effective_queries"] == pytest.approx(kish)
+        assert [each["code"] for each in data["warnings"]] == ["few-queries"]
+        said = " ".join(command(*words, "--population", population, cwd=files).out.split())
+        least = min(kish, key=lambda per: kish[per])
+        assert (
+            f"{chance.sum()} queries left to chance, worth {kish[least]:.1f} of equal weight for a mean per {least}"
+            in said
+        )
+        assert f"Effective number of queries: {kish['search']:.1f} per search, {kish['query']:.1f} per query." in said
+        assert sentence in said
+    many = Design.of(drawn([1.0] * 25, [0.5] * 25), [f"q{at:02}" for at in range(25)])
+    assert (many.few("search", "query"), many.effective("search")) == ([], pytest.approx(25))
+
+
 def test_intervals_are_about_the_log_unless_future_searches_are_meant(command: Command, files: Path) -> None:
     """Default log; JSON names it; without a sample, where it can be future searches alone, nothing is said of it."""
     asked = ["eval", "qrels.txt", "old.run", "--format", "json"]
