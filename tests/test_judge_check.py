@@ -165,7 +165,7 @@ def serve(name: str, grades: dict[tuple[str, str], list[float]]) -> Any:
 
     setattr(mine, name, known)
     scale = sorted({int(grade) for each in grades.values() for grade in each} | {0, 1})
-    return find_judge(Project("."), name, {"call": f"mine:{name}", "scale": scale, "workers": 32})
+    return find_judge(Project("."), name, {"call": f"mine:{name}", "scale": scale, "threads": 32})
 
 
 def test_published_kappas(folder: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -413,7 +413,7 @@ def test_a_search_is_a_run(project: Path, command: Command) -> None:
     assert done.code == 0
     assert done.out.splitlines()[0] == "@mine:1: 3 queries answered, 4 documents"
     assert "p50 " in done.out
-    assert ", with 4 workers; slowest: q" in done.out
+    assert ", with 1 worker; slowest: q" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     expected = [("q1", "d1", 2.5), ("q1", "d2", 1.5), ("q2", "d1", 2.5), ("q2", "d2", 1.5)]
     assert [*Project(project).run("mine")] == expected
