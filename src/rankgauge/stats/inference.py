@@ -195,6 +195,7 @@ def _left_to_chance(values: Floats, queries: Queries) -> _Part:
     inclusion = queries.inclusion[at]
     chance = inclusion < 1 - CERTAIN
     fixed, share = _sum(z[~chance]), _sum(w[chance])
+    fixed = 0.0 if abs(fixed) <= CERTAIN * float(np.abs(z[~chance]).sum()) else fixed  # but for rounding
     z, w = (each[chance] / share for each in (z, w)) if share else (z[chance], w[chance])
     strata = None if queries.strata is None else queries.strata[at][chance]
     g = _correction(z, w, inclusion[chance], strata) if share else 1.0
