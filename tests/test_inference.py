@@ -125,6 +125,14 @@ class TestTheDefinition:
             moved = difference[difference != 0]
             assert plain_p(difference, flips=5000) == by_definition(moved, np.ones(len(moved)), 0.0)
 
+    def test_few_changes_are_exact_among_others_that_are_not(self) -> None:
+        random = np.random.default_rng(10)
+        few, many = np.zeros(500), random.normal(size=500)
+        few[[3, 90, 470]] = 0.25
+        found = differences([few, many], Queries(500), flips=5000)
+        assert [(each.exact, each.flips) for each in found] == [(True, 4), (False, 5000)]
+        assert found[0].p == 2 / 8
+
     def test_drawn_flips_come_near_the_exact_p(self) -> None:
         difference = np.random.default_rng(9).normal(0.2, 0.5, 16)
         exact, drawn = plain_p(difference), plain_p(difference, flips=30_000, seed=1)
@@ -238,6 +246,30 @@ class TestWhatIsSaid:
     @pytest.mark.parametrize(("queries", "words"), [(15, 0.181), (10, 0.2589), (30, 0.1), (300, 0.01)])
     def test_unseen_is_what_one_sample_of_twenty_misses(self, queries: int, words: float) -> None:
         assert of_one(np.zeros(queries)).unseen == pytest.approx(words, rel=0.11 if queries == 15 else 2e-3)
+
+
+class TestRelativeChange:
+    def test_the_published_pair(self) -> None:
+        (found,) = ratios([A - B], [B], Queries(12))
+        assert found.value == pytest.approx(0.093137, abs=5e-7)
+        assert found.p == 112 / 4096
+        assert found.interval == pytest.approx((0.019274, 0.177354), abs=0.006)  # Fieller's
+
+    def test_its_ends_are_where_the_ratio_stops_being_rejected(self) -> None:
+        random = np.random.default_rng(3)
+        for _ in range(20):
+            b = random.random(9)
+            a = b + random.normal(0.1, 0.2, 9)
+            (found,) = ratios([a - b], [b], Queries(9))
+            assert found.value == pytest.approx(a.mean() / b.mean() - 1)
+            assert found.interval is not None
+            for end, outward in zip(found.interval, (-1, 1), strict=True):
+                assert by_definition(a - (1 + end - outward * 1e-6) * b, np.zeros(9), 0.0) > 0.05
+                assert by_definition(a - (1 + end + outward * 1e-6) * b, np.zeros(9), 0.0) <= 0.05
+
+    def test_nothing_changed(self) -> None:
+        (found,) = ratios([np.zeros(12)], [B], Queries(12))
+        assert (found.value, found.interval, found.p) == (0, None, 1)
 
 
 class TestSamples:
