@@ -83,21 +83,22 @@ def test_a_grid_is_as_it_was_simulated(simulated: dict[str, Rates], name: str) -
 HEAD = """\
 # Calibration
 
-How often the intervals hold the truth, how often equal systems come out different, and how often the gate is wrong:
-simulated, with differences of the kinds that evaluations have. `make test-calibration` writes this page and fails where
-a rate has moved by more than four standard errors.
+This page shows how often intervals contain the truth, how often equal systems come out different, and how often the
+gate is wrong. Everything is simulated, with differences like those of real evaluations. `make test-calibration` writes
+this page. It fails if a rate moves by more than four standard errors.
 
-Intervals are meant to hold in 95 of 100 draws. They do for differences that are symmetric, weighted or not, and over
-samples of a log. Where they do not, it is this:
+A 95 % interval should contain the truth in 95 of 100 draws. It does for symmetric differences, with and without
+weights, and over samples of a log. There are three exceptions:
 
-- **Skewed differences** (lognormal): 83 to 90 % up to 50 queries. No method that agrees with p does better; bootstraps
-  do, and fall to 71 % with ties.
-- **Rare losses beside small changes**: the sample may hold none of the losses, and no method can see what it does not
-  hold. A PASS of few queries says so: "A loss that touches fewer than 1 in 10 searches could go unseen."
-- **Rare losses alone**: where nothing changed there is no interval. Of those that are given, 90 % and more hold.
+- **Skewed differences** (lognormal): 83 to 90 % up to 50 queries. No method that agrees with p does better.
+- **Rare losses beside small changes**: a sample may contain none of the losses, and no method sees what is not in the
+  sample. A PASS of few queries says so: "A loss that touches fewer than 1 in 10 searches, and is larger than any seen
+  here, could go unseen."
+- **Rare losses alone**: if nothing changed there is no interval. Of the intervals that are given, at least 90 % contain
+  the truth.
 
-The caution `skewed` is of use where it stands, and proves nothing where it does not: a long tail that was not drawn
-cannot be warned of.
+The caution `skewed` warns of a long tail that was drawn. If the tail was not drawn there is no caution, so its absence
+proves nothing.
 """
 
 
@@ -107,8 +108,8 @@ def page(rates: dict[str, Rates]) -> str:
 
 
 def table(grid: Grid, rows: Rates) -> str:
-    draws = f"{grid.draws:,} draws a cell, {FLIPS:,} flips a draw; seeds are the names of the cells."
-    lines = [f"## {grid.title}", "", f"{grid.words} In %; {draws}", ""]
+    draws = f"{grid.draws:,} draws a cell, {FLIPS:,} flips a draw; a cell's name is its seed."
+    lines = [f"## {grid.title}", "", f"{grid.words} In %. {draws}", ""]
     lines += [f"| | {' | '.join(grid.columns)} |", "|---|" + "--:|" * len(grid.columns)]
     for row, cells in rows.items():
         shown = [f"{100 * each.share:.0f}" if each.draws else "–" for each in cells]
