@@ -93,7 +93,7 @@ def shaped(shape: str, random: Random, size: tuple[int, ...]) -> Floats:
 
 def held(ends: Interval | None, truth: float) -> bool | None:
     """Whether the interval holds the truth; None where there is none."""
-    return None if ends is None else ends[0] - 1e-12 <= truth <= ends[1] + 1e-12
+    return None if ends is None else bool(ends[0] - 1e-12 <= truth <= ends[1] + 1e-12)
 
 
 def answers(rows: Floats, queries: Queries, random: Random, alpha: float = 0.05) -> Iterator[Answer]:
@@ -272,7 +272,6 @@ class Grid(NamedTuple):
     columns: tuple[str, ...]
     rows: dict[str, tuple[int, ...]]
     draws: int = 1000
-    none: str = "no interval in any draw"
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -357,7 +356,7 @@ GRIDS: Final = {
             "adjusted p, 60 % ties": numbers("2 5 5 5 5 5"),
             "joint coverage, normal": numbers("95 95 95 95 95 95"),
             "own p, normal": numbers("5 5 40 40 40 93"),
-        }, 150,
+        }, 100,
     ),
     "gate": Grid(
         "The gate where rare losses are beyond the margin", "PASS, which is wrong, in the worst of 15 cases: 1, 2, 5, "

@@ -99,6 +99,8 @@ weights, and over samples of a log. There are three exceptions:
 
 The caution `skewed` warns of a long tail that was drawn. If the tail was not drawn there is no caution, so its absence
 proves nothing.
+
+A number in brackets is the percentage of draws that have an interval, if it is below 90.
 """
 
 
@@ -107,12 +109,18 @@ def page(rates: dict[str, Rates]) -> str:
     return "\n".join([HEAD, *(table(GRIDS[name], rows) for name, rows in rates.items())])
 
 
+def shown_rate(found: Rate, draws: int) -> str:
+    """The rate in percent; in brackets how many of the draws count, where these are few."""
+    few = f" ({100 * found.draws / draws:.0f})" if found.draws < 0.9 * draws else ""
+    return f"{100 * found.share:.0f}{few}" if found.draws else "–"
+
+
 def table(grid: Grid, rows: Rates) -> str:
     draws = f"{grid.draws:,} draws a cell, {FLIPS:,} flips a draw; a cell's name is its seed."
     lines = [f"## {grid.title}", "", f"{grid.words} In %. {draws}", ""]
     lines += [f"| | {' | '.join(grid.columns)} |", "|---|" + "--:|" * len(grid.columns)]
     for row, cells in rows.items():
-        shown = [f"{100 * each.share:.0f}" if each.draws else "–" for each in cells]
+        shown = [shown_rate(each, grid.draws) for each in cells]
         lines.append(f"| {row} | {' | '.join(shown + [''] * (len(grid.columns) - len(shown)))} |")
     return "\n".join([*lines, ""])
 
