@@ -333,6 +333,16 @@ class TestSamples:
         assert (found.changed, found.nothing_changed) == (0, False)
         assert found.value == pytest.approx(1 / 30)
 
+    def test_the_relative_change_of_known_queries_alone(self) -> None:
+        """It has an interval where the difference has one: the mean of the others is not known, nor what they lose."""
+        drawn = Queries(30, np.ones(30), inclusion=np.where(np.arange(30) < 10, 1.0, 0.2), population="log")
+        change, below = np.where(np.arange(30) < 10, 0.1, 0.0), np.linspace(0.2, 0.9, 30)
+        (difference,), (relative,) = differences([change], drawn), ratios([change], [below], drawn)
+        assert relative.value == pytest.approx(difference.value / below.mean())
+        assert difference.interval is not None
+        assert relative.interval is not None
+        assert relative.interval[0] < relative.value < relative.interval[1]
+
     def test_where_every_value_is_one_the_factor_is_not_rounding(self) -> None:
         weights, inclusion = 1 / np.linspace(0.1, 0.9, 40), np.linspace(0.1, 0.9, 40)
         drawn = Queries(40, weights, inclusion=inclusion, population="log")
