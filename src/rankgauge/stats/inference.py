@@ -250,7 +250,8 @@ def ratios(
 ) -> list[Answer]:  # fmt: skip
     """Answer for each pair of columns, of which the second is nowhere below 0: the ratio of the two means.
 
-    Of a − b and b it is the relative change, whose interval excludes 0 exactly when that of the difference does.
+    Of a − b and b it is the relative change, whose interval excludes 0 exactly when that of the difference does; of a
+    sample of a log nearly so (997 of 1,000), as the factor g of a ratio is its own.
     """
     parts = [_ratio(one, other, queries) for one, other in zip(above, below, strict=True)]
     return _answered(parts, above, queries, alpha, flips, seed)
@@ -283,7 +284,7 @@ def _asked_of(part: _Part, column: Floats, queries: Queries) -> list[_Part]:
 
     What chance did not draw may have moved, too, by as much as was seen.
     """
-    if not len(part.z) or not (part.moved.any() or part.fixed) or not (queries.known and np.isfinite(part.g)):
+    if not len(part.z) or not (part.z.any() or part.fixed) or not (queries.known and np.isfinite(part.g)):
         return []
     if (part.telling if queries.inclusion is not None else part.moved.sum()) >= FEW - SAME:
         return [part]
