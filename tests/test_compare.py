@@ -827,7 +827,8 @@ class TestShown:
         pairs = {(p["a"], p["b"]): p for p in data["measures"]["value"]["pairs"]}
         assert pairs["b", "a"]["d_z"]["value"] is None
         assert pairs["b", "a"]["difference"] == {"value": pytest.approx(-0.1), "low": None, "high": None}
-        assert pairs["b", "a"]["verdict"].startswith("b is worse than a by exactly 0.1000 value on each of 12 queries (")
+        words = "b is worse than a by exactly 0.1000 value on each of 12 queries ("
+        assert pairs["b", "a"]["verdict"].startswith(words)
         assert pairs["c", "a"]["relative"]["value"] == pytest.approx(-1)
         turned = json.loads(compare(None, values, baseline="c").show("json"))["measures"]["value"]["pairs"]
         assert [pair["relative"]["value"] for pair in turned] == [None, None]

@@ -190,8 +190,8 @@ def _walked(
             lows[at].add(low)
             highs[at].add(np.negative(high, out=high))
     for question, count, smallest, negated in zip(questions, counts, lows, highs, strict=True):
-        low, high = smallest.last() * question.step, -negated.last() * question.step
-        turned = {1.0: (low, high), -1.0: (-high, -low), 0.0: (min(low, -high), max(high, -low))}
+        left, right = smallest.last() * question.step, -negated.last() * question.step
+        turned = {1.0: (left, right), -1.0: (-right, -left), 0.0: (min(left, -right), max(right, -left))}
         yield count / number, *turned[question.sign]
 
 

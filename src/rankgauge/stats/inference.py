@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from rankgauge.stats.flips import Inverted, Question, invert, largest_flipped, most_extreme, whole_numbers
+from rankgauge.stats.paired import added_up
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -207,7 +208,7 @@ def _units_of(values: Floats, queries: Queries) -> tuple[Floats, Floats, Ints]:
     z = w * values
     if queries.clusters is not None:
         order, number = np.lexsort((w, z)), int(queries.clusters.max()) + 1
-        z, w = (np.bincount(queries.clusters[order], each[order], number) for each in (z, w))
+        z, w = (added_up(queries.clusters[order], each[order], number) for each in (z, w))
     present = np.flatnonzero(w > 0)
     return z[present], w[present], present
 
