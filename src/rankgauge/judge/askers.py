@@ -18,6 +18,7 @@ from rankgauge.store.store import Judge
 from rankgauge.systems.call import called, function_of
 from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.workers import Stop
+from rankgauge.trust.judges.licence import OFF_SCALE
 
 if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig
@@ -197,7 +198,7 @@ class FunctionJudge:
         found = self.config.scale.grade_of(grade.item() if hasattr(grade, "item") else grade)
         if found is None:
             known = self.config.scale.listed
-            return Reading("failed", None, f"the function gave {shortened(repr(grade))}; expected {known}")
+            return Reading("failed", None, f"the function gave {shortened(repr(grade))}: {OFF_SCALE} {known}")
         return Reading("graded", found, reason)
 
     def close(self) -> None:

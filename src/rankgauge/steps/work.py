@@ -35,6 +35,7 @@ from rankgauge.store.transfer.files import read_queries
 from rankgauge.systems.call import sources_of
 from rankgauge.systems.documents import corpus_hash, fields_of
 from rankgauge.systems.search import search
+from rankgauge.validation.labels import UNFIT
 from rankgauge.writers.write import opened
 
 if TYPE_CHECKING:
@@ -86,8 +87,13 @@ class Work:
         name = self.project.settings.get("project", {}).get("name") or self.project.folder.resolve().name
         return Looped(
             str(name), tuple(self.steps), self.pooled, tuple(self.judged), tuple(self.checked), self.evaluation,
-            self.comparison, self.written, tuple(self.cautions),
+            self.comparison, self.written, tuple(self.cautions), self._unfit(),
         )  # fmt: skip
+
+    def _unfit(self) -> tuple[str, ...]:
+        """The judges that cannot judge, in words, where labels were given or used."""
+        used = bool(self.judged) or "labels" in vars(self)
+        return tuple(words for code, words in self.labels.remarks if code in UNFIT) if used else ()
 
     def _watched(self, name: str) -> Callable[..., None] | None:
         """How far a system or a judge is; what it has cost is said at the end."""

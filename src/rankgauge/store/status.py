@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sqlalchemy import func, select, text
 
-from rankgauge.errors import counted
+from rankgauge.errors import Doubt, counted
 from rankgauge.shown import Shown
 from rankgauge.store import schema
 from rankgauge.store.checks import checks
@@ -114,6 +114,7 @@ class LabelCounts(Shown):
     """Whose labels there are, and what they come to by a rule.
 
     `several`: pairs with more than one label that is heard, `conflicting`: those whose labels are not the same grade.
+    `doubts` say why not to trust the labels.
     """
 
     shown_by: ClassVar[str] = "stored:label_sections"
@@ -125,6 +126,7 @@ class LabelCounts(Shown):
     conflicting: int
     outdated: int
     judges: tuple[JudgeCounts, ...]
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def title(self) -> str:
@@ -134,10 +136,14 @@ class LabelCounts(Shown):
     def data(self) -> dict[str, Any]:
         """What JSON holds."""
         about = {name: getattr(self, name) for name in ("queries", "graded", "several", "conflicting", "outdated")}
-        return {"rule": self.rule.to_dict(), **about, "judges": [each._asdict() for each in self.judges]}
+        judges = [each._asdict() for each in self.judges]
+        doubts = {"warnings": [*self.doubts]} if self.doubts else {}
+        return {"rule": self.rule.to_dict(), **about, "judges": judges, **doubts}
 
 
-def label_counts(rows: Sequence[Rated], rule: Labels, *, fresh: bool = False) -> LabelCounts:
+def label_counts(
+    rows: Sequence[Rated], rule: Labels, *, fresh: bool = False, doubts: Iterable[Doubt] = ()
+) -> LabelCounts:
     """The labels of the judges whom a rule hears, counted."""
     heard = [row for row in rows if row.judge in rule.heard and not (fresh and row.outdated)]
     judges = tuple(_counts([row for row in heard if row.judge == judge]) for rank in rule.judges for judge in rank)
@@ -154,6 +160,7 @@ def label_counts(rows: Sequence[Rated], rule: Labels, *, fresh: bool = False) ->
         sum(len({*each}) > 1 for each in several),
         len({row[:2] for row in heard if row.outdated and row.grade is not None}),
         judges,
+        tuple(doubts),
     )
 
 

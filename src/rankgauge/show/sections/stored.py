@@ -104,3 +104,4 @@ def _notes(counts: LabelCounts) -> Iterator[str]:
     if counts.outdated:
         pairs = counted(counts.outdated, "pair was", "pairs were")
         yield f"{pairs} judged before the document's text changed; --fresh leaves them out."
+    yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in counts.doubts)

@@ -11,7 +11,7 @@ from rankgauge.comparison.verdict import NOT_SIGNIFICANT
 from rankgauge.errors import counted
 from rankgauge.show.cells import number_text
 from rankgauge.show.marks import VERDICTS, decision_mark, letter
-from rankgauge.show.model import Block, Bullets, Column, Mark, Section, Table, Text, capital, ranked
+from rankgauge.show.model import Block, Bullets, Column, Mark, Section, Table, Text, ranked, sentence
 from rankgauge.show.sections.evaluation import measure_column
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.macro import groups_of
@@ -131,8 +131,8 @@ def _blocks(
         yield Text(f"Nothing is compared: {answer.problem}.", "note")
     else:
         yield Text("Comparing the systems …", "computing")
-    if design is not None and (doubts := design.doubts()):
-        yield Bullets([f"{capital(doubt.text).rstrip('.')}." for doubt in doubts], "warning")
+    if doubts := [*evaluation.label_doubts, *(design.doubts() if design is not None else ())]:
+        yield Bullets([sentence(doubt.text, evaluation.names) for doubt in doubts], "warning")
     yield _table(rows, answer, measure, baseline, group, column)
     yield Text(f"{measure.describe()}", "note")
     if design is not None:
