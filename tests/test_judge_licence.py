@@ -393,6 +393,20 @@ def test_a_judge_by_chance_ends_the_loop(stones: Path, command: Command) -> None
     assert re.search(r"judge: gpt agrees with people no better than chance can \(κ .* on 30 pairs\)", joined(done.err))
 
 
+def test_an_unreadable_judge_is_not_paid_to_the_end_by_the_loop(stones: Path, command: Command) -> None:
+    """Neither for the pool, nor for the check, nor again by the next loop."""
+    with chatting("prose") as server:
+        configured(server.url)
+        Path("people.txt").write_text("".join(f"q{n} 0 {n}-{at} 1\n" for n in range(6) for at in range(5)))
+        Path("rankgauge.toml").write_text(f'{Path("rankgauge.toml").read_text()}[judge]\ncheck = "people.txt"\n')
+        done = command("loop")
+        assert (done.code, "20 answers in a row without a grade, the last: the answer" in done.err) == (4, True), done
+        assert server.calls <= 2 * 21  # each is asked for once more; two workers
+        calls = server.calls
+        assert command("loop").code == 4
+        assert server.calls <= calls + 2 * 2
+
+
 def test_a_judge_on_another_scale_is_seen(stones: Path, command: Command) -> None:
     """From 1 to 10: most answers are 1, and some are not on the scale."""
     with chatting(grade_of=lambda text: 9 if "tourmaline" in text else 1) as server:
