@@ -24,7 +24,7 @@ from rankgauge import Project
 from rankgauge.judge.check import check_judge
 from rankgauge.sampling.sample import Sample
 from rankgauge.steps.loop import loop
-from rankgauge.steps.looped import LoopOpen
+from rankgauge.steps.looped import Looped, LoopOpen
 from rankgauge.store.checks import PEOPLE, agreement_in_brief, agreement_words, checks
 from rankgauge.store.store import Answer, Label
 from rankgauge.trust.judges.licence import doubts_of_grades
@@ -437,3 +437,93 @@ def test_which_grades_tell_little(grades: dict[float, int], outside: int, code: 
     found = [*doubts_of_grades("gpt", grades, sum(grades.values()), [0, 1, 2, 3], outside)]
     assert [doubt.code for doubt in found] == [code] * bool(code)
     assert not code or found[0].text.startswith(words)
+
+
+# ---- settings that were mixed ----------------------------------------------------------------------------------------
+
+
+def test_a_judge_that_was_set_back_keeps_the_others_grades_and_says_so(stones: Path, command: Command) -> None:
+    with chatting(models=None) as server:
+        configured(server.url)
+        assert "RG408" not in command("loop").out
+        first = loop(".")
+        server.grade_of = lambda text: 3 if "feldspar" in text else 0
+        configured(server.url, **{"petrograph-1": "petrograph-2"})
+        assert "RG408" not in command("loop").out
+        second = values(loop("."))
+        assert second != values(first)
+        configured(server.url)
+        done = command("loop")
+        assert (done.code, values(loop(".")), server.calls) == (0, second, 60)
+        words = "30 of 30 labels in force are of another setting of gpt than rankgauge.toml's."
+        lists = "rankgauge labels --by gpt --other-settings"
+        for shown in (
+            done.out,
+            command("eval", "@labels", "@find").out,
+            command("eval", "@labels", "@find", "--format", "json").out,
+            command("labels").out,
+            html.unescape(re.sub("<[^>]+>", " ", Path("out/report.html").read_text(encoding="utf-8"))),
+        ):
+            assert (words in joined(shown), lists in joined(shown)) == (True, True), shown
+        listed = command(*lists.split()[1:])
+        assert (listed.code, listed.err) == (0, "")
+        lead = "30 of 30 labels of gpt in force are of another setting than rankgauge.toml's: model petrograph-2 (30)."
+        assert joined(listed.out).startswith(lead)
+        told = json.loads(command(*lists.split()[1:], "--format", "json").out)
+        assert {row["setting"] for row in told["labels"]} == {"model petrograph-2"}
+        assert len(told["labels"]) == told["total"] == 30
+        # what is advised: another name, which counts
+        configured(server.url, **{"judges.gpt": "judges.again"})
+        Path("rankgauge.toml").write_text(f'{Path("rankgauge.toml").read_text()}[labels]\nfrom = ["again"]\n')
+        done = command("loop")
+        assert ("RG408" in done.out, values(loop(".")), server.calls) == (False, values(first), 60)
+    assert command("labels", "--by", "nobody", "--other-settings").code == 2
+    assert command("labels", "--other-settings").code == 2
+
+
+def values(looped: Looped) -> dict[str, float]:
+    """The first measure of every system."""
+    assert looped.evaluation is not None
+    return {name: result["nDCG@5"] for name, result in looped.evaluation.items()}
+
+
+def test_two_models_under_one_name_are_said_in_every_output(stones: Path, command: Command) -> None:
+    """A server that answers with another model than before, though nobody asked for it."""
+    with chatting() as server:
+        configured(server.url, **{"depth = 5": "depth = 2"})
+        assert "RG408" not in command("loop").out
+        server.personality = "another model"
+        configured(server.url)
+        done = command("loop")
+    words = "Two models answered under the name gpt: petrograph-0-mini, petrograph-1. Their grades are mixed."
+    for shown in (done.out, command("eval", "@labels", "@find").out, command("labels").out):
+        assert words in joined(shown), shown
+    assert f"Caution: {words}" in joined(command("judge", "out/pairs.jsonl", "--judge", "gpt").out)
+
+
+def test_a_function_that_changed_grades_anew_as_is_advised(tmp_path: Path, command: Command) -> None:
+    """Renamed as the caution says, it grades every pair; it graded none, for the old labels kept them from the pool."""
+    assert command("init", tmp_path / "ex", "--example").code == 0
+    folder = tmp_path / "ex"
+    assert command("loop", cwd=folder).code == 0
+    mine = folder / "mine.py"
+    mine.write_text(
+        mine.read_text() + "\n_grade = grade\ndef grade(query, document):\n    return 3 - _grade(query, document)\n"
+    )
+    sys.modules.pop("mine", None)
+    said = joined(command("loop", cwd=folder).out)
+    assert (
+        "Caution: mine:grade has changed since it graded. Its old grades are still used. To grade again, rename" in said
+    )
+    rule = re.search(r"write who counts under \[labels\]: (from = \[.*?\])\.", said)
+    assert rule is not None
+    file = folder / "rankgauge.toml"
+    told = (
+        file.read_text().replace("[judges.stand-in]", "[judges.stand-in-2]").replace('["stand-in"]', '["stand-in-2"]')
+    )
+    file.write_text(f"{told}\n[labels]\n{rule[1]}\n")
+    sys.modules.pop("mine", None)
+    done = command("loop", cwd=folder)
+    sys.modules.pop("mine", None)
+    assert "stand-in-2 graded 100 of 100 pairs" in done.err
+    assert "labels by stand-in-2" in joined(command("labels", cwd=folder).out).replace("labels of", "labels by")

@@ -500,10 +500,12 @@ def test_a_judge_without_a_say_is_told(folder: Path) -> None:
         changed(folder, "[evaluate]", model)
         looped = loop(folder)
         assert [each.judge for each in looped.judged] == ["ruler", "gpt"]
-        told = "Caution: where ruler graded, gpt has no say: functions are heard before models; to let them vote, write"
-        assert f'{told} from = [["ruler", "gpt"]] under [labels].' in " ".join(str(looped).split())
+        told = (
+            "Caution: gpt's grades are ignored where ruler graded: functions override models. To let both vote, write"
+        )
+        assert f'{told} write from = [["ruler", "gpt"]] under [labels].' in " ".join(str(looped).split())
         changed(folder, "[pool]", '[labels]\nfrom = [["ruler", "gpt"]]\n[pool]')
-        assert "has no say" not in str(loop(folder))
+        assert "are ignored" not in str(loop(folder))
 
 
 def test_a_judge_that_stops_stops_the_loop(folder: Path) -> None:

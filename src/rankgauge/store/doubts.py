@@ -151,7 +151,8 @@ def _of_mixtures(
         if now is not None and (others := of_other_settings(own, settings, now)):
             of = f"{len(others):,} of {counted(len(own), 'label')} in force {'is' if len(others) == 1 else 'are'}"
             lists = f"rankgauge labels --by {shlex.quote(judge)} --other-settings"
-            said.append(f"{of} of another setting of {judge} than rankgauge.toml's. List them: {lists}")
+            how = "To grade by that one, give it another name, and write that name under [labels] from"
+            said.append(f"{of} of another setting of {judge} than rankgauge.toml's. {how}. List the others: {lists}")
         known: dict[str, None] = {}
         for row in own:
             model = settings[row.setting].model

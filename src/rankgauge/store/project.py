@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rankgauge.result import Evaluation, Result
     from rankgauge.store.doubts import Terms
     from rankgauge.store.history import History
-    from rankgauge.store.status import LabelCounts, Status
+    from rankgauge.store.status import LabelCounts, OtherSettings, Status
     from rankgauge.store.store import Rated, Sampled, Store
 
 __all__ = ["Project", "find_project", "init", "needed"]
@@ -361,6 +361,19 @@ class Project:
             heard = [*rule.counted(row for row in rows if not (fresh and row.outdated))]
             found = label_doubts(store, rows, heard, self._terms(store))
         return label_counts(rows, rule, fresh=fresh, doubts=found)
+
+    def other_settings(self, judge: str) -> OtherSettings:
+        """The labels of a judge in force that were given under other settings than those of rankgauge.toml."""
+        from rankgauge.store.status import other_settings
+
+        with self.store() as store:
+            rows, _ = store.labels()
+            rule = self._heard(rows, None, store.where)
+            rule = rule if judge in rule.heard else self._heard(rows, judge, store.where)
+            now = self._terms(store).settings.get(judge)
+            if now is None:
+                raise InputError(f"{self.folder / FILE}: has no settings of {judge!r}; write them: [judges.{judge}]")
+            return other_settings(store, [*rule.counted(rows)], now)
 
     def judge(
         self,
