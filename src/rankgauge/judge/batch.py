@@ -293,7 +293,7 @@ class BatchJudge:
             reply = reply_of(line.body)
             prices = self.config.prices
             most = 0.0 if prices is None else prices.cost(tokens_of(question.text), self.config.most)
-            return said_of([Paid(*reply, cost_of(reply, prices, most), self._reading(line))], self.config)
+            return said_of([Paid(*reply._replace(cost=cost_of(reply, prices, most)), self._reading(line))], self.config)
         return self._refused(question, line)
 
     def _refused(self, question: Question, line: Line) -> Said:

@@ -116,10 +116,16 @@ class Evaluation(Shown, Mapping[str, "Result"]):
         """Why not to trust what was measured: plain means of runs that were made for a sample, labels of a judge whom
         nobody checked, or of a system's own model family."""
         made_for = {each.ignored_sample: name for name, each in self.results.items() if each.ignored_sample}
-        return [*(_ignored(name, sample) for sample, name in made_for.items()), *self._label_doubts]
+        return [*(_ignored(name, sample) for sample, name in made_for.items()), *self.label_doubts]
 
     @property
-    def _label_doubts(self) -> list[Doubt]:
+    def names(self) -> list[str]:
+        """The names of systems and judges, which keep their first letter in a sentence."""
+        judgments = self.first.judgments
+        return [*self.results, *(judgments.judges if judgments is not None else ())]
+
+    @property
+    def label_doubts(self) -> list[Doubt]:
         judgments = self.first.judgments
         if judgments is None or not judgments.told:
             return []
