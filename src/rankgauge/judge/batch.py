@@ -27,7 +27,7 @@ from rankgauge.read.sources import find_source
 from rankgauge.store.store import Judge
 from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.http import PASSING
-from rankgauge.writers.write import opened
+from rankgauge.writers.files import opened
 
 if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig

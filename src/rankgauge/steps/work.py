@@ -36,7 +36,7 @@ from rankgauge.systems.call import sources_of
 from rankgauge.systems.documents import corpus_hash, fields_of
 from rankgauge.systems.search import search
 from rankgauge.validation.labels import UNFIT
-from rankgauge.writers.write import opened
+from rankgauge.writers.files import opened
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
