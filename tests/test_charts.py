@@ -358,22 +358,6 @@ def test_a_notebook_shows_a_chart_without_a_network(comparison: Comparison) -> N
     assert "s2" in list(ET.fromstring(picture).itertext())
 
 
-def test_without_jinja_a_notebook_shows_text_and_a_page_says_what_it_needs(
-    results: dict[str, Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from rankgauge.show import page
-    from rankgauge.show.html import html, notebook
-    from rankgauge.show.model import Options, Page, Section, Text
-
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    page.environment.cache_clear()
-    shown = Page("<b>", [Section("one", "", [Text("a < b")])], dict)
-    assert notebook(shown) == "<pre>a &lt; b\n</pre>"
-    with pytest.raises(InputError, match=r"pip install 'rankgauge\[charts\]'"):
-        html(shown, Options())
-    monkeypatch.undo()
-
-
 def test_without_the_chart_library_a_notebook_shows_tables(
     results: dict[str, Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:

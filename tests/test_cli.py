@@ -1032,6 +1032,7 @@ def test_help(words: list[str], cli: Command) -> None:
 
 
 HEAVY = {"numpy", "polars", "pandas", "scipy", "pyarrow", "rich"}
+HEAVY |= {"sqlalchemy", "jinja2", "fastapi", "starlette", "pydantic", "uvicorn", "httpx2", "jmespath", "argon2"}
 # What only other formats, large files, ties or a store need.
 ELSEWHERE = {"csv", "glob", "json", "shlex", "unicodedata", "urllib.parse"}
 ELSEWHERE |= {"rankgauge.read.cells", "rankgauge.read.pieces", "rankgauge.read.table_rows"}

@@ -169,18 +169,24 @@ def test_pyntcireval_binary(seed: int, measure: str) -> None:
 
 @pytest.mark.parametrize(
     "measure",
-    ["nDCG@5", "nDCG(gain=exp)@5", "ERR@5", "RR@3", "RR", "Judged@3", "AP@5", "P@5", "R@5", "Success@3", "Bpref"],
-)
+    ["nDCG@5", "nDCG(gain=exp)@5", "ERR@5", "RR@3", "RR", "Judged@3", "AP@5", "P@5", "R@5", "Success@3", "Bpref",
+     "RR(rel=2)@10", "NumQ", "NumRel", "NumRet"],
+)  # fmt: skip
+@pytest.mark.parametrize("close", [0.0, 1e-9], ids=["ties", "64 bits"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_ir_measures(peers: Peers, seed: int, measure: str) -> None:
+def test_ir_measures(peers: Peers, seed: int, close: float, measure: str) -> None:
+    """Of equal scores, of scores that only 64 bits tell apart, and of a query that the run does not answer."""
     judgments, run = random_files(seed)
+    dice = random.Random(seed)
+    run = {q: {doc: score + dice.randint(0, 3) * close for doc, score in docs.items()} for q, docs in run.items()}
     run.pop("3")
     asked = measure.replace("gain=exp", "dcg='exp-log2'")
     values = ours("ir_measures", judgments, run, measure)
     answer = peers.ask(judgments, run, [], [asked])
     for query, each in answer["ir_measures"].items():
         assert values[query] == pytest.approx(each[asked], abs=1e-12), query
-    assert mean(values) == pytest.approx(answer["means"][asked], abs=1e-12)
+    total = sum(values.values()) if measure.startswith("Num") else mean(values)
+    assert total == pytest.approx(answer["means"][asked], abs=1e-12)
 
 
 def test_scaled_dcg_of_cwl() -> None:
@@ -193,7 +199,7 @@ def test_scaled_dcg_of_cwl() -> None:
     assert rankgauge.ndcg([1, 0, 3], k=3, ideal=[3, 3, 3, 1, 0]) == pytest.approx(theirs, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["ndcg_cut_5", "map", "P_5", "recall_5", "recip_rank"])
+@pytest.mark.parametrize("name", ["ndcg_cut_5", "map", "P_5", "recall_5", "recip_rank", "gm_map", "gm_bpref"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pytrec_eval_with_close_scores(peers: Peers, seed: int, name: str) -> None:
     """Scores that only 64 bits tell apart, and queries that the run does not answer."""
@@ -207,3 +213,7 @@ def test_pytrec_eval_with_close_scores(peers: Peers, seed: int, name: str) -> No
     assert values.keys() == theirs.keys()
     for query, value in values.items():
         assert value == pytest.approx(theirs[query][name], abs=1e-12)
+    if name.startswith("gm_"):
+        compute = pytest.importorskip("pytrec_eval").compute_aggregated_measure
+        total = rankgauge.evaluate(judgments, run, measure, dialect="pytrec_eval")[measure]
+        assert total == pytest.approx(compute(name, [each[name] for each in theirs.values()]), abs=1e-12)

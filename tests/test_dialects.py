@@ -542,6 +542,84 @@ class TestUndefinedTies:
         plain = rankgauge.tie_band(match(self.JUDGMENTS, self.RUN, rules), "nDCG(gain=exp)@5")
         assert result.ties("nDCG@5").mean == plain.mean
 
+    TIED: ClassVar = ({"q": {"c": 1}}, {"q": dict.fromkeys("abcd", 1.0)})
+
+    @pytest.mark.parametrize(
+        ("measure", "low", "high"),
+        [("AP", 0.25, 1.0), ("RR", 0.25, 1.0), ("P@2", 0.0, 0.5), ("Success@1", 0.0, 1.0), ("Rprec", 0.0, 1.0)],
+    )
+    def test_of_one_measure_and_not_of_another(self, measure: str, low: float, high: float) -> None:
+        """torchmetrics averages ties in nDCG, and has no order of them elsewhere."""
+        with pytest.warns(RankgaugeWarning, match="torchmetrics: the files hold equal scores.*topk"):
+            result = rankgauge.evaluate(*self.TIED, [measure, "nDCG@2"], dialect="torchmetrics")
+        assert list(result.undefined) == [rankgauge.parse(measure)]
+        assert result.undefined[rankgauge.parse(measure)].mean[2:4] == (low, high)
+        assert f"{low:.4f} to {high:.4f}" in str(result)
+        assert "topk and argsort have none" in str(result)
+
+    def test_nothing_is_said_of_a_measure_that_averages_them(self) -> None:
+        result = rankgauge.evaluate(*self.TIED, "nDCG@2", dialect="torchmetrics")  # without a warning
+        assert (result.undefined, "may give any value" in str(result)) == ({}, False)
+
+
+class TestAnotherName:
+    """BEIR's and sentence-transformers' accuracy is the hit rate, which is not ours of that name."""
+
+    JUDGMENTS: ClassVar = {"q": {"a": 1, "b": 2}, "r": {"x": 1}, "s": {"y": 1}}
+    RUN: ClassVar = {"q": {"z": 3.0, "a": 2.0, "b": 1.0}, "r": {"w": 1.0}}
+
+    @pytest.mark.parametrize("dialect", ["beir", "sentence-transformers"])
+    @pytest.mark.parametrize("text", ["accuracy@2", "Accuracy@2"])
+    def test_is_the_hit_rate(self, dialect: str, text: str) -> None:
+        result = rankgauge.evaluate(self.JUDGMENTS, self.RUN, text, dialect=dialect)
+        assert result[text] == pytest.approx(1 / 3, abs=5e-6)  # missing queries count, and BEIR rounds to five digits
+        assert result.to_dict() == {
+            query: {"Accuracy@2": value} for query, value in (("q", 1.0), ("r", 0.0), ("s", 0.0))
+        }
+        assert result.definitions["Accuracy@2"].startswith("Success@2: Whether there is any relevant document")
+        assert "Accuracy@2 is Success@2" in " ".join(str(result).split())
+
+    def test_the_row_says_so(self, command: Command, tmp_path: Path) -> None:
+        (tmp_path / "q").write_text("q 0 a 1\nq 0 b 1\n")
+        (tmp_path / "r").write_text("q Q0 z 1 3 t\nq Q0 a 2 2 t\nq Q0 b 3 1 t\n")
+        rows = command("dialects", tmp_path / "q", tmp_path / "r", "-m", "accuracy@5", "--only", "beir").out
+        assert "beir       1.0000     +1.0000  Accuracy is Success" in rows
+
+    def test_beside_a_measure_that_leaves_missing_queries_out(self) -> None:
+        with pytest.raises(MeasureError, match=r"missing=skip for some.*missing=zero for others, such as Accuracy@2"):
+            rankgauge.evaluate(self.JUDGMENTS, self.RUN, ["nDCG@2", "Accuracy@2"], dialect="beir")
+        judgments = {query: self.JUDGMENTS[query] for query in "qr"}
+        both = rankgauge.evaluate(judgments, self.RUN, ["Accuracy@2", "nDCG@2"], dialect="beir")
+        assert (both["Accuracy@2"], both["nDCG@2"]) == (0.5, pytest.approx(0.1199, abs=5e-5))
+
+
+def test_counts_of_queries_that_are_not_answered() -> None:
+    judgments, run = {"q": {"a": 1}, "r": {"b": 1, "c": 1}}, {"q": {"a": 1.0}}
+    theirs = rankgauge.evaluate(judgments, run, ["NumQ", "NumRel"], dialect="ir_measures")
+    assert (theirs["NumQ"], theirs["NumRel"], theirs.to_dict()["r"]) == (1, 1, {"NumQ": 0, "NumRel": 0})
+    ours = rankgauge.evaluate(judgments, run, ["NumQ", "NumRel", "NumQ(of=answered)"])
+    assert (ours["NumQ"], ours["NumRel"], ours["NumQ(of=answered)"]) == (2, 3, 1)
+    for text in ("NumQ(of=all)", "NumRel(of=all)"):
+        with pytest.raises(MeasureError, match=f"{text[:-8]}.of=all.: expected judged or answered"):
+            rankgauge.evaluate(judgments, run, text)
+
+
+def test_a_geometric_mean_of_logarithms() -> None:
+    """pytrec_eval has logarithms for queries, and our value for all of them; so have its ties."""
+    judgments, run = {"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1.0, "x": 1.0}, "r": {"z": 2.0, "b": 1.0}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankgaugeWarning)
+        result = rankgauge.evaluate(judgments, run, "gm_map", dialect="pytrec_eval")
+        other = rankgauge.evaluate(judgments, run, "gm_map")
+    assert result.to_dict() == {"q": {"gm_map": np.log(0.5)}, "r": {"gm_map": np.log(0.5)}}
+    assert result["gm_map"] == pytest.approx(other["gm_map"], abs=1e-15)
+    band, plain = result.ties("gm_map"), other.ties("gm_map")
+    assert (band["q"].low, band["q"].high) == (np.log(0.5), 0.0)
+    assert np.log(0.5) < band["q"].expected < 0
+    assert band.mean[:4] == pytest.approx(plain.mean[:4], abs=1e-12)
+    (note,) = result.open_values
+    assert (note.low, note.high) == pytest.approx((0.5, np.sqrt(0.5)), abs=1e-12)
+
 
 def test_mistakes() -> None:
     with pytest.raises(ProtocolError, match="unknown dialect 'sklern'; did you mean 'sklearn'"):

@@ -379,7 +379,10 @@ def own_words(key: str, own: Own) -> str:
     settings = {**own.parameters, **own.rules}
     words = [f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings.items()]
     words += [f"{own.rounding.digits} digits"] if own.rounding else []
-    words += [f"the {own.aggregate} over queries"] if own.aggregate else []
+    words += [f"the {own.aggregate} over queries"] if own.aggregate and not own.log else []
+    words += [own.ours] if own.ours else []
+    words += ["the logarithm for each query"] if own.log else []
+    words += ["ties have no order"] if own.undefined_ties else []
     return f"`{key}`: {', '.join(words)}" if words else ""
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from rankgauge.errors import InputError
 from rankgauge.show.formats import FORMATS, render
-from rankgauge.show.html import anchor, html, notebook
+from rankgauge.show.html import anchor, html, notebook, places
 from rankgauge.show.model import (
     Block,
     Bullets,
@@ -166,7 +166,9 @@ def test_a_picture_is_the_only_one_or_the_one_that_is_named() -> None:
             render(shown(Text("x")), kind)
 
 
-def test_a_chart_that_cannot_be_drawn_is_a_note_and_a_missing_library_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chart_that_cannot_be_drawn_is_a_note_and_so_are_all_without_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def draw() -> Any:
         raise InputError("no such thing")
 
@@ -174,5 +176,8 @@ def test_a_chart_that_cannot_be_drawn_is_a_note_and_a_missing_library_an_error(m
     assert '<p class="note">No chart of this: no such thing.</p>' in main_of(page)
     assert "no such thing" not in notebook(page)
     monkeypatch.setitem(__import__("sys").modules, "altair", None)
-    with pytest.raises(InputError, match=r"pip install 'rankgauge\[charts\]'"):
-        html(page, Options())
+    two = shown(Text("before"), Chart("c", "", "", draw), Chart("d", "", "", draw), Text("after"))
+    for made in (main_of(two), str(places(two.sections, Options())[0].body)):
+        assert made.count("Charts need an extra: pip install &#39;rankgauge[charts]&#39;.") == 1
+        assert ("before" in made, "after" in made, "figure" in made) == (True, True, False)
+    assert "extra" not in notebook(two)

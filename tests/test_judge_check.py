@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import sqlite3
@@ -85,8 +86,9 @@ def test_a_check_is_what_agree_says(folder: Path, command: Command) -> None:
     theirs = {q: {d: min(3, g + d.endswith("0")) for d, g in docs.items()} for q, docs in PEOPLE.items()}
     pair = rankgauge.agree({"people": PEOPLE, "near": theirs}).pairs[0]
     kappa, share = pair.kappa["none"], 100 * pair.agreement.value
-    first = f"near agrees with people on {share:.0f} % of 48 pairs (κ {kappa.value:.2f}, {kappa.low:.2f} to"
-    assert " ".join(said.out.split()).startswith(f"{first} {kappa.high:.2f}); it grades {pair.bias.value:.2f} higher")
+    agreed = f"near gives people's grade on {share:.0f} % of 48 pairs"
+    first = f"{agreed} (κ {kappa.value:.2f}, 95 % interval {kappa.low:.2f} to"
+    assert " ".join(said.out.split()).startswith(f"{first} {kappa.high:.2f}) and grades {pair.bias.value:.2f} higher")
     assert max(map(len, said.out.splitlines())) <= 80
     assert said.out.count("Krippendorff's α") == 3
     assert "under each judge" not in said.out  # no runs
@@ -95,7 +97,7 @@ def test_a_check_is_what_agree_says(folder: Path, command: Command) -> None:
     assert kind == "people"
     assert json.loads(found)["kappa"] == pytest.approx(kappa._asdict())
     kept = " ".join(command("store", "status").out.split())
-    assert re.search(rf"{re.escape(first)} \S+\); it grades 0\.\d\d higher on average \(20\d\d-\d\d-\d\d\)\.", kept)
+    assert re.search(rf"{re.escape(first)} \S+\) and grades 0\.\d\d higher on average \(20\d\d-\d\d-\d\d\)\.", kept)
     again = check_judge(Project("."), judged("near"), "@people")
     assert (again.judged.calls, again.judged.before) == (0, 48)
     assert again.agreement.pairs[0].to_dict() == pair.to_dict()
@@ -124,8 +126,8 @@ def test_people_may_be_a_file_or_one_judge(folder: Path, command: Command) -> No
     fill(PEOPLE)
     lines = [f"{query} 0 {doc} {grade}\n" for query, docs in PEOPLE.items() for doc, grade in docs.items()]
     Path("gold.txt").write_text("".join(lines[:10]))
-    assert "near agrees with gold on" in command("judge", "--check", "gold.txt", "--judge", "near").out
-    assert "near agrees with ann on" in command("judge", "--check", "@labels:ann", "--judge", "near").out
+    assert "near gives gold's grade on" in command("judge", "--check", "gold.txt", "--judge", "near").out
+    assert "near gives ann's grade on" in command("judge", "--check", "@labels:ann", "--judge", "near").out
     for human in ("@labels", "@labels:near"):
         with pytest.raises(InputError, match="holds labels of 'near', who cannot be checked against itself"):
             check_judge(Project("."), judged("near"), human)
@@ -146,7 +148,7 @@ def test_a_judge_who_only_has_labels_is_checked_by_them(folder: Path, command: C
     assert command("store", "import", "gpt.txt", "--judge", "gpt", "--kind", "model").code == 0
     said = command("judge", "--check", "@people", "--judge", "gpt")
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("gpt agrees with people on 100 % of 48 pairs (κ 1.00, 1.00 to 1.00); it grades as")
+    assert said.out.startswith("gpt gives people's grade on 100 % of 48 pairs (κ 1.00, 95 % interval 1.00 to")
     assert command("judge", "--check", "@people", "--judge", "nobody").code == 2
 
 
@@ -163,7 +165,7 @@ def serve(name: str, grades: dict[tuple[str, str], list[float]]) -> Any:
 
     setattr(mine, name, known)
     scale = sorted({int(grade) for each in grades.values() for grade in each} | {0, 1})
-    return find_judge(Project("."), name, {"call": f"mine:{name}", "scale": scale, "workers": 32})
+    return find_judge(Project("."), name, {"call": f"mine:{name}", "scale": scale, "threads": 32})
 
 
 def test_published_kappas(folder: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,9 +252,9 @@ def test_a_warning_stands_over_labels_of_a_judge_never_checked(folder: Path, com
     assert command("judge", "--judge", "near", "--check", "@people").code == 0
     for shown in outputs(command):
         assert (SAID in shown, "RG403" in shown) == (False, False)
-    assert "near agrees with people on" in Path("report.html").read_text(encoding="utf-8")
+    assert "near gives people's grade on" in html.unescape(Path("report.html").read_text(encoding="utf-8"))
     told = json.loads(command("eval", "@labels:near", "@good", "--format", "json").out)["labels"]["checks"]
-    assert told[0].startswith("near agrees with people on")
+    assert told[0].startswith("near gives people's grade on")
     again = Path("rankgauge.toml").read_text().replace('"mine:near"', '"mine:partly"', 1)
     Path("rankgauge.toml").write_text(again)
     assert command("judge", "pairs.jsonl", "--judge", "near").code == 4
@@ -346,5 +348,5 @@ def test_kappa_of_few_queries_has_no_interval() -> None:
     }  # fmt: skip
     assert (
         agreement_words("gpt", found)
-        == "gpt agrees with people on 50 % of 2 pairs (κ 0.33); it grades as high as they do"
+        == "gpt gives people's grade on 50 % of 2 pairs (κ 0.33) and grades as high as they do"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 import re
@@ -293,13 +294,13 @@ def test_a_judge_is_checked_against_people(folder: Path, command: Command) -> No
     both = {"people": str(folder / "asked.txt"), "ruler": str(folder / "ruler.txt")}
     theirs = rankgauge.agree(both).pairs[0].to_dict()
     assert found["kappa"]["value"] == theirs["kappa"]["none"]["value"]
-    assert f"Check: κ {theirs['kappa']['none']['value']:.2f} (" in str(looped)
+    assert f"ruler against people: κ {theirs['kappa']['none']['value']:.2f} (" in str(looped)
     assert len(str(looped).splitlines()) <= 12
     before = calls(folder)
     assert loop(folder).checked == (found,)
     assert calls(folder) == before
     status = command("store", "status", cwd=folder).out
-    assert status.count("ruler agrees with people on") == 1
+    assert status.count("ruler gives people's grade on") == 1
     (folder / "people.txt").write_text("elsewhere 0 d1 3\n")
     with pytest.raises(InputError, match=r"people.txt: has none of the queries that were asked"):
         loop(folder)
@@ -592,12 +593,13 @@ def test_what_make_demo_shows(tmp_path: Path) -> None:
     assert len(lines) <= 45
     assert max(map(len, lines)) <= 80
     assert "Labels: stand-in graded 582 of 582 pairs." in lines
-    assert "Check: κ 0.30 (0.20 to 0.39) with people; they put dense first, it puts bm25." in lines
-    assert lines.index("Report: demo/out/loop.html") - lines.index("report   demo/out/loop.html") <= 14  # a blank first
+    check = "stand-in against people: κ 0.30 (0.20 to 0.39). People rank reranked first,"
+    assert (check in lines, "  stand-in bm25." in lines) == (True, True)
+    assert lines.index("Report: demo/out/loop.html") - lines.index("report   demo/out/loop.html") <= 15  # a blank first
     made = {path.name for path in (tmp_path / "demo").iterdir()} - {path.name for path in (root / "demo").iterdir()}
     assert made <= {"out", "__pycache__"}  # the store and the index of words are in there, too
     page = (tmp_path / "demo/out/loop.html").read_text()
-    assert "stand-in agrees with people on 67 % of 602 pairs" in page
+    assert "stand-in gives people's grade on 67 % of 602 pairs" in html.unescape(page)
 
 
 HATS = """

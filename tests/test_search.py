@@ -413,7 +413,7 @@ def test_a_search_is_a_run(project: Path, command: Command) -> None:
     assert done.code == 0
     assert done.out.splitlines()[0] == "@mine:1: 3 queries answered, 4 documents"
     assert "p50 " in done.out
-    assert ", with 4 workers; slowest: q" in done.out
+    assert ", with 1 worker; slowest: q" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     expected = [("q1", "d1", 2.5), ("q1", "d2", 1.5), ("q2", "d1", 2.5), ("q2", "d2", 1.5)]
     assert [*Project(project).run("mine")] == expected
@@ -712,15 +712,6 @@ def test_ctrl_c_waits_for_what_is_under_way_and_twice_does_not(
 def _stored(project: Path) -> int:
     with Project(project).store() as store:
         return store.counts()["answer"]
-
-
-@pytest.mark.parametrize(("module", "words"), [("httpx2", "needs httpx2"), ("jmespath", "need jmespath")])
-def test_without_the_extra_the_message_says_what_to_install(
-    here: Path, monkeypatch: pytest.MonkeyPatch, module: str, words: str
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(InputError, match=f"{words}: pip install 'rankgauge\\[loop\\]'"):
-        found(["a"], url="http://localhost/{query}", hits="hits", id="id")
 
 
 def test_what_no_database_takes_spoils_no_search(project: Path, command: Command) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from command import COMMAND, Command, real
+from command import COMMAND, Command
 from web import made, write
 
 JUDGMENTS, RUNS = made(6, 2)
@@ -63,16 +63,6 @@ def test_a_mistake_is_said_before_anything_listens(
 ) -> None:
     outcome = command("serve", *words, cwd=Path(files[0]).parent)
     assert (outcome.code, said in outcome.err) == (2, True), outcome.err
-
-
-def test_without_what_pages_need_it_says_what_to_install(files: list[str], tmp_path: Path) -> None:
-    hiding = "import sys, importlib.machinery as m\nreal = m.PathFinder.find_spec\n"
-    hiding += "m.PathFinder.find_spec = lambda name, *more: None if name == 'fastapi' else real(name, *more)\n"
-    (tmp_path / "sitecustomize.py").write_text(hiding)
-    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
-    outcome = real("serve", *files, PYTHONPATH=os.pathsep.join(paths))
-    assert outcome.code == 2
-    assert "the app needs fastapi: pip install 'rankgauge[app]'" in outcome.err
 
 
 def started(files: list[str], *more: str) -> tuple[subprocess.Popen[str], str, str]:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankgauge.errors import InputError, MatchError, ProtocolError, warn
+from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError, warn
 from rankgauge.matching.hits import Hits
 from rankgauge.matching.match import match
 from rankgauge.measures import AnyMeasure, Measure, parse, parse_all
@@ -26,6 +26,7 @@ from rankgauge.validation.quick import peek
 
 if TYPE_CHECKING:
     from rankgauge.dialects import Dialect
+    from rankgauge.dialects.dialect import Owned
     from rankgauge.dtypes import Floats
     from rankgauge.jobs import Answer
     from rankgauge.read import Run
@@ -262,16 +263,27 @@ def _measured_by(
 ) -> tuple[Hits, dict[Measure, Floats], dict[Measure, Hits]]:
     """What was matched under a tool's rules, its values, and what each was computed of."""
     own = {measure: dialect.own(measure) for measure in measures}
-    main = dialect.protocol
-    hits = {rules: hits_under(rules) for rules in dialect.protocols(measures)}
-    values = {measure: each.rounded(each.measure(hits[each.protocol])) for measure, each in own.items()}
-    _warn_of_undefined_ties(dialect, hits[main])
+    hits = {rules: hits_under(rules) for rules in dialect.protocols(own)}
+    main = next(iter(hits))
+    for measure, each in own.items():
+        if hits[each.protocol].queries != hits[main].queries:
+            one, other = sorted([each.protocol.missing, main.missing])
+            raise MeasureError(
+                f"{dialect.name} has missing={one} for some of these measures and missing={other} for others, such as "
+                f"{measure}, and the run does not answer all queries; evaluate them one at a time"
+            )
+    values = {measure: each.values(each.measure(hits[each.protocol])) for measure, each in own.items()}
+    _warn_of_undefined_ties(dialect, [(each, hits[each.protocol]) for each in own.values()])
     return hits[main], values, {measure: hits[each.protocol] for measure, each in own.items()}
 
 
-def _warn_of_undefined_ties(dialect: Dialect, hits: Hits) -> None:
-    if dialect.undefined_ties and ((hits.tied > 1) & (hits.retrieved[hits.query] > dialect.stable_up_to)).any():
-        warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {dialect.undefined_ties}")
+def _warn_of_undefined_ties(dialect: Dialect, computed: list[tuple[Owned, Hits]]) -> None:
+    """Say once why the order of equal scores is open, of the first measure in which it is."""
+    for own, hits in computed:
+        long = hits.retrieved[hits.query] > dialect.stable_up_to
+        if own.undefined_ties and ((hits.tied > 1) & long).any():
+            warn(f"{dialect.name}: the files hold equal scores, and their order is not defined: {own.undefined_ties}")
+            return
 
 
 def ndcg(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -109,6 +110,7 @@ def test_torchmetrics(seed: int, grades: tuple[int, ...], k: int) -> None:
         assert values[query] == pytest.approx(float(theirs), rel=1e-4, abs=1e-6), (query, listed, scores)
 
 
+@pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("below", [0.0, 0.3, 2.0])
 @pytest.mark.parametrize(
     ("name", "measure"),
@@ -116,19 +118,25 @@ def test_torchmetrics(seed: int, grades: tuple[int, ...], k: int) -> None:
      ("RPrecision", "Rprec")],
 )  # fmt: skip
 @pytest.mark.parametrize("seed", SEEDS)
-def test_torchmetrics_binary(seed: int, name: str, measure: str, below: float) -> None:
-    """Of scores that are partly, or all, below 0: there what AP, RR and precision find is not relevant."""
+def test_torchmetrics_binary(seed: int, name: str, measure: str, below: float, ties: bool) -> None:
+    """Of scores that are partly, or all, below 0: there what AP, RR and precision find is not relevant. Of equal
+    scores, whose order is not defined there, it is a value in the band."""
     torch = pytest.importorskip("torch")
     retrieval = pytest.importorskip("torchmetrics.retrieval")
-    judgments, run = random_files(seed, ties=False)
+    judgments, run = random_files(seed, ties=ties)
     run = {query: {doc: score - below for doc, score in docs.items()} for query, docs in run.items()}
-    values = ours("torchmetrics", judgments, run, measure)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rankgauge.RankgaugeWarning)
+        bands = rankgauge.evaluate(judgments, run, measure, dialect="torchmetrics").ties(measure)
     metric = getattr(retrieval, f"Retrieval{name}")(**({} if name == "RPrecision" or measure == "AP" else {"top_k": 3}))
     for query in run:
         grades, scores = labels(judgments, run, query)
         where, relevant = torch.zeros(len(grades), dtype=torch.long), torch.tensor([grade > 0 for grade in grades])
-        theirs = metric(torch.tensor(scores), relevant, indexes=where)
-        assert values[query] == pytest.approx(float(theirs), abs=1e-6)
+        theirs = float(metric(torch.tensor(scores), relevant, indexes=where))
+        band = bands[query]
+        assert band.low - 1e-6 <= theirs <= band.high + 1e-6
+        assert band.exact
+        assert ties or band.width == 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -214,7 +222,7 @@ def test_sentence_transformers(seed: int) -> None:
         "ndcg@3": "nDCG@3", "ndcg@10": "nDCG@10", "map@3": "AP@3", "map@10": "AP@10", "mrr@3": "RR@3",
         "precision@3": "P@3", "recall@3": "R@3", "accuracy@3": "Success@3",
     }  # fmt: skip
-    for name, measure in names.items():
+    for name, measure in [*names.items(), ("accuracy@3", "Accuracy@3")]:
         assert mean(ours("sentence-transformers", judgments, run, measure)) == pytest.approx(
             theirs[f"given_{name}"], abs=1e-12
         ), measure

@@ -26,13 +26,11 @@ def make_project(folder: str, db: str | None, example: bool) -> None:
       rankgauge init help-centre --example
       rankgauge init --db postgresql://search@db.example/labels
     """
+    from rankgauge.judge.prompt import copy_prompts
     from rankgauge.steps.examples import init_example
-    from rankgauge.store.project import init, needed
+    from rankgauge.store.project import init
 
-    with needed():
-        from rankgauge.judge.prompt import copy_prompts
-
-        project = init_example(folder, db) if example else init(folder, db)
+    project = init_example(folder, db) if example else init(folder, db)
     copy_prompts(project.folder)
     then = f"rankgauge loop {project.folder}" if example else "rankgauge store import QRELS --judge NAME"
     click.echo(f"{project.folder}: a new project; next: {then}")

@@ -111,7 +111,7 @@ class Inputs:
         if path.startswith("@"):
             from rankgauge.store.sources import StoredRun
 
-            return StoredRun(stored(path), _say_what_it_lacks)
+            return StoredRun(stored(path), warns=click.get_current_context().info_name not in NOTED)
         return RunSource(path, format=self.reading.run_format, columns=self.reading.columns_of_runs)
 
     def evaluate(
@@ -272,13 +272,6 @@ def addresses(context: click.Context, *, samples: bool = False) -> list[str]:
         return [f"@{name}" for name in known.samples()] if samples else known.addresses()
     except (RankgaugeError, OSError):
         return []
-
-
-def _say_what_it_lacks(run: Run) -> None:
-    """What a run of the project lacks, where the command does not say it itself."""
-    if click.get_current_context().info_name not in NOTED:
-        for code, words in run.remarks:
-            warn(f"{run.source}: {words} lack an answer, and have no results ({code})")
 
 
 # ---- learning-to-rank rows in place of judgments and runs ------------------------------------------------------------

@@ -108,11 +108,9 @@ def judge_pairs(
       rankgauge judge --judge gpt --batch-results output.jsonl errors.jsonl
     """
     from rankgauge.cli.inputs import project
-    from rankgauge.store.project import needed
+    from rankgauge.judge.asking import ask_judge, plan_judge
+    from rankgauge.judge.reparse import read_again
 
-    with needed():
-        from rankgauge.judge.asking import ask_judge, plan_judge
-        from rankgauge.judge.reparse import read_again
     where = project()
     say = partial(_say, format == "json", output == "-")
     if check is not None and not (dry_run or batch or batch_results):

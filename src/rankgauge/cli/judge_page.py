@@ -72,10 +72,7 @@ def _with_texts(pairs: list[Pair], path: str | None) -> list[Pair]:
     """The pairs with the texts of their queries; those that the pairs have themselves stay."""
     if path is None:
         return pairs
-    from rankgauge.store.project import needed
-
-    with needed():
-        from rankgauge.store.transfer.files import read_queries
+    from rankgauge.store.transfer.files import read_queries
 
     known = {query.query_id: query for query in read_queries(path)}
     return [

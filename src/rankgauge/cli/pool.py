@@ -112,11 +112,8 @@ def _queries(path: str | None, project: Project | None) -> Mapping[str, Query]:
     """The texts of queries: of the file, or of the project."""
     if path is None and project is None:
         return {}
-    from rankgauge.store.project import needed
-
-    with needed():
-        from rankgauge.judge.pooled import queries_of
-        from rankgauge.store.transfer.files import read_queries
+    from rankgauge.judge.pooled import queries_of
+    from rankgauge.store.transfer.files import read_queries
 
     if path is not None:
         return {query.query_id: query for query in read_queries(path)}

@@ -92,11 +92,8 @@ def _found(name: str, settings: tuple[str, ...], **options: Any) -> tuple[Projec
 def _searched(
     where: Project | None, config: Config, path: str | None, k: int, output: str | None, **how: bool
 ) -> Outcome:
-    from rankgauge.store.project import needed
-
-    with needed():
-        from rankgauge.store.transfer.files import read_queries
-        from rankgauge.systems.search import search, search_files
+    from rankgauge.store.transfer.files import read_queries
+    from rankgauge.systems.search import search, search_files
 
     queries = None if path is None else read_queries(path)
     shown = _progress if sys.stderr.isatty() else None

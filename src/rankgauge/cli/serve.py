@@ -88,10 +88,8 @@ def serve_runs(
       rankgauge serve shop --host 0.0.0.0 --name judge.example.com
     """
     from rankgauge.comparison.leaderboard.cells import CACHE
-    from rankgauge.web.serve import check_installed, listening, serve
-
-    check_installed()
     from rankgauge.web.kept import Cache
+    from rankgauge.web.serve import listening, serve
     from rankgauge.web.served import Served
 
     with ExitStack() as opened:

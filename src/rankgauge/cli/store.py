@@ -87,15 +87,12 @@ def import_files(
       rankgauge store import book.json scifact/
     """
     from rankgauge.cli.inputs import Reading
+    from rankgauge.raters.audit import audit
     from rankgauge.read.named import named_paths
-    from rankgauge.store.project import needed
-
-    with needed():
-        from rankgauge.raters.audit import audit
-        from rankgauge.store.operator import operator
-        from rankgauge.store.store import Judge
-        from rankgauge.store.transfer import files as made
-        from rankgauge.store.transfer.imports import BEIR, Asked, recognise
+    from rankgauge.store.operator import operator
+    from rankgauge.store.store import Judge
+    from rankgauge.store.transfer import files as made
+    from rankgauge.store.transfer.imports import BEIR, Asked, recognise
 
     asked = Asked(judge, kind, system, split, repeats)
     plain = runs or queries or documents or reading != Reading()
@@ -155,10 +152,7 @@ def export_file(address: str, target: str) -> None:
       rankgauge store export @judgments judgments.jsonl.gz
     """
     from rankgauge.cli.inputs import stored
-    from rankgauge.store.project import needed
-
-    with needed():
-        from rankgauge.store.transfer.exports import EXPORTS, export
+    from rankgauge.store.transfer.exports import EXPORTS, export
     from rankgauge.writers.write import write
 
     if address.removeprefix("@") in EXPORTS:
@@ -238,10 +232,7 @@ def show_audit(who: str | None, last: int, output: Output) -> None:
       rankgauge store audit --who ann --last 100
       rankgauge store audit --last 100000 -o audit.csv
     """
-    from rankgauge.store.project import needed
-
-    with needed():
-        from rankgauge.raters.audit import changes
+    from rankgauge.raters.audit import changes
 
     with _opened() as opened:
         deliver(changes(opened, who, last), output)

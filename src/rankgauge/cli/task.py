@@ -93,12 +93,9 @@ def make(
       rankgauge task make autumn pairs.jsonl --raters ann,bob --gold 5% --repeat 3%
     """
     from rankgauge.cli.inputs import project
-    from rankgauge.store.project import needed
-
-    with needed():
-        from rankgauge.judge.scale import Scale
-        from rankgauge.raters.progress import progress
-        from rankgauge.raters.tasks import make_task
+    from rankgauge.judge.scale import Scale
+    from rankgauge.raters.progress import progress
+    from rankgauge.raters.tasks import make_task
 
     here = project()
     how |= {"scale": Scale.of(scale or "graded", where="--scale"), "guidelines": _text(guidelines)}

@@ -102,7 +102,7 @@ def disable_one(name: str) -> None:
 @command("enable")
 @click.argument("name")
 def enable_one(name: str) -> None:
-    """Let a disabled user in again.
+    """Let a user in again: one who was disabled, or whose log-ins failed too often.
 
     \b
     Examples:
@@ -180,10 +180,8 @@ for each in (add_one, list_all, disable_one, enable_one, new_password, new_role,
 
 def _opened() -> Store:
     from rankgauge.cli.inputs import project
-    from rankgauge.store.project import needed
 
-    with needed():
-        return project().store(write=True)
+    return project().store(write=True)
 
 
 def _password() -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from rankgauge.comparison.pairs import Pair, Reading
+from rankgauge.comparison.pairs import Pair
 from rankgauge.comparison.settings import METHODS, Settings
 from rankgauge.errors import Doubt, InputError, MeasureError
 from rankgauge.measures import Measure, parse
@@ -208,8 +208,9 @@ def _flat(pair: Pair) -> dict[str, Any]:
             result |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
         elif name == "others":
             result |= {f"p_{method}": each["p"] for method, each in value.items()}
-        elif isinstance(value, Reading):
-            result |= {f"{name}_p": value.p, f"{name}_low": value.interval[0], f"{name}_high": value.interval[1]}
+        elif name == "reading":
+            result |= {f"{value['population']}_p": value["p"], f"{value['population']}_decision": value["decision"]}
+            result |= {f"{value['population']}_{end}": getattr(value["difference"], end) for end in ("low", "high")}
         else:
             result[name] = value
     return result
@@ -248,5 +249,14 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
     fields = _with_ends({each.name: getattr(pair, each.name) for each in dataclass_fields(pair)})
     fields |= {"verdict": pair.verdict, "difference_simultaneous": Estimate(pair.difference, *pair.simultaneous)}
     known = {*ORDER, "measure", "alpha", "simultaneous"}  # what is said of all pairs together
+    if pair.reading is not None:
+        other = pair.reading
+        apart = Estimate(pair.difference, *other.interval)
+        fields["reading"] = {
+            "population": other.population,
+            "difference": apart,
+            "p": other.p,
+            "decision": other.decision,
+        }
     rest = {name: value for name, value in fields.items() if name not in known and value not in (None, {})}
     return {name: fields[name] for name in ORDER} | rest

@@ -37,7 +37,7 @@ CODES: Final = {
     "adjusted": "a verdict that the p adjusted for all comparisons does not have",
     "skewed": f"skewness / √queries of a pair's differences beyond ± {SKEWED:g}",
     "unanswered": f"{UNANSWERED:.0%} of the queries or more are without an answer, and so count 0, of one system alone",
-    "tie-band": "another order of equal scores could move a difference by more than its size",
+    "tie-band": "another order of equal scores could reverse a pair",
     "judged-unequal": f"judged shares of a pair more than {JUDGED_APART:g} apart, and the less judged did not win",
     "unequal-variances": f"a Tukey method, and deviations of differences more than a factor of {UNEQUAL:g} apart",
     "dropped-queries": "queries without a value for every system were left out",

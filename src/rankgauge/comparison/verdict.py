@@ -56,7 +56,8 @@ def _answer(pair: Pair, number: Callable[[float], str], brief: bool) -> str:
         return f"No difference: {pair.a} and {pair.b} have the same {pair.measure} on {_every(pair.queries)}"
     apart = f"{pair.a} − {pair.b} is {number(pair.difference)}{measure} ({_sure(pair, number, brief)})"
     if pair.units < FEW:
-        few = units_text(pair.queries, pair.clusters)
+        few = units_text(pair.units, pair.clusters) + " left to chance" * (pair.units < pair.queries)
+        few = units_text(pair.queries, pair.clusters) if pair.clusters is not None else few
         what = "queries" if pair.clusters is None else "clusters of queries"
         return f"Too few {what} to tell: {apart}; {few} cannot show a significant difference"
     if 0 < pair.changed < FEW and pair.population is None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from rankgauge.errors import MeasureError
 from rankgauge.measures import MEASURES, Measure, as_written
+from rankgauge.measures.aggregates import FLOOR
 from rankgauge.measures.parser import resolve
 from rankgauge.protocol import DEFAULT, Protocol
 
@@ -43,8 +44,10 @@ class Rounding:
 class Own:
     """A tool's own definition of a measure: parameters where none are given, and rules and rounding of its own.
 
-    `whole` says that the tool has the measure only without a cut-off, `only_at` that it has it only at this one,
-    `aggregate` what it makes of the values of queries, where that is not what we make of them.
+    `ours` is the measure of ours where the tool's name means another one here. `whole` says that the tool has the
+    measure only without a cut-off, `only_at` that it has it only at this one. `log` says that the value of a query is
+    the logarithm of ours (at least 0.00001), `aggregate` what the tool makes of the values of queries, where that is
+    not what we make of them. `undefined_ties` says why the order of equal scores cannot be known in this measure.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -53,6 +56,9 @@ class Own:
     whole: bool = False
     only_at: int | None = None
     aggregate: str = ""
+    ours: str = ""
+    log: bool = False
+    undefined_ties: str = ""
 
     def takes(self, cutoff: Any) -> bool:
         """Whether the tool has the measure at this cut-off."""
@@ -67,10 +73,13 @@ class Owned:
     protocol: Protocol
     rounding: Rounding | None
     aggregate: str = ""
+    log: bool = False
+    undefined_ties: str = ""
 
-    def rounded(self, values: Floats) -> Floats:
+    def values(self, ours: Floats) -> Floats:
         """The values of queries as the tool takes them into the mean."""
-        return values if self.rounding is None else self.rounding.each(values)
+        scaled = np.log(np.maximum(ours, FLOOR)) if self.log else ours
+        return scaled if self.rounding is None else self.rounding.each(scaled)
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,8 @@ class Dialect:
 
     A name may end in `@` (only with a cut-off) and have parameters: `nDCG(gain=exp)@`. `call` is how the tool is asked
     for nDCG@{k}; `checked` is the version that was run, or read where it was not. `undefined_ties` says why the order
-    of equal scores cannot be known, in rankings of more than `stable_up_to` documents.
+    of equal scores cannot be known, in rankings of more than `stable_up_to` documents, in every measure that does not
+    say so itself.
     """
 
     name: str
@@ -123,11 +133,18 @@ class Dialect:
             raise MeasureError(f"there is no preset of {measure} for {self.name}, only of {has}")
         given = {**own.parameters, **dict(measure.parameters)}
         protocol = replace(self.protocol, **own.rules) if own.rules else self.protocol
-        return Owned(measure_of(measure.name, given), protocol, own.rounding or self.round_query, own.aggregate)
+        return Owned(
+            measure_of(own.ours or measure.name, given), protocol, own.rounding or self.round_query, own.aggregate,
+            own.log, own.undefined_ties or self.undefined_ties,
+        )  # fmt: skip
 
     def protocols(self, measures: Iterable[Measure]) -> list[Protocol]:
-        """The tool's own protocol, and those of its measures that have others."""
-        return list(dict.fromkeys([self.protocol, *(self.own(each).protocol for each in measures)]))
+        """The tool's own protocol, and those of its measures that have others. Where these measures agree about queries
+        that the run does not answer, so does the first."""
+        own = [self.own(each).protocol for each in measures]
+        missing = {rules.missing for rules in own}
+        main = replace(self.protocol, missing=missing.pop()) if len(missing) == 1 else self.protocol
+        return list(dict.fromkeys([main, *own]))
 
     def has(self, measure: Measure) -> bool:
         """Whether there is a preset of this measure."""

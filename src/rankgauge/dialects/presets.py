@@ -46,11 +46,21 @@ TREC_EVAL_10: Final = TREC_EVAL_9 | {
     "RBP": Own({"p": 0.9, "gain": "graded"}, whole=True),
     "Unjudged": AS_OURS,
 }
+LOGARITHM: Final = Own(log=True, aggregate="exp_mean")
 GDEVAL_INSIDE: Final = Own(rules={"scores": "float64"}, rounding=FIVE)
-ASCENDING: Final = Own(rules={"ties": "id-ascending"})
+SORTED: Final = Own(rules={"ties": "id-ascending", "scores": "float64"})  # in Python, whose numbers have 64 bits
+ANSWERED: Final = Own({"of": "answered"})
 IR_MEASURES: Final = _same(
-    "nDCG P R RR AP Rprec Bpref Success SetP SetR SetF SetAP IPrec infAP NumQ NumRet NumRel NumRelRet Judged"
-) | {"RR@": ASCENDING, "Judged@": ASCENDING, "nDCG(gain=exp)@": GDEVAL_INSIDE, "ERR@": GDEVAL_INSIDE}
+    "nDCG P R RR AP Rprec Bpref Success SetP SetR SetF SetAP IPrec infAP NumRet NumRelRet Judged"
+) | {
+    **_same("RR@ Judged@", SORTED),
+    **_same("nDCG(gain=exp)@ ERR@", GDEVAL_INSIDE),
+    **_same("NumQ NumRel", ANSWERED),
+}
+# Its own functions sort in Python and divide by the number of judged queries.
+BEIR: Final = _same("nDCG AP R P") | {
+    "Accuracy@": Own(rules={"scores": "float64", "ties": "given", "missing": "zero", "same_id": "keep"}, ours="Success")
+}
 RANX: Final = _same("AP P R RR Success F Rprec") | {
     "NumRelRet": Own(aggregate="mean"),  # its hits
     "nDCG": Own({"rel": 1.0}),
@@ -79,11 +89,12 @@ CATBOOST: Final = {
 
 # Of documents with a score of 0 or less none is relevant: AP, P and RR end before them.
 POSITIVE: Final = {"ties": "given", "scores": "float32-positive"}
+UNSORTED: Final = "torch's topk and argsort have none: it depends on the processor and on the length"
 TORCHMETRICS: Final = {
     "nDCG": AS_OURS,
-    "AP": Own({"norm": "hits"}, POSITIVE),
-    **_same("P RR", Own(rules=POSITIVE)),
-    **_same("Success Rprec", Own(rules={"ties": "given"})),
+    "AP": Own({"norm": "hits"}, POSITIVE, undefined_ties=UNSORTED),
+    **_same("P RR", Own(rules=POSITIVE, undefined_ties=UNSORTED)),
+    **_same("Success Rprec", Own(rules={"ties": "given"}, undefined_ties=UNSORTED)),
 }
 # Its map and pre stop at labels other than 0 and 1.
 XGBOOST: Final = {
@@ -120,13 +131,16 @@ PRESETS: Final = (
     ),
     Dialect(
         "pytrec_eval", "RelevanceEvaluator(qrels, {'ndcg_cut_{k}'}).evaluate(run), then a mean", "0.5.11, run",
-        "32-bit scores; the mean of what is returned leaves out queries that the run does not answer",
-        Protocol(scores="float32", missing="skip", grades="integer"), TREC_EVAL_9,
+        "32-bit scores; the mean of what is returned leaves out queries that the run does not answer; gm_map and "
+        "gm_bpref of a query are logarithms",
+        Protocol(scores="float32", missing="skip", grades="integer"),
+        TREC_EVAL_9 | _same("gm_map gm_bpref", LOGARITHM),
         defect="a query whose grades are all negative makes it hang",
     ),
     Dialect(
         "ir_measures", "calc_aggregate([nDCG@{k}], qrels, run)", "0.4.3, run",
-        "32-bit scores; RR@k and Judged@k order ties by ascending id; exponential gain goes through gdeval",
+        "32-bit scores; RR@k and Judged@k have 64-bit scores and ties by ascending id; exponential gain goes through "
+        "gdeval; NumQ and NumRel are 0 for queries that the run does not answer",
         Protocol(scores="float32", grades="integer"), IR_MEASURES,
         defect="measures of one list can disagree about its order; gdeval's values have five digits before averaging",
     ),
@@ -157,8 +171,9 @@ PRESETS: Final = (
     ),
     Dialect(
         "beir", "EvaluateRetrieval.evaluate(qrels, results, [{k}])", "2.2.0, run",
-        "32-bit scores; a document with the query's id is dropped; missing queries are left out; five digits",
-        Protocol(scores="float32", missing="skip", same_id="drop"), _same("nDCG AP R P"), round_mean=FIVE,
+        "32-bit scores; a document with the query's id is dropped; missing queries are left out; five digits; its "
+        "Accuracy@k is the hit rate, in which missing queries count 0",
+        Protocol(scores="float32", missing="skip", same_id="drop"), BEIR, round_mean=FIVE,
         defect="the mean leaves out what the run does not answer",
     ),
     Dialect(
@@ -179,7 +194,8 @@ PRESETS: Final = (
     ),
     Dialect(
         "torchmetrics", "RetrievalNormalizedDCG(top_k={k})", "1.9.0, run",
-        "ideal from what was retrieved; ties are averaged, in nDCG alone; 32-bit scores and arithmetic",
+        "ideal from what was retrieved; ties are averaged in nDCG, and have no order elsewhere; 32-bit scores and "
+        "arithmetic",
         _trained(scores="float32", ties="average", negative="as-is-summed"), TORCHMETRICS, defect=RETRIEVED_IS_ALL,
     ),
     Dialect(
@@ -210,9 +226,10 @@ PRESETS: Final = (
     ),
     Dialect(
         "sentence-transformers", "InformationRetrievalEvaluator(queries, corpus, relevant_docs)", "6.2.0, run",
-        "binary gain; ties by ascending id; queries without relevant documents are left out",
+        "binary gain; ties by ascending id; queries without relevant documents are left out; its Accuracy@k is the hit "
+        "rate",
         Protocol(ties="id-ascending", empty="skip"),
-        {"nDCG@": BINARY, "AP@": CAPPED_AP, **_same("P R RR@ Success@")},
+        {"nDCG@": BINARY, "AP@": CAPPED_AP, **_same("P R RR@ Success@"), "Accuracy@": Own(ours="Success")},
     ),
     Dialect(
         "spark-mllib", "RankingMetrics(rdd of (ranking, labels)).ndcgAt({k}), from Python", "4.3.0, run",

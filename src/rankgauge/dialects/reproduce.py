@@ -118,6 +118,8 @@ def _reason(files: Files, measure: Measure, dialect: Dialect, ours: float) -> st
     """The changes that alone make a difference on these files; all of them where none does alone."""
     own, changes = dialect.own(measure), _changes_of(dialect, measure)
     words = [str(change) for change in changes if _moves(files, measure, change, ours)]
+    if own.measure.name != measure.name:
+        words.insert(0, f"{measure.name} is {own.measure.name}")
     if own.rounding is not None or (dialect.round_mean is not None and not words):
         words.append("rounding")
     return ", ".join(words or map(str, changes))

@@ -78,6 +78,8 @@ AGGREGATES: Final[dict[str, Aggregate]] = {
     "q75": lambda values, weights: quantile(values, 0.75, weights),
     "max": lambda values, weights: float(values.max()),
 }
+# What a tool makes of values that are logarithms; nobody asks for it by name.
+OF_LOGARITHMS: Final[dict[str, Aggregate]] = {"exp_mean": lambda values, weights: float(np.exp(mean(values, weights)))}
 
 
 def aggregate(name: str, values: Floats, weights: Floats | None = None) -> float:
@@ -94,7 +96,7 @@ def aggregate(name: str, values: Floats, weights: Floats | None = None) -> float
     if some(left_out):
         values = values[~left_out]
         weights = None if weights is None else weights[~left_out]
-    return AGGREGATES[name](values, weights) if len(values) else float("nan")
+    return (AGGREGATES | OF_LOGARITHMS)[name](values, weights) if len(values) else float("nan")
 
 
 # ---- weights, groups and other tables of queries ---------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgauge.errors import MeasureError
 from rankgauge.measures.precision import AP, Bpref, found
 from rankgauge.measures.ranked import divide, within
 from rankgauge.measures.registry import measure
@@ -128,15 +129,24 @@ def utility(
 
 
 @measure(needs="nothing", bounded=False, averages=True, aggregate="sum", also=("num_q",))
-def NumQ(hits: Hits) -> Floats:
+def NumQ(hits: Hits, *, of: str = "judged") -> Floats:
     """The number of queries.
 
     Formula: 1 for each query; the sum over queries
     Fewer than k: it has no k.
     Nothing relevant: the same.
+    Parameters: of=judged: every judged query that the rules let in; of=answered: 0 for those that the run does not
+      answer, as ir_measures has it.
     Paper: trec_eval's num_q.
     """
-    return np.ones(len(hits.queries))
+    return _of(hits, np.ones(len(hits.queries)), f"NumQ(of={of})", of)
+
+
+def _of(hits: Hits, counts: Floats, text: str, of: str) -> Floats:
+    """The counts of all judged queries, or of those that the run answers."""
+    if of not in ("judged", "answered"):
+        raise MeasureError(f"{text}: expected judged or answered")
+    return counts if of == "judged" else np.where(hits.answered, counts, 0.0)
 
 
 @measure(needs="nothing", bounded=False, averages=True, aggregate="sum", also=("num_ret",))
@@ -152,15 +162,17 @@ def NumRet(hits: Hits) -> Floats:
 
 
 @measure(needs="nothing", bounded=False, averages=True, aggregate="sum", also=("num_rel",))
-def NumRel(hits: Hits, *, rel: float | None = None) -> Floats:
+def NumRel(hits: Hits, *, rel: float | None = None, of: str = "judged") -> Floats:
     """The number of relevant documents that are judged.
 
     Formula: judgments of grade `rel` or more; the sum over queries
     Fewer than k: it has no k.
     Nothing relevant: 0.
+    Parameters: of=judged: of every judged query; of=answered: 0 for queries that the run does not answer, as
+      ir_measures has it.
     Paper: trec_eval's num_rel.
     """
-    return hits.relevant_judged(rel)
+    return _of(hits, hits.relevant_judged(rel), f"NumRel(of={of})", of)
 
 
 @measure(needs="nothing", bounded=False, averages=True, aggregate="sum", also=("num_rel_ret",))

@@ -58,10 +58,8 @@ def hash_of(secret: str) -> str:
 
 @cache
 def _hasher() -> PasswordHasher:
-    try:
-        from argon2 import PasswordHasher
-    except ImportError:
-        raise InputError("passwords need argon2-cffi: pip install 'rankgauge[app]'") from None
+    from argon2 import PasswordHasher
+
     return PasswordHasher(time_cost=ROUNDS, memory_cost=MEMORY, parallelism=LANES)
 
 

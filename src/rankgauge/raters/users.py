@@ -5,11 +5,12 @@ from __future__ import annotations
 import hmac
 import secrets
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, select, update
 
-from rankgauge.errors import InputError, RankgaugeError, unknown
+from rankgauge.errors import InputError, RankgaugeError, counted, unknown
 from rankgauge.raters.audit import audit
 from rankgauge.raters.leases import release
 from rankgauge.raters.passwords import TWO, check_password, hash_of, is_right, kept, new_secret
@@ -29,13 +30,14 @@ __all__ = [
 ROLES: Final = {"rater": "judges", "viewer": "looks at the analysis", "admin": "may do everything"}
 SESSION: Final = timedelta(days=7)
 WINDOW: Final = timedelta(minutes=15)
-FAILURES, FAILURES_THERE = 10, 100  # of a name, and from an address: an office has one address
+FAILURES, FAILURES_THERE = 10, 100  # of a name from an address, and of all names: an office has one address
 LONGEST: Final = 100  # characters of a name
 
 # What is said in the audit table.
 ADDED, ROLE, DISABLED, ENABLED, PASSWORD = "user added", "role changed", "user disabled", "user enabled", "new password"
 LOGGED_IN, FAILED, LOGGED_OUT = "logged in", "log-in failed", "logged out"
 TOKEN, REVOKED = "token added", "token revoked"
+UNLOCKING: Final = (PASSWORD, ENABLED)  # after these, failures of the name are counted from nought
 ENDING: Final = (ROLE, DISABLED, PASSWORD, LOGGED_OUT, REVOKED)  # after these, what is remembered of users is not true
 
 _NAMELESS: Final = secrets.token_bytes(32)  # of this process
@@ -64,7 +66,12 @@ class NotProved(RankgaugeError):
 
 
 class TooManyFailures(RankgaugeError):
-    """Somebody guesses."""
+    """Somebody guesses; log-ins are refused for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = max(1, ceil(seconds))
+        minutes = counted(ceil(self.seconds / 60), "minute")
+        super().__init__(f"too many log-ins have failed; wait {minutes}, or ask an admin for a new password")
 
 
 # ---- users -----------------------------------------------------------------------------------------------------------
@@ -293,13 +300,17 @@ def _nameless(name: str) -> str:
 
 
 def _check_failures(connection: Connection, who: str, address: str | None) -> None:
+    """Refuse whoever has failed too often from an address since an admin let them in again."""
     table = schema.audit.c
-    recent = select(func.count()).where(table.what == FAILED, table.at > _later(-WINDOW))
-    of_name = connection.scalar(recent.where(table.who == who)) or 0
-    there = connection.scalar(recent.where(table.address == address)) or 0 if address is not None else 0
-    if of_name >= FAILURES or there >= FAILURES_THERE:
-        minutes = int(WINDOW.total_seconds() // 60)
-        raise TooManyFailures(f"too many log-ins have failed; wait {minutes} minutes and try again")
+    unlocked = select(func.max(table.audit_id)).where(table.what.in_(UNLOCKING), table.detail == who)
+    last = connection.scalar(unlocked) or 0
+    recent = select(table.at).where(table.what == FAILED, table.at > _later(-WINDOW), table.audit_id > last)
+    recent = recent.where(table.address == address).order_by(table.at.desc()).limit(1)
+    ends = [connection.scalar(recent.where(table.who == who).offset(FAILURES - 1))]
+    ends += [connection.scalar(recent.offset(FAILURES_THERE - 1))] if address is not None else []
+    until = max((datetime.fromisoformat(end) + WINDOW for end in ends if end is not None), default=None)
+    if until is not None:
+        raise TooManyFailures((until - datetime.now(UTC)).total_seconds())
 
 
 def _check_still(connection: Connection, user: User, stored: str) -> None:

@@ -195,11 +195,12 @@ class Result(Shown, Mapping[str, float]):
     def undefined(self) -> dict[Measure, TieBand]:
         """Measure → its tie bands, where the dialect's tool does not define the order of equal scores and it matters:
         there the tool may give any value from the lowest to the highest."""
-        if self.dialect is None or not self.dialect.undefined_ties:
+        undefined = [m for m in self.measures if self.dialect is not None and self.dialect.own(m).undefined_ties]
+        if not undefined:
             return {}
         from rankgauge.measures.bands.bands import is_text
 
-        bands = {m: self._settled(m, self._ties(m, expect=False)) for m in self.measures if not is_text(m)}
+        bands = {m: self._settled(m, self._ties(m, expect=False)) for m in undefined if not is_text(m)}
         return {measure: band for measure, band in bands.items() if (band.high - band.low > SAME).any()}
 
     def _ties(self, measure: Measure, *, expect: bool) -> TieBand:
@@ -210,8 +211,13 @@ class Result(Shown, Mapping[str, float]):
         if self.dialect is None:
             return band
         own = self.dialect.own(measure)
-        value, low, high = map(own.rounded, (band.value, band.low, band.high))
+        value, low, high = map(own.values, (band.value, band.low, band.high))
         rounding, taken = self.dialect.round_mean, self.own_aggregate(measure)
+        if own.log and band.draws is not None:
+            draws = own.values(band.draws)
+            band = replace(band, draws=draws, expected=np.where(np.isnan(band.expected), np.nan, draws.mean(axis=0)))
+        elif own.log:
+            band = replace(band, expected=own.values(band.expected))
         return replace(band, measure=measure, value=value, low=low, high=high, rounding=rounding, own_aggregate=taken)
 
     def _settled(self, measure: Measure, band: TieBand) -> TieBand:
@@ -282,8 +288,9 @@ class Result(Shown, Mapping[str, float]):
     @property
     def definitions(self) -> dict[str, str]:
         """Measure → what it is, in words; in a dialect, with the tool's own definition before it."""
-        own = {measure: f"{self.dialect.own(measure).measure}: " if self.dialect else "" for measure in self.measured}
-        return {str(measure): own[measure] + measure.describe() for measure in self.measured}
+        own = {measure: self.computed(measure)[0] for measure in self.measured}
+        before = {measure: f"{own[measure]}: " if self.dialect else "" for measure in self.measured}
+        return {str(measure): before[measure] + own[measure].describe() for measure in self.measured}
 
     @property
     def notes(self) -> list[str]:

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from rankgauge.errors import InputError, RankgaugeError
+from rankgauge.errors import RankgaugeError
 from rankgauge.show import model
 from rankgauge.show.cells import LEFT, Cell, cell_text, is_missing, minus, plain_value, printable, shown_rows
-from rankgauge.show.model import Block, Column, Mark, Options, Page, Section, Table, every_block
+from rankgauge.show.charts.convert import NEEDED, is_installed
+from rankgauge.show.model import Block, Column, Mark, Options, Page, Section, Table, capital, every_block
 from rankgauge.show.page import layout, macros, own
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def html(page: Page, options: Options) -> str:
 
     writer = _Writer(options)
     with ThreadPoolExecutor(1) as pool:  # the library and the still pictures take seconds each, outside Python
-        charts = any(isinstance(block, model.Chart) for block in every_block(page.sections))
+        charts = writer.draws and any(isinstance(block, model.Chart) for block in every_block(page.sections))
         library = pool.submit(_library) if charts else None
         sections = writer.parts(page.sections)
     more = _live(writer.specs) | {"library": library.result()} if library and writer.specs else {}
@@ -60,15 +61,8 @@ def _live(specs: dict[str, Any]) -> dict[str, Any]:
 
 
 def notebook(page: Page) -> str:
-    """A part of a notebook: its own look, still pictures, no script; plain text where Jinja2 is not installed."""
-    try:
-        writer = _Writer(Options(), live=False)
-    except InputError:
-        from html import escape
-
-        from rankgauge.show.text import text
-
-        return f"<pre>{escape(text(page, Options()))}</pre>"
+    """A part of a notebook: its own look, still pictures, no script."""
+    writer = _Writer(Options(), live=False)
     sections = writer.parts(page.sections)
     return str(writer.macros.fragment(sections, own("notebook.css") + _around())).translate(CONTROL)
 
@@ -104,6 +98,7 @@ class _Writer:
 
     def __init__(self, options: Options, *, live: bool = True, stills: bool = True) -> None:
         self.options, self.live, self.stills, self.macros = options, live, stills, macros()
+        self.draws = is_installed()
         self.specs: dict[str, Any] = {}
         self.styles: list[str] = []
 
@@ -117,6 +112,9 @@ class _Writer:
 
         parts: list[Markup] = []
         for charts, group in groupby(blocks, key=lambda block: isinstance(block, model.Chart)):
+            if charts and not self.draws:
+                parts += self._no_charts()
+                continue
             drawn = [made for block in group if (made := WRITERS[type(block)](self, block))]
             parts += [self.macros.gallery(drawn)] if charts and drawn else drawn
         return Markup("\n").join(parts)
@@ -154,15 +152,16 @@ class _Writer:
         title, caption = block.title or title, block.caption or caption
         return self.macros.chart(key if self.live else "", title, caption, Markup(drawn))
 
-    def _not_drawn(self, error: RankgaugeError) -> Any:
-        """A page says what it cannot show, and is refused where nothing can be drawn; a notebook does without."""
-        from markupsafe import Markup
+    def _no_charts(self) -> list[Markup]:
+        """The line in place of charts that cannot be drawn here; a notebook does without."""
+        return [self.macros.text(model.Text(f"{capital(NEEDED)}.", "note"))] if self.live else []
 
-        from rankgauge.show.charts.convert import check_installed
+    def _not_drawn(self, error: RankgaugeError) -> Any:
+        """A page says what it cannot show; a notebook does without."""
+        from markupsafe import Markup
 
         if not self.live:
             return Markup("")
-        check_installed()
         return self.macros.text(model.Text(f"No chart of this: {str(error).rstrip('.')}.", "note"))
 
     def table(self, table: Table) -> Any:

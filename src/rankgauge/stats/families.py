@@ -72,7 +72,7 @@ def randomised_tukey(
     table: Floats, pairs: Sequence[tuple[int, int]], *, permutations: int = 10_000, seed: int = 0
 ) -> Floats:
     """Randomised Tukey HSD: how often the range of all means, values permuted within queries, reaches a difference."""
-    whole, _ = whole_numbers(table)
+    whole = whole_numbers(table.ravel())[0].reshape(table.shape)
     totals = whole.sum(axis=0)
     apart = np.abs([totals[a] - totals[b] for a, b in pairs]) - 2.0 * len(table)
     random = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, 2))))

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
+from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ CHUNK: Final = 8192  # flips that are walked through at once: their vectors stay
 BLOCK: Final = 32  # bytes of signs (8 units each) that are multiplied at once
 FEW_COLUMNS: Final = 6  # up to so many columns, looking sums up in tables is quicker than multiplying
 AT_ONCE: Final = 256  # questions whose sums are made together
-STEPS: Final = 40  # bits of a sum of units: far more than a value has, and any part of them adds up exactly
+STEPS: Final = 48  # bits of a sum of units: far more than a value has, and any part of them adds up exactly
 
 
 class Question(NamedTuple):
@@ -59,8 +60,8 @@ class Inverted(NamedTuple):
 
 
 def whole_numbers(values: Floats) -> tuple[Floats, float]:
-    """The values as whole numbers of a step, which is 2^−40 of the sum of their sizes."""
-    size = float(np.abs(values).sum())
+    """The values as whole numbers of a step, which is 2^−48 of the sum of their sizes."""
+    size = fsum(np.abs(values).tolist())  # the same in any order
     step = 2.0 ** (int(np.frexp(size)[1]) - STEPS) if size > 0 else 1.0
     return np.rint(values / step), step
 
@@ -86,7 +87,7 @@ def invert(
             some = places[start : start + (1 if kind == "few" else AT_ONCE)]
             chosen = [prepared[at] for at in some]
             number, chunks = _FLIPS[kind](chosen, units, flips, seed)
-            told = 1 << (chosen[0].changed - 1) if kind == "few" else number
+            told = {"few": 1 << max(chosen[0].changed - 1, 0), "drawn": flips}.get(kind, number)
             walked = (Inverted(*each, told, kind != "drawn") for each in _walked(chosen, number, chunks, alpha))
             result |= dict(zip(some, walked, strict=True))
     return [result[at] for at in range(len(prepared))]
@@ -100,20 +101,21 @@ class _Sorted:
     weights: Floats  # w as whole numbers; a 1 for each unit where all are equal
     step: float  # of z / w
     null: float
-    sign: float
+    sign: float  # that it was turned by; 0 where it is the same turned round
     equal: bool
 
     @classmethod
     def of(cls, question: Question) -> _Sorted:
         numbers, step = whole_numbers(question.z)
-        apart = np.sort(numbers) - np.sort(-numbers)
-        first = apart[np.argmax(apart != 0)] if len(apart) else 0.0
-        sign = -1.0 if first < 0 else 1.0
-        order = np.lexsort((question.w, sign * numbers))
+        one, other = (np.lexsort((question.w, side * numbers)) for side in (1, -1))
+        apart = np.concatenate([numbers[one] + numbers[other], question.w[one] - question.w[other], [question.null]])
+        sign = -1.0 if apart[np.argmax(apart != 0)] < 0 else 1.0
+        order = one if sign > 0 else other
         w = question.w[order]
         equal = bool(len(w)) and bool(w[0] > 0) and bool((w == w[0]).all())
         weights, unit = (np.ones(len(w)), float(w[0])) if equal else whole_numbers(w)
-        return cls(sign * numbers[order], weights, step / unit, sign * question.null, sign, equal)
+        side = sign if apart.any() else 0.0
+        return cls(sign * numbers[order], weights, step / unit, sign * question.null, side, equal)
 
     @property
     def changed(self) -> int:
@@ -153,7 +155,8 @@ class _Smallest:
     bar: float = np.inf
 
     def add(self, values: Floats) -> None:
-        values = values[values <= self.bar]
+        if self.bar < np.inf:
+            values = values[np.flatnonzero(values <= self.bar)]
         self.parts.append(values)
         self.held += len(values)
         if self.held > 2 * self.size:
@@ -182,30 +185,36 @@ def _walked(
     for chunk in chunks:
         for at, question in enumerate(questions):
             low, high = _enclosing(question, chunk.above[at], chunk.below[at if len(chunk.below) > 1 else 0])
-            counts[at] += int(np.count_nonzero((low <= question.null) & (question.null <= high)))
+            null = question.null / question.step
+            counts[at] += int(np.count_nonzero((low <= null) & (null <= high)))
             lows[at].add(low)
-            highs[at].add(-high)
+            highs[at].add(np.negative(high, out=high))
     for question, count, smallest, negated in zip(questions, counts, lows, highs, strict=True):
-        left, right = smallest.last(), -negated.last()
-        yield (count / number, left, right) if question.sign > 0 else (count / number, -right, -left)
+        left, right = smallest.last() * question.step, -negated.last() * question.step
+        turned = {1.0: (left, right), -1.0: (-right, -left), 0.0: (min(left, -right), max(right, -left))}
+        yield count / number, *turned[question.sign]
 
 
 def _enclosing(question: _Sorted, above: Floats, below: Floats) -> tuple[Floats, Floats]:
-    """The smaller and the larger mean of the two parts of every flip."""
+    """The smaller and the larger mean, in steps, of the two parts of every flip."""
     slack = len(question.weights)
     rest, other = question.numbers.sum() - above, question.weights.sum() - below
-    above = np.where(np.abs(above) <= slack, 0.0, above)  # a tie, but for a step of each unit
-    rest[np.abs(rest) <= slack] = 0.0
+    above = _without_specks(above.copy(), slack)  # a tie, but for a step of each unit
+    rest = _without_specks(rest, slack)
     if not question.equal:
-        below = np.where(below > slack, below, 0.0)
-        other[other <= slack] = 0.0
+        below, other = _without_specks(below.copy(), slack), _without_specks(other, slack)
     with np.errstate(divide="ignore", invalid="ignore"):
-        one, two = above / below * question.step, rest / other * question.step
-    low, high = np.minimum(one, two), np.maximum(one, two)
-    undefined = np.isnan(low)  # nothing over nothing: any mean
-    if undefined.any():
-        low[undefined], high[undefined] = -np.inf, np.inf
+        one, two = np.divide(above, below, out=above), np.divide(rest, other, out=rest)
+    low, high = np.minimum(one, two), np.maximum(one, two, out=one)
+    undefined = np.flatnonzero(np.isnan(low))  # nothing over nothing: any mean
+    low[undefined], high[undefined] = -np.inf, np.inf
     return low, high
+
+
+def _without_specks(sums: Floats, slack: float) -> Floats:
+    """The sums, those no larger than so many steps being 0."""
+    sums[np.flatnonzero(np.abs(sums) <= slack)] = 0.0
+    return sums
 
 
 # ---- flips -----------------------------------------------------------------------------------------------------------

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rankgauge.stats.flips import Inverted, Question, invert, largest_flipped, most_extreme, whole_numbers
+from rankgauge.stats.paired import added_up
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
@@ -68,6 +70,10 @@ class Queries:
             for name in ("weights", "clusters", "inclusion", "strata")
         }
         return replace(self, number=int(chosen.sum()), **parts)
+
+    def present(self, values: Floats) -> Floats:
+        """The values of the queries that have a weight."""
+        return values if self.weights is None else values[self.weights > 0]
 
     def read_as(self, population: Population) -> Queries:
         """The same queries, for the other reading."""
@@ -141,8 +147,8 @@ class _Part(NamedTuple):
     @property
     def mean(self) -> float:
         """The mean, or the ratio, of these units."""
-        total = float(self.v.sum())
-        return float(self.z.sum()) / total if total else float("nan")
+        total = _sum(self.v)
+        return _sum(self.z) / total if total else float("nan")
 
     @property
     def null(self) -> float:
@@ -167,13 +173,18 @@ class _Part(NamedTuple):
 
     def with_one_more(self, most: float) -> _Part:
         """The same with a unit of the mean weight, by weight, which moved by so much."""
-        one = float((self.w**2).sum())
-        under = one * float(self.v.sum())
+        one = _sum(self.w**2)
+        under = one * _sum(self.v)
         return self._replace(z=np.append(self.z, one * most), v=np.append(self.v, under))
 
 
+def _sum(values: Floats) -> float:
+    """The sum, to the last bit the same in any order of the values."""
+    return fsum(values.tolist())
+
+
 def _kish(w: Floats) -> float:
-    return float(w.sum() ** 2 / (w**2).sum()) if w.any() else 0.0
+    return _sum(w) ** 2 / _sum(w**2) if w.any() else 0.0
 
 
 def _left_to_chance(values: Floats, queries: Queries) -> _Part:
@@ -183,7 +194,7 @@ def _left_to_chance(values: Floats, queries: Queries) -> _Part:
         return _Part(z, w, w, moved, at)
     inclusion = queries.inclusion[at]
     chance = inclusion < 1 - CERTAIN
-    fixed, share = float(z[~chance].sum()), float(w[chance].sum())
+    fixed, share = _sum(z[~chance]), _sum(w[chance])
     z, w = (each[chance] / share for each in (z, w)) if share else (z[chance], w[chance])
     strata = None if queries.strata is None else queries.strata[at][chance]
     g = _correction(z, w, inclusion[chance], strata) if share else 1.0
@@ -193,11 +204,11 @@ def _left_to_chance(values: Floats, queries: Queries) -> _Part:
 def _units_of(values: Floats, queries: Queries) -> tuple[Floats, Floats, Ints]:
     """Unit sums of share × value, unit shares, and which units these are; units without weight are left out."""
     weights = np.ones(len(values)) if queries.weights is None else queries.weights
-    w = weights / weights.sum()
+    w = weights / _sum(weights)
     z = w * values
     if queries.clusters is not None:
-        number = int(queries.clusters.max()) + 1
-        z, w = (np.bincount(queries.clusters, each, number) for each in (z, w))
+        order, number = np.lexsort((w, z)), int(queries.clusters.max()) + 1
+        z, w = (added_up(queries.clusters[order], each[order], number) for each in (z, w))
     present = np.flatnonzero(w > 0)
     return z[present], w[present], present
 
@@ -207,14 +218,15 @@ def _correction(z: Floats, w: Floats, inclusion: Floats, strata: Ints | None) ->
 
     NaN where of a stratum a single query was left to chance.
     """
-    apart = z - w * z.sum() / w.sum()
+    apart = z - w * _sum(z) / _sum(w)
+    apart[np.abs(apart) <= SAME * np.abs(z).max()] = 0.0  # rounding, not scatter
     within = without = 0.0
     for stratum in np.unique(strata) if strata is not None else [None]:
         there = slice(None) if stratum is None else strata == stratum
         e, rest = apart[there], 1 - inclusion[there]
         scale = len(e) / (len(e) - 1) if len(e) > 1 else np.nan
-        within += scale * float((rest * (e - (rest * e).sum() / rest.sum()) ** 2).sum())
-        without += scale * float(((e - e.mean()) ** 2).sum())
+        within += scale * _sum(rest * (e - _sum(rest * e) / _sum(rest)) ** 2)
+        without += scale * _sum((e - _sum(e) / len(e)) ** 2)
     if not without > 0:
         return float("nan") if np.isnan(without) else 1.0
     return float(np.sqrt(within / without))
@@ -260,8 +272,8 @@ def _answered(
     questions = [each.question for several in asked for each in several]
     inverted = iter(invert(questions, alpha=alpha, flips=flips, seed=seed))
     return [
-        _answer(part, [(each, next(inverted)) for each in several], queries, alpha)
-        for part, several in zip(parts, asked, strict=True)
+        _answer(part, [(each, next(inverted)) for each in several], column, queries, alpha)
+        for part, several, column in zip(parts, asked, columns, strict=True)
     ]
 
 
@@ -274,15 +286,18 @@ def _asked_of(part: _Part, column: Floats, queries: Queries) -> list[_Part]:
         return []
     if (part.telling if queries.inclusion is not None else part.moved.sum()) >= FEW - SAME:
         return [part]
-    most = float(np.abs(column).max())
+    most = float(np.abs(queries.present(column)).max())
     return [part, part.with_one_more(-most), part.with_one_more(most)]
 
 
-def _answer(part: _Part, tested: Sequence[tuple[_Part, Inverted]], queries: Queries, alpha: float) -> Answer:
+def _answer(
+    part: _Part, tested: Sequence[tuple[_Part, Inverted]], column: Floats, queries: Queries, alpha: float
+) -> Answer:
     value = part.fixed + part.share * part.mean if len(part.z) else part.fixed
     apart = part.z - part.v * part.mean
     spread = float((apart**2).mean()) if len(apart) else 0.0
     same = bool((np.abs(apart) <= SAME * np.abs(part.z).max(initial=0.0)).all())
+    alike = not part.fixed or bool(np.ptp(queries.present(column)) <= SAME * np.abs(column).max())
     answer = Answer(
         value,
         None,
@@ -293,7 +308,7 @@ def _answer(part: _Part, tested: Sequence[tuple[_Part, Inverted]], queries: Quer
         telling=part.telling,
         unseen=min(1.0, part.share * _unseen(part.w)),
         fixed=part.fixed,
-        constant=len(part.z) > 1 and not part.fixed and bool(part.moved.all()) and same,
+        constant=len(part.z) > 1 and bool(part.moved.all()) and same and alike,
         census=not len(part.z) and queries.known,
         skewness=0.0 if same else float((apart**3).mean() / spread**1.5),
         error=0.0 if same else part.share * part.g * float(np.sqrt(spread * len(apart) ** 2 / max(len(apart) - 1, 1))),
@@ -408,12 +423,12 @@ def _adjusted(answer: Answer, part: _Part, share: float, critical: float, alpha:
     """{μ: (mean − μ)² ≤ c² Σ(z − wμ)²}, united with the answer's own; of equal weights mean ± quantile × error."""
     if answer.census:
         return Adjusted(answer.p, answer.interval)
-    lead = 1 - critical**2 * float((part.w**2).sum())
+    lead = 1 - critical**2 * _sum(part.w**2)
     if answer.interval is None or lead <= SAME:
         return Adjusted(1.0 if lead <= SAME and not answer.constant else max(answer.p, share), None)
     p = max(answer.p, share)
     e = part.z - part.w * part.mean
-    first, second = critical**2 * float((part.w * e).sum()), critical**2 * float((e**2).sum())
+    first, second = critical**2 * _sum(part.w * e), critical**2 * _sum(e**2)
     half = float(np.sqrt(first**2 + lead * second))
     low, high = (answer.value + part.share * part.g * (-first + side * half) / lead for side in (-1, 1))
     low, high = min(low, answer.interval[0]), max(high, answer.interval[1])
@@ -438,7 +453,7 @@ def mean_interval(values: Floats, queries: Queries, *, alpha: float = ALPHA) -> 
     number, effective = len(part.z), _kish(part.w)
     if number < 2:
         return part.fixed, part.fixed + part.share
-    square = number / (number - 1) * float(((part.z - part.w * part.mean) ** 2).sum())
+    square = number / (number - 1) * _sum((part.z - part.w * part.mean) ** 2)
     centre = (part.mean * effective + 0.25) / (effective + 0.5)
     spread = (square * effective + 0.125 / (effective + 0.5)) / (effective + 0.5)
     like = max(centre * (1 - centre) / spread, 1.0)  # so many draws of 0 or 1 vary as much

@@ -9,7 +9,7 @@ from typing import Final
 
 from rankgauge.errors import InputError, choices, unknown
 from rankgauge.steps.looped import Looped, Progress, Step
-from rankgauge.store.project import FILE, Project, needed
+from rankgauge.store.project import FILE, Project
 
 __all__ = ["STEPS", "loop", "plan_loop"]
 
@@ -34,9 +34,8 @@ def loop(
     and how many failed.
     """
     wanted, project = _wanted(until, start, only), _project(folder)
-    with needed():
-        from rankgauge.steps.settings import read_settings
-        from rankgauge.steps.work import opened_work
+    from rankgauge.steps.settings import read_settings
+    from rankgauge.steps.work import opened_work
 
     with opened_work(read_settings(project), progress) as work:
         for name in wanted:
@@ -49,9 +48,8 @@ def loop(
 
 def plan_loop(folder: str | os.PathLike[str] = ".") -> list[Step]:
     """What each step would do and why, or why there is nothing to do; nothing is asked, sent or stored."""
-    with needed():
-        from rankgauge.steps.planned import planned
-        from rankgauge.steps.settings import read_settings
+    from rankgauge.steps.planned import planned
+    from rankgauge.steps.settings import read_settings
 
     return [*planned(read_settings(_project(folder)))]
 

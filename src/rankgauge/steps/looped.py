@@ -63,8 +63,7 @@ class Looped(Shown):
     @property
     def agreement(self) -> dict[str, str]:
         """Judge → how far it agrees with people, in a line, where it was checked."""
-        paid = {check["judge"]: f", {check['paid']}" if check.get("paid") else "" for check in self.checked}
-        return {check["judge"]: f"{agreement_in_brief(check)}{paid[check['judge']]}" for check in self.checked}
+        return {each["judge"]: agreement_in_brief(each["judge"], each, each.get("paid", "")) for each in self.checked}
 
     def data(self) -> dict[str, Any]:
         """What JSON holds."""

@@ -329,12 +329,20 @@ class Work:
         if path is None:
             return
         queries = sorted(query.query_id for query in self.store.queries())
-        name, inputs = f"check {config.name}", [_file_hash(path), judged.settings, self.settings.repeats, queries]
+        ordered = [self.numbers, self.sample_name, self.settings.measures[0], self.settings.per]
+        name, inputs = (
+            f"check {config.name}",
+            [_file_hash(path), judged.settings, self.settings.repeats, queries, ordered],
+        )
         found = self.known(name, inputs)
         if found is None:
             said = said_of(path, queries)
-            watched = self._watched(config.name)
-            check = check_judge(self.project, config, {PEOPLE: said}, repeats=self.settings.repeats, progress=watched)
+            how: dict[str, Any] = {
+                "repeats": self.settings.repeats,
+                "progress": self._watched(config.name),
+                "runs": self.runs,
+            }
+            check = check_judge(self.project, config, {PEOPLE: said}, **how)
             _refuse_open(check.judged)
             found = {"judge": config.name, "words": check.lead, **clean(check.found())}
             self.keep(name, inputs, found)

@@ -56,27 +56,31 @@ def agreement_words(judge: str, found: Mapping[str, Any]) -> str:
     leaning = f"{abs(bias):.2f} {'higher' if bias > 0 else 'lower'} on average"
     leaning = leaning if round(abs(bias), 2) else "as high as they do"
     share = f"{100 * found['agreement']['value']:.0f} % of {counted(found['graded'], 'pair')}"
-    told = f"{judge} agrees with {found['people']} on {share} ({_kappa(found)}); it grades {leaning}"
-    return f"{told}{_turned(found, '; they put {} first, it puts {} first')}"
+    agreed = f"{judge} gives {found['people']}'s grade on {share} ({_kappa(found, ', 95 % interval {} to {}')})"
+    return f"{agreed} and grades {leaning}{_orders(judge, found, 'ranks {} first')}"
 
 
-def agreement_in_brief(found: Mapping[str, Any]) -> str:
-    """The same in a line, of a judge who was named before."""
+def agreement_in_brief(judge: str, found: Mapping[str, Any], paid: str = "") -> str:
+    """The same in a line; `paid` is what the check cost."""
     found = clean(found)
-    turned = _turned(found, "; they put {} first, it puts {}")
-    return f"{_kappa(found, ' ({low:.2f} to {high:.2f})')} with {found['people']}{turned}"
+    cost = f", {paid} for the check" if paid else ""
+    return f"{judge} against {found['people']}: {_kappa(found, ' ({} to {})')}{cost}{_orders(judge, found, '{}')}"
 
 
-def _kappa(found: Mapping[str, Any], interval: str = ", {low:.2f} to {high:.2f}") -> str:
+def _kappa(found: Mapping[str, Any], interval: str) -> str:
     kappa = found["kappa"]
-    ends = "" if kappa["low"] is None else interval.format(**kappa)
+    ends = "" if kappa["low"] is None else interval.format(f"{kappa['low']:.2f}", f"{kappa['high']:.2f}")
     return "κ is not defined" if kappa["value"] is None else f"κ {kappa['value']:.2f}{ends}"
 
 
-def _turned(found: Mapping[str, Any], words: str) -> str:
-    """Where people and a judge put different systems first, which: the words, else nothing."""
-    best = [*found.get("best", {}).values()]
-    return words.format(*best) if len({*best}) > 1 else ""
+def _orders(judge: str, found: Mapping[str, Any], words: str) -> str:
+    """A sentence on which system people rank first, and which the judge, where these are not the same."""
+    people, best = found["people"], found.get("best", {})
+    theirs, own = best.get(people), best.get(judge)
+    if theirs is None or own is None or theirs == own:
+        return ""
+    who = "People rank" if people == "people" else f"{people} ranks"
+    return f". {who} {theirs} first, {judge} {words.format(own)}"
 
 
 def fooled_words(judge: str, found: Mapping[str, Any]) -> str:

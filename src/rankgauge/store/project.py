@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from rankgauge.store.status import LabelCounts, Status
     from rankgauge.store.store import Rated, Sampled, Store
 
-__all__ = ["Project", "find_project", "init", "needed"]
+__all__ = ["Project", "find_project", "init"]
 
 FILE: Final = "rankgauge.toml"
 STORE: Final = "rankgauge.db"
@@ -62,17 +61,6 @@ WAYS: Final = (
     "judge-page PAIRS"
 )
 IGNORED: Final = "rankgauge.db*\nout/\n.rankgauge-cache/\n"
-
-
-@contextmanager
-def needed() -> Iterator[None]:
-    """What is missing where the libraries of a store are not installed."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "sqlalchemy":
-            raise
-        raise InputError("a project needs SQLAlchemy: pip install 'rankgauge[loop]'") from None
 
 
 def find_project(folder: str | os.PathLike[str] | None = None) -> Project:
@@ -160,10 +148,9 @@ class Project:
 
     def store(self, *, write: bool = False) -> Store:
         """The store, opened."""
-        with needed():
-            from rankgauge.store.store import Store
+        from rankgauge.store.store import Store
 
-            return Store.open(self.address, write=write)
+        return Store.open(self.address, write=write)
 
     # ---- labels and runs ---------------------------------------------------------------------------------------------
 
@@ -249,11 +236,10 @@ class Project:
         The system is a table of rankgauge.toml; `settings` are keys of it, or the whole: `call="engine:search"`. What
         is answered is not asked again; that queries lack an answer is an error, unless it is allowed.
         """
-        with needed():
-            from rankgauge.store.store import Query
-            from rankgauge.store.transfer.files import read_queries
-            from rankgauge.systems.config import system_of
-            from rankgauge.systems.search import search
+        from rankgauge.store.store import Query
+        from rankgauge.store.transfer.files import read_queries
+        from rankgauge.systems.config import system_of
+        from rankgauge.systems.search import search
 
         asked, source = None, "queries"
         if isinstance(queries, Mapping):
@@ -271,8 +257,7 @@ class Project:
 
         `how` is that of `rankgauge.pool`: depth, take, order, seed, why. The pairs are stored, too.
         """
-        with needed():
-            from rankgauge.judge.pooled import pool_of
+        from rankgauge.judge.pooled import pool_of
 
         return pool_of(self, {name: self.run(name) for name in systems or self.systems()}, **how)
 
@@ -335,10 +320,9 @@ class Project:
         The judge is a table of rankgauge.toml; `settings` are keys of it, or the whole: `call="mine:grade"`. What is
         answered is not asked again; pairs without a grade are counted: `.open`, `.reasons`.
         """
-        with needed():
-            from rankgauge.judge.asking import ask_judge, open_pairs
-            from rankgauge.judge.config import find_judge
-            from rankgauge.judge.pairs import Pair, read_pairs
+        from rankgauge.judge.asking import ask_judge, open_pairs
+        from rankgauge.judge.config import find_judge
+        from rankgauge.judge.pairs import Pair, read_pairs
 
         config = find_judge(self, judge, settings)
         if pairs is None:

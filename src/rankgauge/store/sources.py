@@ -100,13 +100,13 @@ class StoredLabels(JudgmentsSource):
 
 
 class StoredRun(RunSource):
-    """A run of the project; whoever wants to be is `told` of it each time that it is read."""
+    """A run of the project; with `warns`, reading one that is not complete warns of the queries without an answer."""
 
     blocks = None
 
-    def __init__(self, address: Address, told: Callable[[Run], None] = lambda run: None) -> None:
+    def __init__(self, address: Address, *, warns: bool = False) -> None:
         super().__init__(address.text)
-        self.address, self.told = address, told
+        self.address, self.warns = address, warns
 
     @property
     def rows(self) -> Run:
@@ -120,7 +120,8 @@ class StoredRun(RunSource):
 
     def _read(self, protocol: Protocol) -> Run:
         run = self.address.run(by=protocol.by)
-        self.told(run)
+        for code, words in run.remarks if self.warns else ():
+            warn(f"{run.source}: {words} lack an answer, and have no results ({code})")
         return run
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import InputError
 from rankgauge.read.rows import shortened
-from rankgauge.systems.call import called, function_of
+from rankgauge.systems.call import called, embed_of
 from rankgauge.systems.hits import Asked, Failed, Hit, hit_of
 from rankgauge.systems.presets import PRESETS
 from rankgauge.systems.template import Secrets, filled, in_path, placeholders_in
@@ -33,17 +33,14 @@ __all__ = ["Http", "Sender", "expression", "vector_of"]
 BUSY: Final = 429  # too many at once
 PASSING: Final = (408, 409, 425, BUSY)  # and 5xx: worth another attempt
 SENT: Final = ("url", "params", "headers", "body")
-EXTRA: Final = "pip install 'rankgauge[loop]'"
 
 
 class Sender:
     """Sends requests and gives back the JSON of the answer; whatever else comes back is an error with words."""
 
     def __init__(self, limits: Limits, secrets: Secrets, url: str, where: str, name: str = "url") -> None:
-        try:
-            import httpx2
-        except ModuleNotFoundError:
-            raise InputError(f"{where}: what is behind HTTP needs httpx2: {EXTRA}") from None
+        import httpx2
+
         if not url.startswith(("http://", "https://", "${")):
             raise InputError(f"{where}: {name} = {url!r} is no address; write http://… or https://…")
         for library in ("httpx2", "httpcore2"):  # what they log has addresses and headers, secrets included
@@ -184,7 +181,7 @@ class Http:
         self.secrets = Secrets(self.template, config.where)
         self.method = table["method"]
         self.sender = Sender(config.limits, self.secrets, table["url"], config.where)
-        self.embed = function_of(table["embed"], config) if "embed" in table else None
+        self.embed = embed_of(config)
         self._check(table)
         names = ("hits", "id", "score", "fields", "ids", "scores", "whole")
         paths = {name: table[name] for name in names if isinstance(table.get(name), str)}
@@ -293,11 +290,9 @@ def _body(body: Any, where: str) -> Any:
 
 def expression(path: str, name: str, where: str) -> Callable[[Any], Any]:
     """A path of JMESPath as a function of an answer."""
-    try:
-        import jmespath
-        from jmespath.exceptions import JMESPathError
-    except ModuleNotFoundError:
-        raise InputError(f"{where}: paths into answers need jmespath: {EXTRA}") from None
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
     try:
         compiled = jmespath.compile(path)
     except JMESPathError as error:

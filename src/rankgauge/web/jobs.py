@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.errors import RankgaugeError
+from rankgauge.web.faults import fault
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
@@ -72,8 +73,9 @@ def drawn(charts: Mapping[str, Chart]) -> dict[str, Any]:
         try:
             title, caption, spec = apart(chart.draw())
             made[key] = {"title": chart.title or title, "caption": chart.caption or caption, "spec": spec}
-        except RankgaugeError as error:
-            made[key] = {"title": chart.title, "problem": f"No chart of this: {str(error).rstrip('.')}."}
+        except Exception as error:
+            why = str(error if isinstance(error, RankgaugeError) else fault(error)).rstrip(".")
+            made[key] = {"title": chart.title, "problem": f"No chart of this: {why}."}
     return {"charts": made, "dark": dark_of_light()}
 
 

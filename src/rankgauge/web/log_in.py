@@ -139,4 +139,5 @@ def _page(title: str, template: str, status: int = 200, error: Exception | None 
     person = more.pop("person", None)
     words = "" if error is None else sentence(str(error))
     view = View(title, dict, template=template, more={"name": "", "words": words, **more})
-    return HTMLResponse(markup(view, Around("/login", nav={}, person=person)), status, headers=NEVER)
+    wait = {"retry-after": str(error.seconds)} if isinstance(error, users.TooManyFailures) else {}
+    return HTMLResponse(markup(view, Around("/login", nav={}, person=person)), status, headers=NEVER | wait)

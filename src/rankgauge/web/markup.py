@@ -9,9 +9,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rankgauge import __version__
-from rankgauge.show.html import CONTROL, places
-from rankgauge.show.model import Options
+from rankgauge.show.html import CONTROL, Part, places
+from rankgauge.show.model import Options, Section, Text
 from rankgauge.show.page import environment, own
+from rankgauge.web.faults import fault
 from rankgauge.web.roles import HOME, Person, may
 from rankgauge.web.view import address
 
@@ -102,10 +103,20 @@ def _environment() -> Environment:
 
 def markup(view: View, around: Around) -> str:
     """The whole page."""
-    sections = places(view.sections, Options()) if view.sections else []
+    sections = [_part(each) for each in view.sections]
     made = _environment().get_template(view.template)
     text = made.render(view=view, sections=sections, around=around, library=LIBRARY, **view.more)
     return text.translate(CONTROL)
+
+
+def _part(section: Section) -> Part:
+    """A section as markup; one that cannot be shown is a sentence, and the rest of the page is there."""
+    try:
+        (part,) = places([section], Options())
+    except Exception as error:
+        failed = Text(f"This part cannot be shown: {fault(error)}.", "note")
+        (part,) = places([section._replace(blocks=[failed])], Options())
+    return part
 
 
 def explained_markup(view: View) -> str:

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from rankgauge.errors import RankgaugeError
 from rankgauge.show.model import sentence
+from rankgauge.web.faults import Fault, fault_words
 from rankgauge.web.kept import Gone
 from rankgauge.web.markup import Around, markup
 from rankgauge.web.served import Absent
@@ -36,8 +37,18 @@ class Unavailable(RankgaugeError):
     """What may be asked again later: the store cannot take it now."""
 
 
-TITLES: Final = {403: "Not for you", 404: "Not found", 405: "Not allowed", 503: "Nothing could be read"}
-STATUSES: Final = {Absent: 404, Unreadable: 503, Gone: 503, Forbidden: 403, InConflict: 409, Unavailable: 503}
+TITLES: Final = {
+    403: "Not for you", 404: "Not found", 405: "Not allowed", 500: "This page failed", 503: "Nothing could be read",
+}  # fmt: skip
+STATUSES: Final = {
+    Fault: 500,
+    Absent: 404,
+    Unreadable: 503,
+    Gone: 503,
+    Forbidden: 403,
+    InConflict: 409,
+    Unavailable: 503,
+}
 
 
 def add_problems(app: FastAPI) -> None:
@@ -55,6 +66,10 @@ def add_problems(app: FastAPI) -> None:
         words = f"there is no page {request.url.path!r}" if error.status_code == 404 else str(error.detail)
         return problem(request, error.status_code, words, error.headers)
 
+    def own_error(request: Request, error: Exception) -> Response:
+        return problem(request, 500, fault_words(error))
+
+    app.add_exception_handler(Exception, own_error)
     app.add_exception_handler(RankgaugeError, library_error)
     app.add_exception_handler(RequestValidationError, not_valid)
     app.add_exception_handler(HTTPException, not_there)

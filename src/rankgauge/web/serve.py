@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import InputError, RankgaugeWarning
@@ -24,10 +23,8 @@ if TYPE_CHECKING:
     from rankgauge.web.served import Served
     from rankgauge.web.worker import Worker
 
-__all__ = ["check_installed", "listening", "serve"]
+__all__ = ["listening", "serve"]
 
-NEEDED: Final = ("fastapi", "argon2", "python_multipart", "jinja2", "uvicorn", "altair", "vl_convert")
-PACKAGES: Final = {"argon2": "argon2-cffi", "python_multipart": "python-multipart"}  # what is called otherwise
 PORT: Final = 8765
 NEXT: Final = 20  # ports after the usual one that are tried
 ALONE: Final = Network()
@@ -147,10 +144,3 @@ def _signals(server: Any) -> Iterator[None]:
     finally:
         for each, handler in known.items():
             signal.signal(each, handler)
-
-
-def check_installed() -> None:
-    """Refuse to go on without what pages need."""
-    missing = next((PACKAGES.get(name, name) for name in NEEDED if find_spec(name) is None), None)
-    if missing is not None:
-        raise InputError(f"the app needs {missing}: pip install 'rankgauge[app]'")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +33,7 @@ from rankgauge.sampling.design import Design
 from rankgauge.stats.estimate import Estimate
 from rankgauge.validation.quick import peek
 from rankgauge.web.contents import Contents, State
+from rankgauge.web.faults import fault
 from rankgauge.web.files import Files, is_file, table_path
 from rankgauge.web.kept import Cache, KeptRun
 from rankgauge.web.quantiles import keep_quantiles
@@ -213,8 +213,7 @@ class Served:
         except RankgaugeError as error:
             self.failure = str(error)
         except Exception as error:  # a fault of ours: whoever looks at a page is not to wait for ever
-            traceback.print_exc()
-            self.failure = f"a fault in rankgauge ({type(error).__name__}: {error}); the terminal has the whole of it"
+            self.failure = str(fault(error))
         finally:
             self.reading = None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.compare import with_doubts
 from rankgauge.comparison.values import values_of_results
-from rankgauge.errors import MeasureError, RankgaugeError
+from rankgauge.errors import MeasureError
 from rankgauge.measures import Measure, parse
 from rankgauge.read import Judgments
 from rankgauge.web import jobs
@@ -35,21 +35,18 @@ class Answer:
 
     @property
     def pending(self) -> bool:
-        """Whether it is not there yet."""
-        return not self.future.done()
+        """Whether it is not there yet; what was dropped unanswered is asked again with the next look."""
+        return not self.future.done() or self.future.cancelled()
 
     @property
     def problem(self) -> str:
         """Why there is none."""
-        error = None if self.pending else self.future.exception()
-        if error is not None and not isinstance(error, RankgaugeError):
-            raise error
-        return "" if error is None else str(error)
+        return "" if self.pending else self.worker.finished(self.future, self.finish)[1]
 
     @property
     def value(self) -> Any:
         """What was found; None where there is nothing, or nothing yet."""
-        return None if self.pending or self.problem else self.worker.finished(self.future, self.finish)
+        return None if self.pending else self.worker.finished(self.future, self.finish)[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from threading import Lock, Thread
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from rankgauge.errors import RankgaugeError
+from rankgauge.web.faults import Fault, fault
+
 __all__ = ["Worker"]
 
 KEPT: Final = 64  # answers
@@ -23,12 +26,16 @@ NICER: Final = 10
 WATCH: Final = 1.0  # seconds between two looks whether the server is still there
 
 
+class Ended(Fault):
+    """The process ended before it answered."""
+
+
 class Worker:
     """One process; it starts when it is first needed, and again if it should die."""
 
     def __init__(self) -> None:
         self.answers: OrderedDict[Hashable, Future[Any]] = OrderedDict()
-        self.done: WeakKeyDictionary[Future[Any], Any] = WeakKeyDictionary()
+        self.done: WeakKeyDictionary[Future[Any], tuple[Any, str]] = WeakKeyDictionary()
         self.lock = Lock()
         self.pool: ProcessPoolExecutor | None = None
         self.asking = ThreadPoolExecutor(1, "asking")  # makes the arguments, and waits
@@ -45,21 +52,30 @@ class Worker:
                 self.answers.popitem(last=False)[1].cancel()
             return known
 
-    def finished(self, answer: Future[Any], finish: Callable[[Any], Any]) -> Any:
-        """What is made of an answer that has come, made once."""
+    def finished(self, answer: Future[Any], finish: Callable[[Any], Any]) -> tuple[Any, str]:
+        """What is made of an answer that has come, made once; or None, and the sentence that says why not."""
         if answer not in self.done:
-            self.done[answer] = finish(answer.result())
+            try:
+                self.done[answer] = finish(answer.result()), ""
+            except RankgaugeError as error:
+                self.done[answer] = None, str(error)
+            except Exception as error:
+                self.done[answer] = None, str(fault(error))
         return self.done[answer]
 
     def _asked(self, function: Callable[..., Any], *given: Callable[[], Any]) -> Any:
-        """Have the process answer; one that died is done without from now on."""
+        """Have the process answer; one that died is done without from now on. Every error has a sentence for pages."""
         pool = self._started()
         try:
             return pool.submit(function, *(each() for each in given)).result()
-        except BrokenProcessPool:
+        except RankgaugeError:
+            raise
+        except BrokenProcessPool as error:
             with self.lock:
                 self.pool = None if self.pool is pool else self.pool
-            raise
+            raise Ended("the process that computes was terminated; load the page again") from error
+        except Exception as error:
+            raise fault(error) from error
 
     def _started(self) -> ProcessPoolExecutor:
         with self.lock:
@@ -79,7 +95,7 @@ class Worker:
 
 
 def _is_broken(answer: Future[Any]) -> bool:
-    return answer.cancelled() or (answer.done() and isinstance(answer.exception(), BrokenProcessPool))
+    return answer.cancelled() or (answer.done() and isinstance(answer.exception(), Ended))
 
 
 def _begin() -> None:

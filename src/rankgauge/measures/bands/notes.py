@@ -44,8 +44,6 @@ class TieNote(NamedTuple):
 
 def open_values(result: Result) -> list[TieNote]:
     """The values whose first four decimals depend on the order of equal scores."""
-    if result.dialect is not None and result.dialect.undefined_ties:
-        return []  # the band stands in the table itself
     tied = {id(hits) for hits in (result.hits, *result.own_hits.values()) if hits.open}
     if not tied:
         return []  # as mostly, and what follows is slow to import
@@ -54,7 +52,8 @@ def open_values(result: Result) -> list[TieNote]:
     notes: list[TieNote] = []
     for measure in result.measures:
         _, hits = result.computed(measure)
-        if id(hits) in tied and not is_text(measure):
+        banded = result.dialect is not None and result.dialect.own(measure).undefined_ties  # in the table itself
+        if id(hits) in tied and not banded and not is_text(measure):
             share = float((hits.tied > 1).mean())
             note = TieNote(result.name, measure, result[measure], *mean_ends(result, measure), share)
             if f"{note.low:.4f}" != f"{note.high:.4f}":
@@ -69,7 +68,10 @@ def mean_ends(result: Result, measure: Measure) -> tuple[float, float]:
     weights = None if result.weights is None else result._selected(result.weights)
     computed, hits = result.computed(measure)
     own = result.own_aggregate(measure)
-    low, high = (aggregate(own, result._selected(end), weights) for end in tie_ends(hits, computed))
+    ends = tie_ends(hits, computed)
+    if result.dialect is not None:
+        ends = result.dialect.own(measure).values(ends[0]), result.dialect.own(measure).values(ends[1])
+    low, high = (aggregate(own, result._selected(end), weights) for end in ends)
     value = result[measure]
     return min(low, value), max(high, value)
 

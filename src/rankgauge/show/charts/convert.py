@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import InputError
@@ -12,8 +13,9 @@ from rankgauge.writers.kept import kept
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["altair", "check_installed", "library", "png", "specification", "svg", "svg_of", "svg_to_png"]
+__all__ = ["NEEDED", "altair", "is_installed", "library", "png", "specification", "svg", "svg_of", "svg_to_png"]
 
+NEEDED: Final = "charts need an extra: pip install 'rankgauge[charts]'"
 SCALE: Final = 2.0  # pixels of a PNG for each of the chart
 
 
@@ -22,7 +24,7 @@ def altair() -> ModuleType:
     try:
         import altair
     except ImportError:
-        raise InputError("a chart needs altair: pip install 'rankgauge[charts]'") from None
+        raise InputError(NEEDED) from None
     return altair
 
 
@@ -30,15 +32,14 @@ def _converter() -> ModuleType:
     try:
         import vl_convert
     except ImportError:
-        raise InputError("a chart as a file needs vl-convert: pip install 'rankgauge[charts]'") from None
+        raise InputError(NEEDED) from None
     module: ModuleType = vl_convert
     return module
 
 
-def check_installed() -> None:
-    """Refuse to go on where nothing can be drawn."""
-    altair()
-    _converter()
+def is_installed() -> bool:
+    """Whether charts can be drawn here; nothing is imported."""
+    return find_spec("altair") is not None and find_spec("vl_convert") is not None
 
 
 def specification(chart: Any) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def _values(result: Result, measure: Measure) -> Any:
     own = result.dialect.own(measure)
     if own.protocol != result.protocol:
         raise MeasureError(f"{result.dialect.name} has rules of its own for {measure}; leave the dialect out here")
-    return np.asarray(own.rounded(own.measure(result.hits)))
+    return np.asarray(own.values(own.measure(result.hits)))
 
 
 def _lines(

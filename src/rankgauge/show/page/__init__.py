@@ -10,7 +10,6 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from rankgauge.errors import InputError
 from rankgauge.show.cells import minus, printable
 
 if TYPE_CHECKING:
@@ -22,10 +21,8 @@ __all__ = ["environment", "layout", "macros", "own", "policy_of"]
 @cache
 def environment() -> Environment:
     """Templates, in which every text is escaped."""
-    try:
-        import jinja2
-    except ImportError:
-        raise InputError("a page needs jinja2: pip install 'rankgauge[charts]'") from None
+    import jinja2
+
     made = jinja2.Environment(
         autoescape=True,
         loader=jinja2.FunctionLoader(own),

@@ -35,7 +35,17 @@ if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
     from rankgauge.comparison.settings import Settings
 
-__all__ = ["DETECTABLE", "details_table", "highest", "how_decided", "p_cells", "p_columns", "pairs_table", "sections"]
+__all__ = [
+    "DETECTABLE",
+    "adjusted_table",
+    "details_table",
+    "highest",
+    "how_decided",
+    "p_cells",
+    "p_columns",
+    "pairs_table",
+    "sections",
+]
 
 CLEAREST: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
 MOST_BARS: Final = 500  # queries; a chart of more would make a page large
@@ -154,6 +164,8 @@ def _details(comparison: Comparison, title: str, whole: Compared, every_pair: bo
     if details:
         yield systems_table(comparison, title, whole)
         yield details_table(comparison, shown)
+        if len(whole.pairs) > 1:
+            yield adjusted_table(comparison, shown)
     if comparison.settings.beside:
         yield from _beside_tables(comparison, shown)
 
@@ -187,7 +199,7 @@ def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool,
     shown = pairs if every_pair else clearest(pairs)
     columns = [*PAIR, Column("difference", "signed"), RELATIVE]
     columns += [interval_column(comparison.settings.alpha, "difference")]
-    columns += [*p_columns(family), Column("verdict", key="decision")]
+    columns += [*p_columns(family, aside=True), Column("verdict", key="decision")]
     rows = [
         [
             *(each.a, each.b, each.difference, each.relative, each.interval),
@@ -200,9 +212,9 @@ def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool,
     return Table("pairs", title, columns, rows, search=len(rows) > 8)
 
 
-def p_columns(family: int) -> list[Column]:
+def p_columns(family: int, *, aside: bool = False) -> list[Column]:
     """The pair's own p, and where there are several pairs the one that is adjusted for all of them."""
-    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted")] if family > 1 else [])]
+    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted", aside=aside)] if family > 1 else [])]
 
 
 def p_cells(pair: Pair, family: int) -> tuple[float, ...]:
@@ -212,22 +224,27 @@ def p_cells(pair: Pair, family: int) -> tuple[float, ...]:
 
 def details_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """What else there is to know about every pair."""
-    alpha, several = comparison.settings.alpha, any(each.comparisons > 1 for each in shown)
-    columns = [*PAIR, *([interval_column(alpha, "adjusted difference")] if several else [])]
-    columns += [Column("t-test p", "p", key="p_t", aside=True)]
+    columns = [*PAIR, Column("t-test p", "p", key="p_t", aside=True)]
     columns += [Column("d_z", "number", 3), interval_column(comparison.settings.alpha, "d_z", digits=2)]
     columns += [Column("g_z", "number", 3, aside=True), *(Column(head, "count") for head in ("won", "tied", "lost"))]
     columns += [Column("MDE", "number", help=DETECTABLE, key="detectable")]
     columns += [Column("P(better)", "number", 3, key="better", aside=True)]
     rows = [
         [
-            *(each.a, each.b, *([each.simultaneous] if several else [])),
-            *(each.p_t, each.d_z, each.d_z_interval, each.g_z),
+            *(each.a, each.b, each.p_t, each.d_z, each.d_z_interval, each.g_z),
             *(each.wins, each.ties, each.losses, each.detectable, each.better),
         ]
         for each in shown
     ]
     return Table("details", "", columns, rows, search=len(rows) > 8)
+
+
+def adjusted_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
+    """The intervals that hold for all comparisons at once, and their p."""
+    columns = [*PAIR, Column("difference", "signed"), interval_column(comparison.settings.alpha, "difference")]
+    columns += [Column("adjusted p", "p", key="p_adjusted")]
+    rows = [[each.a, each.b, each.difference, each.simultaneous, each.p_adjusted] for each in shown]
+    return Table("adjusted", f"Adjusted for {counted(shown[0].comparisons, 'comparison')}", columns, rows)
 
 
 def _beside_tables(comparison: Comparison, shown: Sequence[Pair]) -> Iterator[Table]:

@@ -140,8 +140,8 @@ def _dialect_words(result: Result) -> Iterator[str]:
     yield f"Dialect: {dialect.name} ({called}); {dialect.why}. {same}."
     if dialect.defect:
         yield f"A defect of {dialect.name}: {dialect.defect}."
-    if result.undefined:
-        yield f"A to B: {dialect.name} may give any value in between, by the order of ties; {dialect.undefined_ties}."
+    for why in dict.fromkeys(dialect.own(measure).undefined_ties for measure in result.undefined):
+        yield f"A to B: {dialect.name} may give any value in between, by the order of ties; {why}."
 
 
 def _rules(result: Result) -> Iterator[tuple[str, Any]]:

@@ -127,7 +127,8 @@ def system_blocks(agreement: Agreement, systems: Systems) -> Iterator[Block]:
     judges = list(systems.values)
     order = sorted(systems.systems, key=lambda name: -systems.values[judges[0]][name])
     rows = [[name, *(systems.values[judge][name] for judge in judges)] for name in order]
-    title = f"{systems.measure} under each judge, {counted(systems.queries, 'query', 'queries')}"
+    per = f" per {systems.per}" if systems.per else ""
+    title = f"{systems.measure}{per} under each judge, {counted(systems.queries, 'query', 'queries')}"
     yield Table("judged-by", title, [Column("run"), *(Column(judge, "number") for judge in judges)], rows)
     yield chart_of("judges", agreement)
     yield _orders_table(systems)

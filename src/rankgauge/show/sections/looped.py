@@ -93,4 +93,4 @@ def _rests_on(looped: Looped) -> Iterator[str]:
         paid = f", {judged.paid} this time" if judged.paid and judged.calls else ""
         yield f"Labels: {judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}{lost}{paid}."
         if judged.judge in checks:
-            yield f"Check: {checks[judged.judge]}."
+            yield f"{checks[judged.judge]}."

@@ -187,4 +187,5 @@ def _data(result: Result, measure: Measure, findings: Answer) -> dict[str, Any]:
         "measure": str(measure),
         **Evaluation({result.name: result}).to_dict(),
         "findings": None if found is None else found.rows(),
+        **({"problem": findings.problem} if findings.problem else {}),
     }
