@@ -20,7 +20,7 @@ from rankgauge.cli.options import REPEATED
 from rankgauge.cli.ppi import ppi
 from rankgauge.errors import DuplicateError, InputError
 from rankgauge.read.numbers import read_matrix
-from rankgauge.stats.ppi import INTERVALS
+from rankgauge.stats.ppi import IDLE, INTERVALS
 from rankgauge.trust.judges.agree import POLICIES, ConfusionMatrix
 from rankgauge.trust.judges.sets import judged_once
 
@@ -148,7 +148,7 @@ def test_a_policy_settles_what_is_there_more_than_once(policy: str, grade: float
 def test_the_command_offers_every_policy_and_interval() -> None:
     assert tuple(POLICIES) == tuple(REPEATED.choices)
     (option,) = (each for each in ppi.params if each.name == "interval")
-    assert list(option.type.choices) == list(INTERVALS)  # type: ignore[attr-defined]
+    assert list(option.type.choices) == [*INTERVALS, *IDLE]  # type: ignore[attr-defined]
 
 
 def test_the_same_grade_again_is_told_and_counted_once() -> None:
