@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent, verdict
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sections"]
 
-CAUTIONS: Final = 2  # that are said in full where no report says them
+CAUTIONS: Final = 2  # that are said here; the report has the others
 LOUD: Final = ("sample-lacking", "unanswered")  # queries without a number: said in full wherever the numbers are
 
 
@@ -31,11 +31,12 @@ def sections(looped: Looped) -> Iterator[Section]:
         blocks.append(Bullets([f"{verdict(pair, brief=True)}." for pair in pairs], "lead"))
     if looped.evaluation is not None:
         blocks.append(_table(looped.evaluation, looped.comparison))
-    here = [doubt for doubt in told if doubt.code in LOUD]
-    here += [] if looped.report is not None else [doubt for doubt in told if doubt not in here][:CAUTIONS]
-    said = [*looped.cautions, *(f"{doubt.text} ({doubt.code})" for doubt in here)]
+    loud = [doubt for doubt in told if doubt.code in LOUD]
+    told = [*loud, *(doubt for doubt in told if doubt not in loud)]
+    shown = told if looped.report is None else told[: max(CAUTIONS, len(loud))]
+    said = [*looped.cautions, *(f"{doubt.text} ({doubt.code})" for doubt in shown)]
     blocks.append(Notes([f"Caution: {each}." for each in said]))
-    blocks.append(Bullets([*_rests_on(looped), *_ending(looped.report, [each for each in told if each not in here])]))
+    blocks.append(Bullets([*_rests_on(looped), *_ending(looped.report, len(told) - len(shown))]))
     yield Section("loop", "Loop", blocks)
 
 
@@ -45,11 +46,11 @@ def _doubts(comparison: Comparison) -> list[Doubt]:
     return [doubt for doubt in comparison.warnings if not (others and doubt.text.startswith(others))]
 
 
-def _ending(report: str | None, doubts: Sequence[Doubt]) -> Iterator[str]:
+def _ending(report: str | None, more: int) -> Iterator[str]:
     """What is in the report, and where that is."""
     if report is not None:
-        if doubts:
-            yield f"Cautions: {', '.join(dict.fromkeys(doubt.code for doubt in doubts))}; in full in the report."
+        if more:
+            yield f"{counted(more, 'more caution')} in the report."
         yield f"Report: {report}"
 
 
