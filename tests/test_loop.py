@@ -212,7 +212,7 @@ def test_a_funnel_of_its_runs_is_per_search(looped: Path, command: Command) -> N
         said = command(*words.split(), "-m", "nDCG@5", "--format", "json", cwd=looped)
         data[words.split()[0]] = json.loads(said.out)
     assert data["funnel"]["queries"] == 12
-    assert "Means are per search, of the sample @traffic-12." in data["funnel"]["notes"]
+    assert data["funnel"]["notes"][0].startswith("Means are per search. Sample: @traffic-12, 12 of 12 queries")
     mean = {run["run"]: run["measures"]["nDCG@5"]["value"] for run in data["eval"]["runs"]}
     numbers = [float(each) for each in re.findall(r"0\.\d{6,}", json.dumps(data["funnel"]))]
     for name in ("first", "second"):
