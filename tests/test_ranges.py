@@ -113,10 +113,13 @@ def test_bounds_of_check_stay_within_the_range() -> None:
 def test_ppi_stays_within_the_range(tmp_path: Path) -> None:
     people, model = judged(6), judged(12)
     some = runs(12) | {"seldom": run(12, 6)}
-    found = rankgauge.ppi(people, model, some, "P@1")
-    wide = found["seldom"]
-    assert (wide.people.low, wide.powered.low >= 0, found["often − seldom"].people.high) == (0.0, True, 1.0)
-    assert all(-1 <= end <= 1 for each in found.pairs for one in (each.people, each.powered) for end in one[1:])
+    for interval, lowest in (("flips", 0.02), ("ppi_py", 0.0)):
+        found = rankgauge.ppi(people, model, some, "P@1", interval=interval)  # type: ignore[arg-type]
+        assert found["seldom"].people.low == pytest.approx(lowest, abs=0.01)
+        assert found["often − seldom"].people.high == 1.0
+        every = [one for each in found.pairs for one in (each.people, each.powered)]
+        assert all(-1 <= end <= 1 for one in every for end in one[1:] if end == end)
+    assert found["seldom"].powered.low >= 0
     assert "Intervals of 95 %" in found.show()
     assert "Fewer than 25 queries are judged by humans" in found.show()
 
@@ -126,8 +129,8 @@ def test_narrower_is_measured_before_the_cut() -> None:
 
     truth, both = np.array([1.0, 0, 0, 0, 0, 0]), np.array([1.0, 0, 0, 0, 0, 0])
     others = np.array([0.0] * 6)
-    found = rankgauge.ppi(judged(6), judged(12), {"x": run(12, 12)}, "P@1")["x"]
-    whole = prediction_powered(truth, both, others), plain_mean(truth)
+    found = rankgauge.ppi(judged(6), judged(12), {"x": run(12, 12)}, "P@1", interval="ppi_py")["x"]
+    whole = prediction_powered(truth, both, others, interval="ppi_py"), plain_mean(truth, interval="ppi_py")
     assert whole[1].low < 0 == found.people.low
     assert found.narrower == 1 - whole[0].width / whole[1].width
 
