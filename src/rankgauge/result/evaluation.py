@@ -112,6 +112,11 @@ class Evaluation(Shown, Mapping[str, "Result"]):
         return [*sampled, *self.source_doubts]
 
     @property
+    def few(self) -> list[Doubt]:
+        """Why the intervals of a sample's means are only rough, where they are."""
+        return [] if self.first.design is None else self.first.design.few("search", "query")
+
+    @property
     def source_doubts(self) -> list[Doubt]:
         """Why not to trust what was measured: plain means of runs that were made for a sample, labels of a judge whom
         nobody checked, or of a system's own model family."""

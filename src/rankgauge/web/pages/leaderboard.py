@@ -134,6 +134,7 @@ def _blocks(
     else:
         yield Text("Comparing the systems …", "computing")
     doubts = [*evaluation.label_doubts, *(design.doubts() if design is not None else ())]
+    doubts += design.few(design.per) if design is not None and comparison is None else []
     doubts = [*dict.fromkeys([*doubts, *(comparison.warnings if comparison is not None else ())])]
     if doubts:
         yield Bullets([sentence(doubt.text, evaluation.names) for doubt in doubts[:CAUTIONS]], "warning")
