@@ -311,6 +311,15 @@ class TestSamples:
         assert differences([WIN[-20:]], drawn)[0].interval is None
         assert mean_interval(np.full(20, 0.5), drawn) is None
 
+    def test_few_changes_in_a_sample_are_exact_only_where_the_mean_of_the_others_is_0(self) -> None:
+        """With the factor g the null is not 0, and the signs of unchanged queries matter, which are drawn."""
+        change = np.where(np.arange(60) < 8, 0.1 - 0.4 * np.sin(np.arange(60)), 0.0)
+        drawn = Queries(60, np.ones(60), inclusion=np.full(60, 0.5), population="log")
+        for population, exact in (("future", True), ("log", False)):
+            seeds = [differences([change], drawn.read_as(population), flips=1000, seed=seed)[0] for seed in range(4)]
+            assert {each.exact for each in seeds} == {exact}
+            assert (len({each.p for each in seeds}) == 1) == exact
+
     def test_queries_in_every_sample_add_nothing_to_the_interval(self) -> None:
         random = np.random.default_rng(22)
         chance, known = random.normal(0, 0.2, 20), random.normal(0, 5.0, 10)
