@@ -51,6 +51,15 @@ def test_equal_systems_differ_as_often_as_it_is_said() -> None:
     assert found.share == pytest.approx(0.05, abs=found.error(0.05))
 
 
+def test_a_loss_as_large_as_the_margin_passes_and_fails_as_often_as_it_is_said() -> None:
+    random = grids.generator("margin")
+    values = random.normal(-0.05, 0.15, (800, 25))
+    said = grids.gate_answers(values, Queries(25), 0.05, random)
+    for answer in ("pass", "fail"):
+        assert said.count(answer) / 800 == pytest.approx(0.05, abs=error(0.05, 800))
+    assert said.count("pass") + said.count("fail") + said.count("inconclusive") == 800
+
+
 # ---- all of them -----------------------------------------------------------------------------------------------------
 
 Rates = dict[str, list[Rate]]

@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 from rankgauge.sampling.draw import pareto, proportional
 from rankgauge.stats import flips as flipping
 from rankgauge.stats.flips import Question, invert, largest_flipped, whole_numbers
-from rankgauge.stats.inference import Answer, Interval, Queries, adjusted, differences, mean_interval, ratios
+from rankgauge.stats.inference import (
+    POPULATIONS,
+    Answer,
+    Interval,
+    Queries,
+    adjusted,
+    differences,
+    mean_interval,
+    ratios,
+)  # fmt: skip
 
 Floats = np.ndarray[Any, Any]
 Random = np.random.Generator
@@ -310,6 +319,16 @@ class TestSamples:
                         population="log")  # fmt: skip
         assert differences([WIN[-20:]], drawn)[0].interval is None
         assert mean_interval(np.full(20, 0.5), drawn) is None
+
+    def test_few_changes_in_a_sample_are_exact_only_where_the_mean_of_the_others_is_0(self) -> None:
+        """With the factor g the null is not 0, and the signs of unchanged queries matter, which are drawn."""
+        change = np.where(np.arange(60) < 8, 0.1 - 0.4 * np.sin(np.arange(60)), 0.0)
+        drawn = Queries(60, np.ones(60), inclusion=np.full(60, 0.5), population="log")
+        for population in POPULATIONS:
+            seeds = [differences([change], drawn.read_as(population), flips=1000, seed=seed)[0] for seed in range(4)]
+            exact = population == "future"
+            assert {each.exact for each in seeds} == {exact}
+            assert (len({each.p for each in seeds}) == 1) == exact
 
     def test_queries_in_every_sample_add_nothing_to_the_interval(self) -> None:
         random = np.random.default_rng(22)
@@ -628,6 +647,26 @@ def check_change(case: Case, answers: list[Answer], random: Random, options: dic
         assert found.interval[0] <= found.value <= found.interval[1]
     if not case.queries.sampled:
         assert agrees(found.interval, answers[0].p, case.alpha), (found, answers[0])
+
+
+def test_comparisons_of_different_queries_do_not_contradict_themselves() -> None:
+    """Each pair has queries of its own: intervals and p of the family are those of the pairs, adjusted."""
+    several = 0
+    for number in range(0, 20_000, 100):
+        case, random = random_case(number), np.random.default_rng((9, number))
+        masks = [random.random(case.queries.number) < random.choice([0.5, 0.9, 1.0]) for _ in case.columns]
+        if not all(mask.any() for mask in masks):
+            continue
+        options: dict[str, Any] = {"alpha": case.alpha, "flips": 500, "seed": number}
+        columns = [np.where(mask, column, 0.0) for mask, column in zip(masks, case.columns, strict=True)]
+        own = [
+            differences([column], case.queries.within(mask), **options)[0]
+            for mask, column in zip(masks, columns, strict=True)
+        ]
+        for found, other in zip(own, adjusted(own, columns, case.queries, masks, **options), strict=True):
+            check_adjusted(found, other, case.alpha)
+        several += len(columns) > 1
+    assert several > 50
 
 
 def test_random_comparisons_do_not_contradict_themselves() -> None:

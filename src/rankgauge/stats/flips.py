@@ -87,8 +87,9 @@ def invert(
             some = places[start : start + (1 if kind == "few" else AT_ONCE)]
             chosen = [prepared[at] for at in some]
             number, chunks = _FLIPS[kind](chosen, units, flips, seed)
-            told = {"few": 1 << max(chosen[0].changed - 1, 0), "drawn": flips}.get(kind, number)
-            walked = (Inverted(*each, told, kind != "drawn") for each in _walked(chosen, number, chunks, alpha))
+            exact = kind == "every" or (kind == "few" and chosen[0].null == 0)
+            told = 1 << max(chosen[0].changed - 1, 0) if kind == "few" and exact else number - (kind == "drawn")
+            walked = (Inverted(*each, told, exact) for each in _walked(chosen, number, chunks, alpha))
             result |= dict(zip(some, walked, strict=True))
     return [result[at] for at in range(len(prepared))]
 
