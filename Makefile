@@ -16,7 +16,7 @@ PARALLEL := -n $(WORKERS) --dist worksteal --reruns 1 --only-rerun 'Timeout [0-9
 APT := apt-get install -y -qq --no-install-recommends
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo web docs test lint types unit system test-lowest test-slow test-latex test-peers test-models refresh bench clean help
+.PHONY: demo web docs test lint types unit system test-lowest test-slow test-calibration test-latex test-peers test-models refresh bench clean help
 
 help:
 	@echo "make demo    install, then the whole loop on the bundled shop: from a log of searches to a report"
@@ -25,6 +25,7 @@ help:
 	@echo "make test    install, then lint, types and tests"
 	@echo "make test-lowest install the lowest versions that pyproject.toml claims, and run the tests with them"
 	@echo "make test-slow   install, then the simulations that check error rates and coverage"
+	@echo "make test-calibration the part of these that docs/calibration.md shows; writes the page"
 	@echo "make test-latex  install a LaTeX, then check that the tables compile"
 	@echo "make test-peers  install the heavy tools and check dialects and arrays against them"
 	@echo "make test-models install a small language model and its server, and have it judge"
@@ -79,6 +80,9 @@ test-lowest: $(LOWEST)/ready system
 
 test-slow: .venv/ready-test
 	$(BIN)/pytest -m slow
+
+test-calibration: .venv/ready-test
+	RANKGAUGE_CALIBRATION=docs/calibration.md $(BIN)/pytest -s -m slow tests/test_calibration.py
 
 test-latex: .venv/ready-test
 	@command -v pdflatex >/dev/null || $(SUDO) apt-get install -y --no-install-recommends $(LATEX) || \

@@ -103,7 +103,7 @@ def test_what_is_no_grade_stays_open(folder: Path, command: Command) -> None:
     said = command("judge", "pairs.jsonl", "--judge", "odd", "--call", "mine:odd")
     assert said.code == 4
     assert "odd: 4 of 12 pairs have no grade; the same command goes on" in said.err
-    assert 'failed: the function gave "7"; expected 0, 1, 2 or 3' in " ".join(said.out.split())
+    assert 'failed: the function gave "7": not on the scale 0, 1, 2 or 3' in " ".join(said.out.split())
     grades = dict(stored(folder, "SELECT doc_id, grade FROM judgment"))
     assert [grades[f"d{n}"] for n in range(1, 6)] == [None, None, None, None, 2.0]
     assert {grades[f"d{n}"] for n in (0, 6, 7, 8, 9, 10, 11)} == {0.0}

@@ -490,7 +490,7 @@ def test_what_is_refused_can_be_corrected(app: Asked, path: str, typed: dict[str
 def test_one_run_and_one_query(tmp_path: Path, worker: Worker) -> None:
     qrels, runs = write(tmp_path, {"q": {"a": 1.0}}, {"only": {"q": {"a": 2.0, "b": 1.0}}})
     with asked(tmp_path, qrels, runs, worker=worker) as app:
-        assert app.data("/index.json")["systems"][0]["nDCG@10"] == {"value": 1.0, "low": None, "high": None}
+        assert app.data("/index.json")["systems"][0]["nDCG@10"] == {"value": 1.0, "low": 0.0, "high": 1.0}
         assert "nDCG@10 of only is 1.0000." in app.get("/").text
         assert app.get("/run?run=only").status_code == 200
         for path in ("/", "/run?run=only", "/query?query=q&run=only", "/playground?grades=1"):

@@ -61,7 +61,7 @@ class Inverted(NamedTuple):
 
 def whole_numbers(values: Floats) -> tuple[Floats, float]:
     """The values as whole numbers of a step, which is 2^−48 of the sum of their sizes."""
-    size = fsum(np.abs(values).tolist())  # the same in any order
+    size = fsum(np.abs(values).ravel().tolist())  # the same in any order
     step = 2.0 ** (int(np.frexp(size)[1]) - STEPS) if size > 0 else 1.0
     return np.rint(values / step), step
 

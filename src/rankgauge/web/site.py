@@ -12,6 +12,7 @@ from rankgauge.comparison.values import values_of_results
 from rankgauge.errors import MeasureError
 from rankgauge.measures import Measure, parse
 from rankgauge.read import Judgments
+from rankgauge.sampling import NO_SAMPLE
 from rankgauge.web import jobs
 
 if TYPE_CHECKING:
@@ -94,9 +95,10 @@ class Site:
         def runs() -> tuple[Stored, ...]:
             return tuple(collection.run(name).stored() for name in names)
 
-        rest = (lambda: str(measure), lambda: collection.protocol, lambda: candidates, lambda: restrict)
-        asked = self.worker.ask(key, jobs.funnelled, self._judgments, lambda: names, runs, *rest)
-        return Answer(asked, self.worker)
+        asked: dict[str, Any] = {"measure": str(measure), "candidates": candidates, "restrict": restrict}
+        asked |= {"protocol": collection.protocol, "sample": collection.sample or NO_SAMPLE, "per": collection.per}
+        found = self.worker.ask(key, jobs.funnelled, self._judgments, lambda: names, runs, lambda: asked)
+        return Answer(found, self.worker)
 
     def _judgments(self) -> Judgments:
         """The judgments for another process: without what reads their file again."""

@@ -18,7 +18,7 @@ from rankgauge.read.readers import RunSource
 from rankgauge.read.sources import Source, find_source, may_be_parts
 from rankgauge.result import Evaluation, Result
 from rankgauge.sampling import NO_SAMPLE
-from rankgauge.writers.write import opened
+from rankgauge.writers.files import opened
 
 if TYPE_CHECKING:
     from rankgauge.comparison.gate.outcome import Check

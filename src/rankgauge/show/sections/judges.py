@@ -61,7 +61,8 @@ def agreement_table(agreement: Agreement) -> Table:
         columns, rows = columns[1:], [row[1:] for row in rows]
     judges = ", ".join(f"{judge} ({len(each):,})" for judge, each in agreement.sets.judgments.items())
     caption = f"{len(agreement.sets.judges)} judges: {judges}"
-    notes = ["Intervals are of resampled queries: the pairs of a query stay together."]
+    notes = [pair.no_interval for pair in agreement.pairs[:DETAILED] if pair.no_interval]
+    notes.append("Intervals are over queries: the pairs of a query stay together.")
     notes.append("Bias: the mean of the second minus the first; above 0, the second is the more lenient.")
     return Table("agreement", caption, columns, rows, notes, search=len(rows) > 20)
 
