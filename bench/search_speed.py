@@ -77,7 +77,7 @@ def searched(function: str) -> tuple[float, str]:
     from search_speed import ENGINE  # the one that the search imports, where this file is run as a script
 
     with tempfile.TemporaryDirectory() as folder:
-        table = {"kind": "call", "call": f"search_speed:{function}", "workers": WORKERS}
+        table = {"kind": "call", "call": f"search_speed:{function}", "threads": WORKERS}
         config = config_of("engine", table, "bench", Path(__file__).resolve().parent)
         queries = [Query(f"q{number}", str(number)) for number in range(QUERIES)]
         outcome = search(init(Path(folder, "shop")), config, queries, "bench", FOUND)

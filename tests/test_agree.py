@@ -20,7 +20,7 @@ from rankgauge.cli.options import REPEATED
 from rankgauge.cli.ppi import ppi
 from rankgauge.errors import DuplicateError, InputError
 from rankgauge.read.numbers import read_matrix
-from rankgauge.stats.ppi import INTERVALS
+from rankgauge.stats.ppi import IDLE, INTERVALS
 from rankgauge.trust.judges.agree import POLICIES, ConfusionMatrix
 from rankgauge.trust.judges.sets import judged_once
 
@@ -101,6 +101,39 @@ def test_three_judges_and_what_to_adjudicate() -> None:
         found.pair("human", "nobody")
 
 
+def of_queries(number: int, wrong: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    """Two judges of five documents a query, who differ on one of them in some queries."""
+    people = {f"q{at}": {"a": 2, "b": 0, "c": 1, "d": 0, "e": 2} for at in range(number)}
+    model = {query: docs | {"c": 2} if at < wrong else docs for at, (query, docs) in enumerate(people.items())}
+    return people, model
+
+
+def test_judges_without_a_pair_in_common_have_no_interval() -> None:
+    people, model = of_queries(8, 3)
+    alone = {"other": {"z": 1}, **{query: {"z": 1} for query in people}}
+    pair = rankgauge.agree({"a": people, "b": model, "c": alone | {"q0": people["q0"]}, "d": alone}).pair("a", "d")
+    assert (pair.shared, pair.no_interval) == (0, "")
+    assert np.isnan([*pair.kappa["none"], *pair.agreement, *pair.bias]).all()
+
+
+@pytest.mark.parametrize(
+    ("queries", "wrong", "words"),
+    [
+        (8, 0, "A and B agreed on all 40 pairs of 8 queries: no interval."),
+        (5, 2, "A and B share 5 queries, too few for an interval (six or more)."),
+        (8, 1, "A and B disagree in 1 of 8 queries only, too few for an interval of κ."),
+        (8, 8, "A and B: κ has no interval, because few of 8 queries decide it, or all are alike."),
+        (8, 3, ""),
+    ],
+)
+def test_why_kappa_has_no_interval_is_said(queries: int, wrong: int, words: str) -> None:
+    found = rankgauge.agree(*of_queries(queries, wrong))
+    assert found.pairs[0].no_interval == words
+    assert all(np.isnan(each.low) == bool(words) for each in found.pairs[0].kappa.values())
+    assert " ".join(found.show().split()).count(words) >= 1
+    assert ("no interval" in found.show()) == ("no interval" in words)
+
+
 # ---- files that judge a pair more than once --------------------------------------------------------------------------
 
 ROWS = [("q", "a", 3), ("q", "a", 0), ("q", "b", 1), ("q", "a", 1), ("q", "a", 0), ("q", "a", 1), ("q", "b", 1)]
@@ -115,7 +148,7 @@ def test_a_policy_settles_what_is_there_more_than_once(policy: str, grade: float
 def test_the_command_offers_every_policy_and_interval() -> None:
     assert tuple(POLICIES) == tuple(REPEATED.choices)
     (option,) = (each for each in ppi.params if each.name == "interval")
-    assert list(option.type.choices) == list(INTERVALS)  # type: ignore[attr-defined]
+    assert list(option.type.choices) == [*INTERVALS, *IDLE]  # type: ignore[attr-defined]
 
 
 def test_the_same_grade_again_is_told_and_counted_once() -> None:
@@ -322,10 +355,13 @@ def test_one_query_is_enough_for_values_and_orders() -> None:
 
 
 def test_two_judges_the_other_way_round() -> None:
-    found, other = rankgauge.agree({"h": HUMAN, "m": MODEL}), rankgauge.agree({"m": MODEL, "h": HUMAN})
+    human, model = of_queries(8, 7)
+    found, other = rankgauge.agree({"h": human, "m": model}), rankgauge.agree({"m": model, "h": human})
     turned, given = found.pair("m", "h"), other.pair("m", "h")
     assert turned.matrix.tolist() == given.matrix.tolist()
     assert turned.bias == pytest.approx(given.bias)
+    assert turned.bias.low == turned.bias.low < turned.bias.value < 0
+    assert turned.kappa == given.kappa
     assert [each.bias for each in turned.queries] == [each.bias for each in given.queries]
     assert (turned.over, turned.under) == (given.over, given.under)
     assert rankgauge.charts.confusion(found, pair=("m", "h")).to_dict() is not None

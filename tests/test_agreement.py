@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise, permutations, product
 from typing import Any
 
@@ -15,17 +16,19 @@ from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss
 from rankgauge.stats.agreement import (
     LEVELS,
     WEIGHTS,
+    agreement_and_bias,
     alpha,
     bias,
     coincidences,
     confusion,
-    estimated,
+    corrected_for_chance,
     exact_agreement,
     fleiss,
     fleiss_sums,
     kappa,
 )
 from rankgauge.stats.correlation import kendall, rbo, tau_ap
+from rankgauge.stats.inference import Queries, ratios
 
 GRADED = np.array([[520, 120, 30, 5], [60, 110, 70, 20], [10, 40, 90, 60], [0, 5, 25, 75]], float)
 GRADES = np.arange(4.0)
@@ -111,20 +114,130 @@ def test_what_leaves_no_room_for_chance_has_no_coefficient() -> None:
     assert float(exact_agreement(same)) == 1.0
 
 
-def test_intervals_are_of_resampled_clusters() -> None:
-    """Against a plain loop that draws queries with the same generator; and clusters make intervals wider."""
-    random = np.random.default_rng(1)
-    matrices = random.integers(0, 9, (12, 4, 4)).astype(float) + 6 * np.eye(4)
+# ---- intervals -------------------------------------------------------------------------------------------------------
 
-    def quadratic(sums: Any) -> Any:
-        return kappa(sums, GRADES, "quadratic")
 
-    found = estimated(matrices, quadratic, 0.1, seed=3, times=400)
-    draws = np.random.Generator(np.random.PCG64(np.random.SeedSequence((3, 12)))).multinomial(12, [1 / 12] * 12, 400)
-    looped = [quadratic(sum(times * matrix for times, matrix in zip(row, matrices, strict=True))) for row in draws]
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(looped, [0.05, 0.95])), abs=1e-12)
-    assert found.value == float(quadratic(matrices.sum(axis=0)))
-    assert np.isnan(estimated(matrices[:1], quadratic).low)
+def judged_by_query(random: np.random.Generator, queries: int, right: float, sizes: Any = (5, 6, 7, 8, 9)) -> Any:
+    """Query × grade × grade: so many pairs a query, of which the second judge has this share right."""
+    result = np.zeros((queries, 4, 4))
+    for query in result:
+        truth = random.integers(0, 4, int(random.choice(sizes)))
+        given = np.where(random.random(len(truth)) < right, truth, random.integers(0, 4, len(truth)))
+        np.add.at(query, (truth, given), 1)
+    return result
+
+
+def enumerated(values: Any, by: Any, level: float) -> tuple[float, float]:
+    """The ends by the formula: every split in two, and of each the smaller and the larger ratio of the parts."""
+    number, lows, highs = len(values), [], []
+    for bits in range(1 << (number - 1)):
+        chosen = np.array([bits >> at & 1 for at in range(number)], bool)
+        ratios = [values[part].sum() / by[part].sum() for part in (chosen, ~chosen) if part.any()]
+        lows.append(min(ratios) if len(ratios) == 2 else -np.inf)
+        highs.append(max(ratios) if len(ratios) == 2 else np.inf)
+    k = int(level * len(lows))
+    return sorted(lows)[k], sorted(highs)[-1 - k]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_the_interval_of_kappa_is_that_of_its_pseudo_values_by_every_flip(seed: int, weights: str) -> None:
+    """Of queries with equally many pairs h is 8, of others all pairs over those of the query."""
+    sums = judged_by_query(np.random.default_rng(seed), 8, 0.8, (7,) if seed % 2 else (5, 7, 11))
+    pairs = sums.sum(axis=(1, 2))
+    whole = -np.log(1 - float(kappa(sums.sum(axis=0), GRADES, weights)))
+    others = [-np.log(1 - float(kappa(np.delete(sums, at, axis=0).sum(axis=0), GRADES, weights))) for at in range(8)]
+    h = np.full(8, 8) if seed % 2 else pairs.sum() / pairs
+    values = h * whole - (h - 1) * np.array(others)
+    low, high = enumerated(values / h, 1 / h, 0.05)
+    found = corrected_for_chance(sums, pairs, {"": partial(kappa, grades=GRADES, weights=weights)})[""]
+    assert found.value == float(kappa(sums.sum(axis=0), GRADES, weights))
+    assert (found.low, found.high) == pytest.approx((1 - np.exp(-low), 1 - np.exp(-high)), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_agreement_and_bias_are_ratios_by_every_flip(seed: int) -> None:
+    sums = judged_by_query(np.random.default_rng(seed), 8, 0.6)
+    pairs = sums.sum(axis=(1, 2))
+    same, off = agreement_and_bias(sums, GRADES)
+    agreed = np.array([np.trace(each) for each in sums])
+    apart = (sums * (GRADES - GRADES[:, None])).sum(axis=(1, 2))
+    assert (same.value, off.value) == pytest.approx((agreed.sum() / pairs.sum(), apart.sum() / pairs.sum()))
+    assert (same.low, same.high) == pytest.approx(enumerated(agreed, pairs, 0.05), abs=1e-9)
+    if np.count_nonzero(apart) >= 6:
+        assert (off.low, off.high) == pytest.approx(enumerated(apart, pairs, 0.05), abs=1e-9)
+
+
+def test_intervals_of_2000_random_judges_hold_the_value_and_what_is_possible() -> None:
+    random, given = np.random.default_rng(3), 0
+    for _ in range(2_000):
+        queries = int(random.integers(1, 13))
+        sizes = (2, 3, 50) if random.random() < 0.5 else (5, 6, 7, 8, 9)
+        sums = judged_by_query(random, queries, float(random.uniform(0, 1.1)), sizes)
+        coefficients = {weights: partial(kappa, grades=GRADES, weights=weights) for weights in WEIGHTS}
+        coefficients |= {level: partial(alpha, grades=GRADES, level=level) for level in LEVELS}
+        pairs, both = sums.sum(axis=(1, 2)), sums + sums.transpose(0, 2, 1)
+        found = [*agreement_and_bias(sums, GRADES)]
+        found += corrected_for_chance(sums, pairs, {name: coefficients[name] for name in WEIGHTS}).values()
+        found += corrected_for_chance(both, pairs, {name: coefficients[name] for name in LEVELS}).values()
+        for each, lowest, highest in zip(found, [0, -3, *[-np.inf] * 6], [1, 3, *[1] * 6], strict=True):
+            if queries < 6:
+                assert np.isnan([each.low, each.high]).all()
+            elif each.low == each.low:
+                given += 1
+                assert lowest <= each.low <= each.value <= each.high <= highest
+                assert each.low < each.high
+    assert given > 6_000
+
+
+def test_a_bias_excludes_0_exactly_when_its_p_is_at_most_alpha() -> None:
+    random, decided = np.random.default_rng(4), 0
+    for _ in range(2_000):
+        sums = judged_by_query(random, int(random.integers(6, 13)), 0.9)
+        if random.random() < 0.5:  # the second judge gives 1 more, to some
+            sums[:, 0, 1] += random.integers(0, 3, len(sums))
+        _, off = agreement_and_bias(sums, GRADES)
+        apart = (sums * (GRADES - GRADES[:, None])).sum(axis=(1, 2))
+        (answer,) = ratios([apart], [sums.sum(axis=(1, 2))], Queries(len(sums)))
+        if off.low == off.low:
+            assert (off.low > 0 or off.high < 0) == (answer.p <= 0.05)
+            decided += answer.p <= 0.05
+    assert decided > 100
+
+
+def test_where_judges_agree_on_everything_there_is_no_interval() -> None:
+    sums = np.zeros((8, 2, 2))
+    sums[:, 0, 0], sums[:, 1, 1] = 3, 2
+    coefficients = {"none": partial(kappa, grades=np.arange(2.0), weights="none")}
+    found = corrected_for_chance(sums, sums.sum(axis=(1, 2)), coefficients)["none"]
+    assert (found.value, np.isnan(found.low)) == (1.0, True)
+    same, off = agreement_and_bias(sums, np.arange(2.0))
+    assert (same.value, off.value) == (1.0, 0.0)
+    assert np.isnan([same.low, off.low]).all()
+    sums[0, 0, 1] = 1  # one query decides: without it κ would be 1
+    found = corrected_for_chance(sums, sums.sum(axis=(1, 2)), coefficients)["none"]
+    assert 0.8 < found.value < 1
+    assert np.isnan([found.low, found.high]).all()
+
+
+def test_two_queries_that_decide_alone_leave_no_interval() -> None:
+    """Of 106 pairs 99 are of two queries, and the correction for bias would leave κ itself outside."""
+    counts = [[1, 0, 0, 1], [3, 0, 0, 0], [2, 0, 0, 0], [17, 5, 4, 24], [41, 5, 0, 4], [1, 0, 0, 1]]
+    sums = np.array(counts, float).reshape(6, 2, 2)
+    found = corrected_for_chance(sums, sums.sum(axis=(1, 2)), {"": partial(kappa, grades=np.arange(2.0))})[""]
+    assert found.value == pytest.approx(0.71455, abs=1e-5)
+    assert np.isnan([found.low, found.high]).all()
+
+
+def test_queries_of_which_nothing_counts_are_no_units() -> None:
+    """Fleiss' κ is of the pairs that all judges judged."""
+    table = random_table(1, 3, 0.0)
+    queries = np.repeat(np.arange(10), 8)
+    sums = fleiss_sums(table, 4, queries, 10)
+    wider = np.concatenate([sums, np.zeros((5, sums.shape[1]))])
+    found = corrected_for_chance(wider, wider[:, 0], {"": fleiss})
+    assert found == corrected_for_chance(sums, sums[:, 0], {"": fleiss})
+    assert found[""].low < found[""].value < found[""].high
 
 
 # ---- orders ----------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from scipy import stats
 import rankgauge
 from command import Command
 from rankgauge.errors import InputError, RankgaugeWarning
+from rankgauge.explanation.funnel.system import PARTS
 from rankgauge.protocol import DEFAULT
 from rankgauge.sampling.design import Design
 from rankgauge.sampling.draw import THIRDS, pareto, permanent, proportional, shared_out, thirds
@@ -273,6 +274,77 @@ def test_without_a_sample_nothing_is_changed(command: Command, files: Path) -> N
         assert "sample" not in plain.out.lower()
     with pytest.raises(InputError, match="evaluate with a sample"):
         rankgauge.evaluate(judged()[0], judged()[1]["old"]).per("search")
+
+
+TIED = pytest.mark.filterwarnings("ignore:.* only by the order of equal scores:rankgauge.RankgaugeWarning")
+
+
+@TIED
+@pytest.mark.parametrize("per", BOTH)
+@pytest.mark.parametrize("method", ["traffic", "random", "top", "strata"])
+def test_a_funnel_has_the_means_and_intervals_of_eval(command: Command, files: Path, method: str, per: Per) -> None:
+    judgments, runs = judged()
+    about: dict[str, Any] = {"sample": files / f"{method}.tsv", "per": per}
+    found = rankgauge.funnel(judgments, retrieved=runs["old"], reranked={"new": runs["new"]}, **about)
+    wanted = rankgauge.evaluate_runs(judgments, runs, ["nDCG@10", "R@100", "Judged@10"], **about)
+    for stat, run in (("retrieved", "old"), ("value", "new")):
+        assert found["new"][stat] == pytest.approx(wanted[run].estimate("nDCG@10"), rel=1e-12, nan_ok=True)
+    for when, run in (("before", "old"), ("after", "new")):
+        assert found.mean("new", f"recall_{when}") == pytest.approx(wanted[run]["R@100"], rel=1e-12)
+        assert found.mean("new", f"judged_{when}") == pytest.approx(wanted[run]["Judged@10"], rel=1e-12)
+    pair = rankgauge.compare(judgments, runs, baseline="old", **about).pairs[0]
+    assert found["new"]["lift"].value == pytest.approx(pair.difference, rel=1e-12)
+    parts = found["new"]
+    assert sum(parts[part].value for part in PARTS) == pytest.approx(1)
+    assert parts["captured"].value == pytest.approx(parts["lift"].value / parts["headroom"].value)
+    assert math.isnan(parts["captured"].low)
+    assert found.curve["new"][-1].value == pytest.approx(parts["value"].value)
+    assert len(found.query_ids) == 20
+    words = ["qrels.txt", "--retrieved", "old.run", "--reranked", "new.run", "--sample", f"{method}.tsv", "--per", per]
+    told = json.loads(command("funnel", *words, "--format", "json", cwd=files).out)
+    same = json.loads(found.to_json())
+    assert told["systems"]["new"]["parts"] == same["systems"]["new"]["parts"]
+    assert (told["sample"]["per"], told["intervals"]) == (per, {"method": "over draws of the sample, t"})
+    shown = command("funnel", *words, cwd=files).out
+    assert shown.startswith(f"nDCG@10 per {per} in two stages, 20 queries, ")
+    assert f"Means are per {per}. Sample: {method}.tsv, 20 of 20 queries" in shown
+    assert ("Intervals: over draws of the sample, t." in " ".join(shown.split())) == (method != "top")
+
+
+@TIED
+def test_a_funnel_of_plain_means_and_of_what_goes_with_no_sample(command: Command, files: Path) -> None:
+    judgments, runs = judged()
+    stages: dict[str, Any] = {"retrieved": runs["old"], "reranked": {"new": runs["new"]}}
+    plain = rankgauge.funnel(judgments, **stages)
+    assert rankgauge.funnel(judgments, **stages, sample="none").to_json() == plain.to_json()
+    assert "sample" not in json.loads(plain.to_json())
+    words = ["funnel", "qrels.txt", "--retrieved", "old.run", "--reranked", "new.run"]
+    assert command(*words, "--sample", "none", cwd=files).out == command(*words, cwd=files).out
+    refused = command(*words, "--per", "query", cwd=files)
+    assert (refused.code, "--sample" in refused.err) == (2, True)
+    with pytest.raises(InputError, match="give either weights or a sample"):
+        rankgauge.funnel(judgments, **stages, sample=files / "traffic.tsv", weights=dict.fromkeys(judgments, 1.0))
+    with pytest.raises(InputError, match="none of its queries was evaluated"):
+        rankgauge.funnel(judgments, **stages, sample=read_sample({"query_id": ["x"], "traffic": [1], "inclusion": [1]}))
+
+
+@TIED
+def test_a_funnel_of_stored_runs_takes_their_sample(command: Command, files: Path) -> None:
+    project, sample, name = stored(files)
+    words = ["funnel", "@labels", "--retrieved", "@old", "--reranked", "@new", "--format", "json"]
+    by_itself = json.loads(command(*words, cwd=files).out)
+    assert by_itself == json.loads(command(*words, "--sample", f"@{name}", cwd=files).out)
+    evaluated = json.loads(command("eval", "@labels", "@new", "--format", "json", cwd=files).out)["runs"][0]["measures"]
+    assert by_itself["systems"]["new"]["parts"]["value"] == pytest.approx(evaluated["nDCG@10"]["per_search"])
+    plain = json.loads(command(*words, "--sample", "none", cwd=files).out)
+    assert plain["systems"]["new"]["parts"]["value"]["value"] != evaluated["nDCG@10"]["value"]
+    assert "made for a sample" not in str(plain["notes"])
+    runs = {system: project.run(system) for system in ("old", "new")}
+    stages: dict[str, Any] = {"retrieved": runs["old"], "reranked": {"new": runs["new"]}}
+    ignored = "was made for a sample, "
+    assert ignored in str(rankgauge.funnel(project.labels(), **stages).notes)
+    for unsaid in ("none", sample):
+        assert ignored not in str(rankgauge.funnel(project.labels(), **stages, sample=unsaid).notes)
 
 
 def test_groups_are_parts_of_the_sample(command: Command, files: Path) -> None:

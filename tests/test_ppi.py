@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
 
 import rankgauge
 from command import Command
 from rankgauge.errors import InputError, MeasureError
+from rankgauge.stats.inference import Queries, differences, mean_interval
 from rankgauge.stats.ppi import needed, needed_alone, plain_mean, power, prediction_powered
 
 
@@ -56,32 +56,91 @@ def test_predictions_that_go_the_wrong_way_are_not_used() -> None:
     assert ours == plain_mean(truth)
 
 
-def test_people_alone_are_the_textbook() -> None:
-    truth, *_ = sample(2, 20, 10)
-    interval = ttest_1samp(truth, 0).confidence_interval(0.95)
-    ours = plain_mean(truth)
-    assert (ours.value, ours.low, ours.high) == pytest.approx((truth.mean(), interval.low, interval.high))
+def test_people_alone_have_the_intervals_of_eval_and_compare() -> None:
+    """Wilson's for values between 0 and 1, the flips' for differences; the package's are the textbook's."""
+    truth, *_ = sample(2, 12, 10)
+    queries = Queries(12)
+    assert plain_mean(truth, bounded=True)[1:] == mean_interval(truth, queries)
+    assert plain_mean(truth)[1:] == differences([truth], queries)[0].interval
+    half = 1.959964 * truth.std() / np.sqrt(12)
+    found = plain_mean(truth, interval="ppi_py")
+    assert tuple(found) == pytest.approx((truth.mean(), truth.mean() - half, truth.mean() + half))
 
 
 def test_the_interval_covers_as_often_as_it_says() -> None:
-    """2,000 samples of 30 and 300: the mean of a Beta(2, 2) is 0.5, the predictions' is 0.65 and more."""
+    """1,000 samples of 12 and 200: the mean of a Beta(2, 2) is 0.5, the predictions' is 0.65 and more."""
     hits, widths = 0, []
-    for seed in range(2_000):
-        truth, predicted, others = sample(seed, 30, 300)
+    for seed in range(1_000):
+        truth, predicted, others = sample(seed, 12, 200)
         found = prediction_powered(truth, predicted, others)
         hits += found.low <= 0.5 <= found.high
         widths.append((found.width, plain_mean(truth).width))
         assert others.mean() > 0.55
-    assert hits / 2_000 == pytest.approx(0.95, abs=0.015)
+    assert hits / 1_000 == pytest.approx(0.95, abs=4 * np.sqrt(0.05 * 0.95 / 1_000))
     mine, people = np.mean(widths, axis=0)
-    assert mine < 0.6 * people
+    assert mine < 0.65 * people
+
+
+def test_the_interval_is_that_of_every_flip_made_wider() -> None:
+    """Enumerated over eight queries: the ends of the mean of truth − λ · prediction, √(1 + v others / v own) as far."""
+    truth, predicted, others = sample(5, 8, 30)
+    lam = power(truth, predicted, others)
+    corrected = truth - lam * predicted
+    lows, highs = [], []
+    for bits in range(1 << 7):
+        part = np.array([bits >> at & 1 for at in range(8)], bool)
+        means = [corrected[part].mean(), corrected[~part].mean()] if part.any() else [-np.inf, np.inf]
+        lows.append(min(means))
+        highs.append(max(means))
+    k = int(0.05 * 128)
+    centre = corrected.mean()
+    wider = np.sqrt(1 + lam**2 * (others.var(ddof=1) / 30) / (corrected.var(ddof=1) / 8))
+    ends = [centre + wider * (end - centre) + lam * others.mean() for end in (sorted(lows)[k], sorted(highs)[-1 - k])]
+    found = prediction_powered(truth, predicted, others)
+    assert lam > 0.3
+    assert wider > 1.01
+    assert tuple(found) == pytest.approx((centre + lam * others.mean(), *ends), abs=1e-9)
+
+
+def test_2000_random_intervals_hold_the_value_and_0_exactly_when_p_says_so() -> None:
+    """Differences of graded values with many ties: p is that of what the interval was made of."""
+    random, given, apart = np.random.default_rng(6), 0, 0
+    for _ in range(2_000):
+        n, more = int(random.integers(6, 13)), int(random.integers(0, 40))
+        truth = random.choice([-0.5, 0.0, 0.0, 0.0, 0.25, 1.0], n) + float(random.choice([0.0, 0.2]))
+        predicted, others = truth * random.integers(0, 2, n), random.choice([-0.5, 0.0, 0.25], more)
+        found = prediction_powered(truth, predicted, others)
+        if found.low != found.low:
+            continue
+        lam = power(truth, predicted, others)
+        corrected = truth - lam * predicted
+        added = lam**2 * others.var(ddof=1) / more if more > 1 else 0.0
+        wider = np.sqrt(1 + added / (corrected.var(ddof=1) / n))
+        (answer,) = differences([found.value + wider * (corrected - corrected.mean())], Queries(n))
+        assert found.low <= found.value <= found.high
+        assert (found.low > 0 or found.high < 0) == (answer.p <= 0.05)
+        given, apart = given + 1, apart + (answer.p <= 0.05)
+    assert given > 500
+    assert apart > 50
+
+
+def test_fewer_than_six_queries_that_differ_have_no_interval() -> None:
+    """Where all but five are perfect, what people did not judge may fail more often."""
+    predicted, others = np.zeros(20), np.zeros(40)
+    for failures, known in ((0, False), (5, False), (6, True)):
+        truth = np.where(np.arange(20) < failures, 0.0, 1.0)
+        found = prediction_powered(truth, predicted, others)
+        assert (found.value, found.low == found.low) == (truth.mean(), known)
+        people = plain_mean(truth, bounded=True)
+        assert 0 < people.low < people.value <= people.high <= 1
 
 
 def test_how_many_are_needed() -> None:
     truth, predicted, others = sample(3, 40, 4_000)
-    now = prediction_powered(truth, predicted, others)
-    assert needed(truth, predicted, others, now.width * (1 + 1e-9)) == 40
-    assert needed(truth, predicted, others, now.width * (1 - 1e-3)) == 41
+    now = prediction_powered(truth, predicted, others, interval="ppi_py")
+    assert needed(truth, predicted, others, now.width * (1 + 1e-9), interval="ppi_py") == 40
+    assert needed(truth, predicted, others, now.width * (1 - 1e-3), interval="ppi_py") == 41
+    assert needed(truth, predicted, others, prediction_powered(truth, predicted, others).width) in range(39, 43)
     more = needed(truth, predicted, others, 0.7 * now.width)
     assert more is not None
     assert 70 < more < 100
@@ -95,10 +154,10 @@ def test_how_many_are_needed() -> None:
 def test_more_queries_by_people_do_make_it_as_narrow_as_was_said() -> None:
     """Drawn from the same population, with so many judged, the width is what was wanted."""
     truth, predicted, others = sample(4, 60, 600)
-    wanted = 0.8 * prediction_powered(truth, predicted, others).width
+    wanted = 0.85 * prediction_powered(truth, predicted, others).width
     number = needed(truth, predicted, others, wanted)
     assert number is not None
-    widths = [prediction_powered(*sample(seed, number, 660 - number)).width for seed in range(200)]
+    widths = [prediction_powered(*sample(seed, number, 660 - number)).width for seed in range(100)]
     assert np.mean(widths) == pytest.approx(wanted, rel=0.12)
 
 
@@ -164,7 +223,7 @@ def without(judgments: dict[str, dict[str, float]], query: str, doc: str) -> dic
         (SOME, without(MODEL, "q003", "d1"), {}, "people 8, model 7, both 7"),
         ({**SOME, "new": {"a": 1.0}}, MODEL, {}, "not by the model, such as 'new'"),
         ({"q000": SOME["q000"]}, MODEL, {}, "people judged 1 query"),
-        (SOME, MODEL, {"interval": "wald"}, "expected t or ppi_py"),
+        (SOME, MODEL, {"interval": "wald"}, "expected flips or ppi_py"),
         (SOME, MODEL, {"alpha": 1.0}, "between 0 and 1"),
         (SOME, MODEL, {"interval_width": 0.0}, "a width above 0"),
         (
@@ -216,6 +275,25 @@ def test_forms() -> None:
     assert frame["system"].to_list() == [each.name for each in [*found.systems, *found.pairs]]
     assert frame["powered_low"].to_list() == [each.powered.low for each in [*found.systems, *found.pairs]]
     assert "<svg" in found._repr_html_()
+
+
+def test_where_queries_hardly_differ_peoples_interval_is_named() -> None:
+    human = {f"q{at}": {"a": 1} for at in range(10)}
+    model = {f"q{at}": {"a": 1} for at in range(30)}
+    run = {query: {"z": 2.0} if query in ("q1", "q2", "q25") else {"a": 1.0} for query in model}
+    found = rankgauge.ppi(human, model, {"x": run, "y": {query: {"a": 1.0} for query in model}}, "P@1")
+    assert np.isnan([found["x"].powered.low, found["x"].narrower, found["y − x"].powered.low]).all()
+    assert 0.3 < found["x"].people.low < found["x"].people.value == 0.8
+    told = " ".join(found.show(notes=True).split())
+    assert "x, y, y − x: fewer than 6 human-judged queries differ, too few for an interval of human + LLM." in told
+    assert json.loads(found.show("json"))["systems"][0]["powered"]["low"] is None
+
+
+def test_the_t_interval_is_understood_and_said_to_be_gone() -> None:
+    with pytest.warns(rankgauge.RankgaugeWarning, match="intervals of kind t are no longer made") as said:
+        found = rankgauge.ppi(SOME, MODEL, RUNS, interval="t")
+    assert len(said) == 1
+    assert found.to_dict() == rankgauge.ppi(SOME, MODEL, RUNS).to_dict()
 
 
 def test_the_command(command: Command, tmp_path: Path) -> None:

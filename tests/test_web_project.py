@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 import signal
@@ -123,6 +124,27 @@ def test_the_page_of_a_system_has_checked_what_is_stored(site: Server) -> None:
         told = site.get(f"/run.json?run={run}").json()
         assert isinstance(told["findings"], list)
         assert "The files were not checked" not in site.get(f"/run?run={run}").text
+
+
+def test_every_face_of_a_project_has_the_same_means(site: Server) -> None:
+    rows = {row["system"]: row for row in site.get("/index.json").json()["systems"]}
+    funnel = site.get("/funnel.json?retrieved=stemmed&reranked=reranked&measure=nDCG@5").json()
+    page = unescape(site.get("/funnel?retrieved=stemmed&reranked=reranked&measure=nDCG@5").text)
+    folder = site.log.parent
+    stages = ("@labels", "--retrieved", "@stemmed", "--reranked", "@reranked", "-m", "nDCG@5", "--format", "json")
+    command = json.loads(real("funnel", *stages, cwd=folder).out)
+    runs = ("@labels", "@stemmed", "@reranked", "-m", "nDCG@5", "--format", "json")
+    measured = json.loads(real("eval", *runs, cwd=folder).out)["runs"]
+    evaluated = {run["run"]: run["measures"]["nDCG@5"]["per_search"] for run in measured}
+    for system, stage in (("stemmed", "retrieved"), ("reranked", "value")):
+        for told in (funnel["systems"]["reranked"], command["systems"]["reranked"]):
+            assert (told["parts"] | told)[stage] == pytest.approx(rows[system]["nDCG@5"], rel=1e-12)
+        assert evaluated[system] == pytest.approx(rows[system]["nDCG@5"], rel=1e-12)
+    looped = real("loop", cwd=folder).out
+    for system in ("stemmed", "reranked"):
+        assert f"{rows[system]['nDCG@5']['value']:.4f}" in looped
+        assert f"{rows[system]['nDCG@5']['value']:.4f}" in page
+    assert "Per search, reranked reaches " in page
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------

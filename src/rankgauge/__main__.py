@@ -2,6 +2,7 @@
 
 import _thread
 import atexit
+import contextlib
 import gc
 import os
 import sys
@@ -15,6 +16,7 @@ __all__ = ["main"]
 
 MAIN = _thread.get_ident()  # the thread that runs the command
 SOON = 0.01  # seconds
+TIDYING = 1.0  # seconds for exit handlers, where one may wait for a thread that never returns
 YOUNG = 100_000  # objects made, after which Python looks for garbage: nearly all of them last as long as a command does
 ROOM = 1 << 15  # places on the stack of calls, for all calls of a command
 
@@ -63,6 +65,9 @@ def _interrupt() -> None:
 def _leave(code: object) -> NoReturn:
     """End the process; what is left of it is not taken apart, object by object, before the system takes it all."""
     gc.freeze()
+    workers = sys.modules.get("rankgauge.systems.workers")
+    if isinstance(code, int) and workers is not None and workers.left_behind():
+        _leave_behind(code)
     alone = _thread._count() == 0 and "sqlite3" not in sys.modules  # whose files Python closes
     watched = sys.getprofile() or sys.gettrace() or sys.flags.inspect  # somebody has something to say afterwards
     if alone and not watched and isinstance(code, int):
@@ -74,6 +79,19 @@ def _leave(code: object) -> NoReturn:
             sys.exit(code)  # which knows what to do about a stream that takes nothing
         os._exit(code)
     sys.exit(code)  # type: ignore[arg-type]
+
+
+def _leave_behind(code: int) -> NoReturn:
+    """End the process although a thread of it never returns: neither Python nor an exit handler in C waits for it."""
+    import threading
+
+    tidying = threading.Thread(target=atexit._run_exitfuncs, daemon=True)
+    tidying.start()
+    tidying.join(TIDYING)
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

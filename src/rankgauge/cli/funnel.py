@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,19 @@ __all__ = ["funnel_runs"]
 
 @command(
     "funnel",
-    usual=("retrieved", "reranked", "more", "measure", "recall_depth", "candidates", "per_query", "output", "format"),
+    usual=(
+        "retrieved",
+        "reranked",
+        "more",
+        "measure",
+        "recall_depth",
+        "candidates",
+        "sample",
+        "per_query",
+        "output",
+        "format",
+    ),
+    excludes=[("weights", "sample")],
     renamed={"--depth": "--recall-depth"},
 )
 @click.argument("qrels", type=FILE)
@@ -44,7 +55,7 @@ __all__ = ["funnel_runs"]
 @shared(measure="nDCG at a cut-off, with any gain.  [nDCG@10]")
 @click.option("--recall-depth", type=click.IntRange(1), default=100, help="The depth of recall.  [100]")
 @shared("candidates", "restrict", per_query="The parts of every query.")
-@shared("weights", "clusters", "alpha")
+@shared("weights", "sample", "per", "clusters", "alpha")
 @click.option("--resamples", type=click.IntRange(100), help="Of the bootstrap.  [10000; fewer of very many queries]")
 @shared("seed", "memory")
 @output_options()
@@ -73,6 +84,7 @@ def funnel_runs(
       rankgauge funnel q.txt --retrieved bm25.run --reranked a.run b.run -o f.html
       rankgauge funnel q.txt --retrieved bm25.run --reranked a.run --candidates 50
       rankgauge funnel q.txt --retrieved bm25.run --reranked a.run --per-query
+      rankgauge funnel q.txt --retrieved bm25.run --reranked a.run --sample s.tsv
       rankgauge funnel q.txt --retrieved a=bm25.run --retrieved b=dense.run \\
         --reranked a+old=1.run a+new=2.run b+old=3.run b+new=4.run
     """
@@ -92,6 +104,8 @@ def _funnel(
     protocol: Protocol,
     reading: Reading,
     weights: str | None,
+    sample: str | None,
+    per: str | None,
     clusters: str | None,
     memory: str | None,
     **asked: Any,
@@ -99,26 +113,21 @@ def _funnel(
     from rankgauge.cli.inputs import Inputs
     from rankgauge.explanation.funnel.funnel import funnel
     from rankgauge.explanation.funnel.stages import check_fit
-    from rankgauge.sampling.design import Design
+    from rankgauge.sampling import NO_SAMPLE
 
     check_fit(protocol)
-    inputs = Inputs(reading, qrels, reranked, retrieved=retrieved, tables=[weights, clusters])
+    inputs = Inputs(reading, qrels, reranked, retrieved=retrieved, tables=[weights, sample, clusters])
     inputs.retrieved, inputs.runs = (
         {name: run.kept() for name, run in runs.items()} for runs in (inputs.retrieved, inputs.runs)
     )
     _check_candidates(inputs.retrieved.values(), inputs.runs.values(), protocol)
     about: dict[str, Any] = {"protocol": protocol, "weights": weights, "clusters": clusters, "memory": memory}
-    drawn = inputs.sample(None, weights)["sample"]
+    about |= inputs.sample(sample, weights, per)
+    if weights is None and about["sample"] is None:
+        about["sample"] = NO_SAMPLE  # that of the runs was looked for
     with inputs.progress():
         judged = inputs.judgments.read()
-        if drawn is not None:
-            design = Design.of(drawn, judged.queries)
-            judged = judged.only(set(design.queries))
-            about["weights"] = dict(zip(design.queries, design.weights(design.queries).tolist(), strict=True))
-        found = funnel(judged, retrieved=inputs.retrieved, reranked=inputs.runs, **about, **asked)
-    if drawn is None:
-        return found
-    return replace(found, notes=[f"Means are per search, of the sample {drawn.source}.", *found.notes])
+        return funnel(judged, retrieved=inputs.retrieved, reranked=inputs.runs, **about, **asked)
 
 
 def _check_candidates(retrieved: Iterable[RunSource], reranked: Iterable[RunSource], protocol: Protocol) -> None:

@@ -26,7 +26,9 @@ __all__ = ["ppi"]
 @click.option(
     "--interval-width", type=float, metavar="W", help="How many human-judged queries reach an interval this wide?"
 )
-@click.option("--interval", type=click.Choice(["t", "ppi_py"]), default="t", help="The kind of interval.  [t]")
+@click.option(
+    "--interval", type=click.Choice(["flips", "ppi_py", "t"]), default="flips", help="The kind of interval.  [flips]"
+)
 @click.option(
     "--partly",
     type=click.Choice(["error", "skip"]),

@@ -78,7 +78,8 @@ def _sure(pair: Pair, number: Callable[[float], str], brief: bool) -> str:
         return f"all {pair.queries:,} queries of the log: no uncertainty of sampling"
     p, (low, high) = f"p {p_text(pair.p, sign=True)}", _ends(pair, pair.interval)
     level = "" if brief else f"{percent(pair.alpha)} interval "
-    own = f"{level}{ends_text(low, high, number)}; {p}" if isfinite(low) else p
+    ends = f"{level}{ends_text(low, high, number)}" if isfinite(low) else ""
+    own = ends if ends and pair.population == "log" else "; ".join(filter(None, [ends, p]))
     if pair.decided_by == "p" or pair.comparisons < 2:
         return own
     return f"{own}; {pair.decided_by} decides: adjusted p {p_text(pair.p_adjusted, sign=True)}"
@@ -92,6 +93,8 @@ def _other_reading(pair: Pair, number: Callable[[float], str]) -> str:
     low, high = _ends(pair, pair.reading.interval)
     if pair.reading.decision == NOT_SIGNIFICANT:
         return f"{lead}this cannot be told yet ({p})" if pair.decision != NOT_SIGNIFICANT else ""
+    if pair.reading.p != pair.reading.p:
+        return f"{lead}{pair.a} is {pair.reading.decision}: all of its queries are known"
     sure = f"{ends_text(low, high, number)}; {p}" if isfinite(low) else p
     if pair.decision == pair.reading.decision:
         return f"{lead}this holds, too ({sure})"

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgauge.errors import Doubt, InputError, RankgaugeError, counted
 from rankgauge.judge.asking import Progress, ask_judge
+from rankgauge.judge.evaluated import evaluated
 from rankgauge.judge.judged import Judged
 from rankgauge.judge.pairs import Pair
 from rankgauge.judge.scale import GRADED
+from rankgauge.measures import parse_all
+from rankgauge.protocol import DEFAULT
 from rankgauge.read.named import named
-from rankgauge.shown import Shown
+from rankgauge.shown import Shown, clean
 from rankgauge.store.checks import PEOPLE, add_check, agreement_words
 from rankgauge.store.judgments import Judge
 from rankgauge.store.sources import Address
 from rankgauge.trust.judges.agree import Agreement, agree
+from rankgauge.trust.judges.licence import BAR, Bar, doubt_of_check, shares_order
 from rankgauge.trust.judges.sets import POLICIES, judged_once
-from rankgauge.validation.labels import FAMILY, doubt_of, same_family
+from rankgauge.trust.judges.systems import systems_of
+from rankgauge.validation.labels import doubt_of_family, same_family
 
 if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig
     from rankgauge.read import Judgments, Run
     from rankgauge.store.project import Project
+    from rankgauge.trust.judges.sets import Sets
+    from rankgauge.trust.judges.systems import Systems
 
 __all__ = ["JudgeCheck", "check_judge", "people_of"]
 
@@ -33,7 +40,8 @@ __all__ = ["JudgeCheck", "check_judge", "people_of"]
 class JudgeCheck(Shown):
     """A judge beside people: `agreement` of the two, and what became of the pairs (`judged`).
 
-    `unranked` says why the project's systems are not ranked under both, `family` which are of the judge's own.
+    `unranked` says why the project's systems are not ranked under both, `family` which are of the judge's own. A check
+    below the `bar` is no licence, and `against` is what to write to check it again.
     """
 
     shown_by: ClassVar[str] = "checked"
@@ -42,6 +50,8 @@ class JudgeCheck(Shown):
     agreement: Agreement
     unranked: str = ""
     family: str = ""
+    bar: Bar = BAR
+    against: str = "@people"
 
     @property
     def title(self) -> str:
@@ -60,23 +70,26 @@ class JudgeCheck(Shown):
 
     @property
     def best(self) -> dict[str, str]:
-        """The best system by people and by the judge, where systems were ranked."""
+        """The best system by people and by the judge, where systems were ranked and one is alone at the top."""
         systems = self.agreement.systems
-        return {judge: max(each, key=each.__getitem__) for judge, each in systems.values.items()} if systems else {}
+        return systems.best if systems else {}
 
     @property
     def doubts(self) -> list[Doubt]:
-        """Why not to trust what is said of systems."""
-        return [doubt_of(FAMILY, self.family)] if self.family else []
+        """Why not to trust the judge, or what is said of systems."""
+        doubt = doubt_of_check(self.judged.judge, clean(self.found()), self.bar, self.against)
+        doubts = [] if doubt is None else [doubt]
+        return [*doubts, *self.judged.doubts, *([doubt_of_family(self.family)] if self.family else [])]
 
     def found(self) -> dict[str, Any]:
         """What is kept of it."""
-        pair = self.agreement.pairs[0].to_dict()
+        pair, systems = self.agreement.pairs[0].to_dict(), self.agreement.systems
         states = {state: self.judged.states[state] for state in ("refused", "failed")}
         return {
             "people": self.people,
             "pair_count": self.judged.pairs,
             "graded": pair["shared"],
+            "queries": pair["queries"],
             **states,
             "no_answer": self.judged.open - sum(states.values()),
             "agreement": pair["agreement"],
@@ -84,6 +97,7 @@ class JudgeCheck(Shown):
             "kappa_quadratic": pair["kappa"]["quadratic"],
             "bias": pair["bias"],
             "best": self.best,
+            "same_order": shares_order(systems.orders[0]) if systems else None,
         }
 
     def data(self) -> dict[str, Any]:
@@ -105,11 +119,13 @@ def check_judge(
     repeats: int = 1,
     again: bool = False,
     progress: Progress | None = None,
+    runs: Mapping[str, Run] | None = None,
 ) -> JudgeCheck:
     """Have a judge grade the pairs that people graded, compare both, and keep what came out.
 
     `human` is a file of judgments (or what else `evaluate` takes), "@people" or "@labels:NAME". A judge who is a name
-    alone is taken by the labels that are stored.
+    alone is taken by the labels that are stored. Both order the systems of `runs`, without them the last whole run of
+    every system, as the loop does: by the first measure of [evaluate], over the sample that the runs were made for.
     """
     name = judge if isinstance(judge, str) else judge.name
     people, truth = people_of(project, human, name)
@@ -120,7 +136,11 @@ def check_judge(
     else:
         judged = ask_judge(project, judge, pairs, repeats=repeats, again=again, progress=progress)
         setting = Judge(name, judged.kind, judged.settings)
-    found = _compared(project, people, truth, judged)
+    found = replace(
+        _compared(project, people, truth, judged, runs),
+        bar=project.bar,
+        against=human if isinstance(human, str) else project.people,
+    )
     if judged.stopped is None:
         with project.store(write=True) as store:
             add_check(store, setting, PEOPLE, found.found())
@@ -141,7 +161,9 @@ def people_of(project: Project, human: Any, judge: str) -> tuple[str, Judgments]
     return address.judge or address.name, truth
 
 
-def _compared(project: Project, people: str, truth: Judgments, judged: Judged) -> JudgeCheck:
+def _compared(
+    project: Project, people: str, truth: Judgments, judged: Judged, runs: Mapping[str, Run] | None
+) -> JudgeCheck:
     grades: dict[tuple[str, str], list[float]] = {}
     for (query, doc, _), (_, grade, _) in judged.outcomes.items():
         if grade is not None:
@@ -152,14 +174,26 @@ def _compared(project: Project, people: str, truth: Judgments, judged: Judged) -
     said: dict[str, dict[str, float]] = {}
     for (query, doc), each in grades.items():
         said.setdefault(query, {})[doc] = POLICIES[project.rule.policy](each)
-    sets = {people: truth, judged.judge: said}
-    runs, unranked = _runs(project, said), ""
+    agreement, unranked = agree({people: truth, judged.judge: said}), ""
+    runs = _runs(project, said) if runs is None else runs
     if len(runs) > 1:
         try:
-            return JudgeCheck(judged, agree(sets, runs=runs), family=_family(project, judged, runs))
+            ranked = replace(agreement, systems=_ranked(project, agreement.sets, runs))
+            return JudgeCheck(judged, ranked, family=_family(project, judged, runs))
         except RankgaugeError as error:  # a run that these judgments do not fit is no reason to show nothing
             unranked = str(error)
-    return JudgeCheck(judged, agree(sets), unranked)
+    return JudgeCheck(judged, agreement, unranked)
+
+
+def _ranked(project: Project, sets: Sets, runs: Mapping[str, Run]) -> Systems:
+    """The systems under both, as the loop measures them: its queries, its weights, its measure."""
+    wanted = evaluated(project)
+    samples = {run.stored.get("sample") for run in runs.values()}
+    sample = project.sample(name) if len(samples) == 1 and (name := next(iter(samples))) else None
+    asked = [set(run.queries) for run in runs.values()]
+    queries = set(sample.query_ids) if sample else set.union(*asked) if len(samples) == 1 else set.intersection(*asked)
+    measure = parse_all(wanted.measures)[0]
+    return systems_of(sets, runs, measure, DEFAULT, queries=queries, sample=sample, per=wanted.per)
 
 
 def _family(project: Project, judged: Judged, runs: Mapping[str, Run]) -> str:

@@ -37,6 +37,7 @@ KEYS: Final[dict[str, Key]] = {
     "parameters": TABLE,
     "prices": Key(lambda value: isinstance(value, dict), "a table: { input = 0.25, output = 2.0, per = 1_000_000 }"),
     "budget": number(0, above=True),
+    "threads": number(1, whole=True),
     **LIMITS,
 }
 ENVIRONMENT: Final = {"base_url": "OPENAI_BASE_URL", "model": "OPENAI_MODEL"}
@@ -118,6 +119,8 @@ def judge_config(name: str, table: Any, where: str, folder: Path) -> JudgeConfig
     for key in ("model", "base_url", "key", "prompt", "prices", "budget", "parameters", *PARAMETERS):
         if "call" in table and key in table:
             raise InputError(f"{where}: a judge that is a function (call) has no {key}; leave one of the two out")
+    if "threads" in table and "call" not in table:
+        raise InputError(f"{where}: threads are those that call a function; write workers = {table['threads']}")
     if "call" not in table and "base_url" not in table:
         how = f'write base_url = "http://localhost:8000/v1", or set {ENVIRONMENT["base_url"]}'
         raise InputError(f"{where}: has no server; {how}; for a function of your own: call = …")

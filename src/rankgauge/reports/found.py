@@ -51,7 +51,8 @@ def funnel_lead(funnel: Funnel) -> str:
     """What the best reranker made of its candidates."""
     name = max(funnel, key=lambda name: funnel[name]["value"].value)
     parts, captured = funnel[name], funnel[name]["captured"].value
-    won = f"{name} reaches {number_text(parts['value'].value)} of the {number_text(parts['oracle'].value)} "
+    reached = f"{name} reaches" if not funnel.per else f"{funnel.per[1:].capitalize()}, {name} reaches"
+    won = f"{reached} {number_text(parts['value'].value)} of the {number_text(parts['oracle'].value)} "
     won += f"that the candidates of {funnel.system(name).retriever} allow"
     if not is_missing(captured):
         won += f", and captures {100 * captured:.1f} % of what reranking could win"

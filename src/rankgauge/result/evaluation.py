@@ -121,10 +121,16 @@ class Evaluation(Shown, Mapping[str, "Result"]):
         """Why not to trust what was measured: plain means of runs that were made for a sample, labels of a judge whom
         nobody checked, or of a system's own model family."""
         made_for = {each.ignored_sample: name for name, each in self.results.items() if each.ignored_sample}
-        return [*(_ignored(name, sample) for sample, name in made_for.items()), *self._label_doubts]
+        return [*(ignored_sample(name, sample) for sample, name in made_for.items()), *self.label_doubts]
 
     @property
-    def _label_doubts(self) -> list[Doubt]:
+    def names(self) -> list[str]:
+        """The names of systems and judges, which keep their first letter in a sentence."""
+        judgments = self.first.judgments
+        return [*self.results, *(judgments.judges if judgments is not None else ())]
+
+    @property
+    def label_doubts(self) -> list[Doubt]:
         judgments = self.first.judgments
         if judgments is None or not judgments.told:
             return []
@@ -173,8 +179,8 @@ class Evaluation(Shown, Mapping[str, "Result"]):
     __hash__ = object.__hash__
 
 
-def _ignored(run: str, sample: str) -> Doubt:
-    """What to know of a run that was made for a sample, of which its plain means are not those of the log."""
+def ignored_sample(run: str, sample: str) -> Doubt:
+    """The doubt about plain means of a run that was made for a sample: they are not those of the log."""
     return Doubt(
         "sample-ignored",
         f"{run} was made for a sample, @{sample}: values are plain means over judged queries, and not those of its "

@@ -1,32 +1,35 @@
 """Agreement between judges: Cohen's and Fleiss' kappa, Krippendorff's alpha, with intervals clustered by query.
 
-Every coefficient is a function of sums over pairs (a confusion matrix, a coincidence matrix, counts), so that a
-resample of queries is a weighted sum of theirs, and all resamples are one array. Leading axes are resamples.
+Every coefficient is a function of sums over pairs (a confusion matrix, a coincidence matrix, counts), so that the sums
+without one query are a difference, and leaving out each query in turn is one array. Leading axes are such sums.
 
 Weights go by the distance of grades, not by their place in a list: on 0, 1, 3 a two-step error stays one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from rankgauge.errors import InputError
 from rankgauge.stats.estimate import Estimate
+from rankgauge.stats.inference import FEW, Answer, Interval, Queries, differences, ratios
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
 
 __all__ = [
-    "LEVELS", "WEIGHTS", "alpha", "bias", "coincidences", "confusion", "estimated", "exact_agreement", "fleiss",
-    "fleiss_sums", "kappa", "truth_given_label",
+    "LEVELS", "WEIGHTS", "agreement_and_bias", "alpha", "bias", "coincidences", "confusion", "corrected_for_chance",
+    "exact_agreement", "fleiss", "fleiss_sums", "kappa", "truth_given_label",
 ]  # fmt: skip
 
 WEIGHTS: Final = ("none", "linear", "quadratic")
 LEVELS: Final = ("nominal", "ordinal", "interval")
-RESAMPLES: Final = 2_000
+PERFECT: Final = 1e-12  # what a coefficient lacks to 1, from which on it is 1 but for rounding
+
+Coefficient: TypeAlias = Callable[["Floats"], "Floats"]  # of sums, along any leading axes
 
 
 # ---- sums ------------------------------------------------------------------------------------------------------------
@@ -117,25 +120,70 @@ def _ratio(value: Floats, by: Floats) -> Floats:
 # ---- intervals -------------------------------------------------------------------------------------------------------
 
 
-def estimated(
-    sums: Floats, coefficient: Callable[[Floats], Floats], level: float = 0.05, seed: int = 0, times: int = RESAMPLES
-) -> Estimate:
-    """A coefficient of sums by cluster, with the percentile interval over resampled clusters.
+def corrected_for_chance(
+    sums: Floats, pairs: Floats, coefficients: Mapping[str, Coefficient], level: float = 0.05, seed: int = 0
+) -> dict[str, Estimate]:
+    """Coefficients that are 1 where judges agree on everything, of sums by query, with their intervals over queries.
 
-    With fewer than two clusters there is no interval. Resamples in which the coefficient does not exist do not count.
+    Of y = −log(1 − coefficient) each query has a pseudo-value, h · y − (h − 1) · (y without the query), h being all
+    pairs over those of the query. Their mean, weighed by pairs, is tested as a mean difference is, and the ends are
+    turned back. There is no interval of fewer than six queries, and where a coefficient is 1, or does not exist, with
+    all queries or without one of them.
     """
-    value = float(coefficient(sums.sum(axis=0)))
-    clusters = len(sums)
-    if clusters < 2 or value != value:
+    sums, pairs = sums[pairs > 0], pairs[pairs > 0]
+    values = {name: float(coefficient(sums.sum(axis=0))) for name, coefficient in coefficients.items()}
+    columns = {name: _pseudo_values(sums, pairs, coefficients[name]) for name in values} if len(pairs) >= FEW else {}
+    known = [name for name, column in columns.items() if np.isfinite(column).all()]
+    queries = Queries(len(pairs), pairs)
+    answers = differences([columns[name] for name in known], queries, alpha=level, seed=seed)
+    intervals = {name: answer.interval for name, answer in zip(known, answers, strict=True) if answer.interval}
+    return {name: _turned_back(value, intervals.get(name)) for name, value in values.items()}
+
+
+def _pseudo_values(sums: Floats, pairs: Floats, coefficient: Coefficient) -> Floats:
+    """A value per query; not finite where all or all other queries leave no room for y."""
+    whole, times = sums.sum(axis=0), pairs.sum() / pairs
+    y, without = _stretched(coefficient(whole)), _stretched(coefficient(whole - sums))
+    with np.errstate(invalid="ignore"):
+        result: Floats = times * y - (times - 1) * without
+    return result
+
+
+def _stretched(values: Floats) -> Floats:
+    """−log(1 − value): from 0 … 1 to 0 … ∞."""
+    rest = 1 - values
+    return -np.log(rest, out=np.full(np.shape(rest), -np.inf), where=~(rest <= PERFECT))
+
+
+def _turned_back(value: float, interval: Interval | None) -> Estimate:
+    """The coefficient with the ends of y; none that leaves the value itself out, as may be where two queries decide."""
+    if interval is None:
         return Estimate(value)
-    random = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, clusters))))
-    drawn = random.multinomial(clusters, np.full(clusters, 1 / clusters), size=times)
-    resampled = coefficient(np.tensordot(drawn.astype(np.float64), sums, axes=1))
-    resampled = resampled[np.isfinite(resampled)]
-    if len(resampled) < times / 2:
+    low, high = (-float(np.expm1(-end)) for end in interval)
+    return Estimate(value, low, high) if low <= value <= high else Estimate(value)
+
+
+def agreement_and_bias(sums: Floats, grades: Floats, level: float = 0.05, seed: int = 0) -> tuple[Estimate, Estimate]:
+    """The share of pairs with the same grade, and the mean of second − first, of confusion matrices by query.
+
+    Both are ratios: what queries add to the sum over how many pairs they have. Intervals end where the values do.
+    """
+    apart = grades - grades[:, None]
+    pairs = sums.sum(axis=(1, 2))
+    above = [np.trace(sums, axis1=1, axis2=2), (sums * apart).sum(axis=(1, 2))]
+    same, off = ratios(above, [pairs, pairs], Queries(len(sums)), alpha=level, seed=seed) if len(sums) else (None, None)
+    whole = sums.sum(axis=0)
+    return (
+        _within(float(exact_agreement(whole)), same, 0.0, 1.0),
+        _within(float(bias(whole, grades)), off, float(apart.min(initial=0.0)), float(apart.max(initial=0.0))),
+    )
+
+
+def _within(value: float, answer: Answer | None, lowest: float, highest: float) -> Estimate:
+    if answer is None or answer.interval is None:
         return Estimate(value)
-    low, high = np.quantile(resampled, [level / 2, 1 - level / 2])
-    return Estimate(value, float(low), float(high))
+    low, high = answer.interval
+    return Estimate(value, max(low, lowest), min(high, highest))
 
 
 # ---- truth (rows) against label (columns) --------------------------------------------------------------------------

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from rankgauge.errors import InputError, RankgaugeError, choices, unknown
+from rankgauge.errors import InputError, choices, unknown
 from rankgauge.judge.config import JudgeConfig, find_judge
+from rankgauge.judge.evaluated import EVALUATE, TEXTS, evaluated
 from rankgauge.judge.pool import ORDERS
-from rankgauge.measures import parse_all
-from rankgauge.sampling.design import PER
 from rankgauge.sampling.draw import METHODS
-from rankgauge.stats.inference import POPULATIONS
 from rankgauge.store.project import FILE
 from rankgauge.systems.call import function_of
 from rankgauge.systems.config import (
@@ -36,14 +34,14 @@ if TYPE_CHECKING:
     from rankgauge.stats.inference import Population
     from rankgauge.store.project import Project
 
-__all__ = ["Evaluated", "Settings", "evaluated", "read_settings"]
+__all__ = ["Settings", "read_settings"]
 
-TEXTS: Final = Key(is_texts, "a list of texts")
 ALLOCATED: Final = Key(lambda value: isinstance(value, str | dict), '"equal", "neyman" or a table of stratum = number')
 RANKS: Final = Key(
     lambda value: isinstance(value, list) and all(isinstance(each, str) or is_texts(each) for each in value),
     "a list of judges, those of one rank in brackets",
 )
+BAR: Final = Key(lambda value: isinstance(value, int | float | dict), "{ pairs = 30, queries = 8, kappa = 0.2 }")
 QUERIES: Final = {
     "log": TEXT, "file": TEXT, "sample": number(2, whole=True), "method": one_of(*METHODS), "strata": TEXT,
     "allocate": ALLOCATED, "fold": one_of("text", "words"), "seed": number(0, whole=True), "columns": TABLE,
@@ -52,13 +50,6 @@ POOL: Final = {
     "depth": number(1, whole=True), "take": number(1, whole=True), "order": one_of(*ORDERS),
     "seed": number(0, whole=True),
 }  # fmt: skip
-EVALUATE: Final = {
-    "measures": TEXTS,
-    "baseline": TEXT,
-    "per": one_of(*PER),
-    "population": one_of(*POPULATIONS),
-    "report": TEXT,
-}
 # Section → its keys; tables of systems and judges, and [documents], are checked where they are read.
 SECTIONS: Final[dict[str, dict[str, Key] | None]] = {
     "project": {"name": TEXT, "db": TEXT},
@@ -67,21 +58,11 @@ SECTIONS: Final[dict[str, dict[str, Key] | None]] = {
     "systems": None,
     "pool": POOL,
     "judges": None,
-    "judge": {"by": TEXTS, "repeats": number(1, whole=True), "check": TEXT},
+    "judge": {"by": TEXTS, "repeats": number(1, whole=True), "check": TEXT, "bar": BAR},
     "labels": {"from": RANKS, "policy": one_of(*POLICIES)},
     "evaluate": EVALUATE,
 }
-MEASURES: Final = ("nDCG@10", "R@100")
 REPORT: Final = "out/report.html"
-
-
-class Evaluated(NamedTuple):
-    """What is measured: the measures, the baseline; of a sample per what means are, and of which population."""
-
-    measures: tuple[str, ...]
-    baseline: str | None
-    per: Per
-    population: Population | None
 
 
 @dataclass(frozen=True)
@@ -138,6 +119,7 @@ def read_settings(project: Project) -> Settings:
     systems = _systems(project, where)
     judges = {name: find_judge(project, name) for name in judge.get("by", told.get("judges", {}))}
     measures, baseline, per, population = evaluated(project)
+    _ = project.bar  # what is wrong with it is said now
     if baseline is not None and baseline not in systems:
         raise InputError(unknown(f"{where}: [evaluate] baseline = {baseline!r} is no system", baseline, systems))
     configs: tuple[Config | JudgeConfig, ...] = (*systems.values(), *judges.values())
@@ -153,19 +135,6 @@ def read_settings(project: Project) -> Settings:
         documents_of(told, project.folder, where), measures, baseline, per, population,
         project.folder / told.get("evaluate", {}).get("report", REPORT),
     )  # fmt: skip
-
-
-def evaluated(project: Project) -> Evaluated:
-    """What [evaluate] says, checked by itself: whoever looks at a project need not be able to run its systems."""
-    where = f"{project.folder / FILE}: [evaluate]"
-    told = project.settings.get("evaluate", {})
-    check_keys(told, EVALUATE, where)
-    measures = tuple(told.get("measures", MEASURES))
-    try:
-        parse_all(measures)
-    except RankgaugeError as error:
-        raise InputError(f"{where} measures: {error}") from None
-    return Evaluated(measures, told.get("baseline"), told.get("per", PER[0]), told.get("population"))
 
 
 def _check_queries(queries: Mapping[str, Any], where: str) -> None:

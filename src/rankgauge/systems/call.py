@@ -7,6 +7,7 @@ import inspect
 import itertools
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from rankgauge.store.project import Project
     from rankgauge.systems.config import Config
 
-__all__ = ["Call", "called", "function_of", "sources_of"]
+__all__ = ["Call", "called", "embed_of", "function_of", "sources_of"]
 
 IDS = ("id", "doc_id", "docid", "_id")
 SCORES = ("score", "_score")
@@ -87,6 +88,25 @@ def function_of(name: str, config: Configured) -> Callable[..., Any]:
         words = f"{config.where}: {module} has no function {attribute!r}"
         raise InputError(unknown(words, attribute, there) if there else f"{words}; define it")
     return function  # type: ignore[no-any-return]
+
+
+class Turns:
+    """A function that at most so many threads call at once; others wait for their turn."""
+
+    def __init__(self, function: Callable[..., Any], threads: int) -> None:
+        self._function, self._turns = function, threading.Semaphore(threads)
+
+    def __call__(self, *words: Any) -> Any:
+        """Call it when there is a turn."""
+        with self._turns:
+            return self._function(*words)
+
+
+def embed_of(config: Configured) -> Turns | None:
+    """The function that makes vectors, where the table names one: the workers of a server share it."""
+    if "embed" not in config.table:
+        return None
+    return Turns(function_of(config.table["embed"], config), config.table.get("threads", 1))
 
 
 def sources_of(config: Configured) -> list[str]:

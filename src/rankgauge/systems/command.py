@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shlex
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Sequence
@@ -73,10 +76,12 @@ class _Program:
 
     def __init__(self, words: Sequence[str], folder: str) -> None:
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        self._reading = False
         try:
             self._process = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, cwd=folder or None
-            )
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, cwd=folder or None,
+                start_new_session=True,
+            )  # fmt: skip
         except OSError as error:
             raise Failed(f"the program cannot be started: {error.strerror or error}") from None
 
@@ -89,6 +94,7 @@ class _Program:
         given, written = self._process.stdin, self._process.stdout
         assert given is not None
         assert written is not None
+        self._reading = True
         try:
             given.write(line.encode() + b"\n")
             given.flush()
@@ -96,6 +102,7 @@ class _Program:
         except (OSError, ValueError):
             answer = b""
         finally:
+            self._reading = False
             clock.cancel()
         if late.is_set():
             raise TimedOut(f"the program wrote no answer within {seconds:g} seconds{self._last_words()}")
@@ -107,9 +114,11 @@ class _Program:
         return answer
 
     def end(self) -> None:
-        """Stop it, if it runs."""
-        self._process.kill()
+        """Stop it with all that it started; a pipe that somebody else still holds open is left to the system."""
+        self._stop()
         self._process.wait()
+        if self._reading:
+            return
         for stream in (self._process.stdin, self._process.stdout, self._said):
             with contextlib.suppress(OSError):  # what was not written before it was stopped
                 if stream is not None:
@@ -117,7 +126,14 @@ class _Program:
 
     def _kill(self, late: threading.Event) -> None:
         late.set()
-        self._process.kill()
+        self._stop()
+
+    def _stop(self) -> None:
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _code(self) -> str:
         try:

@@ -100,7 +100,7 @@ LIMITS: Final = {
 }
 HTTP: Final = (
     *("method", "headers", "params", "body", "hits", "id", "score", "fields", "ids", "scores", "whole"),
-    *("ascending", "embed"),
+    *("ascending", "embed", "threads"),
 )
 FUNCTION: Final = Key(lambda value: isinstance(value, str) and bool(value.partition(":")[2]), '"module:function"')
 KEYS: Final[dict[str, Key]] = {
@@ -111,6 +111,7 @@ KEYS: Final[dict[str, Key]] = {
     "candidates": number(1, whole=True),
     "depth": number(1, whole=True),
     "call": FUNCTION,
+    "threads": LIMITS["workers"],
     "batch": Key(lambda value: value is True or LIMITS["workers"].fits(value), "true, or a whole number from 1"),
     "command": Key(lambda value: TEXT.fits(value) or is_texts(value), "a text, or a list of a program and its words"),
     "url": TEXT,
@@ -137,11 +138,11 @@ KEYS: Final[dict[str, Key]] = {
 }
 KINDS: Final[dict[str, Kind]] = {
     "fts5": Kind("fts5:Fts5", (), ("fields", "stemming", "words", "documents")),
-    "call": Kind("call:Call", ("call",), ("batch",)),
+    "call": Kind("call:Call", ("call",), ("batch", "threads")),
     "command": Kind("command:Command", ("command",)),
     "http": Kind("http:Http", ("url",), HTTP),
     **{name: Kind("http:Http", ("url",), HTTP) for name in PRESETS},
-    "postgresql": Kind("postgresql:Postgresql", ("url", "sql"), ("embed",)),
+    "postgresql": Kind("postgresql:Postgresql", ("url", "sql"), ("embed", "threads")),
     "run": Kind("filed:Filed", ("file",), ("format",)),
     "rerank": Kind("rerank:HttpReranker", ("url", "rerank"), ("model", "api", "text", "headers", "batch")),
 }
@@ -179,7 +180,7 @@ class Config:
     @property
     def identity(self) -> dict[str, Any]:
         """What makes it this system: a change of it is another system under the same name."""
-        return {name: value for name, value in self.table.items() if name not in (*LIMITS, "depth")}
+        return {name: value for name, value in self.table.items() if name not in (*LIMITS, "threads", "depth")}
 
     def identity_in(self, project: Project | None) -> dict[str, Any]:
         """The same with what its files hold; nothing is opened, or built."""
@@ -214,8 +215,10 @@ def check_keys(table: Mapping[str, Any], keys: Mapping[str, Key], where: str, wh
 
 
 def limits_in(table: Mapping[str, Any], usual: Limits = USUAL) -> Limits:
-    """How hard others may be worked, as a table says."""
+    """How hard others may be worked, as a table says; a function is called by one thread, unless it says threads."""
     given = {name: table[name] for name in LIMITS if name in table}
+    if "call" in table:
+        given["workers"] = table.get("threads", 1)
     if "largest" in given:
         given["largest"] = int(given["largest"] * MILLION)
     return usual._replace(**given)
@@ -240,6 +243,7 @@ def config_of(name: str, table: Any, where: str, folder: Path) -> Config:
         if key not in table:
             raise InputError(f"{where}: lacks {key}; write {key} = {KEYS[key].expected}")
     _check_rerank(table, where)
+    _check_threads(table, where)
     _check_secrets(table, where)
     return Config(name, table, where, folder)
 
@@ -254,6 +258,11 @@ def _check_secrets(table: Mapping[str, Any], where: str) -> None:
                 _refuse_secret(where, f"{key} has the value of {name}")
     if PASSWORD.search(url):
         _refuse_secret(where, "url has a password")
+
+
+def _check_threads(table: Mapping[str, Any], where: str) -> None:
+    if "threads" in table and not {"call", "embed"} & {*table}:
+        raise InputError(f"{where}: threads are those that call a function; write workers = {table['threads']}")
 
 
 def _refuse_secret(where: str, what: str) -> NoReturn:

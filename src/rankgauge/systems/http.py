@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import InputError
 from rankgauge.read.rows import shortened
-from rankgauge.systems.call import called, function_of
+from rankgauge.systems.call import called, embed_of
 from rankgauge.systems.hits import Asked, Failed, Hit, hit_of
 from rankgauge.systems.presets import PRESETS
 from rankgauge.systems.template import Secrets, filled, in_path, placeholders_in
@@ -181,7 +181,7 @@ class Http:
         self.secrets = Secrets(self.template, config.where)
         self.method = table["method"]
         self.sender = Sender(config.limits, self.secrets, table["url"], config.where)
-        self.embed = function_of(table["embed"], config) if "embed" in table else None
+        self.embed = embed_of(config)
         self._check(table)
         names = ("hits", "id", "score", "fields", "ids", "scores", "whole")
         paths = {name: table[name] for name in names if isinstance(table.get(name), str)}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import InputError
-from rankgauge.systems.call import function_of
+from rankgauge.systems.call import embed_of
 from rankgauge.systems.hits import Asked, Failed, Hit, hit_of
 from rankgauge.systems.http import vector_of
 from rankgauge.systems.template import Secrets, filled
@@ -42,7 +42,7 @@ class Postgresql:
         self.bound = bound
         if ("vector" in bound) != ("embed" in config.table):
             raise InputError(f'{config.where}: :vector goes with embed = "module:function", and embed with :vector')
-        self.embed = function_of(config.table["embed"], config) if "embed" in config.table else None
+        self.embed = embed_of(config)
         url = address_of(filled(config.table["url"], {}, self.secrets.values))
         if url.get_backend_name() != "postgresql":
             raise InputError(f"{config.where}: url is no address of PostgreSQL; write postgresql://USER@HOST/NAME")

@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from rankgauge.errors import warn
 from rankgauge.systems.hits import Failed
 
-__all__ = ["INTERRUPTED", "Again", "Busy", "Done", "Limits", "Pool", "Stop", "TimedOut"]
+__all__ = ["INTERRUPTED", "IN_A_ROW", "Again", "Busy", "Done", "Limits", "Pool", "Stop", "TimedOut", "left_behind"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,6 +27,7 @@ LONGEST_PAUSE: Final = 120.0  # seconds that a server may ask for; the user is t
 GRACE: Final = 0.5  # seconds beyond the time limit, in which whoever works may give up by itself
 FEW: Final = 8  # that follow the first, where it goes alone
 INTERRUPTED: Final = "interrupted"  # why a pool stopped: Ctrl-C
+WORKER: Final = "rankgauge-worker"  # the name of every thread of a pool
 
 
 class Again(Failed):
@@ -312,7 +313,12 @@ class _Seat(Generic[T, R]):
         self._fill((item, attempt))
 
     def _fill(self, late: tuple[T, int] | None) -> None:
-        threading.Thread(target=self._sit, args=(self, late), daemon=True).start()
+        threading.Thread(target=self._sit, args=(self, late), name=WORKER, daemon=True).start()
+
+
+def left_behind() -> bool:
+    """Return whether a worker is still busy: after a pool's end, one that timed out and may never come back."""
+    return any(each.name == WORKER for each in threading.enumerate())
 
 
 def _tried(item: T, error: str, attempts: int, milliseconds: float) -> Done[T, Any] | None:

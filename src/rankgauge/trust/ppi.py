@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
 import numpy as np
 
 from rankgauge.comparison.pairs import each_against_earlier
 from rankgauge.comparison.ranges import is_bounded, known_interval
-from rankgauge.errors import InputError, MeasureError, choices, counted, unknown, way
+from rankgauge.errors import InputError, MeasureError, choices, counted, unknown, warn, way
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.measures import AnyMeasure, Measure, parse
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import Judgments, RunSource
 from rankgauge.read.named import Runs, named
 from rankgauge.shown import Shown
-from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.ppi import INTERVALS, Interval, needed, needed_alone, plain_mean, power, prediction_powered
+from rankgauge.stats.estimate import NAN, Estimate
+from rankgauge.stats.ppi import IDLE, INTERVALS, Interval, needed, needed_alone, plain_mean, power, prediction_powered
 from rankgauge.trust.judges.sets import Repeated, judged_once
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class Powered:
     """A system, or a difference of two: people alone, the model alone, and people with the model's help.
 
     `needed` is how many queries people must judge for an interval as narrow as was wanted, these included; None where
-    all do not suffice, or nothing was wanted. `needed_alone` is how many it takes without the model.
+    all do not suffice, or nothing was wanted. `needed_alone` is how many it takes without the model. Where fewer than
+    six queries differ, `powered` has no interval, and that of people is the one to take.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Powered:
     model: float
     powered: Estimate
     power: float = 0.0  # λ: how much the model's predictions count
-    narrower: float = 0.0  # by which share the interval is, before it is cut at the ends of the measure's range
+    narrower: float = 0.0  # by which share the interval is, before it is cut at the range's ends; NaN without one
     needed: int | None = None
     needed_alone: int | None = None
 
@@ -123,7 +124,7 @@ def ppi(
     measure: AnyMeasure = "nDCG@10",
     *,
     interval_width: float | None = None,
-    interval: Interval = "t",
+    interval: Interval = "flips",
     alpha: float = 0.05,
     repeated: Repeated | None = None,
     partly: Partly = "error",
@@ -134,12 +135,15 @@ def ppi(
     Queries that people judged must be judged by them in full, pair by pair as the model did: others are refused, for
     their value is not that of people, or count as judged by the model alone with partly="skip". Those that are left
     must be a random sample of all queries. `interval_width`: how wide an interval may be, to learn how many queries
-    people must judge. `interval`: "t", or "ppi_py" for that package's.
+    people must judge. `interval`: "flips" (the sign-flip test inverted), or "ppi_py" for that package's.
     """
     protocol = Protocol.of(protocol)
     measure = parse(str(measure))
     systems = named(runs)
     _check(measure, systems, interval, alpha, interval_width)
+    if interval in IDLE:
+        warn(f"intervals of kind {interval} are no longer made; these are of the usual kind, {IDLE[interval]}")
+        interval = IDLE[interval]
     machine = judged_once(model, repeated)
     human, left_out = _in_full(judged_once(people, repeated), machine, partly)
     columns = {}
@@ -147,21 +151,20 @@ def ppi(
         columns[name] = _values(human, machine, RunSource.of(run).read(protocol), measure, protocol)
     bounded = is_bounded(str(measure), np.concatenate([column for each in columns.values() for column in each]))
     known = partial(_known, bounded=bounded, alpha=alpha, judged=len(human.queries))
-    found = [known(_powered(name, *each, interval_width, interval, alpha)) for name, each in columns.items()]
+    settings = _Settings(interval, alpha, interval_width)
+    found = [known(_powered(name, *each, settings, bounded)) for name, each in columns.items()]
     pairs = []
     for a, b in each_against_earlier(columns):
         truth, predicted, others = (one - other for one, other in zip(columns[a], columns[b], strict=True))
-        powered = _powered(f"{a} − {b}", truth, predicted, others, interval_width, interval, alpha)
-        pairs.append(known(powered, lowest=-1.0))
+        pairs.append(known(_powered(f"{a} − {b}", truth, predicted, others, settings, False), lowest=-1.0))
     judged, queries = len(human.queries), len(machine.queries)
-    settings = interval, alpha, interval_width
     return PredictionPowered(str(measure), judged, queries, *settings, found, pairs, protocol, tuple(left_out))
 
 
 def _check(measure: Measure, runs: Any, interval: str, alpha: float, width: float | None) -> None:
     if not runs:
         raise InputError("name the systems: {'a': run, 'b': run}; there is none")
-    if interval not in INTERVALS:
+    if interval not in INTERVALS and interval not in IDLE:
         raise InputError(f"interval={interval!r} is not known; expected {choices(INTERVALS)}")
     if not 0 < alpha < 1 or (width is not None and not 0 < width < float("inf")):
         raise InputError(f"alpha={alpha!r}, interval_width={width!r}: alpha is between 0 and 1, a width above 0")
@@ -227,21 +230,29 @@ def _values(
     return one, np.array([predicted[query] for query in with_truth]), np.array(others, np.float64)
 
 
+class _Settings(NamedTuple):
+    interval: str
+    alpha: float
+    width: float | None
+
+
 def _powered(
-    name: str, truth: Floats, predicted: Floats, others: Floats, width: float | None, interval: str, alpha: float
+    name: str, truth: Floats, predicted: Floats, others: Floats, settings: _Settings, bounded: bool
 ) -> Powered:
     everything, weight = np.concatenate([predicted, others]), power(truth, predicted, others)
-    alone = plain_mean(truth, alpha=alpha, interval=interval)
-    helped = prediction_powered(truth, predicted, others, alpha=alpha, interval=interval, lam=weight)
+    how: dict[str, Any] = {"alpha": settings.alpha, "interval": settings.interval}
+    alone = plain_mean(truth, **how, bounded=bounded)
+    helped = prediction_powered(truth, predicted, others, **how, lam=weight)
+    width = settings.width
     return Powered(
         name,
         alone,
         float(everything.mean()),
         helped,
         weight,
-        1 - helped.width / alone.width if alone.width > 0 else 0.0,
-        None if width is None else needed(truth, predicted, others, width, alpha=alpha, interval=interval),
-        None if width is None else needed_alone(truth, width, alpha=alpha, interval=interval),
+        1 - helped.width / alone.width if alone.width > 0 else NAN,
+        None if width is None else needed(truth, predicted, others, width, **how),
+        None if width is None else needed_alone(truth, width, **how),
     )
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
     from rankgauge.comparison.values import Values
     from rankgauge.explanation.funnel.outcome import Funnel
-    from rankgauge.protocol import Protocol
     from rankgauge.raters.disputes import Adjudication
     from rankgauge.raters.ledger import Ledger
     from rankgauge.raters.tasks import Task
@@ -42,19 +41,13 @@ def funnelled(
     judgments: Judgments,
     names: tuple[str, str],
     runs: tuple[Stored, Stored],
-    measure: str,
-    protocol: Protocol,
-    candidates: int | None,
-    restrict: bool,
+    options: Mapping[str, Any],
 ) -> Funnel:
     """Two stages apart, of the runs as they were read."""
     from rankgauge.explanation.funnel.funnel import funnel
 
     retrieved, reranked = ({name: each.run()} for name, each in zip(names, runs, strict=True))
-    return funnel(
-        judgments, retrieved=retrieved, reranked=reranked, measure=measure, protocol=protocol, candidates=candidates,
-        restrict=restrict,
-    )  # fmt: skip
+    return funnel(judgments, retrieved=retrieved, reranked=reranked, **options)
 
 
 def validated(judgments: Any, run: Any, measure: str) -> Findings:

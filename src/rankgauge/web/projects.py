@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import func, select
 
 from rankgauge.errors import counted
-from rankgauge.steps.settings import evaluated
+from rankgauge.judge.evaluated import evaluated
 from rankgauge.store import schema
 from rankgauge.store.sources import Address, StoredLabels, StoredRun, sample_at, sample_of
 from rankgauge.store.texts import newest_texts

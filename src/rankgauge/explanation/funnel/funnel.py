@@ -9,6 +9,7 @@ reranker, which recall is not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, product
 from typing import Any, Final, TypeAlias
 
@@ -48,6 +49,8 @@ from rankgauge.read import Judgments, Run, RunSource, read_judgments
 from rankgauge.read.blocks import Streamed
 from rankgauge.read.named import named
 from rankgauge.read.side_by_side import side_by_side
+from rankgauge.result.evaluation import ignored_sample
+from rankgauge.sampling.design import Design, Per, sample_given
 from rankgauge.validation.labels import doubts_of_labels
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
@@ -68,6 +71,8 @@ def funnel(
     restrict: bool = False,
     protocol: Protocol | Rules = DEFAULT,
     weights: Any = None,
+    sample: Any = None,
+    per: Per = "search",
     clusters: Any = None,
     alpha: float = 0.05,
     resamples: int | None = None,
@@ -79,8 +84,9 @@ def funnel(
     `retrieved` is the run whose documents are the candidates (its first `candidates`, or all), `reranked` maps names to
     runs that order them anew. A reranked document that is no candidate is an error; `restrict` drops it. Recall is
     taken at `recall_depth`. With several retrievers (name → run), reranked runs are named "retriever+reranker"; two ×
-    two are attributed, the first of each being the old one. Of large runs, as many queries at a time are held as take
-    `memory` (as `evaluate` has it); the others wait in temporary files.
+    two are attributed, the first of each being the old one. `sample` and `per` are those of `compare`: means are per
+    search or per query of the log that the sample was drawn from. Of large runs, as many queries at a time are held as
+    take `memory` (as `evaluate` has it); the others wait in temporary files.
 
     >>> found = funnel({"q": {"a": 3, "b": 1}}, retrieved={"q": ["b", "c"]}, reranked={"x": {"q": ["c", "b"]}})
     >>> {part: round(each.value, 3) for part, each in found["x"].items() if part in PARTS}
@@ -95,18 +101,21 @@ def funnel(
     cells = _cells(list(sources), list(second))
     _refuse_unused(list(sources), cells)
     labels = read_judgments(judgments)
+    drawn = None if sample is None else sample_given(sample, weights, per)
+    design = None if drawn is None else Design.of(drawn, labels.queries, per)
+    labels = labels if design is None else labels.only(set(design.queries))
     runs: dict[_Key, Run | Streamed] = {(name,): run.opened(protocol) for name, run in sources.items()}
     for name, cell in sorted(cells.items(), key=lambda each: list(sources).index(each[1][0])):
         runs[cell] = second[name].opened(protocol)
     systems = _measured(labels, runs, wanted, protocol, recall_depth, candidates, restrict=restrict)
     named = {system.name: system for system in systems.values()}
-    sampling = _sampling(next(iter(named.values())).query_ids, weights, clusters, alpha, resamples, seed)
+    sampling = _sampling(next(iter(named.values())), weights, design, clusters, alpha, resamples, seed)
     ties = [*_tie_bands(named, wanted, sampling)]
     for tie in ties:
         warn(_tie_warning(tie))
-    models = {key[1]: [*chain.from_iterable(run.models.values())] for key, run in runs.items() if len(key) > 1}
-    doubts = [f"Caution: {doubt.text} ({doubt.code})." for doubt in doubts_of_labels(labels, models)]
-    notes = [*doubts, *_tie_line(ties), *_notes_of(named, recall_depth, candidates), *_missing_cell(systems)]
+    plain = runs if sample is None and weights is None else {}
+    notes = [*_sample_lines(sampling.design), *_cautions(labels, runs, plain, sampling.design), *_tie_line(ties)]
+    notes += [*_notes_of(named, recall_depth, candidates), *_missing_cell(systems)]
     return Funnel(wanted, recall_depth, candidates, protocol, named, sampling, cross_of(systems, list(sources)), notes)
 
 
@@ -209,20 +218,40 @@ def _split(name: str, retrievers: list[str]) -> tuple[str, str]:
 
 
 def _sampling(
-    queries: list[str], weights: Any, clusters: Any, alpha: float, resamples: int | None, seed: int
+    system: System, weights: Any, design: Design | None, clusters: Any, alpha: float, resamples: int | None, seed: int
 ) -> Sampling:
+    queries = system.query_ids
     if not queries:
         raise InputError("no query has a relevant document, and empty='skip' leaves such queries out")
-    return Sampling(
-        None if weights is None else weights_of(weights, queries),
-        None if clusters is None else cluster_numbers(queries, query_table(clusters, "cluster")),
-        alpha,
-        resamples,
-        seed,
-    )
+    counts = None if weights is None else weights_of(weights, queries)
+    if design is not None:
+        design = replace(design, queries=[*system.first.hits.queries])
+        counts = design.weights(queries)
+    belonging = None if clusters is None else cluster_numbers(queries, query_table(clusters, "cluster"))
+    return Sampling(counts, belonging, alpha, resamples, seed, design)
 
 
 # ---- what to know, a line each ---------------------------------------------------------------------------------------
+
+
+def _sample_lines(design: Design | None) -> list[str]:
+    """Which mean it is, and of which sample."""
+    return [] if design is None else [f"Means are per {design.per}. {design.words}"]
+
+
+def _cautions(
+    labels: Judgments, runs: Mapping[_Key, Run | Streamed], plain: Mapping[_Key, Run | Streamed], design: Design | None
+) -> Iterator[str]:
+    """Why not to trust labels and means: those of `plain` runs, for which neither a sample nor weights were given."""
+    models = {key[1]: [*chain.from_iterable(run.models.values())] for key, run in runs.items() if len(key) > 1}
+    made_for: dict[str, str] = {}
+    for key, run in plain.items():
+        made_for.setdefault(run.stored.get("sample", ""), BETWEEN.join(key))
+    doubts = doubts_of_labels(labels, models)
+    doubts += [ignored_sample(name, sample) for sample, name in made_for.items() if sample]
+    doubts += [] if design is None else design.doubts()
+    for doubt in doubts:
+        yield f"Caution: {doubt.text} ({doubt.code})."
 
 
 MOST_CANDIDATES: Final = 0.95  # of the candidates, below which a reranked run is said to hold fewer of them

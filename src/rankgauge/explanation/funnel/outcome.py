@@ -16,7 +16,7 @@ from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, Syst
 from rankgauge.shown import Shown, clean
 from rankgauge.stats.bootstrap import ratio_intervals, ratios, resamples_for
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.paired import TIE, units_of
+from rankgauge.stats.paired import TIE, units_of, within_range
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
+    from rankgauge.sampling.design import Design
 
 __all__ = ["Funnel", "Harm", "Point", "Sampling"]
 
@@ -57,13 +58,14 @@ class Harm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How queries become means and intervals: weights, clusters, level, resamples, seed."""
+    """Weights, clusters, level, resamples and seed of means and intervals; of a sample, its design has the weights."""
 
     weights: Floats | None = None
     clusters: Ints | None = None
     alpha: float = 0.05
     resamples: int | None = None
     seed: int = 0
+    design: Design | None = None
 
     def mean(self, values: Floats) -> float:
         """The mean over the queries that have a value; NaN where none has."""
@@ -95,7 +97,12 @@ class Funnel(Shown):
     @property
     def title(self) -> str:
         """What was measured."""
-        return f"{self.measure} in two stages"
+        return f"{self.measure}{self.per} in two stages"
+
+    @property
+    def per(self) -> str:
+        """Of a sample, per search or per query, to stand behind the measure; otherwise nothing."""
+        return "" if self.sampling.design is None else f" per {self.sampling.design.per}"
 
     def __getitem__(self, name: str) -> dict[str, Estimate]:
         return self.estimates[self.system(name).name]
@@ -136,7 +143,7 @@ class Funnel(Shown):
     @cached_property
     def _estimated(self) -> list[Estimate]:
         """Every estimate in one pass, so that all of them rest on the same resamples."""
-        above, below = [], []
+        above, below = [], []  # a mean is divided by ones
         for system in self.systems.values():
             above += [system.of(name) for name in MEANS]
             below += [np.ones(len(above[0]))] * len(MEANS)
@@ -153,11 +160,20 @@ class Funnel(Shown):
         )
         sampling = self.sampling
         ends = np.full((tops.shape[1], 2), np.nan)
-        if not self.too_few:
+        if sampling.design is not None:
+            ends = np.array([self._ends_of_sample(over, under) for over, under in zip(above, below, strict=True)])
+        elif not self.too_few:
             ends = ratio_intervals(
                 tops, bottoms, alpha=sampling.alpha, resamples=sampling.resamples, seed=sampling.seed
             )
         return [Estimate(*row) for row in zip(ratios(tops, bottoms).tolist(), *ends.T.tolist(), strict=True)]
+
+    def _ends_of_sample(self, over: Floats, under: Floats) -> tuple[float, float]:
+        """The interval of a mean over draws of the sample, as `evaluate` has it; a ratio of means has none."""
+        design, ones = self.sampling.design, bool((under == 1).all())
+        if design is None or not ones or self.sampling.clusters is not None:
+            return math.nan, math.nan
+        return within_range(design.estimate(self.query_ids, over, self.sampling.alpha)[1:], True, -1.0)
 
     @property
     def too_few(self) -> bool:
@@ -222,14 +238,12 @@ class Funnel(Shown):
             "queries": len(self.query_ids),
             "protocol": self.protocol.to_dict(),
             "alpha": sampling.alpha,
-            "intervals": {
-                "method": "BCa, paired bootstrap over queries",
-                "resamples": sampling.resamples or resamples_for(len(self.query_ids)),
-                "seed": sampling.seed,
-            },
+            "intervals": self._intervals_data(),
             "systems": {name: self._system_data(name, per_query) for name in self.systems},
             "notes": self.notes,
         }
+        if sampling.design is not None:
+            data["sample"] = sampling.design.data()
         if self.cross is not None:
             data["attribution"] = {
                 "retrievers": dict(zip(("old", "new"), self.cross.retrievers, strict=True)),
@@ -237,6 +251,13 @@ class Funnel(Shown):
                 "effects": self.effects,
             }
         return data
+
+    def _intervals_data(self) -> dict[str, Any]:
+        """The method of the intervals."""
+        if self.sampling.design is not None:
+            return {"method": "over draws of the sample, t"}
+        drawn = self.sampling.resamples or resamples_for(len(self.query_ids))
+        return {"method": "BCa, paired bootstrap over queries", "resamples": drawn, "seed": self.sampling.seed}
 
     def _system_data(self, name: str, per_query: bool) -> dict[str, Any]:
         system, estimates = self.systems[name], self.estimates[name]

@@ -45,7 +45,7 @@ def overview(funnel: Funnel, harmed: int) -> Iterator[Block]:
         yield _cross_table(funnel)
     yield from (make(funnel) for make in (_stages_table, _parts_table, _lift_table, _curve_table, _queries_table))
     yield from _harm_table(funnel, harmed)
-    yield Notes([*funnel.notes, _interval_note(funnel)])
+    yield Notes([*funnel.notes, *_interval_note(funnel)])
 
 
 def funnel_charts(funnel: Funnel) -> list[Chart]:
@@ -68,7 +68,7 @@ def _stages_table(funnel: Funnel) -> Table:
         rows.append(_stage_row(funnel, name, "value", name, "after"))
     columns = [Column("stage"), Column("run"), Column(f"R@{funnel.depth}", "number"), Column(measure, "number")]
     columns += [interval_column(funnel.sampling.alpha, measure), Column(_judged(funnel), "number", 3, aside=True)]
-    caption = f"{measure} in two stages, {counted(len(funnel.query_ids), 'query', 'queries')}, {_candidates(funnel)}"
+    caption = f"{funnel.title}, {counted(len(funnel.query_ids), 'query', 'queries')}, {_candidates(funnel)}"
     note = "The best order of the candidates is the ceiling of every reranker; recall is not."
     return Table("stages", caption, columns, rows, [note], sort=False)
 
@@ -212,13 +212,17 @@ def _judged(funnel: Funnel) -> str:
     return "Judged" if funnel.measure.cutoff is None else f"Judged@{funnel.measure.cutoff}"
 
 
-def _interval_note(funnel: Funnel) -> str:
+def _interval_note(funnel: Funnel) -> Iterator[str]:
+    """The method of the intervals; of a sample its own line has it."""
     sampling = funnel.sampling
+    if sampling.design is not None:
+        return
     if funnel.too_few:
         units = "queries" if sampling.clusters is None else "clusters of queries"
-        return f"No intervals: too few {units}."
+        yield f"No intervals: too few {units}."
+        return
     drawn = sampling.resamples or resamples_for(len(funnel.query_ids))
-    return f"Intervals: BCa bootstrap over queries, paired, {drawn:,} resamples, seed {sampling.seed}."
+    yield f"Intervals: BCa bootstrap over queries, paired, {drawn:,} resamples, seed {sampling.seed}."
 
 
 def _flat(funnel: Funnel) -> Iterator[dict[str, Any]]:

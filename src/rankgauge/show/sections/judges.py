@@ -61,7 +61,8 @@ def agreement_table(agreement: Agreement) -> Table:
         columns, rows = columns[1:], [row[1:] for row in rows]
     judges = ", ".join(f"{judge} ({len(each):,})" for judge, each in agreement.sets.judgments.items())
     caption = f"{len(agreement.sets.judges)} judges: {judges}"
-    notes = ["Intervals are of resampled queries: the pairs of a query stay together."]
+    notes = [pair.no_interval for pair in agreement.pairs[:DETAILED] if pair.no_interval]
+    notes.append("Intervals are over queries: the pairs of a query stay together.")
     notes.append("Bias: the mean of the second minus the first; above 0, the second is the more lenient.")
     return Table("agreement", caption, columns, rows, notes, search=len(rows) > 20)
 
@@ -126,7 +127,8 @@ def system_blocks(agreement: Agreement, systems: Systems) -> Iterator[Block]:
     judges = list(systems.values)
     order = sorted(systems.systems, key=lambda name: -systems.values[judges[0]][name])
     rows = [[name, *(systems.values[judge][name] for judge in judges)] for name in order]
-    title = f"{systems.measure} under each judge, {counted(systems.queries, 'query', 'queries')}"
+    per = f" per {systems.per}" if systems.per else ""
+    title = f"{systems.measure}{per} under each judge, {counted(systems.queries, 'query', 'queries')}"
     yield Table("judged-by", title, [Column("run"), *(Column(judge, "number") for judge in judges)], rows)
     yield chart_of("judges", agreement)
     yield _orders_table(systems)

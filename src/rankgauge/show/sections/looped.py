@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent, verdict
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Bullets, Column, Notes, Section, Table
+from rankgauge.validation.labels import FAMILY, JUDGES
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
@@ -18,38 +19,43 @@ if TYPE_CHECKING:
 
 __all__ = ["sections"]
 
-CAUTIONS: Final = 2  # that are said in full where no report says them
-LOUD: Final = ("sample-lacking", "unanswered")  # queries without a number: said in full wherever the numbers are
+CAUTIONS: Final = 2  # that are said here; the report has the others
+# Queries without a number, and judges not to rely on: said in full wherever the numbers are.
+LOUD: Final = ("sample-lacking", "unanswered", FAMILY, *JUDGES)
 
 
 def sections(looped: Looped) -> Iterator[Section]:
     """The answer first, in a dozen lines; the steps themselves are told when they are done."""
     blocks: list[Any] = []
-    told = [] if looped.comparison is None else _doubts(looped.comparison)
+    told = _doubts(looped)
     if looped.comparison is not None:
         pairs = looped.comparison.first.against(looped.comparison.baseline)
         blocks.append(Bullets([f"{verdict(pair, brief=True)}." for pair in pairs], "lead"))
     if looped.evaluation is not None:
         blocks.append(_table(looped.evaluation, looped.comparison))
-    here = [doubt for doubt in told if doubt.code in LOUD]
-    here += [] if looped.report is not None else [doubt for doubt in told if doubt not in here][:CAUTIONS]
-    said = [*looped.cautions, *(f"{doubt.text} ({doubt.code})" for doubt in here)]
+    loud = [doubt for doubt in told if doubt.code in LOUD]
+    told = [*loud, *(doubt for doubt in told if doubt not in loud)]
+    shown = told if looped.report is None else told[: max(CAUTIONS, len(loud))]
+    said = [*looped.cautions, *(f"{doubt.text} ({doubt.code})" for doubt in shown)]
     blocks.append(Notes([f"Caution: {each}." for each in said]))
-    blocks.append(Bullets([*_rests_on(looped), *_ending(looped.report, [each for each in told if each not in here])]))
+    blocks.append(Bullets([*_rests_on(looped), *_ending(looped.report, len(told) - len(shown))]))
     yield Section("loop", "Loop", blocks)
 
 
-def _doubts(comparison: Comparison) -> list[Doubt]:
-    """Where not to trust the verdicts; what concerns other measures than the first is in the report."""
+def _doubts(looped: Looped) -> list[Doubt]:
+    """Where not to trust labels and verdicts; what concerns other measures than the first is in the report."""
+    comparison = looped.comparison
+    if comparison is None:
+        return [] if looped.evaluation is None else looped.evaluation.source_doubts
     others = tuple(f"{each}: " for each in [*comparison.measures][1:])
     return [doubt for doubt in comparison.warnings if not (others and doubt.text.startswith(others))]
 
 
-def _ending(report: str | None, doubts: Sequence[Doubt]) -> Iterator[str]:
+def _ending(report: str | None, more: int) -> Iterator[str]:
     """What is in the report, and where that is."""
     if report is not None:
-        if doubts:
-            yield f"Cautions: {', '.join(dict.fromkeys(doubt.code for doubt in doubts))}; in full in the report."
+        if more:
+            yield f"{counted(more, 'more caution')} in the report."
         yield f"Report: {report}"
 
 
@@ -93,4 +99,4 @@ def _rests_on(looped: Looped) -> Iterator[str]:
         paid = f", {judged.paid} this time" if judged.paid and judged.calls else ""
         yield f"Labels: {judged.judge} graded {judged.graded:,} of {counted(judged.pairs, 'pair')}{lost}{paid}."
         if judged.judge in checks:
-            yield f"Check: {checks[judged.judge]}."
+            yield f"{checks[judged.judge]}."

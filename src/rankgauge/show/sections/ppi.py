@@ -10,6 +10,7 @@ from rankgauge.comparison.verdict import percent
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Column, Section, Table, chart_of
+from rankgauge.stats.inference import FEW as FEW_DIFFER
 from rankgauge.stats.ppi import INTERVALS
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def _notes(powered: PredictionPowered) -> Iterator[str]:
         yield f"No intervals: {powered.judged} queries judged by humans are too few."
     else:
         yield f"Intervals of {percent(powered.alpha)}: {INTERVALS[powered.interval]}."
+        yield from _alone(powered)
     if powered.width is not None:
         for each in [*powered.systems, *powered.pairs]:
             more = None if each.needed is None else max(0, each.needed - powered.judged)
@@ -68,3 +70,11 @@ def _notes(powered: PredictionPowered) -> Iterator[str]:
     yield f"Right on average if the human-judged queries {kept}are a random sample of all."
     if powered.judged < FEW and not too_few(powered.judged, powered.alpha):
         yield FEW_WORDS
+
+
+def _alone(powered: PredictionPowered) -> Iterator[str]:
+    """The systems whose values hardly differ, so that the interval of people is the one to take."""
+    names = [each.name for each in [*powered.systems, *powered.pairs] if each.powered.low != each.powered.low]
+    if names:
+        few = f"{', '.join(names)}: fewer than {FEW_DIFFER} human-judged queries differ, too few for an interval of"
+        yield f"{few} human + LLM. Use that of human alone."

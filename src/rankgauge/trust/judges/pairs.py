@@ -9,23 +9,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rankgauge.errors import counted
 from rankgauge.stats.agreement import (
     LEVELS,
     WEIGHTS,
+    agreement_and_bias,
     alpha,
     bias,
     coincidences,
     confusion,
-    estimated,
+    corrected_for_chance,
     exact_agreement,
     fleiss,
     fleiss_sums,
     kappa,
 )
 from rankgauge.stats.estimate import Estimate
+from rankgauge.stats.inference import FEW
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rankgauge.dtypes import Floats
+    from rankgauge.stats.agreement import Coefficient
     from rankgauge.trust.judges.sets import Sets
 
 __all__ = [
@@ -68,7 +74,7 @@ class QueryDetail(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairAgreement:
-    """Judge b against judge a, on the pairs that both judged; intervals are of resampled queries."""
+    """Judge b against judge a, on the pairs that both judged; intervals are over queries."""
 
     a: str
     b: str
@@ -80,6 +86,21 @@ class PairAgreement:
     kappa: dict[str, Estimate]
     alpha: dict[str, Estimate]
     bias: Estimate
+
+    @property
+    def no_interval(self) -> str:
+        """The reason why κ has no interval, in a sentence; nothing where it has one."""
+        if not self.shared or not all(each.low != each.low for each in self.kappa.values()):
+            return ""
+        both, queries = f"{self.a} and {self.b}", counted(len(self.queries), "query", "queries")
+        apart = sum(each.agreement < 1 for each in self.queries)
+        if not apart:
+            return f"{both} agreed on all {counted(self.shared, 'pair')} of {queries}: no interval."
+        if len(self.queries) < FEW:
+            return f"{both} share {queries}, too few for an interval (six or more)."
+        if apart == 1:
+            return f"{both} disagree in 1 of {queries} only, too few for an interval of κ."
+        return f"{both}: κ has no interval, because few of {queries} decide it, or all are alike."
 
     @property
     def over(self) -> float:
@@ -160,12 +181,12 @@ def agreement_of_all(sets: Sets, level: float = 0.05, seed: int = 0) -> Overall:
     several = (codes >= 0).sum(axis=1) >= 2
     present, cluster = np.unique(sets.query[several], return_inverse=True)
     sums = coincidences(codes[several], size, cluster, len(present))
-    counted = fleiss_sums(codes[several], size, cluster, len(present))
+    rated = fleiss_sums(codes[several], size, cluster, len(present))
     return Overall(
         int(several.sum()),
-        {each: estimated(sums, partial(alpha, grades=sets.grades, level=each), level, seed) for each in LEVELS},
+        corrected_for_chance(sums, sums.sum(axis=(1, 2)), _alphas(sets.grades), level, seed),
         int((codes >= 0).all(axis=1).sum()),
-        estimated(counted, fleiss, level, seed),
+        corrected_for_chance(rated, rated[:, 0], {"fleiss": fleiss}, level, seed)["fleiss"],
     )
 
 
@@ -189,12 +210,18 @@ class Brief(NamedTuple):
 def brief_of(sets: Sets, level: float = 0.05, seed: int = 0) -> Brief:
     """The second of two judges against the first."""
     sums, _ = _sums(sets, 0, 1)
-    return Brief(
-        int(sums.sum()),
-        estimated(sums, exact_agreement, level, seed),
-        estimated(sums, partial(kappa, grades=sets.grades, weights="quadratic"), level, seed),
-        estimated(sums, partial(bias, grades=sets.grades), level, seed),
-    )
+    agreement, apart = agreement_and_bias(sums, sets.grades, level, seed)
+    weighted = _kappas(sets.grades, ("quadratic",))
+    quadratic = corrected_for_chance(sums, sums.sum(axis=(1, 2)), weighted, level, seed)["quadratic"]
+    return Brief(int(sums.sum()), agreement, quadratic, apart)
+
+
+def _kappas(grades: Floats, weights: Sequence[str] = WEIGHTS) -> dict[str, Coefficient]:
+    return {each: partial(kappa, grades=grades, weights=each) for each in weights}
+
+
+def _alphas(grades: Floats) -> dict[str, Coefficient]:
+    return {each: partial(alpha, grades=grades, level=each) for each in LEVELS}
 
 
 def _sums(sets: Sets, a: int, b: int) -> tuple[Floats, list[str]]:
@@ -209,7 +236,8 @@ def _sums(sets: Sets, a: int, b: int) -> tuple[Floats, list[str]]:
 def _pair(sets: Sets, a: int, b: int, level: float, seed: int) -> PairAgreement:
     grades = sets.grades
     sums, names = _sums(sets, a, b)
-    together = sums + sums.transpose(0, 2, 1)
+    agreement, apart = agreement_and_bias(sums, grades, level, seed)
+    pairs, together = sums.sum(axis=(1, 2)), sums + sums.transpose(0, 2, 1)
     return PairAgreement(
         sets.judges[a],
         sets.judges[b],
@@ -217,10 +245,10 @@ def _pair(sets: Sets, a: int, b: int, level: float, seed: int) -> PairAgreement:
         int(sums.sum()),
         _queries(names, sums, grades),
         sums.sum(axis=0),
-        estimated(sums, exact_agreement, level, seed),
-        {each: estimated(sums, partial(kappa, grades=grades, weights=each), level, seed) for each in WEIGHTS},
-        {each: estimated(together, partial(alpha, grades=grades, level=each), level, seed) for each in LEVELS},
-        estimated(sums, partial(bias, grades=grades), level, seed),
+        agreement,
+        corrected_for_chance(sums, pairs, _kappas(grades), level, seed),
+        corrected_for_chance(together, pairs, _alphas(grades), level, seed),
+        apart,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
     from rankgauge.result import Evaluation
+    from rankgauge.sampling.design import Per
+    from rankgauge.sampling.sample import Sample
     from rankgauge.trust.judges.sets import Sets
 
 __all__ = ["Orders", "Systems", "systems_of"]
 
 FEWEST: Final = 3  # systems, below which an order says nothing
+TIED: Final = 1e-9  # difference of two means, up to which neither is the best
 
 
 class Orders(NamedTuple):
@@ -56,18 +59,33 @@ class Orders(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Systems:
-    """Values of systems under each judge (`values[judge][system]`), on the queries that all judges have."""
+    """Values of systems under each judge (`values[judge][system]`), on the queries that all judges have.
+
+    With a sample they are means `per` search or query of its log.
+    """
 
     measure: str
     systems: list[str]
     queries: int
     values: dict[str, dict[str, float]]
     orders: list[Orders]
+    per: str = ""
+
+    @property
+    def best(self) -> dict[str, str]:
+        """The best system under each judge who has one alone at the top."""
+        found = {}
+        for judge, values in self.values.items():
+            first, *others = sorted(values, key=values.__getitem__, reverse=True)
+            if values[first] - values[others[0]] > TIED:
+                found[judge] = first
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         orders = [each._asdict() for each in self.orders]
-        return {"measure": self.measure, "queries": self.queries, "values": self.values, "orders": orders}
+        per = {"per": self.per} if self.per else {}
+        return {"measure": self.measure, "queries": self.queries, **per, "values": self.values, "orders": orders}
 
 
 def systems_of(
@@ -80,24 +98,29 @@ def systems_of(
     p: float = 0.9,
     settings: Settings | None = None,
     shared: bool = False,
+    queries: Collection[str] | None = None,
+    sample: Sample | None = None,
+    per: Per = "search",
 ) -> Systems:
-    """Systems under every judge; `shared`: on the pairs that all judges judged, and no others."""
+    """Systems under every judge; `shared`: on the pairs that all judges judged, and no others; `queries`: on these
+    alone; `sample`: by the means of its log."""
     systems = named(runs)
     if len(systems) < 2:
         raise InputError("the order of systems needs two runs or more")
     read = {name: RunSource.of(run).read(protocol) for name, run in systems.items()}
-    judged = _comparable(sets, shared)
-    queries = len(next(iter(judged.values())).queries)
+    judged = _comparable(sets, shared, queries)
+    about: dict[str, Any] = {} if sample is None else {"sample": sample, "per": per}
+    number = len(next(iter(judged.values())).queries)
     values, decisions = {}, {}
     for judge, judgments in judged.items():
-        results = evaluate_runs(judgments, read, measure, protocol=protocol)
+        results = evaluate_runs(judgments, read, measure, protocol=protocol, **about)
         values[judge] = {name: result[measure] for name, result in results.items()}
         decisions[judge] = _decisions(results, measure, settings or Settings())
     first, *others = judged
     orders = [
         _orders(other, values[first], values[other], decisions[first], decisions[other], top, p) for other in others
     ]
-    return Systems(str(measure), list(read), queries, values, orders)
+    return Systems(str(measure), list(read), number, values, orders, about.get("per", ""))
 
 
 def _decisions(results: Evaluation, measure: Measure, settings: Settings) -> dict[tuple[str, str], str] | None:
@@ -111,8 +134,9 @@ def _decisions(results: Evaluation, measure: Measure, settings: Settings) -> dic
     return {(pair.a, pair.b): pair.decision for pair in compare_results(results, settings).pairs}
 
 
-def _comparable(sets: Sets, shared: bool) -> dict[str, Judgments]:
-    """Each judge's judgments of the queries that all of them have, or of the pairs that all of them have."""
+def _comparable(sets: Sets, shared: bool, queries: Collection[str] | None) -> dict[str, Judgments]:
+    """Each judge's judgments of the queries that all of them have, or of the pairs that all of them have; `queries`: of
+    these alone."""
     if shared:
         nested: dict[str, dict[str, dict[str, float]]] = {judge: {} for judge in sets.judges}
         for at in np.flatnonzero(~np.isnan(sets.table).any(axis=1)).tolist():
@@ -124,6 +148,11 @@ def _comparable(sets: Sets, shared: bool) -> dict[str, Judgments]:
             judge: {query: dict(docs) for query, docs in each.nested.items() if query in common}
             for judge, each in sets.judgments.items()
         }
+    if queries is not None:
+        for judge, each in nested.items():
+            nested[judge] = {query: docs for query, docs in each.items() if query in queries}
+        if not all(nested.values()):
+            raise InputError("no judged query was asked of the systems, so that they cannot be ordered")
     if not all(nested.values()):
         raise InputError("no query is judged by all judges, so that systems cannot be ordered by each")
     return {judge: Judgments(table, source=sets.judgments[judge].source) for judge, table in nested.items()}
