@@ -97,6 +97,7 @@ class Site:
 
         asked: dict[str, Any] = {"measure": str(measure), "candidates": candidates, "restrict": restrict}
         asked |= {"protocol": collection.protocol, "sample": collection.sample or NO_SAMPLE, "per": collection.per}
+        asked |= {"population": collection.population if collection.sample else None}
         found = self.worker.ask(key, jobs.funnelled, self._judgments, lambda: names, runs, lambda: asked)
         return Answer(found, self.worker)
 
